@@ -1,0 +1,38 @@
+# Everything runs in ./.venv, made from uv.lock; only Python 3.11+, git and make are needed beforehand.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench docs format clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+$(STAMP): pyproject.toml uv.lock
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
+	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv sync --quiet --frozen --inexact --all-extras
+	@touch $@
+
+demo: $(STAMP) ## Watch Whet at work, in a temporary home
+	@$(BIN)/python docs/demo.py
+
+test: $(STAMP) ## Lint, types and tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2 -q
+
+bench: $(STAMP) ## Measure speed side by side with the peers that are installed
+	$(BIN)/python benchmarks/speed.py --sizes 100,1000,10000
+
+docs: $(STAMP) ## Write the generated parts of the documentation again
+	$(BIN)/python docs/generate.py
+
+format: $(STAMP) ## Format and fix what can be fixed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove the environment and caches
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

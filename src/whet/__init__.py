@@ -1,0 +1,3 @@
+"""Whet: the skill system for AI agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,78 @@
+"""Every error a caller of Whet can meet.
+
+    WhetError                 the root: a code, a sentence, a hint
+    ├── UsageError            the call is wrong: bad argument, bad path, bad setting       (exit 2)
+    ├── NotFoundError         nothing of that name, with the closest matches               (exit 1)
+    ├── AmbiguousError        several things of that name, with the candidates             (exit 1)
+    ├── InvalidError          a skill, an archive or a document that breaks the rules      (exit 1)
+    ├── ConflictError         the answer is no because something else is already there     (exit 1)
+    ├── RefusedError          policy or trust says no                                      (exit 3)
+    └── FailedError           the world failed: I/O, a lock, corruption                    (exit 4)
+
+The class says who must act; the code says what happened and never changes; the hint says what to do next.
+Nothing in this module imports anything of Whet. Codes are documented in `docs/errors.md`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class WhetError(Exception):
+    """Something a caller can act on. Never raised itself, only its subclasses."""
+
+    exit_code: ClassVar[int] = 4
+
+    def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.details = details
+        """Further facts for programs, such as `suggestions` or `candidates`; merged into the JSON answer."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The failure as every surface answers it."""
+        return {"success": False, "error": self.message, "code": self.code, "hint": self.hint, **self.details}
+
+
+class UsageError(WhetError):
+    """The caller asked for something that makes no sense; asking differently helps."""
+
+    exit_code = 2
+
+
+class NotFoundError(WhetError):
+    """Nothing answers to that name or path."""
+
+    exit_code = 1
+
+
+class AmbiguousError(WhetError):
+    """Several things answer to that name; a qualified name tells them apart."""
+
+    exit_code = 1
+
+
+class InvalidError(WhetError):
+    """A package or document breaks a rule of its format."""
+
+    exit_code = 1
+
+
+class ConflictError(WhetError):
+    """Something is in the way that must not be overwritten."""
+
+    exit_code = 1
+
+
+class RefusedError(WhetError):
+    """A policy, or missing trust, forbids it."""
+
+    exit_code = 3
+
+
+class FailedError(WhetError):
+    """The machine, a file or a state database failed; nothing was lost."""
+
+    exit_code = 4
