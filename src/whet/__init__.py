@@ -1,3 +1,90 @@
-"""Whet: the skill system for AI agents."""
+"""Whet: the skill system for AI agents.
+
+`Library` is the front door; everything here is loaded when it is first used.
+"""
+
+from __future__ import annotations
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "MODEL",
+    "PERSON",
+    "AmbiguousError",
+    "Caller",
+    "Card",
+    "Catalogue",
+    "Change",
+    "ConflictError",
+    "Entry",
+    "FailedError",
+    "InvalidError",
+    "Library",
+    "Loaded",
+    "LocalProbe",
+    "NotFoundError",
+    "Probe",
+    "RefusedError",
+    "Skill",
+    "UsageError",
+    "WhetError",
+    "__version__",
+]
+
+_HOMES = {
+    "whet.api": ("Change", "Library"),
+    "whet.errors": (
+        "AmbiguousError",
+        "ConflictError",
+        "FailedError",
+        "InvalidError",
+        "NotFoundError",
+        "RefusedError",
+        "UsageError",
+        "WhetError",
+    ),
+    "whet.library.card": ("Card",),
+    "whet.library.catalogue": ("Catalogue",),
+    "whet.library.disclosure": ("Loaded",),
+    "whet.library.readiness": ("LocalProbe", "Probe"),
+    "whet.library.report": ("Entry",),
+    "whet.library.visibility": ("MODEL", "PERSON", "Caller"),
+    "whet.skill.model": ("Skill",),
+}
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from whet.api import Change, Library
+    from whet.errors import (
+        AmbiguousError,
+        ConflictError,
+        FailedError,
+        InvalidError,
+        NotFoundError,
+        RefusedError,
+        UsageError,
+        WhetError,
+    )
+    from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
+    from whet.library.disclosure import Loaded
+    from whet.library.readiness import LocalProbe, Probe
+    from whet.library.report import Entry
+    from whet.library.visibility import MODEL, PERSON, Caller
+    from whet.skill.model import Skill
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _HOMES.items():
+        if name in names:
+            from importlib import import_module
+
+            value: object = getattr(import_module(module), name)
+            globals()[name] = value
+            return value
+    message = f"module 'whet' has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,382 @@
+"""The front door: a `Library` is the skills of one place, always as they are on disk now.
+
+    from whet import Library
+
+    library = Library.open()
+    for skill in library.list()["skills"]:
+        print(skill["name"], "-", skill["description"])
+    print(library.view("writing-skills")["content"])
+
+Every call looks at the disk again (a few microseconds a skill), so that edits by anyone are seen; the snapshot in
+`catalogue` only changes when something changed. A `Library` may be shared between threads: snapshots are immutable and
+replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from whet.errors import RefusedError, UsageError
+from whet.library.cache import Cache
+from whet.library.catalogue import Catalogue, assemble, competes, find
+from whet.library.discovery import Bounds, Shelf, discover, revalidate, unchanged
+from whet.library.readiness import LocalProbe, missing
+from whet.library.report import Entry
+from whet.library.roots import Place, Root, configured_roots, explicit_roots, user_root
+from whet.library.settings import PROJECT_FILE, config_path, read_project_settings, read_settings
+from whet.library.state import Decisions
+from whet.library.visibility import BY_COMMAND, PERSON, Caller, Disabled, hidden
+from whet.skill.model import OPEN
+from whet.skill.names import key as name_key
+from whet.store.clock import system_clock
+from whet.store.home import user_home, whet_home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from whet.library.card import Card
+    from whet.library.disclosure import Loaded, Opened
+    from whet.library.readiness import Probe
+    from whet.library.repository import Repository
+    from whet.skill.model import Skill
+    from whet.store.clock import Clock
+
+
+class Change(NamedTuple):
+    """What a reload found, by name."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+    unchanged: int
+    total: int
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    def to_json(self) -> dict[str, Any]:
+        """The change as JSON carries it."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in self._asdict().items()}
+
+
+class Survey(NamedTuple):
+    """What is decided before any skill is looked at."""
+
+    roots: tuple[Root, ...]
+    bounds: Bounds
+    repository: Repository | None
+    """The project, unless the roots were given explicitly."""
+    disabled: Disabled
+    notes: tuple[Entry, ...]
+    """What is wrong with the settings."""
+
+
+class _Snapshot(NamedTuple):
+    """Everything one look at the disk brought."""
+
+    survey: Survey
+    shelves: tuple[Shelf, ...]
+    catalogue: Catalogue
+
+
+class Library:
+    """The skills of one place. Make one with `Library.open`."""
+
+    def __init__(self, place: Place, roots: Sequence[str] | None, *, clock: Clock, probe: Probe | None) -> None:
+        self.place = place
+        self.cache = Cache(place.state, clock)
+        self.decisions = Decisions(place.state, clock)
+        self.probe: Probe = probe or LocalProbe(place.env, place.platform)
+        self._explicit = None if roots is None else tuple(roots)
+        self._clock = clock
+        self._snapshot: _Snapshot | None = None
+
+    @classmethod
+    def open(
+        cls,
+        roots: Sequence[str | os.PathLike[str]] | None = None,
+        home: str | os.PathLike[str] | None = None,
+        project: str | os.PathLike[str] | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        platform: str = sys.platform,
+        clock: Clock = system_clock,
+        probe: Probe | None = None,
+    ) -> Library:
+        """Open the library of this machine and project, or of exactly the given `roots`.
+
+        `home` is Whet's state directory (default: `$WHET_HOME`, else the platform's data directory), `project` the
+        directory to look for project skills from (default: the working directory). Nothing is read yet.
+        """
+        env = os.environ if env is None else env
+        state = os.path.abspath(os.fspath(home)) if home is not None else whet_home(env, platform)
+        directory = os.path.abspath(os.fspath(project) if project is not None else os.getcwd())
+        if not os.path.isdir(directory):
+            raise UsageError("no-such-project", f"There is no directory {directory}.", hint="Check --project.")
+        place = Place(directory, user_home(env, platform), state, platform, env)
+        named = None if roots is None else [os.fspath(root) for root in roots]
+        return cls(place, named, clock=clock, probe=probe)
+
+    def close(self) -> None:
+        """Let the databases go. The library can still be used; they are opened again when needed."""
+        self.cache.close()
+        self.decisions.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # looking
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The skills as they are on disk now."""
+        return self._look().catalogue
+
+    def reload(self) -> Change:
+        """Look at the disk and tell what changed since the last look of this library."""
+        before = {card.full_name: card for card in self._snapshot.catalogue.cards} if self._snapshot else {}
+        now = {card.full_name: card for card in self.catalogue.cards}
+        changed = tuple(name for name, card in now.items() if name in before and before[name] != card)
+        added = tuple(name for name in now if name not in before)
+        removed = tuple(name for name in before if name not in now)
+        return Change(added, removed, changed, len(now) - len(added) - len(changed), len(now))
+
+    def survey(self) -> Survey:
+        """Where skills are looked for now, and what is switched off."""
+        place = self.place
+        settings, notes = read_settings(config_path(place.state, place.env), home=place.home)
+        off = [(name, surface, BY_COMMAND) for name, surface in self.decisions.disabled()]
+        off.extend((name, "", "config.toml") for name in settings.disabled)
+        off.extend((name, surface, "config.toml") for surface, names in settings.disabled_on for name in names)
+        repository: Repository | None = None
+        if self._explicit is not None:
+            roots = explicit_roots(self._explicit, place)
+        else:
+            trusted = frozenset(item.identity for item in self.decisions.trusted())
+            roots, repository = configured_roots(place, settings, trusted)
+            if repository.identity in trusted:
+                names, project_notes = read_project_settings(repository.root, home=place.home)
+                off.extend((name, "", PROJECT_FILE) for name in names)
+                notes = (*notes, *project_notes)
+        bases = (*(root.real for root in roots), *(os.path.realpath(path) for path in settings.links))
+        bounds = Bounds(settings.depth, settings.max_directories, bases)
+        return Survey(roots, bounds, repository, Disabled(off), notes)
+
+    def _look(self) -> _Snapshot:
+        """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""
+        if self._snapshot is None:
+            self._make_user_root()
+        survey = self.survey()
+        before = self._snapshot
+        known: dict[Root, Shelf] = {}
+        if before is not None and before.survey.bounds == survey.bounds:
+            known = {shelf.root: shelf for shelf in before.shelves}
+        now = self._clock()
+        shelves = []
+        for root in survey.roots:
+            old = known.get(root) or self.cache.shelf(root, survey.bounds)
+            shelf = discover(root, survey.bounds, old, now)
+            if shelf is not old:
+                self.cache.save(shelf, old, survey.bounds)
+            shelves.append(shelf)
+        same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)]
+        catalogue = before.catalogue if before is not None and same else assemble(shelves)
+        self._snapshot = _Snapshot(survey, tuple(shelves), catalogue)
+        return self._snapshot
+
+    def _make_user_root(self) -> None:
+        """On a fresh machine, make the directory people put their skills in. Not being able to is no reason to fail."""
+        if self._explicit is None:
+            with suppress(OSError):
+                os.makedirs(user_root(self.place), exist_ok=True)
+
+    def find(self, name: str) -> Card:
+        """The skill of that name, checked against the disk, without looking at the others where that is safe.
+
+        A name that is known and unchanged is answered at a cost that does not grow with the library; anything else
+        (unknown, changed, a qualified name, a change in a place that takes precedence) means a full look.
+        """
+        survey = self.survey()
+        card = self._remembered(name_key(name), survey)
+        if card is not None and revalidate(card) and self._undisturbed(competes(card, survey.roots), survey.bounds):
+            return card
+        return find(self._look().catalogue, name)
+
+    def _remembered(self, key: str, survey: Survey) -> Card | None:
+        snapshot = self._snapshot
+        if snapshot is not None:
+            return snapshot.catalogue.by_key.get(key) if snapshot.survey.roots == survey.roots else None
+        for root in survey.roots:
+            if root.trusted and (cards := self.cache.cards(key, root, survey.bounds)):
+                return cards[0]
+        return None
+
+    def _undisturbed(self, roots: tuple[Root, ...], bounds: Bounds) -> bool:
+        """Has nothing come or gone in these roots since they were last looked at?"""
+        if self._snapshot is not None:
+            shelves = {shelf.root: shelf for shelf in self._snapshot.shelves}
+            known = [[(item.path, item.signature) for item in shelves[root].containers.values()] for root in roots]
+        else:
+            known = [self.cache.containers(root, bounds) for root in roots]
+        return all(items and all(map(unchanged, items)) for items in known)
+
+    # the three tiers
+
+    def list(
+        self,
+        category: str | None = None,
+        query: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        *,
+        caller: Caller = PERSON,
+        include_hidden: bool = False,
+    ) -> dict[str, Any]:
+        """Tier 1: names, descriptions and categories of the skills this caller may see; never a body."""
+        from whet.library.disclosure import list_answer
+
+        snapshot = self._look()
+        disabled, probe = snapshot.survey.disabled, self.probe
+
+        def describe(card: Card) -> dict[str, Any]:
+            ready = card.gates is OPEN or not missing(card.gates, probe)
+            answer = {**card.to_json(), "ready": ready}
+            if include_hidden and (reason := hidden(card, caller, disabled, probe)):
+                answer["hidden"] = reason.code
+            return answer
+
+        cards = snapshot.catalogue.cards
+        if not include_hidden:
+            cards = tuple(card for card in cards if hidden(card, caller, disabled, probe) is None)
+        answer = list_answer(
+            cards,
+            category=category,
+            query=query,
+            limit=limit,
+            cursor=cursor,
+            describe=describe,
+            categories=snapshot.catalogue.categories,
+        )
+        if snapshot.catalogue.waiting:
+            answer["waiting"] = len(snapshot.catalogue.waiting)
+        return answer
+
+    def view(
+        self,
+        name: str,
+        file_path: str | None = None,
+        page: int = 1,
+        *,
+        caller: Caller = PERSON,
+        loaded: Loaded | None = None,
+    ) -> dict[str, Any]:
+        """Tier 2, one skill's instructions; with `file_path` tier 3, one of its files.
+
+        With `loaded`, content this conversation has seen already is answered with a short stub. A skill hidden from a
+        model is refused; a person may look at anything.
+        """
+        from whet.library.disclosure import file_answer, stub, view_answer
+
+        card = self.find(name)
+        reason = hidden(card, caller, self.survey().disabled, self.probe)
+        if reason and caller.model:
+            raise RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
+        if file_path is not None:
+            answer = file_answer(card, file_path, page=page)
+        else:
+            answer = view_answer(self.open_card(card), self.probe, page=page)
+            if reason:
+                answer["hidden"] = reason._asdict()
+        if loaded is not None and loaded.knows(card.path, file_path or "", page, answer["digest"]):
+            return stub(card, file_path or "", page, answer["digest"])
+        return answer
+
+    def open_card(self, card: Card) -> Opened:
+        """Read a skill in full: its typed form, its files, its digest."""
+        from whet.library.disclosure import open_skill
+
+        return open_skill(card, cache=self.cache, now=self._clock())
+
+    def skill(self, name: str) -> Skill:
+        """The skill as a typed value."""
+        return self.open_card(self.find(name)).skill
+
+    def digest(self) -> str:
+        """One digest over all skills: what this library amounts to."""
+        from whet.skill.tree import library_digest
+
+        return library_digest((card.qualified, self.open_card(card).digest) for card in self.catalogue.cards)
+
+    # decisions
+
+    def trust(self) -> dict[str, Any]:
+        """Trust the repository around the project directory; its skills are loaded from now on."""
+        return self._decide_trust(trusted=True)
+
+    def untrust(self) -> dict[str, Any]:
+        """Take that trust back."""
+        return self._decide_trust(trusted=False)
+
+    def _decide_trust(self, *, trusted: bool) -> dict[str, Any]:
+        repository = self.survey().repository
+        if repository is None:
+            raise UsageError("no-project", "Explicit roots need no trust.", hint="Leave out --root.")
+        if trusted:
+            changed = self.decisions.trust(repository.identity, repository.root)
+        else:
+            changed = self.decisions.untrust(repository.identity)
+        catalogue = self.catalogue
+        names = [card.full_name for card in (*catalogue.cards, *catalogue.waiting) if card.scope == "project"]
+        return {"success": True, "project": repository.root, "trusted": trusted, "changed": changed, "skills": names}
+
+    def enable(self, name: str, surface: str = "") -> dict[str, Any]:
+        """Offer a skill again, everywhere or on one surface."""
+        return self._decide_enabled(name, surface, enabled=True)
+
+    def disable(self, name: str, surface: str = "") -> dict[str, Any]:
+        """Stop offering a skill, everywhere or on one surface."""
+        return self._decide_enabled(name, surface, enabled=False)
+
+    def _decide_enabled(self, name: str, surface: str, *, enabled: bool) -> dict[str, Any]:
+        key = name_key(name)
+        if (key, surface) not in self.decisions.disabled():
+            key = self.find(name).key
+        changed = self.decisions.enable(key, surface) if enabled else self.decisions.disable(key, surface)
+        answer = {"success": True, "name": key, "surface": surface, "enabled": enabled, "changed": changed, "hint": ""}
+        if enabled and (source := self.survey().disabled.by(key, surface)):
+            answer["enabled"] = False
+            answer["hint"] = f"It is still switched off by {source}."
+        return answer
+
+    # telling
+
+    def report(self) -> tuple[Entry, ...]:
+        """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""
+        snapshot = self._look()
+        entries = [*snapshot.survey.notes, *snapshot.catalogue.report()]
+        for card in snapshot.catalogue.cards:
+            if card.description and (reason := hidden(card, PERSON, snapshot.survey.disabled, self.probe)):
+                entries.append(Entry(reason.code, "info", card.full_name, card.path, reason.message, reason.hint))
+        if self.cache.problem:
+            entries.append(self.cache.problem)
+        return tuple(entries)
+
+    def doctor(self) -> tuple[Entry, ...]:
+        """The report, and what a closer look at the machine brings up."""
+        from whet.library.doctor import examine
+
+        return examine(self)
+
+    def watch(self) -> Iterator[Change]:
+        """Wait for changes and tell them as they happen. Needs the `watch` extra; nothing else does."""
+        from whet.library.watch import wait_for_changes
+
+        for _ in wait_for_changes([root.real for root in self.survey().roots]):
+            if change := self.reload():
+                yield change

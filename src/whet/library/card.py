@@ -1,0 +1,83 @@
+"""What the catalogue keeps of a skill: enough to list, rank, gate and find it again, never its body."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.skill.model import OPEN, Gates
+
+if TYPE_CHECKING:
+    from whet.library.roots import Root
+    from whet.skill.diagnostics import Diagnostic
+
+
+class Card(NamedTuple):
+    """One skill as found on disk. The first ten fields are what the cache stores as they are."""
+
+    path: str
+    """The main file, as reached through the root."""
+    directory: str
+    name: str
+    key: str
+    """The name as names are compared (`whet.skill.names.key`)."""
+    description: str
+    category: str
+    kind: str
+    """`skill`: a directory with a SKILL.md; `flat`: one Markdown file; `command`: a client's command file."""
+    mtime: int
+    ctime: int
+    size: int
+    inode: int
+    folder: int
+    """The directory's modification time: it changes when a file beside SKILL.md comes or goes."""
+    real: str
+    """The main file with links resolved, when a link below the root leads to it; else ""."""
+    root: Root
+    gates: Gates = OPEN
+    notes: tuple[Diagnostic, ...] = ()
+    extras: tuple[tuple[str, int], ...] = ()
+    """Files beside SKILL.md that were read too, and their modification times."""
+
+    @property
+    def scope(self) -> str:
+        """The scope of the root it was found in."""
+        return self.root.scope
+
+    @property
+    def full_name(self) -> str:
+        """The name a person types: `plugin:skill` for a plugin's, the plain name otherwise."""
+        return f"{self.root.namespace}:{self.name}" if self.root.namespace else self.name
+
+    @property
+    def qualified(self) -> str:
+        """The name that reaches this skill even when another one shadows it."""
+        return f"{self.root.namespace or self.root.scope}:{self.name}"
+
+    @property
+    def location(self) -> str:
+        """The skill's directory, or the file of a skill that is only a file."""
+        return self.directory if self.kind == "skill" else self.path
+
+    @property
+    def resolved(self) -> str:
+        """The main file with every link resolved: two cards with the same one are the same skill."""
+        if self.real:
+            return self.real
+        root = self.root
+        return self.path if root.real == root.path else root.real + self.path[len(root.path) :]
+
+    def to_json(self) -> dict[str, Any]:
+        """What tier 1 tells of a skill."""
+        return {
+            "name": self.full_name,
+            "description": self.description,
+            "category": self.category,
+            "scope": self.scope,
+            "path": self.location,
+        }
+
+
+def main_file(card: Card) -> str:
+    """The main file's name."""
+    return os.path.basename(card.path)

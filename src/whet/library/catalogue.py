@@ -1,0 +1,174 @@
+"""The catalogue: an immutable snapshot of which skills there are and which one answers to a name.
+
+Names are compared by `whet.skill.names.key`. The root that comes first wins; the loser is *shadowed*: reported, and
+still reachable by its qualified name or its path. A file reached twice is one skill. Skills of an untrusted
+repository are *waiting*: counted and named, never loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import AmbiguousError, NotFoundError, RefusedError
+from whet.library.report import Entry, from_diagnostic
+from whet.skill.names import closest, split_qualified
+from whet.skill.names import key as name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from whet.library.card import Card
+    from whet.library.discovery import Shelf
+    from whet.library.roots import Root
+
+
+class Catalogue(NamedTuple):
+    """Who is there. `cards` are the winners, sorted by name."""
+
+    cards: tuple[Card, ...]
+    shadowed: tuple[tuple[Card, Card], ...]
+    """Pairs of a skill and the one that answers to its name instead."""
+    waiting: tuple[Card, ...]
+    """Skills of a repository that is not trusted."""
+    roots: tuple[Root, ...]
+    categories: dict[str, str]
+    """Category -> what its DESCRIPTION.md says, "" when it says nothing."""
+    places: tuple[Entry, ...]
+    """Remarks about directories, links and files that are not skills."""
+    by_key: dict[str, Card]
+
+    def report(self) -> tuple[Entry, ...]:
+        """Everything worth knowing that reading and choosing brought up."""
+        entries = list(self.places)
+        for card in self.cards:
+            entries.extend(from_diagnostic(note, card.full_name, card.path) for note in card.notes)
+        entries.extend(_shadowed(loser, winner) for loser, winner in self.shadowed)
+        entries.extend(_untrusted(card) for card in self.waiting)
+        return tuple(entries)
+
+
+def assemble(shelves: Sequence[Shelf]) -> Catalogue:
+    """Decide between everything that was found; `shelves` come in order of precedence."""
+    by_key: dict[str, Card] = {}
+    shadowed: list[tuple[Card, Card]] = []
+    waiting: list[Card] = []
+    categories: dict[str, str] = {}
+    places: list[Entry] = []
+    seen: set[str] = set()
+    for shelf in shelves:
+        places.extend(shelf.notes)
+        for container in shelf.containers.values():
+            places.extend(container.notes)
+            if container.description:
+                categories.setdefault(container.category, container.description)
+        cards = sorted(shelf.cards())
+        if not shelf.root.trusted:
+            waiting.extend(cards)
+            continue
+        for card in cards:
+            if card.resolved in seen:
+                continue
+            seen.add(card.resolved)
+            winner = by_key.setdefault(card.key, card)
+            if winner is not card:
+                shadowed.append((card, winner))
+    winners = tuple(by_key[key] for key in sorted(by_key))
+    for card in winners:
+        if card.category:
+            categories.setdefault(card.category, "")
+    return Catalogue(
+        winners,
+        tuple(shadowed),
+        tuple(waiting),
+        tuple(shelf.root for shelf in shelves),
+        categories,
+        tuple(places),
+        by_key,
+    )
+
+
+def find(catalogue: Catalogue, name: str) -> Card:
+    """The skill a person or a model means by `name`: a name, a qualified name, a directory's name or a path.
+
+    Raises NotFoundError with the closest names, AmbiguousError with the candidates, RefusedError for a waiting skill.
+    """
+    if card := catalogue.by_key.get(name_key(name)):
+        return card
+    everyone = [*catalogue.cards, *(loser for loser, _ in catalogue.shadowed)]
+    scope, bare = split_qualified(name)
+    if scope:
+        wanted = name_key(bare)
+        found = [
+            card for card in everyone if scope in (card.root.namespace, card.scope) and name_key(card.name) == wanted
+        ]
+    elif os.sep in name or "/" in name:
+        found = [card for card in everyone if _is_at(card, name)]
+    else:
+        found = [card for card in everyone if os.path.basename(card.directory) == name and card.kind == "skill"]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        candidates = [card.location for card in found]
+        raise AmbiguousError(
+            "ambiguous-name",
+            f"{len(found)} skills answer to {name!r}.",
+            hint="Name one by its path: " + ", ".join(candidates) + ".",
+            candidates=candidates,
+        )
+    raise _not_found(catalogue, name)
+
+
+def competes(card: Card, roots: Iterable[Root]) -> tuple[Root, ...]:
+    """The roots whose skills would win against this card if they had its name."""
+    before: list[Root] = []
+    for root in roots:
+        if root.path == card.root.path:
+            break
+        before.append(root)
+    return tuple(before)
+
+
+def _is_at(card: Card, name: str) -> bool:
+    """Is this path (absolute, or relative to the root such as `category/skill`) the skill's place?"""
+    path = os.path.normpath(name)
+    return path in (card.directory, card.path, card.location) or os.path.join(card.root.path, path) == card.directory
+
+
+def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
+    wanted = name_key(name)
+    for card in catalogue.waiting:
+        if card.key == wanted:
+            return RefusedError(
+                "untrusted",
+                f"{name!r} is a project skill, and this repository is not trusted.",
+                hint="Look at it, then run `whet trust`.",
+                path=card.location,
+            )
+    suggestions = list(closest(name, [card.full_name for card in catalogue.cards]))
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "`whet list` shows every skill."
+    return NotFoundError("skill-not-found", f"There is no skill {name!r}.", hint=hint, suggestions=suggestions)
+
+
+def _shadowed(loser: Card, winner: Card) -> Entry:
+    same = loser.scope == winner.scope and loser.root.namespace == winner.root.namespace
+    reach = loser.location if same else loser.qualified
+    return Entry(
+        "shadowed",
+        "warning",
+        loser.full_name,
+        loser.path,
+        f"{winner.location} ({winner.scope}) answers to this name.",
+        f"Reach it as {reach}, or rename one of them.",
+    )
+
+
+def _untrusted(card: Card) -> Entry:
+    return Entry(
+        "untrusted",
+        "warning",
+        card.full_name,
+        card.path,
+        "A project skill waiting for trust; it is not loaded.",
+        "Look at it, then run `whet trust`.",
+    )

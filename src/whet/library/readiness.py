@@ -1,0 +1,127 @@
+"""Is a skill *ready*: does the environment that will run it have what it asks for?
+
+The answer comes from a `Probe`, which the caller can replace: an agent that runs commands in a container asks the
+container, not the host. Missing setup never hides a skill; it says what to set up.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from whet.library.roots import platform_name
+from whet.skill.model import OPEN, Gates
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from whet.skill.model import Tool
+
+
+class Probe(Protocol):
+    """What can be asked about the environment a skill will run in. None means "cannot tell", which is not missing."""
+
+    @property
+    def platform(self) -> str:
+        """`macos`, `linux`, `windows`, or another word."""
+
+    def has_command(self, name: str) -> bool | None:
+        """Is there such a program?"""
+
+    def has_env(self, name: str) -> bool | None:
+        """Is the environment variable set, and not empty?"""
+
+    def has_tool(self, tool: Tool) -> bool | None:
+        """Does the agent have this tool?"""
+
+    def has_setting(self, key: str) -> bool | None:
+        """Does the setting have a value?"""
+
+
+class LocalProbe:
+    """Asks this machine. Tools are only known when the caller names them."""
+
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        platform: str,
+        *,
+        tools: Collection[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.platform = platform_name(platform)
+        self._env = env
+        self._tools = tools
+        self._settings = settings
+        self._commands: dict[str, bool] = {}
+
+    def has_command(self, name: str) -> bool:
+        """Looks along PATH, once for each name."""
+        if name not in self._commands:
+            self._commands[name] = self._which(name)
+        return self._commands[name]
+
+    def _which(self, name: str) -> bool:
+        endings = self._env.get("PATHEXT", ".EXE").split(os.pathsep) if self.platform == "windows" else [""]
+        places = [""] if os.path.dirname(name) else self._env.get("PATH", os.defpath).split(os.pathsep)
+        candidates = (os.path.join(place, name + ending) for place in places for ending in endings)
+        return any(os.access(path, os.X_OK) and not os.path.isdir(path) for path in candidates)
+
+    def has_env(self, name: str) -> bool:
+        """Set and not empty in the environment given."""
+        return bool(self._env.get(name))
+
+    def has_tool(self, tool: Tool) -> bool | None:
+        """Among the tools named by the caller; unknown when none were."""
+        return None if self._tools is None else tool.name in self._tools
+
+    def has_setting(self, key: str) -> bool | None:
+        """Among the settings given by the caller; unknown when none were."""
+        return None if self._settings is None else bool(self._settings.get(key))
+
+
+class Missing(NamedTuple):
+    """One thing to set up before the skill can do all it says."""
+
+    kind: str
+    """`env`, `command`, `tool` or `setting`."""
+    name: str
+    help: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """The item as JSON carries it."""
+        return self._asdict()
+
+
+def wrong_platform(gates: Gates, probe: Probe) -> bool:
+    """Is the skill made for other platforms only?"""
+    return bool(gates.platforms) and probe.platform not in gates.platforms
+
+
+def missing(gates: Gates, probe: Probe) -> tuple[Missing, ...]:
+    """What a skill asks for and the environment lacks."""
+    if gates is OPEN:
+        return ()
+    found = [
+        Missing("env", variable.name, variable.help or variable.prompt)
+        for variable in gates.env
+        if not variable.optional and probe.has_env(variable.name) is False
+    ]
+    found.extend(
+        Missing("command", name, f"Install {name} and put it on PATH.")
+        for name in gates.commands
+        if probe.has_command(name) is False
+    )
+    if gates.any_commands and all(probe.has_command(name) is False for name in gates.any_commands):
+        found.append(Missing("command", " or ".join(gates.any_commands), "Install one of them."))
+    found.extend(
+        Missing(tool.kind, tool.name, tool.description or tool.command or tool.url)
+        for tool in gates.tools
+        if probe.has_tool(tool) is False
+    )
+    found.extend(
+        Missing("setting", setting.key, setting.description or setting.prompt)
+        for setting in gates.settings
+        if setting.default is None and probe.has_setting(setting.key) is False
+    )
+    return tuple(found)

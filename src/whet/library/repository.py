@@ -1,0 +1,71 @@
+"""The repository around a directory, and who it is.
+
+Trust is given to a repository, not to a path on disk: all worktrees of one repository share it. The identity is read
+from git's own files, without running git. A `.git` *file* can name any directory, so it is only believed when that
+directory names the file back; otherwise an unpacked archive could borrow the identity of a repository the user
+trusts.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+_MAX_LEVELS = 64
+_MAX_POINTER = 4096
+
+
+class Repository(NamedTuple):
+    """A project directory and the identity its trust hangs on."""
+
+    root: str
+    identity: str
+
+
+def find_repository(start: str, *, home: str) -> Repository:
+    """The nearest repository at or above `start`; without one, `start` itself. The home is never a project."""
+    directory = start
+    for _ in range(_MAX_LEVELS):
+        if directory == home:
+            break
+        marker = os.path.join(directory, ".git")
+        if os.path.lexists(marker):
+            return Repository(directory, _identity(directory, marker))
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            break
+        directory = parent
+    return Repository(start, os.path.realpath(start))
+
+
+def project_directories(start: str, repository: Repository) -> tuple[str, ...]:
+    """The directories whose skills belong to the project, nearest first: from `start` up to the repository's root."""
+    found = [start]
+    while found[-1] != repository.root:
+        found.append(os.path.dirname(found[-1]))
+    return tuple(found)
+
+
+def _identity(root: str, marker: str) -> str:
+    if os.path.isdir(marker):
+        return os.path.realpath(marker)
+    git_directory = _pointer(marker, "gitdir:", root)
+    if git_directory and os.path.realpath(_pointer(os.path.join(git_directory, "gitdir"), "", git_directory)) == (
+        os.path.realpath(marker)
+    ):
+        common = _pointer(os.path.join(git_directory, "commondir"), "", git_directory)
+        if common:
+            return os.path.realpath(common)
+    return os.path.realpath(root)
+
+
+def _pointer(path: str, prefix: str, base: str) -> str:
+    """The path a one-line git file names, or "" when it names none."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            line = file.readline(_MAX_POINTER).strip()
+    except OSError:
+        return ""
+    if not line.startswith(prefix) or "\0" in line:
+        return ""
+    return os.path.join(base, line.removeprefix(prefix).strip())

@@ -1,0 +1,154 @@
+"""Where skills are looked for: scopes, the directories of the clients people already have, and their order.
+
+`CLIENTS` is the table to extend when a new agent appears. A directory that is reached twice (declared twice, or linked)
+is one root, under the first scope that names it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.library.repository import Repository, find_repository, project_directories
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from whet.library.settings import Settings
+
+
+class Client(NamedTuple):
+    """A program that keeps skills, and the directories it keeps them in, relative to a project and to the home."""
+
+    name: str
+    project: str
+    user: str
+    kind: str = "skills"
+    """`skills`: directories with a SKILL.md; `commands`: Markdown files that are commands."""
+
+
+CLIENTS = (
+    Client("agents", ".agents/skills", ".agents/skills"),
+    Client("claude", ".claude/skills", ".claude/skills"),
+    Client("codex", ".codex/skills", ".codex/skills"),
+    Client("hermes", ".hermes/skills", ".hermes/skills"),
+    Client("openclaw", ".openclaw/skills", ".openclaw/skills"),
+    Client("cursor", ".cursor/skills", ".cursor/skills"),
+    Client("gemini", ".gemini/skills", ".gemini/skills"),
+    Client("copilot", ".github/skills", ".copilot/skills"),
+    Client("opencode", ".opencode/skills", ".config/opencode/skills"),
+    Client("goose", ".goose/skills", ".config/goose/skills"),
+    Client("windsurf", ".windsurf/skills", ".codeium/windsurf/skills"),
+    Client("kiro", ".kiro/skills", ".kiro/skills"),
+    Client("junie", ".junie/skills", ".junie/skills"),
+    Client("roo", ".roo/skills", ".roo/skills"),
+    Client("qwen", ".qwen/skills", ".qwen/skills"),
+    Client("amp", "", ".config/agents/skills"),
+    Client("codex-system", "", ".codex/skills/.system"),
+    Client("claude-commands", ".claude/commands", ".claude/commands", "commands"),
+)
+
+
+class Place(NamedTuple):
+    """Where Whet stands: everything it knows of the world around it, passed in and never looked up."""
+
+    directory: str
+    home: str
+    state: str
+    platform: str
+    env: Mapping[str, str]
+
+
+class Root(NamedTuple):
+    """One directory of skills."""
+
+    path: str
+    scope: str
+    client: str = ""
+    kind: str = "skills"
+    namespace: str = ""
+    """The plugin whose name prefixes these skills' names."""
+    trusted: bool = True
+    """False: the skills belong to a repository the user has not trusted; they are counted, not loaded."""
+    real: str = ""
+    """The path with links resolved."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The root as JSON carries it."""
+        return self._asdict()
+
+
+def org_directories(platform: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The administrator's directories: Whet's own, then those of other clients."""
+    if platform == "darwin":
+        support = "/Library/Application Support"
+        return (f"{support}/whet/skills", f"{support}/ClaudeCode/.claude/skills")
+    if platform == "win32":
+        data = env.get("PROGRAMDATA", r"C:\ProgramData")
+        return (os.path.join(data, "whet", "skills"),)
+    return ("/etc/whet/skills", "/etc/codex/skills", "/etc/claude-code/.claude/skills")
+
+
+def bundled_directory() -> str:
+    """The skills that ship with Whet."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")
+
+
+def user_root(place: Place) -> str:
+    """Where Whet puts a person's own skills, and where every client can find them."""
+    return os.path.join(place.home, ".agents", "skills")
+
+
+def explicit_roots(paths: Collection[str], place: Place) -> tuple[Root, ...]:
+    """Exactly these directories, in this order, and no others."""
+    declared = (
+        Root(os.path.normpath(os.path.join(place.directory, os.path.expanduser(path))), "external") for path in paths
+    )
+    return tuple(_resolve(declared))
+
+
+def configured_roots(place: Place, settings: Settings, trusted: Collection[str]) -> tuple[tuple[Root, ...], Repository]:
+    """All roots of this place that exist, most important first, and the project they were found from."""
+    repository = find_repository(place.directory, home=place.home)
+    by_scope: dict[str, list[Root]] = {scope: [] for scope in settings.precedence}
+    clients = [client for client in CLIENTS if not settings.clients or client.name in settings.clients]
+    if settings.project_skills and place.directory != place.home:
+        known = repository.identity in trusted
+        for directory in project_directories(place.directory, repository):
+            by_scope["project"].extend(
+                Root(_join(directory, client.project), "project", client.name, client.kind, trusted=known)
+                for client in clients
+                if client.project
+            )
+    by_scope["user"].extend(
+        Root(_join(place.home, client.user), "user", client.name, client.kind) for client in clients
+    )
+    by_scope["org"].extend(Root(path, "org") for path in org_directories(place.platform, place.env))
+    by_scope["external"].extend(Root(path, "external") for path in settings.external)
+    by_scope["external"].extend(Root(path, "plugin", namespace=namespace) for namespace, path in settings.plugins)
+    if settings.bundled_skills:
+        by_scope["bundled"].append(Root(bundled_directory(), "bundled"))
+    declared = [root for scope in settings.precedence for root in by_scope[scope]]
+    # A directory that is both the project's and the user's is the user's: nobody has to trust their own home.
+    own = {os.path.realpath(root.path) for root in declared if root.scope == "user"}
+    kept = (root for root in declared if root.scope != "project" or os.path.realpath(root.path) not in own)
+    return tuple(root for root in _resolve(kept) if os.path.isdir(root.real)), repository
+
+
+def _join(base: str, relative: str) -> str:
+    return os.path.join(base, *relative.split("/"))
+
+
+def _resolve(roots: Iterator[Root]) -> Iterator[Root]:
+    seen: set[str] = set()
+    for root in roots:
+        real = os.path.realpath(root.path)
+        if real not in seen:
+            seen.add(real)
+            yield root._replace(real=real)
+
+
+def platform_name(platform: str = sys.platform) -> str:
+    """The platform in the words skills use."""
+    return {"darwin": "macos", "win32": "windows"}.get(platform, "linux" if platform.startswith("linux") else platform)

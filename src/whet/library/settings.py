@@ -1,0 +1,155 @@
+"""Settings people write: `config.toml` in the state directory (or `$WHET_CONFIG`), and a project's `.whet.toml`.
+
+Every knob is one row of `KNOBS`; the documentation, the checks and the defaults derive from that table. A file that
+is not TOML is an error, because running without it could show what it was meant to hide; a single bad value is
+reported and its default used. A project may only narrow: it can disable skills, and only once it is trusted.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import UsageError
+from whet.library.report import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCOPES = ("project", "user", "org", "external", "bundled")
+PROJECT_FILE = ".whet.toml"
+
+
+class Knob(NamedTuple):
+    """One setting: its name, its kind, its default and what it does."""
+
+    name: str
+    kind: str
+    """`names`, `directories`: lists of strings; `tables`: such a list for each word; `map`: a directory for each."""
+    default: Any
+    help: str
+
+
+KNOBS = (
+    Knob("precedence", "names", SCOPES, "Which scope wins when two skills have the same name, first to last."),
+    Knob("clients", "names", (), "Read only these clients' directories (empty: all that Whet knows)."),
+    Knob("external", "directories", (), "Further directories of skills, scope `external`."),
+    Knob("plugins", "map", {}, "Directories whose skills are named `plugin:skill`."),
+    Knob("links", "directories", (), "Directories outside the roots that links in a root may lead to."),
+    Knob("disabled", "names", (), "Skills that are never offered."),
+    Knob("disabled_on", "tables", {}, "Skills that are not offered on one surface, such as `mcp`."),
+    Knob("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
+    Knob("bundled_skills", "boolean", True, "Offer the skills that ship with Whet."),
+    Knob("depth", "number", 6, "How many directories below a root a skill may lie."),
+    Knob("max_directories", "number", 200_000, "How many directories of one root are searched."),
+)
+PROJECT_KNOBS = frozenset(("disabled",))
+
+
+class Settings(NamedTuple):
+    """The settings in force; fields are the names of `KNOBS`."""
+
+    precedence: tuple[str, ...] = SCOPES
+    clients: tuple[str, ...] = ()
+    external: tuple[str, ...] = ()
+    plugins: tuple[tuple[str, str], ...] = ()
+    links: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+    disabled_on: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    project_skills: bool = True
+    bundled_skills: bool = True
+    depth: int = 6
+    max_directories: int = 200_000
+
+
+def config_path(state: str, env: Mapping[str, str]) -> str:
+    """Where the user's settings lie."""
+    return os.path.expanduser(env.get("WHET_CONFIG") or os.path.join(state, "config.toml"))
+
+
+def read_settings(path: str, *, home: str) -> tuple[Settings, tuple[Entry, ...]]:
+    """The user's settings and what was wrong with them. A file that does not exist says nothing."""
+    return _check(_load(path), path, home, frozenset(knob.name for knob in KNOBS))
+
+
+def read_project_settings(root: str, *, home: str) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
+    """The skills a (trusted) project disables."""
+    path = os.path.join(root, PROJECT_FILE)
+    settings, notes = _check(_load(path), path, home, PROJECT_KNOBS)
+    return settings.disabled, notes
+
+
+def _load(path: str) -> dict[str, Any]:
+    if not os.path.exists(path):
+        return {}
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            "bad-config",
+            f"{path} is not valid TOML: {error}.",
+            hint="Correct the file, or move it away to use the defaults.",
+        ) from error
+    except OSError as error:
+        raise UsageError(
+            "bad-config", f"{path} cannot be read: {error.strerror}.", hint="Check its permissions."
+        ) from error
+
+
+def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str]) -> tuple[Settings, tuple[Entry, ...]]:
+    values: dict[str, Any] = {}
+    notes: list[Entry] = []
+    knobs = {knob.name: knob for knob in KNOBS if knob.name in allowed}
+    for name, raw in found.items():
+        if name not in knobs:
+            known = ", ".join(sorted(knobs))
+            notes.append(
+                Entry("unknown-setting", "warning", "", path, f"{name} is not a setting here.", f"Settings: {known}.")
+            )
+            continue
+        value = _value(knobs[name].kind, raw, home, os.path.dirname(path))
+        if value is None or (name == "precedence" and sorted(value) != sorted(SCOPES)):
+            wanted = " ".join(SCOPES) if name == "precedence" else knobs[name].kind
+            notes.append(
+                Entry(
+                    "bad-setting",
+                    "warning",
+                    "",
+                    path,
+                    f"{name} is {raw!r}; the default is used.",
+                    f"Expected: {wanted}.",
+                )
+            )
+            continue
+        values[name] = value
+    return Settings(**values), tuple(notes)
+
+
+def _value(kind: str, raw: Any, home: str, base: str) -> Any:
+    """The setting's value in its final form, or None when it is not of its kind."""
+    if kind == "boolean":
+        return raw if isinstance(raw, bool) else None
+    if kind == "number":
+        return raw if isinstance(raw, int) and not isinstance(raw, bool) and raw > 0 else None
+    if kind == "names":
+        return tuple(raw) if isinstance(raw, list) and all(isinstance(item, str) for item in raw) else None
+    if kind == "directories":
+        names = _value("names", raw, home, base)
+        return None if names is None else tuple(_directory(name, home, base) for name in names)
+    if not isinstance(raw, dict):
+        return None
+    if kind == "map":
+        if not all(isinstance(item, str) for item in raw.values()):
+            return None
+        return tuple((name, _directory(item, home, base)) for name, item in raw.items())
+    lists = {name: _value("names", item, home, base) for name, item in raw.items()}
+    return None if None in lists.values() else tuple(lists.items())
+
+
+def _directory(text: str, home: str, base: str) -> str:
+    if text == "~" or text.startswith(("~/", "~\\")):
+        text = home + text[1:]
+    return os.path.normpath(os.path.join(base, text))

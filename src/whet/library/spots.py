@@ -1,0 +1,48 @@
+"""A place where a skill is expected, and the refusal when it cannot be taken."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from whet.library.report import Entry
+
+MAIN = "SKILL.md"
+
+
+class Spot(NamedTuple):
+    """A place where a skill's main file is expected."""
+
+    path: str
+    directory: str
+    category: str
+    kind: str
+    real: str = ""
+
+    @property
+    def stem(self) -> str:
+        """What the skill is called when it does not say so itself."""
+        if self.kind == "skill":
+            return self.directory.rpartition(os.sep)[2]
+        return self.path.rpartition(os.sep)[2].removesuffix(".md")
+
+    @property
+    def odd(self) -> bool:
+        """Is this a form that has a better one today?"""
+        return self.kind != "skill" or not self.path.endswith(MAIN)
+
+
+class Refused(Exception):  # noqa: N818  not an error of the caller's, only a way out of a listing
+    """An entry that is not taken; carries its report line."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry.message)
+        self.entry = entry
+
+
+def unreadable(path: str, error: OSError) -> Refused:
+    """The refusal of a file that cannot be opened or read."""
+    reason = error.strerror or str(error)
+    return Refused(
+        Entry("unreadable", "error", "", path, f"The file cannot be read: {reason}.", "Check its permissions.")
+    )

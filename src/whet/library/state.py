@@ -1,0 +1,119 @@
+"""What the user decided about skills, kept in the state database: trusted repositories, disabled skills.
+
+Reading never creates the database; the first decision does. A damaged database is an error, not an empty one:
+forgetting that a skill was disabled would offer it again. `whet doctor --repair` sets the file aside and saves what
+can be read.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from whet.store.clock import Clock
+    from whet.store.database import Database, Schema
+
+FILE = "state.db"
+TABLES = ("trusted", "disabled")
+
+
+class Trusted(NamedTuple):
+    """A repository whose skills may be loaded."""
+
+    identity: str
+    path: str
+    since: int
+
+
+def state_schema() -> Schema:
+    """The tables of the state database; a change is a new migration at the end, never an edit."""
+    from whet.store.database import Schema
+
+    return Schema(
+        application_id=0x57484554,
+        migrations=(
+            """
+            CREATE TABLE trusted (identity TEXT PRIMARY KEY, path TEXT NOT NULL, since INTEGER NOT NULL);
+            CREATE TABLE disabled (
+                name TEXT NOT NULL, surface TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (name, surface));
+            """,
+        ),
+    )
+
+
+class Decisions:
+    """The door to the user's decisions. Opens the database on first use and keeps it open."""
+
+    def __init__(self, state: str, clock: Clock) -> None:
+        self.path = os.path.join(state, FILE)
+        self._clock = clock
+        self._database: Database | None = None
+
+    def _reader(self) -> Database | None:
+        if self._database is None and os.path.exists(self.path):
+            return self._writer()
+        return self._database
+
+    def _writer(self) -> Database:
+        if self._database is None:
+            from whet.store.database import Database
+
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            self._database = Database.open(self.path, state_schema(), durable=True)
+        return self._database
+
+    def close(self) -> None:
+        """Let the database go; the next use opens it again."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def trusted(self) -> tuple[Trusted, ...]:
+        """Every repository the user trusts."""
+        database = self._reader()
+        rows = database.read("SELECT identity, path, since FROM trusted ORDER BY path") if database else ()
+        return tuple(Trusted(*row) for row in rows)
+
+    def trust(self, identity: str, path: str) -> bool:
+        """Trust a repository; False when it already was."""
+        with self._writer().write() as connection:
+            return bool(
+                connection.execute(
+                    "INSERT OR IGNORE INTO trusted VALUES (?, ?, ?)", (identity, path, self._clock())
+                ).rowcount
+            )
+
+    def untrust(self, identity: str) -> bool:
+        """Take trust back; False when there was none."""
+        if self._reader() is None:
+            return False
+        with self._writer().write() as connection:
+            return bool(connection.execute("DELETE FROM trusted WHERE identity = ?", (identity,)).rowcount)
+
+    def disabled(self) -> frozenset[tuple[str, str]]:
+        """The (name, surface) pairs that are switched off; surface "" is everywhere."""
+        database = self._reader()
+        return (
+            frozenset((name, surface) for name, surface in database.read("SELECT name, surface FROM disabled"))
+            if (database)
+            else frozenset()
+        )
+
+    def disable(self, name: str, surface: str = "") -> bool:
+        """Switch a skill off; False when it already was."""
+        with self._writer().write() as connection:
+            return bool(
+                connection.execute(
+                    "INSERT OR IGNORE INTO disabled VALUES (?, ?, ?)", (name, surface, self._clock())
+                ).rowcount
+            )
+
+    def enable(self, name: str, surface: str = "") -> bool:
+        """Switch a skill on again; False when it was on."""
+        if self._reader() is None:
+            return False
+        with self._writer().write() as connection:
+            return bool(
+                connection.execute("DELETE FROM disabled WHERE name = ? AND surface = ?", (name, surface)).rowcount
+            )

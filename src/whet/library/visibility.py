@@ -1,0 +1,104 @@
+"""Is a skill *visible* to this caller? A different question from whether it exists and whether it is ready.
+
+Hidden skills are left out, not listed and then refused; the reason is always to be had.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.library.readiness import wrong_platform
+from whet.skill.model import OPEN
+from whet.skill.names import key as name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whet.library.card import Card
+    from whet.library.readiness import Probe
+
+
+class Caller(NamedTuple):
+    """Who asks: a person or a model, through which surface, in which product, with which files in play."""
+
+    model: bool = False
+    """True when a model chooses; False when a person does."""
+    surface: str = ""
+    product: str = ""
+    files: tuple[str, ...] | None = None
+    """Paths in play, relative to the project; None when nobody can tell."""
+
+
+BY_COMMAND = "whet disable"
+"""Who switched a skill off, when it was not a settings file."""
+PERSON = Caller()
+MODEL = Caller(model=True)
+
+
+class Hidden(NamedTuple):
+    """Why a skill is not shown: a code, a sentence, a way out."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class Disabled:
+    """The skills that are switched off, everywhere or on one surface, and who said so."""
+
+    __slots__ = ("_by",)
+
+    def __init__(self, pairs: Iterable[tuple[str, str, str]]) -> None:
+        self._by = {(name_key(name), surface): source for name, surface, source in pairs}
+
+    def source(self, card: Card, surface: str) -> str | None:
+        """Where a skill is switched off for this surface, or None when it is on."""
+        if not self._by:
+            return None
+        return self.by(card.key, surface) or self.by(name_key(card.qualified), surface)
+
+    def by(self, key: str, surface: str) -> str | None:
+        """Where the name is switched off for this surface."""
+        return self._by.get((key, "")) or self._by.get((key, surface))
+
+
+def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Hidden | None:
+    """Why the skill is not shown to this caller, or None when it is."""
+    if (source := disabled.source(card, caller.surface)) is not None:
+        undo = f"Take it out of `disabled` in {source}"
+        if source == BY_COMMAND:
+            undo = f"Run `whet enable {card.full_name}`"
+        return Hidden("disabled", f"Switched off by {source}.", f"{undo} to have it back.")
+    if not card.description:
+        return Hidden("description-missing", "It has no description and no text.", "Add a description.")
+    gates = card.gates
+    if gates is OPEN:
+        return None
+    if wrong_platform(gates, probe):
+        wanted = ", ".join(gates.platforms)
+        return Hidden("wrong-platform", f"It is for {wanted}; this is {probe.platform}.", "Use it there.")
+    if gates.products and caller.product and caller.product not in gates.products:
+        return Hidden("other-product", f"It is for {', '.join(gates.products)}.", "Use it there.")
+    if caller.model:
+        return _hidden_from_model(card, caller, probe)
+    if not gates.user_invocable:
+        return Hidden("model-only", "It says that only a model may invoke it.", "Let the agent use it.")
+    return None
+
+
+def _hidden_from_model(card: Card, caller: Caller, probe: Probe) -> Hidden | None:
+    gates = card.gates
+    if not gates.model_invocable:
+        return Hidden("explicit-only", "It says that only a person may invoke it.", f"Ask for it: /{card.full_name}.")
+    if any(probe.has_tool(tool) is True for tool in gates.fallback_for):
+        names = ", ".join(tool.name for tool in gates.fallback_for)
+        return Hidden("fallback", f"It stands in for {names}, which is available.", "Use that.")
+    if gates.paths and caller.files is not None and not _touches(gates.paths, caller.files):
+        return Hidden("paths", f"It is for files matching {', '.join(gates.paths)}.", "Open such a file.")
+    return None
+
+
+def _touches(globs: tuple[str, ...], files: tuple[str, ...]) -> bool:
+    from whet.library.globs import matches
+
+    return any(matches(glob, file) for glob in globs for file in files)

@@ -1,0 +1,23 @@
+"""Being told of changes instead of asking for them: an extra on top of watchfiles. Nothing needs it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from whet.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+def wait_for_changes(directories: Sequence[str]) -> Iterator[None]:
+    """Yield whenever something below one of the directories changed, a burst of changes counting once."""
+    try:
+        from watchfiles import watch
+    except ImportError as error:
+        hint = "Install it with `pip install 'whet[watch]'`."
+        raise UsageError("extra-missing", "Watching needs the package watchfiles.", hint=hint) from error
+    existing = [path for path in directories if os.path.isdir(path)]
+    for _ in watch(*existing, ignore_permission_denied=True, raise_interrupt=False):
+        yield

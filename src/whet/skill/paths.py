@@ -1,0 +1,153 @@
+"""The one check of a path inside a skill.
+
+Every path that comes from a model, a person, an archive or a registry passes through `check` before anything touches
+the disk with it. It is judged as text, by the strictest rules of any system a skill may travel to, so that a path that
+is fine here is fine everywhere: what Windows reads as a device or a stream is refused on Linux too. Whether a link on
+the disk leads elsewhere is for the rooms that hold the disk to find out.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from whet.errors import UsageError
+from whet.skill.names import hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SUPPORT_DIRECTORIES = ("references", "templates", "scripts", "assets")
+"""Where supporting files are written."""
+MAIN_FILE = "SKILL.md"
+
+MAX_SEGMENT_BYTES = 255
+MAX_PATH_BYTES = 1024
+MAX_SEGMENTS = 16
+
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE)
+_SHOWN = 80
+
+_HINTS = {
+    "path-empty": "Name a file inside the skill, such as references/guide.md.",
+    "path-absolute": "Give the path relative to the skill's directory, such as references/guide.md.",
+    "path-traversal": "Write the path without '.', '..', empty parts or a slash at the end.",
+    "path-backslash": "Separate the parts of the path with forward slashes.",
+    "path-drive": "Give a relative path without a drive, a server or a colon.",
+    "path-control": "Write the path with visible characters only.",
+    "path-too-long": (
+        f"Use at most {MAX_SEGMENTS} parts of {MAX_SEGMENT_BYTES} bytes and {MAX_PATH_BYTES} bytes in all."
+    ),
+    "path-reserved": "Choose a name that Windows can store too.",
+    "path-not-support": f"Put the file into one of {', '.join(f'{name}/' for name in SUPPORT_DIRECTORIES)}.",
+    "path-main-file": f"Change {MAIN_FILE} with edit or patch, and remove a skill with delete.",
+}
+
+
+def check(path: str, *, writing: bool = False) -> str:
+    """The path, if it is safe to use inside a skill, and to write to if `writing`; otherwise a `UsageError`.
+
+    A path to read is returned as it is, because a file is found only under the name it has. A path to write is
+    composed (NFC), so that one name is not stored in two ways.
+    """
+    problem = _shape_problem(path)
+    if problem is None:
+        if writing:
+            path = unicodedata.normalize("NFC", path)
+        segments = path.split("/")
+        problem = _segments_problem(path, segments) or (_writing_problem(segments) if writing else None)
+    if problem is None:
+        return path
+    code, what = problem
+    raise UsageError(code, f"The path {shown(path)} {what}.", hint=_HINTS[code])
+
+
+def shown(path: str) -> str:
+    """A path as it can stand in a sentence: quoted, escaped where it is invisible, shortened."""
+    return repr(path if len(path) <= _SHOWN else f"{path[:_SHOWN]}…")
+
+
+def collides(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Pairs that cannot both exist on every system, the one met first in front.
+
+    Two paths that are the same after composition and case folding; a file that is also the directory of another; two
+    files in one directory that is spelled in two ways. A path that ends in a slash is a directory and may repeat.
+    """
+    pairs: list[tuple[str, str]] = []
+    files: dict[str, str] = {}
+    directories: dict[str, dict[str, str]] = {}
+    """Folded directory -> each spelling of it -> the first path that uses the spelling."""
+    for path in paths:
+        head, _, last = path.rpartition("/")
+        if last:
+            folded = _fold(path)
+            if folded in files:
+                pairs.append((files[folded], path))
+            elif folded in directories:
+                pairs.append((next(iter(directories[folded].values())), path))
+            files.setdefault(folded, path)
+        while head:
+            folded = _fold(head)
+            spellings = directories.setdefault(folded, {})
+            if head in spellings:
+                break
+            if folded in files:
+                pairs.append((files[folded], path))
+            if spellings:
+                pairs.append((next(iter(spellings.values())), path))
+            spellings[head] = path
+            head = head.rpartition("/")[0]
+    return tuple(dict.fromkeys(pairs))
+
+
+def _fold(path: str) -> str:
+    if path.isascii():
+        return path.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
+
+
+def _shape_problem(path: str) -> tuple[str, str] | None:
+    """What is wrong with the path as a whole, cheapest first: a hostile path can be very long."""
+    if not path.strip():
+        return "path-empty", "is empty"
+    if len(path) > MAX_PATH_BYTES:
+        return "path-too-long", f"has {len(path)} characters"
+    if not (path.isascii() and path.isprintable()) and any(map(hidden, path)):
+        return "path-control", "contains control or invisible characters"
+    if path.startswith("\\\\"):
+        return "path-drive", "names a server"
+    if ":" in path:
+        return "path-drive", "contains a colon, which marks a drive or a stream"
+    if "\\" in path:
+        return "path-backslash", "contains a backslash"
+    if path.startswith("/"):
+        return "path-absolute", "is absolute"
+    return None
+
+
+def _segments_problem(path: str, segments: list[str]) -> tuple[str, str] | None:
+    for segment in segments:
+        if segment in {"", ".", ".."}:
+            return "path-traversal", f"has the part {segment!r}"
+    if len(segments) > MAX_SEGMENTS:
+        return "path-too-long", f"has {len(segments)} parts"
+    size = len(path.encode())
+    if size > MAX_PATH_BYTES:
+        return "path-too-long", f"has {size} bytes"
+    for segment in segments:
+        if len(segment.encode()) > MAX_SEGMENT_BYTES:
+            return "path-too-long", f"has a part of {len(segment.encode())} bytes"
+        if segment.endswith((".", " ")):
+            return "path-reserved", f"has the part {segment!r}, which ends in a dot or a space"
+        if _DEVICE.fullmatch(segment):
+            return "path-reserved", f"has the part {segment!r}, a device on Windows"
+    return None
+
+
+def _writing_problem(segments: list[str]) -> tuple[str, str] | None:
+    if any(_fold(segment) == _fold(MAIN_FILE) for segment in segments):
+        return "path-main-file", f"is {MAIN_FILE}, which the file calls do not touch"
+    if len(segments) < 2 or segments[0] not in SUPPORT_DIRECTORIES:
+        return "path-not-support", "is not in a supporting directory"
+    return None

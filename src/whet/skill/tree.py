@@ -1,0 +1,119 @@
+"""The files of a package as values, and the digest that stands for them.
+
+The digest is how Whet knows content again: in caches, locks, scans, activations and history. It covers every file
+and link with its path, its executable bit and the hash of its content, and nothing else: no times, no owners, no
+order. What `ignored` names does not count, whoever lists it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from whet.errors import InvalidError
+from whet.skill.paths import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+IGNORED = frozenset({".git", "__pycache__", ".DS_Store"})
+"""Names of files and directories that are never part of a package."""
+
+_ROOTED = re.compile(r"[/\\]|[A-Za-z]:")
+
+
+class Entry(NamedTuple):
+    """One file or symbolic link of a package."""
+
+    path: str
+    kind: Literal["file", "link"]
+    executable: bool
+    size: int
+    sha256: str
+    """Hash of the content, of a link its target text."""
+    target: str = ""
+
+
+def file_entry(path: str, data: bytes, *, executable: bool = False) -> Entry:
+    """The entry of a regular file with this content."""
+    return Entry(path, "file", executable, len(data), hashlib.sha256(data).hexdigest())
+
+
+def link_entry(path: str, target: str) -> Entry:
+    """The entry of a symbolic link: its content is the text of its target."""
+    data = _bytes(target)
+    return Entry(path, "link", executable=False, size=len(data), sha256=hashlib.sha256(data).hexdigest(), target=target)
+
+
+def digest(entries: Iterable[Entry]) -> str:
+    """The content digest of a package, `sha256:` and 64 hex digits, whatever the order of its entries."""
+    lines: dict[bytes, bytes] = {}
+    for entry in entries:
+        if ignored(entry.path):
+            continue
+        path = _bytes(entry.path)
+        if path in lines:
+            raise InvalidError(
+                "duplicate-path",
+                f"The path {shown(entry.path)} is listed twice in one package.",
+                hint="List every file of the package once.",
+            )
+        if b"\0" in path:
+            raise InvalidError(
+                "path-control",
+                f"The path {shown(entry.path)} contains a NUL character.",
+                hint="Remove the file; no file system can hold that name.",
+            )
+        mark = b"link" if entry.kind == "link" else b"executable" if entry.executable else b"file"
+        lines[path] = b"%s\0%s\0%s\n" % (path, mark, entry.sha256.encode())
+    return _sha256(lines[path] for path in sorted(lines))
+
+
+def library_digest(pairs: Iterable[tuple[str, str]]) -> str:
+    """The digest of a whole library, over the qualified name and the digest of each of its skills.
+
+    Names come from frontmatter and may hold any character, so each is fed with its length in front.
+    """
+    return _sha256(sorted(b"%d:%s%s\n" % (len(_bytes(name)), _bytes(name), of.encode()) for name, of in pairs))
+
+
+def ignored(path: str) -> bool:
+    """Whether a path names, or lies in, something that is never part of a package."""
+    return not IGNORED.isdisjoint(path.split("/"))
+
+
+def escapes(link_path: str, target: str) -> bool:
+    """Whether a symbolic link at `link_path` may lead out of the package, told from the texts alone.
+
+    A `..` behind a name counts as leaving, because the name may be a link itself and its parent elsewhere. Thus links
+    that stay one by one cannot be chained into one that leaves. Backslashes are read both ways, as systems differ.
+    """
+    if not target or _ROOTED.match(target):
+        return True
+    depth = link_path.count("/")
+    return any(_climbs(spelling.split("/"), depth) for spelling in (target, target.replace("\\", "/")))
+
+
+def _climbs(segments: list[str], depth: int) -> bool:
+    descended = False
+    for segment in segments:
+        if segment == "..":
+            depth -= 1
+            if descended or depth < 0:
+                return True
+        elif segment not in {"", "."}:
+            descended = True
+    return False
+
+
+def _bytes(text: str) -> bytes:
+    """UTF-8, also for the lone surrogates that stand for undecodable file names: each text has its own bytes."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _sha256(chunks: Iterable[bytes]) -> str:
+    total = hashlib.sha256()
+    for chunk in chunks:
+        total.update(chunk)
+    return f"sha256:{total.hexdigest()}"
