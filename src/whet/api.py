@@ -19,7 +19,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from whet.errors import RefusedError, UsageError
+from whet.errors import RefusedError, UsageError, WhetError
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
 from whet.library.discovery import Bounds, Shelf, discover, revalidate, unchanged
@@ -368,10 +368,28 @@ class Library:
         return tuple(entries)
 
     def doctor(self) -> tuple[Entry, ...]:
-        """The report, and what a closer look at the machine brings up."""
-        from whet.library.doctor import examine
+        """The report, and what a closer look at the machine brings up, worst first.
 
-        return examine(self)
+        A library that cannot be looked at at all, such as one with a damaged state database, still gets a report.
+        """
+        from whet.library.doctor import examine, examine_state, worst_first
+
+        entries = list(examine_state(self.place.state))
+        try:
+            entries.extend((*self.report(), *examine(self.catalogue, self.probe)))
+        except WhetError as error:
+            if error.code not in {entry.code for entry in entries}:
+                entries.append(Entry(error.code, "error", "", "", error.message, error.hint))
+        return worst_first(entries)
+
+    def repair(self) -> dict[str, Any]:
+        """Mend what can be mended without asking, and tell what was done and what is lost."""
+        from whet.library.doctor import repair_roots, repair_state
+
+        self.decisions.close()
+        state = repair_state(self.place.state)
+        roots = repair_roots(self.survey().roots)
+        return {"repaired": [*state.done, *roots.done], "lost": [*state.lost, *roots.lost]}
 
     def watch(self) -> Iterator[Change]:
         """Wait for changes and tell them as they happen. Needs the `watch` extra; nothing else does."""

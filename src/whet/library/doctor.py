@@ -8,48 +8,62 @@ files.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import WhetError
 from whet.library.discovery import OLD_MAINS, SKIPPED
 from whet.library.readiness import missing
 from whet.library.report import Entry
 from whet.library.spots import MAIN
+from whet.library.state import FILE as STATE_FILE
 from whet.library.state import TABLES, state_schema
+from whet.store.atomic import clean_leftovers, leftovers
+from whet.store.database import check
+from whet.store.database import repair as repair_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from whet.api import Library
     from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
+    from whet.library.readiness import Probe
+    from whet.library.roots import Root
 
-_ORDER = {"error": 0, "warning": 1, "info": 2}
 _MAX_LOOKED_AT = 500
 """Directories looked at inside one skill."""
 
 
-def examine(library: Library) -> tuple[Entry, ...]:
-    """The whole report, worst first. A library that cannot even be looked at still gets a report that says why."""
-    entries = list(_own_files(library))
-    try:
-        entries.extend((*library.report(), *_roots(library), *_leftovers(library)))
-        for card in library.catalogue.cards:
-            entries.extend(_nested(card))
-            entries.extend(
-                Entry("not-ready", "info", card.full_name, card.path, f"Missing {item.kind} {item.name}.", item.help)
-                for item in missing(card.gates, library.probe)
-            )
-    except WhetError as error:
-        if error.code not in {entry.code for entry in entries}:
-            entries.append(Entry(error.code, "error", "", "", error.message, error.hint))
-    return tuple(sorted(dict.fromkeys(entries), key=lambda entry: (_ORDER[entry.severity], entry.code, entry.path)))
-
-
-def _roots(library: Library) -> Iterator[Entry]:
-    for root in library.survey().roots:
+def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Entry]:
+    """What a closer look at the skills and their roots brings up, beyond the catalogue's own report."""
+    for root in catalogue.roots:
         if not os.path.isdir(root.real):
             hint = "Make the directory, or take the root out."
             yield Entry("root-missing", "warning", "", root.path, "This root does not exist.", hint)
+            continue
+        for path in leftovers(root.real):
+            hint = "Run `whet doctor --repair`."
+            yield Entry("leftover", "warning", "", path, "Left behind by an interrupted write.", hint)
+    for card in catalogue.cards:
+        yield from _nested(card)
+        for item in missing(card.gates, probe):
+            message = f"Missing {item.kind} {item.name}."
+            yield Entry("not-ready", "info", card.full_name, card.path, message, item.help)
+
+
+def examine_state(state: str) -> Iterator[Entry]:
+    """What is wrong with Whet's own directory."""
+    path = os.path.join(state, STATE_FILE)
+    if os.path.exists(path) and (problem := check(path)):
+        hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
+        yield Entry("state-corrupt", "error", "", path, f"The state database is damaged: {problem}.", hint)
+    if os.path.isdir(state) and not os.access(state, os.W_OK):
+        hint = "Make it writable, or set WHET_HOME to another directory."
+        yield Entry("home-read-only", "warning", "", state, "Whet cannot write here; every start is a cold one.", hint)
+
+
+def worst_first(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The entries without doubles, sorted by severity, code and place."""
+    order = {"error": 0, "warning": 1, "info": 2}
+    return tuple(sorted(dict.fromkeys(entries), key=lambda entry: (order[entry.severity], entry.code, entry.path)))
 
 
 def _nested(card: Card) -> Iterator[Entry]:
@@ -77,48 +91,26 @@ def _nested(card: Card) -> Iterator[Entry]:
                 yield Entry("nested-skill", "info", card.full_name, entry.path, message, hint)
 
 
-def _leftovers(library: Library) -> Iterator[Entry]:
-    from whet.store.atomic import leftovers
+class Repaired(NamedTuple):
+    """What a repair did, and what it could not save, in sentences."""
 
-    for shelf_root in library.survey().roots:
-        if os.path.isdir(shelf_root.real):
-            for path in leftovers(shelf_root.real):
-                hint = "Run `whet doctor --repair`."
-                yield Entry("leftover", "warning", "", path, "Left behind by an interrupted write.", hint)
+    done: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
-def _own_files(library: Library) -> Iterator[Entry]:
-    from whet.store.database import check
-
-    path = library.decisions.path
-    if os.path.exists(path) and (problem := check(path)):
-        hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-        yield Entry("state-corrupt", "error", "", path, f"The state database is damaged: {problem}.", hint)
-    state = library.place.state
-    if os.path.isdir(state) and not os.access(state, os.W_OK):
-        hint = "Make it writable, or set WHET_HOME to another directory."
-        yield Entry("home-read-only", "warning", "", state, "Whet cannot write here; every start is a cold one.", hint)
+def repair_state(state: str) -> Repaired:
+    """Set a damaged state database aside and save from it what can be read."""
+    path = os.path.join(state, STATE_FILE)
+    if not os.path.exists(path) or not check(path):
+        return Repaired()
+    outcome = repair_database(path, state_schema(), TABLES)
+    rows = sum(outcome.salvage.rows.values())
+    done = f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} decisions from it."
+    return Repaired((done,), outcome.salvage.lost)
 
 
-def repair(library: Library) -> dict[str, Any]:
-    """Mend what can be mended without asking: leftovers, a damaged state database. Tells what was done and lost."""
-    from whet.store.atomic import clean_leftovers
-    from whet.store.database import check
-    from whet.store.database import repair as repair_database
-
-    done: list[str] = []
-    lost: list[str] = []
-    path = library.decisions.path
-    if os.path.exists(path) and check(path):
-        library.decisions.close()
-        outcome = repair_database(path, state_schema(), TABLES)
-        rows = sum(outcome.salvage.rows.values())
-        done.append(f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} decisions from it.")
-        lost.extend(outcome.salvage.lost)
-    for root in library.survey().roots:
-        if os.path.isdir(root.real):
-            try:
-                done.extend(f"Cleaned up {item.path}." for item in clean_leftovers(root.real))
-            except WhetError as error:
-                lost.append(error.message)
-    return {"repaired": done, "lost": lost}
+def repair_roots(roots: Iterable[Root]) -> Repaired:
+    """Finish or undo what interrupted writes left behind."""
+    cleaned = [item for root in roots if os.path.isdir(root.real) for item in clean_leftovers(root.real)]
+    done = tuple(f"{item.path}: {item.outcome}." for item in cleaned if item.outcome != "failed")
+    return Repaired(done, tuple(f"{item.path}: {item.detail}." for item in cleaned if item.outcome == "failed"))
