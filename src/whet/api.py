@@ -202,11 +202,15 @@ class Library:
         A name that is known and unchanged is answered at a cost that does not grow with the library; anything else
         (unknown, changed, a qualified name, a change in a place that takes precedence) means a full look.
         """
+        return self._find(name)[0]
+
+    def _find(self, name: str) -> tuple[Card, Survey]:
         survey = self.survey()
         card = self._remembered(name_key(name), survey)
         if card is not None and revalidate(card) and self._undisturbed(competes(card, survey.roots), survey.bounds):
-            return card
-        return find(self._look().catalogue, name)
+            return card, survey
+        snapshot = self._look()
+        return find(snapshot.catalogue, name), snapshot.survey
 
     def _remembered(self, key: str, survey: Survey) -> Card | None:
         snapshot = self._snapshot
@@ -283,8 +287,8 @@ class Library:
         """
         from whet.library.disclosure import file_answer, stub, view_answer
 
-        card = self.find(name)
-        reason = hidden(card, caller, self.survey().disabled, self.probe)
+        card, survey = self._find(name)
+        reason = hidden(card, caller, survey.disabled, self.probe)
         if reason and caller.model:
             raise RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
         if file_path is not None:

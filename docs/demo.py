@@ -1,0 +1,98 @@
+"""Watch Whet at work: every command is printed before its output, everything happens in a temporary home."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BROKEN = """---
+name: release-notes
+description: Write release notes: what changed, for whom, and what to do about it
+allowed-tools: [Read, Grep]
+---
+
+# Release notes
+
+Collect what changed since the last tag and say it in the reader's words.
+"""
+
+
+def main() -> int:
+    """Run the story from the first list to a healthy library."""
+    with tempfile.TemporaryDirectory(prefix="whet-demo-") as scratch:
+        home = Path(scratch) / "home"
+        project = home / "shop"
+        project.mkdir(parents=True)
+        stage = Stage(home, project)
+        stage.say("A fresh machine. Whet brings a few skills along.")
+        stage.whet("list")
+        stage.say("What is in one of them? Instructions, files, digest; everything a model would get.")
+        stage.whet("show", "commit-messages", lines=24)
+        stage.whet("show", "writing-skills", "--file", "references/checklist.md", lines=12)
+        stage.say("Write a skill of your own.")
+        stage.whet("new", "api-errors", "--description", "Shape API errors. Use when an endpoint returns an error.")
+        stage.whet("validate", "api-errors", "--profile", "quality", lines=14)
+        stage.say("Another tool left a skill with broken YAML. It is kept alive, and said so.")
+        folder = home / ".claude" / "skills" / "release-notes"
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(BROKEN, encoding="utf-8")
+        stage.whet("list", "--query", "release")
+        stage.whet("doctor")
+        stage.whet("validate", str(folder), "--fix")
+        stage.say("A repository brings skills too; they wait until you trust it.")
+        inside = project / ".agents" / "skills" / "deploy"
+        inside.mkdir(parents=True)
+        (project / ".git").mkdir()
+        text = "---\nname: deploy\ndescription: Deploy the shop. Use when asked to ship it.\n---\n\nRun `make ship`.\n"
+        (inside / "SKILL.md").write_text(text, encoding="utf-8")
+        stage.whet("list", "--query", "deploy")
+        stage.whet("trust")
+        stage.whet("list", "--query", "deploy")
+        stage.say("Packages are deterministic: the same content gives the same bytes and the same digest anywhere.")
+        stage.whet("pack", "api-errors", "-o", "api-errors.skill")
+        stage.whet("unpack", "api-errors.skill", "-C", "elsewhere")
+        stage.whet("digest", "api-errors")
+        stage.whet("digest", "elsewhere/api-errors")
+        stage.say("Everything is also JSON, for programs and agents.")
+        stage.whet("list", "--query", "deploy", "--json")
+    return 0
+
+
+class Stage:
+    """Runs commands in the demo's home and prints them first."""
+
+    def __init__(self, home: Path, project: Path) -> None:
+        self._project = project
+        self._env = {**os.environ, "HOME": str(home), "WHET_HOME": str(home / ".whet"), "PYTHONUTF8": "1"}
+
+    def say(self, sentence: str) -> None:
+        """Tell what comes next."""
+        print(f"\n# {sentence}", flush=True)
+
+    def whet(self, *words: str, lines: int | None = None) -> None:
+        """Run one command; `lines` cuts long output short and says so."""
+        print(f"\n$ {shlex.join(('whet', *words))}", flush=True)
+        run = subprocess.run(  # noqa: S603  our own command line
+            [sys.executable, "-m", "whet", *words],
+            cwd=self._project,
+            env=self._env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            check=False,
+        )
+        output = run.stdout.splitlines()
+        shown = output if lines is None else output[:lines]
+        print(*shown, sep="\n", flush=True)
+        if len(output) > len(shown):
+            print(f"... ({len(output) - len(shown)} more lines)", flush=True)
+        if run.returncode > 1:
+            sys.exit(f"the demo failed: {words} ended with {run.returncode}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

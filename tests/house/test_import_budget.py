@@ -1,0 +1,81 @@
+"""What may be loaded, counted in modules rather than milliseconds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HEAVY = {
+    "asyncio",
+    "click",
+    "concurrent",
+    "dataclasses",
+    "difflib",
+    "email",
+    "hashlib",
+    "http",
+    "importlib.metadata",
+    "inspect",
+    "json",
+    "logging",
+    "multiprocessing",
+    "pathlib",
+    "rich",
+    "shutil",
+    "socket",
+    "sqlite3",
+    "ssl",
+    "subprocess",
+    "tarfile",
+    "tempfile",
+    "tomllib",
+    "unittest",
+    "urllib",
+    "watchfiles",
+    "yaml",
+    "zipfile",
+}
+REPORT = "import sys; print(*sorted(sys.modules), sep='\\n', file=sys.stderr)"
+
+
+def loaded(code: str, home: Path) -> set[str]:
+    """The modules in memory after running the code in a fresh interpreter, less those of the bare interpreter."""
+    env = {**os.environ, "HOME": str(home), "WHET_HOME": str(home / "state")}
+    runs = [
+        subprocess.run([sys.executable, "-c", f"{part}\n{REPORT}"], env=env, capture_output=True, text=True, check=True)
+        for part in ("pass", code)
+    ]
+    bare, full = (set(run.stderr.split()) for run in runs)
+    return full - bare
+
+
+def command(*words: str) -> str:
+    return (
+        "import sys\nfrom whet.interfaces.cli import main\n"
+        f"sys.argv = {['whet', *words]!r}\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code"
+    )
+
+
+def test_importing_whet_loads_nothing_else(tmp_path: Path) -> None:
+    assert loaded("import whet", tmp_path) <= {"whet", "__future__"}
+
+
+def test_the_version_loads_only_the_front_of_the_command_line(tmp_path: Path) -> None:
+    modules = loaded(command("--version"), tmp_path)
+    assert {name for name in modules if name.startswith("whet")} <= {"whet", "whet.interfaces", "whet.interfaces.cli"}
+    assert modules & {*HEAVY, "argparse", "re", "typing"} == set()
+
+
+def test_a_warm_list_loads_no_parser(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "whet", "list"],
+        env={**os.environ, "HOME": str(tmp_path), "WHET_HOME": str(tmp_path / "state")},
+        capture_output=True,
+        check=True,
+    )
+    modules = loaded(command("list"), tmp_path)
+    assert modules & (HEAVY - {"sqlite3", "hashlib"}) == set()
+    assert not {name for name in modules if name.startswith(("whet.skill.block", "whet.skill.validate"))}
