@@ -1,0 +1,279 @@
+"""The `.skill` archive: one skill in one file.
+
+Writing. `pack` makes a zip whose bytes depend on nothing but the name and the files: one folder at the root, entries
+sorted by their bytes, every time 1980-01-01, attributes 0644 or 0755. The entries are stored, not compressed, because
+what deflate makes differs between versions and builds of zlib; a transport that wants it smaller can compress the
+whole.
+
+Reading. `unpack` takes archives of strangers: zip, tar and tar.gz, told apart by content. It refuses the whole package
+at the first thing that is wrong and never returns a part of one. Sizes are counted while the data streams and never
+taken from a header. Archives inside the archive stay files; links are refused.
+
+What is never part of a package (`tree.IGNORED`, and what macOS adds beside the folder) is not packed, and is reported
+as skipped when it is found in an archive: such files are outside the digest and must not be installed.
+"""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import InvalidError, UsageError
+from whet.skill import paths, tree
+from whet.skill.archive_formats import DamagedError, Member, inflate, tar_members, zip_members
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_MIB = 1024 * 1024
+
+
+class File(NamedTuple):
+    """A regular file of a package, its path relative to the skill's directory."""
+
+    path: str
+    data: bytes
+    executable: bool = False
+
+
+class Package(NamedTuple):
+    """What an archive holds, files sorted by the bytes of their paths."""
+
+    name: str
+    """The folder at the root; empty when the files lie at the root."""
+    files: tuple[File, ...]
+    skipped: tuple[str, ...] = ()
+    """Names in the archive that are never part of a package, and were left out."""
+
+
+class Limits(NamedTuple):
+    """How much an archive may hold. Memory in use stays within a small multiple of `total_bytes`."""
+
+    files: int = 2_000
+    file_bytes: int = 16 * _MIB
+    total_bytes: int = 64 * _MIB
+    ratio: int = 200
+    """Unpacked bytes for each packed byte, once more than `ratio_from` bytes have been unpacked."""
+    ratio_from: int = _MIB
+
+
+DEFAULT_LIMITS = Limits()
+
+_MAIN_FILES = frozenset({"SKILL.md", "skill.md"})
+_FOLDED_IGNORED = frozenset(name.casefold() for name in tree.IGNORED)
+_ENTRIES_PER_FILE = 4  # directories may be listed too
+_OVERHEAD = 4096  # bytes of headers, padding and extended attributes for each file
+_CHUNK = 64 * 1024
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the first a zip can name
+
+
+class _Meter:
+    """Counts what is unpacked and refuses when it is too much."""
+
+    __slots__ = ("_consumed", "_file", "_files", "_limits", "_name", "_produced")
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._produced = self._consumed = self._file = self._files = 0
+        self._name = ""
+
+    def start(self, name: str) -> None:
+        """Begin to count a file."""
+        self._name, self._file = name, 0
+        self._files += 1
+        if self._files > self._limits.files:
+            raise _too_many(self._limits)
+
+    def add(self, produced: int, consumed: int) -> None:
+        """Count bytes that came out and bytes of the archive that went in."""
+        self._produced += produced
+        self._consumed += consumed
+        self._file += produced
+        limits = self._limits
+        if self._produced > limits.ratio_from and self._produced > limits.ratio * self._consumed:
+            raise _refused("archive-ratio", f"The archive unpacks to more than {limits.ratio} times its size.")
+        if self._file > limits.file_bytes:
+            what = f"The file {paths.shown(self._name)} has more than {limits.file_bytes} bytes."
+            raise _refused("archive-too-large", what)
+        if self._produced > limits.total_bytes:
+            raise _refused("archive-too-large", f"The package has more than {limits.total_bytes} bytes.")
+
+
+def pack(name: str, files: Iterable[File]) -> bytes:
+    """The `.skill` archive of these files; the same bytes for the same content on any machine.
+
+    Refuses what `unpack` would refuse with its default limits: whatever is packed can be unpacked.
+    """
+    kept = [file for file in files if not tree.ignored(file.path)]
+    if "/" in name or _left_out(f"{name}/{paths.MAIN_FILE}"):
+        raise _refused("archive-unsafe-path", f"The name {paths.shown(name)} cannot be the folder of an archive.")
+    for path in (name, *(file.path for file in kept)):
+        _safe(path)
+    _no_collision(file.path for file in kept)
+    if not any(file.path == paths.MAIN_FILE for file in kept):
+        raise _refused("archive-no-skill", f"The package {paths.shown(name)} has no {paths.MAIN_FILE}.")
+    meter = _Meter(DEFAULT_LIMITS)
+    for file in kept:
+        meter.start(file.path)
+        meter.add(len(file.data), len(file.data))
+    kept.sort(key=lambda file: file.path.encode())
+    return _write_zip([file._replace(path=f"{name}/{file.path}") for file in kept])
+
+
+def unpack(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Package:
+    """The package in an archive, wholly or not at all: anything unsafe or damaged is an `InvalidError`."""
+    members = _members(data, limits)
+    for member in members:
+        for part in member.name.split("/", 1):
+            _safe(part, member.name)
+    _no_collision(f"{member.name}/" if member.kind == "directory" else member.name for member in members)
+    listed = [member for member in members if member.kind == "file"]
+    kept = [member for member in listed if not _left_out(member.name)]
+    folder = _folder({member.name for member in kept})
+    meter = _Meter(limits)
+    files = []
+    for member in kept:
+        path = member.name.removeprefix(f"{folder}/")
+        _safe(path)
+        files.append(File(path, _content(member, meter), member.executable))
+    files.sort(key=lambda file: file.path.encode())
+    return Package(folder, tuple(files), tuple(sorted(member.name for member in listed if _left_out(member.name))))
+
+
+def _folder(names: set[str]) -> str:
+    """The one folder at the root, or nothing when the skill itself lies there."""
+    if not _MAIN_FILES.isdisjoint(names):
+        return ""
+    tops = {name.split("/", 1)[0] for name in names}
+    folders = {name.split("/", 1)[0] for name in names if "/" in name}
+    skills = [folder for folder in folders if any(f"{folder}/{main}" in names for main in _MAIN_FILES)]
+    if len(folders) > 1 or (skills and len(tops) > 1):
+        listed = ", ".join(paths.shown(top) for top in sorted(tops)[:5])
+        raise _refused("archive-several", f"The archive has more than one thing at its root: {listed}.")
+    if not skills:
+        raise _refused("archive-no-skill", f"The archive has no {paths.MAIN_FILE} at its root or in its one folder.")
+    return skills[0]
+
+
+def _members(data: bytes, limits: Limits) -> list[Member]:
+    """List the archive, whatever its format, without unpacking an entry."""
+    most = limits.total_bytes + limits.files * _OVERHEAD + _CHUNK
+    if len(data) > most:
+        raise _refused("archive-too-large", f"The archive has {len(data)} bytes; at most {most} are read.")
+    try:
+        if data.startswith(b"PK"):
+            found = zip_members(data)
+        else:
+            found = tar_members(_gunzipped(data, limits, most) if data.startswith(b"\x1f\x8b") else data)
+        members = []
+        for member in found:
+            members.append(_accepted(member))
+            if len(members) > limits.files * _ENTRIES_PER_FILE:
+                raise _too_many(limits)
+    except DamagedError as error:
+        raise _unreadable(str(error)) from error
+    return [member for member in members if member.name]
+
+
+def _gunzipped(data: bytes, limits: Limits, most: int) -> bytes:
+    meter = _Meter(limits._replace(file_bytes=most, total_bytes=most))
+    meter.add(0, len(data))
+    pieces = []
+    for piece in inflate(data, _CHUNK):
+        meter.add(len(piece), 0)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _accepted(member: Member) -> Member:
+    """The entry under its plain name, unless it is of a kind that no package holds."""
+    shown = paths.shown(member.name)
+    if member.kind == "encrypted":
+        raise _refused("archive-encrypted", f"The entry {shown} is encrypted.")
+    if member.kind == "link":
+        raise _refused("archive-link", f"The entry {shown} is a link.")
+    if member.kind == "special":
+        raise _refused("archive-special-file", f"The entry {shown} is neither a regular file nor a directory.")
+    name = member.name.removeprefix("./")
+    if member.kind == "directory" or name.endswith("/"):
+        member = member._replace(kind="directory")
+        name = "" if name == "." else name.removesuffix("/")
+    return member._replace(name=name)
+
+
+def _content(member: Member, meter: _Meter) -> bytes:
+    """Unpack one entry."""
+    meter.start(member.name)
+    meter.add(0, member.packed)
+    pieces = []
+    try:
+        for piece in member.pieces(_CHUNK):
+            meter.add(len(piece), 0)
+            pieces.append(piece)
+    except DamagedError as error:
+        raise _unreadable(f"the entry {paths.shown(member.name)} is damaged: {error}") from error
+    return b"".join(pieces)
+
+
+def _safe(path: str, entry: str = "") -> None:
+    """Refuse a path that no file of a package may have; `entry` is the archived name that it is a part of."""
+    try:
+        paths.check(path)
+    except UsageError as error:
+        where = f"The entry {paths.shown(entry)} has an unsafe name. " if entry else ""
+        raise _refused("archive-unsafe-path", where + error.message, reason=error.code) from error
+    if any(part.casefold() in _FOLDED_IGNORED and part not in tree.IGNORED for part in path.split("/")):
+        raise _refused("archive-unsafe-path", f"The path {paths.shown(path)} respells a name that Whet ignores.")
+
+
+def _left_out(name: str) -> bool:
+    """Whether an archived name is never part of a package; macOS puts its own notes beside the folder."""
+    top, slash, _ = name.partition("/")
+    return tree.ignored(name) or top == "__MACOSX" or (not slash and top.startswith("._"))
+
+
+def _no_collision(names: Iterable[str]) -> None:
+    for first, second in paths.collides(names):
+        both = f"{paths.shown(first)} and {paths.shown(second)}"
+        raise _refused("archive-collision", f"{both} cannot both exist on every system.")
+
+
+def _too_many(limits: Limits) -> InvalidError:
+    return _refused("archive-too-many-files", f"The package has more than {limits.files} files.")
+
+
+def _unreadable(reason: str) -> InvalidError:
+    return _refused("archive-not-readable", f"The archive cannot be read: {reason}.")
+
+
+def _refused(code: str, message: str, **details: str) -> InvalidError:
+    return InvalidError(code, message, hint=_HINTS[code], **details)
+
+
+_HINTS = {
+    "archive-not-readable": "Fetch it again, or pack it again as zip, tar or tar.gz.",
+    "archive-encrypted": "Do not trust a skill that hides its content; ask for an archive without a password.",
+    "archive-unsafe-path": "Rename the file and pack the skill again.",
+    "archive-link": "Replace the link with the file it points to and pack the skill again.",
+    "archive-special-file": "Pack regular files only.",
+    "archive-collision": "Rename one of the two and pack the skill again.",
+    "archive-too-many-files": "Leave out what the skill does not need.",
+    "archive-too-large": "Leave out or shrink large files; a skill can name where to download them.",
+    "archive-ratio": "Do not unpack it by other means; it is built to fill the disk.",
+    "archive-no-skill": f"Put {paths.MAIN_FILE} at the root of the package.",
+    "archive-several": "Pack one skill in one archive.",
+}
+
+
+def _write_zip(files: Sequence[File]) -> bytes:
+    import io
+    import zipfile
+
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for file in files:
+            entry = zipfile.ZipInfo(file.path, _FIRST_DAY)
+            entry.create_system = 3  # unix, whatever this machine is
+            entry.external_attr = (stat.S_IFREG | (0o755 if file.executable else 0o644)) << 16
+            archive.writestr(entry, file.data)
+    return target.getvalue()

@@ -1,0 +1,706 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import random
+import stat
+import struct
+import tarfile
+import warnings
+import zipfile
+import zlib
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whet.errors import InvalidError, UsageError
+from whet.skill.archive import DEFAULT_LIMITS, File, Limits, Package, pack, unpack
+from whet.skill.paths import check, collides
+from whet.skill.tree import ignored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+FAST = settings(max_examples=200, deadline=None)
+SKILL = File("SKILL.md", b"---\nname: golden\n---\nBody.\n")
+GOLDEN = (
+    SKILL,
+    File("scripts/run.sh", b"#!/bin/sh\n", executable=True),
+    File("references/\u00e9.md", b"x"),
+    File("assets/empty", b""),
+)
+
+
+def code_of(data: bytes, limits: Limits = DEFAULT_LIMITS) -> str:
+    """The code with which an archive is refused."""
+    with pytest.raises(InvalidError) as caught:
+        unpack(data, limits=limits)
+    assert caught.value.hint
+    assert caught.value.message.isprintable()
+    assert len(caught.value.message) < 600
+    return caught.value.code
+
+
+# --- pack -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_bytes_of_a_known_package_never_change() -> None:
+    data = pack("golden", GOLDEN)
+    assert len(data) == 520
+    assert hashlib.sha256(data).hexdigest() == "b85aeec8f61a4d6d72daff85604af9db6cde9a826c96e6bcbc8a605eb22cc4ac"
+
+
+def test_the_archive_is_a_plain_zip_for_other_programs() -> None:
+    with zipfile.ZipFile(io.BytesIO(pack("golden", GOLDEN))) as opened:
+        assert opened.testzip() is None
+        listed = [
+            (info.filename, opened.read(info), info.external_attr >> 16, info.date_time, info.compress_type)
+            for info in opened.infolist()
+        ]
+    start = (1980, 1, 1, 0, 0, 0)
+    assert listed == [
+        ("golden/SKILL.md", SKILL.data, stat.S_IFREG | 0o644, start, zipfile.ZIP_STORED),
+        ("golden/assets/empty", b"", stat.S_IFREG | 0o644, start, zipfile.ZIP_STORED),
+        ("golden/references/\u00e9.md", b"x", stat.S_IFREG | 0o644, start, zipfile.ZIP_STORED),
+        ("golden/scripts/run.sh", b"#!/bin/sh\n", stat.S_IFREG | 0o755, start, zipfile.ZIP_STORED),
+    ]
+
+
+SEGMENT = st.text(alphabet="abcdeé日._- \U0001f600", min_size=1, max_size=6)
+FILES = st.lists(
+    st.builds(File, st.lists(SEGMENT, min_size=1, max_size=4).map("/".join), st.binary(max_size=40), st.booleans()),
+    max_size=6,
+).map(lambda files: [SKILL, *files])
+
+
+def packable(files: list[File]) -> bool:
+    try:
+        for file in files:
+            check(file.path)
+    except UsageError:
+        return False
+    return not collides(file.path for file in files) and not any(ignored(file.path) for file in files)
+
+
+@FAST
+@given(FILES, st.randoms(use_true_random=False))
+def test_unpacking_what_was_packed_gives_it_back_whatever_the_order(files: list[File], order: random.Random) -> None:
+    if not packable(files):
+        with pytest.raises(InvalidError):
+            pack("round-trip", files)
+        return
+    shuffled = list(files)
+    order.shuffle(shuffled)
+    data = pack("round-trip", files)
+    assert pack("round-trip", shuffled) == data
+    assert unpack(data) == Package("round-trip", tuple(sorted(files, key=lambda file: file.path.encode())))
+
+
+def test_the_deepest_and_longest_paths_that_pass_the_check_survive_the_round_trip() -> None:
+    files = (File("/".join(["d"] * 16), b"1"), SKILL, File("/".join(["e" * 255] * 4), b"2"))
+    data = pack("n" * 255, files)
+    assert unpack(data).files == (SKILL, files[0], files[2])
+
+
+def test_what_is_never_part_of_a_package_is_not_packed() -> None:
+    noise = [File(path, b"x") for path in (".git/config", "scripts/__pycache__/a.pyc", ".DS_Store")]
+    assert pack("a", [SKILL, *noise]) == pack("a", [SKILL])
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "code"),
+    [
+        ("", [SKILL], "archive-unsafe-path"),
+        ("..", [SKILL], "archive-unsafe-path"),
+        ("a/b", [SKILL], "archive-unsafe-path"),
+        ("con", [SKILL], "archive-unsafe-path"),
+        (".git", [SKILL], "archive-unsafe-path"),
+        ("__MACOSX", [SKILL], "archive-unsafe-path"),
+        ("a", [SKILL, File("../x", b"")], "archive-unsafe-path"),
+        ("a", [SKILL, File("/x", b"")], "archive-unsafe-path"),
+        ("a", [SKILL, File("x\ud800", b"")], "archive-unsafe-path"),
+        ("a", [SKILL, File(".GIT/config", b"")], "archive-unsafe-path"),
+        ("a", [SKILL, File("x", b""), File("X", b"")], "archive-collision"),
+        ("a", [SKILL, File("x", b""), File("x/y", b"")], "archive-collision"),
+        ("a", [SKILL, SKILL], "archive-collision"),
+        ("a", [], "archive-no-skill"),
+        ("a", [File("skill.md", b"")], "archive-no-skill"),
+        ("a", [File("docs/SKILL.md", b"")], "archive-no-skill"),
+        ("a", [SKILL, *(File(f"f{number}", b"") for number in range(2_000))], "archive-too-many-files"),
+        ("a", [SKILL, File("x", bytes(16 * 1024 * 1024 + 1))], "archive-too-large"),
+        ("a", [SKILL, *(File(f"f{number}", bytes(16 * 1024 * 1024)) for number in range(4))], "archive-too-large"),
+    ],
+)
+def test_packing_refuses_what_could_not_be_unpacked(name: str, files: list[File], code: str) -> None:
+    with pytest.raises(InvalidError) as caught:
+        pack(name, files)
+    assert caught.value.code == code
+
+
+# --- archives that other programs make ------------------------------------------------------------------------------
+
+
+class _Pipe(io.RawIOBase):
+    """A stream that cannot seek, which makes zipfile write the sizes behind the data."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        added = bytes(data)  # type: ignore[call-overload]  # any buffer, as RawIOBase allows
+        self.data += added
+        return len(added)
+
+
+def zip_of(
+    entries: Iterable[tuple[str | zipfile.ZipInfo, bytes]],
+    *,
+    method: int = zipfile.ZIP_DEFLATED,
+    into: IO[bytes] | None = None,
+    comment: bytes = b"",
+) -> bytes:
+    target = into or io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(target, "w", method) as opened:
+        warnings.simplefilter("ignore")  # zipfile warns about duplicate names, which some tests want
+        opened.comment = comment
+        for name, data in entries:
+            opened.writestr(name, data)
+    return target.getvalue() if isinstance(target, io.BytesIO) else b""
+
+
+def tar_of(
+    entries: Iterable[tuple[str | tarfile.TarInfo, bytes]],
+    tar_format: int = tarfile.PAX_FORMAT,
+    pax_headers: dict[str, str] | None = None,
+) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w", format=tar_format, pax_headers=pax_headers) as opened:
+        for name, data in entries:
+            info = tarfile.TarInfo(name) if isinstance(name, str) else name
+            if info.isreg():
+                info.size = len(data)
+            opened.addfile(info, io.BytesIO(data))
+    return target.getvalue()
+
+
+def tar_entry(name: str, kind: bytes, **fields: object) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return info
+
+
+PLAIN = [("a/SKILL.md", b"body"), ("a/references/x.md", b"x" * 5000)]
+UNPACKED = Package("a", (File("SKILL.md", b"body"), File("references/x.md", b"x" * 5000)))
+
+
+def streamed_zip() -> bytes:
+    pipe = _Pipe()
+    zip_of(PLAIN, into=pipe)  # type: ignore[arg-type]  # a raw stream is all that zipfile needs
+    return bytes(pipe.data)
+
+
+def zip64_zip() -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, data in PLAIN:
+            with opened.open(name, "w", force_zip64=True) as entry:
+                entry.write(data)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: zip_of(PLAIN), id="zip"),
+        pytest.param(lambda: zip_of(PLAIN, method=zipfile.ZIP_STORED), id="zip-stored"),
+        pytest.param(lambda: zip_of(PLAIN, comment=b"hello"), id="zip-comment"),
+        pytest.param(lambda: zip_of([("a/", b""), ("a/references/", b""), *PLAIN]), id="zip-directories"),
+        pytest.param(lambda: zip_of([(f"./{name}", data) for name, data in PLAIN]), id="zip-dot"),
+        pytest.param(streamed_zip, id="zip-streamed"),
+        pytest.param(zip64_zip, id="zip-64-local"),
+        pytest.param(lambda: tar_of(PLAIN), id="tar-pax"),
+        pytest.param(lambda: tar_of(PLAIN, tarfile.GNU_FORMAT), id="tar-gnu"),
+        pytest.param(lambda: tar_of(PLAIN, tarfile.USTAR_FORMAT), id="tar-ustar"),
+        pytest.param(lambda: gzip.compress(tar_of(PLAIN)), id="tar-gz"),
+        pytest.param(lambda: gzip.compress(tar_of(PLAIN, pax_headers={"comment": "0123abc"})), id="tar-gz-git"),
+        pytest.param(
+            lambda: tar_of(
+                [
+                    (tar_entry("./", tarfile.DIRTYPE), b""),
+                    (tar_entry("./a", tarfile.DIRTYPE), b""),
+                    *((f"./{name}", data) for name, data in PLAIN),
+                ]
+            ),
+            id="tar-dot",
+        ),
+        pytest.param(lambda: tar_of(PLAIN)[: 512 * 14], id="tar-short-end"),
+    ],
+)
+def test_archives_of_other_programs_are_read(make: Callable[[], bytes]) -> None:
+    assert unpack(make()) == UNPACKED
+
+
+@pytest.mark.parametrize("tar_format", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT])
+def test_long_names_of_every_kind_of_tar_are_read(tar_format: int) -> None:
+    path = "/".join(["long" * 20] * 2)
+    data = tar_of([("a/SKILL.md", b""), (f"a/{path}", b"1"), ("a/\u00e9", b"2")], tar_format)
+    assert unpack(data).files == (File("SKILL.md", b""), File(path, b"1"), File("\u00e9", b"2"))
+
+
+@pytest.mark.parametrize("flags", [0, 0x800])
+def test_zip_names_are_read_as_utf8_with_or_without_the_flag(flags: int) -> None:
+    data = raw_zip([Raw("a/SKILL.md"), Raw("a/\u00e9.md", flags=flags)])
+    assert [file.path for file in unpack(data).files] == ["SKILL.md", "\u00e9.md"]
+
+
+def test_old_zip_names_are_read_in_their_old_encoding() -> None:
+    data = raw_zip([Raw("a/SKILL.md"), Raw("a/x.md", name_bytes=b"a/\x82.md")])
+    assert [file.path for file in unpack(data).files] == ["SKILL.md", "\u00e9.md"]
+
+
+def test_executable_bits_are_kept_by_both_formats() -> None:
+    script = zipfile.ZipInfo("a/run")
+    script.external_attr = (stat.S_IFREG | 0o755) << 16
+    zipped = zip_of([("a/SKILL.md", b""), (script, b"x")])
+    tarred = tar_of([("a/SKILL.md", b""), (tar_entry("a/run", tarfile.REGTYPE, mode=0o755), b"x")])
+    expected = Package("a", (File("SKILL.md", b""), File("run", b"x", executable=True)))
+    assert (unpack(zipped), unpack(tarred)) == (expected, expected)
+
+
+def test_a_skill_at_the_root_has_no_name() -> None:
+    expected = Package("", (File("SKILL.md", b"1"), File("docs/a.md", b"2")))
+    entries = [("docs/a.md", b"2"), ("SKILL.md", b"1")]
+    assert (unpack(zip_of(entries)), unpack(tar_of(entries))) == (expected, expected)
+
+
+def test_the_older_spelling_of_the_main_file_is_read() -> None:
+    assert unpack(zip_of([("a/skill.md", b"1")])) == Package("a", (File("skill.md", b"1"),))
+
+
+def test_what_macos_and_tools_leave_behind_is_skipped_and_reported() -> None:
+    entries = [
+        ("a/SKILL.md", b"1"),
+        ("a/.DS_Store", b"x"),
+        ("a/scripts/__pycache__/b.pyc", b"x"),
+        ("a/.git/config", b"x"),
+        (".DS_Store", b"x"),
+        ("._a", b"x"),
+        ("__MACOSX/a/._SKILL.md", b"x"),
+    ]
+    skipped = tuple(sorted(name for name, _ in entries[1:]))
+    expected = Package("a", (File("SKILL.md", b"1"),), skipped)
+    assert (unpack(zip_of(entries)), unpack(tar_of(entries))) == (expected, expected)
+
+
+def test_archives_inside_stay_files() -> None:
+    inner = pack("inner", [SKILL])
+    outer = pack("outer", [SKILL, File("assets/inner.skill", inner)])
+    assert unpack(outer).files[1] == File("assets/inner.skill", inner)
+
+
+# --- refusals that both formats share -------------------------------------------------------------------------------
+
+UNSAFE = [
+    "/etc/passwd",
+    "../x",
+    "a/../../x",
+    "a/./x",
+    "a//x",
+    "a\\..\\x",
+    "C:/x",
+    "a/x:stream",
+    "a/nul",
+    "a/x.",
+    "a/\u202ex",
+    "a/x\ny",
+    "a/" + "x" * 256,
+    "a/" + "/".join(["d"] * 17),
+    "a/.GIT/config",
+    "a/__PyCache__/x.pyc",
+    "a/.ds_store",
+]
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_one_unsafe_path_refuses_the_whole_archive(name: str) -> None:
+    entries = [("a/SKILL.md", b""), (name, b"x")]
+    assert code_of(tar_of(entries)) == "archive-unsafe-path"
+    assert code_of(raw_zip([Raw("a/SKILL.md"), Raw(name)])) == "archive-unsafe-path"
+
+
+def test_a_directory_is_checked_like_a_file() -> None:
+    assert code_of(zip_of([("a/SKILL.md", b""), ("a/../../b/", b"")])) == "archive-unsafe-path"
+    outside = tar_entry("../b", tarfile.DIRTYPE)
+    assert code_of(tar_of([("a/SKILL.md", b""), (outside, b"")])) == "archive-unsafe-path"
+
+
+def test_an_unsafe_path_in_what_would_be_skipped_refuses_too() -> None:
+    assert code_of(zip_of([("a/SKILL.md", b""), ("__MACOSX/../../x", b"")])) == "archive-unsafe-path"
+
+
+def test_a_flat_archive_is_held_to_the_same_depth() -> None:
+    assert code_of(zip_of([("SKILL.md", b""), ("/".join(["d"] * 17), b"")])) == "archive-unsafe-path"
+
+
+def test_the_refusal_says_which_rule_of_paths_was_broken() -> None:
+    with pytest.raises(InvalidError) as caught:
+        unpack(raw_zip([Raw("a/SKILL.md"), Raw("../x")]))
+    assert caught.value.to_json() == {
+        "success": False,
+        "error": "The entry '../x' has an unsafe name. The path '..' has the part '..'.",
+        "code": "archive-unsafe-path",
+        "hint": "Rename the file and pack the skill again.",
+        "reason": "path-traversal",
+    }
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a/x", "a/x"],
+        ["a/README.md", "a/readme.md"],
+        ["a/caf\u00e9", "a/cafe\u0301"],
+        ["a/x", "a/x/y"],
+        ["a/Docs/x", "a/docs/y"],
+        ["a/x/", "a/x"],
+        ["A/x"],
+        ["a/SKILL.md"],
+    ],
+)
+def test_names_that_collide_refuse_the_archive(names: list[str]) -> None:
+    entries = [("a/SKILL.md", b""), *((name, b"") for name in names)]
+    assert code_of(zip_of(entries)) == "archive-collision"
+    assert code_of(tar_of(entries)) == "archive-collision"
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        ([], "archive-no-skill"),
+        (["a/"], "archive-no-skill"),
+        (["a/README.md"], "archive-no-skill"),
+        (["README.md"], "archive-no-skill"),
+        (["README.md", "docs/a.md"], "archive-no-skill"),
+        (["a/b/SKILL.md"], "archive-no-skill"),
+        (["__MACOSX/SKILL.md"], "archive-no-skill"),
+        (["a/SKILL.md", "b/SKILL.md"], "archive-several"),
+        (["a/SKILL.md", "b/x"], "archive-several"),
+        (["a/SKILL.md", "README.md"], "archive-several"),
+        (["a/x", "b/x"], "archive-several"),
+    ],
+)
+def test_an_archive_holds_exactly_one_skill(names: list[str], code: str) -> None:
+    entries = [(name, b"") for name in names]
+    assert code_of(zip_of(entries)) == code
+    assert code_of(tar_of(entries)) == code
+
+
+SMALL = Limits(files=2, file_bytes=1000, total_bytes=1500, ratio=20, ratio_from=500)
+
+
+def noise(size: int) -> bytes:
+    return random.Random(size).randbytes(size)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "code"),
+    [
+        ([1000], None),
+        ([1001], "archive-too-large"),
+        ([500, 500], "archive-too-many-files"),
+    ],
+)
+def test_files_are_counted_and_measured(sizes: list[int], code: str | None) -> None:
+    entries = [("a/SKILL.md", b""), *((f"a/{at}", noise(size)) for at, size in enumerate(sizes))]
+    for data in (zip_of(entries), tar_of(entries), gzip.compress(tar_of(entries))):
+        if code is None:
+            assert len(unpack(data, limits=SMALL).files) == 2
+        else:
+            assert code_of(data, SMALL) == code
+
+
+def test_the_sum_of_all_files_is_limited() -> None:
+    entries = [("a/SKILL.md", noise(800)), ("a/x", noise(701))]
+    for data in (zip_of(entries), tar_of(entries), gzip.compress(tar_of(entries))):
+        assert code_of(data, SMALL) == "archive-too-large"
+        assert len(unpack(data, limits=SMALL._replace(total_bytes=1501)).files) == 2
+
+
+def test_an_archive_too_large_to_be_worth_reading_is_not_parsed() -> None:
+    assert code_of(b"PK\x03\x04" + bytes(200_000), SMALL) == "archive-too-large"
+
+
+def test_more_entries_than_files_and_directories_could_need_are_refused() -> None:
+    entries = [("a/SKILL.md", b""), *((f"a/d{number}/", b"") for number in range(9))]
+    assert code_of(zip_of(entries), SMALL) == "archive-too-many-files"
+    directories = [(tar_entry(name.removesuffix("/"), tarfile.DIRTYPE), b"") for name, _ in entries]
+    assert code_of(tar_of(directories), SMALL) == "archive-too-many-files"
+
+
+def test_a_bomb_is_refused_by_its_ratio_before_it_is_unpacked() -> None:
+    bomb = [("a/SKILL.md", b""), ("a/zeros", bytes(40 * 1024 * 1024))]
+    assert code_of(zip_of(bomb)) == "archive-ratio"
+    assert code_of(gzip.compress(tar_of(bomb))) == "archive-ratio"
+
+
+def test_many_small_files_make_a_bomb_together() -> None:
+    bomb = [("a/SKILL.md", b""), *((f"a/{number}", bytes(900 * 1024)) for number in range(20))]
+    assert code_of(zip_of(bomb)) == "archive-ratio"
+
+
+def test_a_small_file_may_compress_well() -> None:
+    entries = [("a/SKILL.md", b""), ("a/zeros", bytes(1024 * 1024))]
+    for data in (zip_of(entries), gzip.compress(tar_of([("a/SKILL.md", b""), ("a/zeros", bytes(1024 * 1000))]))):
+        assert len(unpack(data).files) == 2
+
+
+@pytest.mark.parametrize("data", [b"", b"PK", b"hello", b"\x1f\x8b", noise(2000), b"<html>" * 200, b"PK\x03\x04" * 50])
+def test_what_is_no_archive_is_not_readable(data: bytes) -> None:
+    assert code_of(data) == "archive-not-readable"
+
+
+@pytest.mark.parametrize("make", [lambda: zip_of(PLAIN), lambda: tar_of(PLAIN), lambda: gzip.compress(tar_of(PLAIN))])
+def test_a_truncated_archive_is_never_read_in_part(make: Callable[[], bytes]) -> None:
+    data = make()
+    end = data.rstrip(b"\0") if data[:2] not in {b"PK", b"\x1f\x8b"} else data
+    for length in range(0, len(end) - 1, 37):
+        assert code_of(data[:length]) == "archive-not-readable"
+    assert code_of(data + b"more") == "archive-not-readable"
+
+
+@FAST
+@given(
+    st.sampled_from([pack("golden", GOLDEN), zip_of(PLAIN), tar_of(PLAIN), gzip.compress(tar_of(PLAIN), mtime=0)]),
+    st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), min_size=1, max_size=3),
+)
+def test_a_damaged_archive_is_read_or_refused_and_nothing_else(data: bytes, changes: list[tuple[int, int]]) -> None:
+    damaged = bytearray(data)
+    for at, value in changes:
+        damaged[at % len(damaged)] = value
+    try:
+        package = unpack(bytes(damaged))
+    except InvalidError:
+        return
+    assert all(check(file.path) == file.path for file in package.files)
+
+
+@FAST
+@given(st.binary(max_size=2000))
+def test_any_bytes_are_read_or_refused_and_nothing_else(data: bytes) -> None:
+    for start in (b"", b"PK\x03\x04", b"\x1f\x8b\x08"):
+        assert code_of(start + data) == "archive-not-readable"
+
+
+# --- forged zip headers ---------------------------------------------------------------------------------------------
+
+
+class Raw(NamedTuple):
+    """A zip entry whose two headers can be made to lie; what is not given is true."""
+
+    name: str
+    data: bytes = b""
+    name_bytes: bytes | None = None
+    local_name: bytes | None = None
+    packed: bytes | None = None
+    packed_size: int | None = None
+    flags: int = 0
+    method: int = 0
+    size: int | None = None
+    local_size: int | None = None
+    crc: int | None = None
+    mode: int = 0
+    offset: int | None = None
+
+
+def raw_zip(entries: list[Raw], *, count: int | None = None, tail: bytes = b"", shift: int = 0) -> bytes:
+    body = bytearray()
+    directory = bytearray()
+    for entry in entries:
+        name = entry.name.encode() if entry.name_bytes is None else entry.name_bytes
+        local_name = name if entry.local_name is None else entry.local_name
+        packed = entry.data if entry.packed is None else entry.packed
+        packed_size = len(packed) if entry.packed_size is None else entry.packed_size
+        size = len(entry.data) if entry.size is None else entry.size
+        local_size = size if entry.local_size is None else entry.local_size
+        crc = zlib.crc32(entry.data) if entry.crc is None else entry.crc
+        offset = len(body) if entry.offset is None else entry.offset
+        fields = (20, entry.flags, entry.method, 0, 33, crc, packed_size)
+        directory += struct.pack("<4s6H2L", b"PK\x01\x02", 0x0314, *fields)
+        directory += struct.pack("<L5H2L", size, len(name), 0, 0, 0, 0, entry.mode << 16, offset) + name
+        body += struct.pack("<4s5H2L", b"PK\x03\x04", *fields)
+        body += struct.pack("<L2H", local_size, len(local_name), 0) + local_name + packed
+    total = len(entries) if count is None else count
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, total, total, len(directory), len(body) + shift, 0)
+    return bytes(body + directory + end + tail)
+
+
+def deflated(data: bytes) -> bytes:
+    engine = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return engine.compress(data) + engine.flush()
+
+
+MAIN = Raw("a/SKILL.md", b"body")
+
+
+def test_the_forge_makes_good_archives_when_it_does_not_lie() -> None:
+    entry = Raw("a/x", b"data" * 9, method=8, packed=deflated(b"data" * 9))
+    assert unpack(raw_zip([MAIN, entry])).files == (File("SKILL.md", b"body"), File("x", b"data" * 9))
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        pytest.param(Raw("a/x", b"1", flags=1), "archive-encrypted", id="encrypted"),
+        pytest.param(Raw("a/x", b"1", flags=0x40), "archive-encrypted", id="strongly-encrypted"),
+        pytest.param(Raw("a/x", b"1", method=99), "archive-encrypted", id="aes"),
+        pytest.param(Raw("a/x", b"1", method=14), "archive-not-readable", id="lzma"),
+        pytest.param(Raw("a/x", b"/etc", mode=stat.S_IFLNK | 0o777), "archive-link", id="link"),
+        pytest.param(Raw("a/x", mode=stat.S_IFIFO | 0o644), "archive-special-file", id="fifo"),
+        pytest.param(Raw("a/x", mode=stat.S_IFCHR | 0o644), "archive-special-file", id="device"),
+        pytest.param(Raw("a/x", mode=stat.S_IFSOCK | 0o644), "archive-special-file", id="socket"),
+        pytest.param(Raw("a/x", name_bytes=b"a/\xff", flags=0x800), "archive-not-readable", id="not-utf8"),
+        pytest.param(Raw("a/x\0.md"), "archive-unsafe-path", id="nul"),
+        pytest.param(Raw("a/x/", b"content"), "archive-not-readable", id="directory-with-content"),
+        pytest.param(Raw("a/x", b"1", local_name=b"a/y"), "archive-not-readable", id="two-names"),
+        pytest.param(Raw("a/x", b"12", crc=1), "archive-not-readable", id="wrong-checksum"),
+        pytest.param(Raw("a/x", b"12", size=1), "archive-not-readable", id="stored-size-too-small"),
+        pytest.param(Raw("a/x", b"12", size=3), "archive-not-readable", id="stored-size-too-large"),
+        pytest.param(
+            Raw("a/x", b"12", size=3, method=8, packed=deflated(b"12")), "archive-not-readable", id="size-too-large"
+        ),
+        pytest.param(
+            Raw("a/x", noise(500), method=8, packed=deflated(noise(500))[:-9]), "archive-not-readable", id="cut-stream"
+        ),
+        pytest.param(Raw("a/x", b"1", method=8, packed=b"\xff\xff"), "archive-not-readable", id="no-stream"),
+        pytest.param(Raw("a/x", b"1", offset=0), "archive-not-readable", id="other-header"),
+        pytest.param(Raw("a/x", b"1", offset=1 << 30), "archive-not-readable", id="outside"),
+        pytest.param(Raw("a/x", b"1", offset=0xFFFFFFFF, size=0xFFFFFFFF), "archive-not-readable", id="zip64"),
+    ],
+)
+def test_a_forged_entry_refuses_the_whole_archive(entry: Raw, code: str) -> None:
+    assert code_of(raw_zip([MAIN, entry])) == code
+
+
+def test_a_header_that_promises_little_does_not_raise_the_limits() -> None:
+    bomb = Raw("a/x", b"1", method=8, packed=deflated(bytes(2 * 1024 * 1024)))
+    assert code_of(raw_zip([MAIN, bomb])) == "archive-not-readable"
+
+
+def test_entries_that_share_their_data_are_refused() -> None:
+    inner = raw_zip([Raw("a/y", bytes(100))])[: 30 + 3 + 100]
+    outer = Raw("a/x", inner)
+    start = len(raw_zip([MAIN])) - 22 - 46 - len(MAIN.name) + 30 + 3
+    data = raw_zip([MAIN, outer, Raw("a/y", bytes(100), offset=start)])
+    assert code_of(data) == "archive-not-readable"
+    same = raw_zip([MAIN, Raw("a/SKILL.md", b"body", offset=0)])
+    assert code_of(same) == "archive-not-readable"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(raw_zip([MAIN], tail=b"x"), id="data-after-the-end"),
+        pytest.param(raw_zip([MAIN], shift=1), id="directory-elsewhere"),
+        pytest.param(b"#!/bin/sh\n" + raw_zip([MAIN]), id="data-before-the-start"),
+    ],
+)
+def test_a_zip_that_two_programs_could_read_differently_is_refused(data: bytes) -> None:
+    assert code_of(data) == "archive-not-readable"
+
+
+def test_a_directory_of_many_entries_is_refused_by_its_count() -> None:
+    assert code_of(raw_zip([Raw(f"a/{number}") for number in range(8_001)])) == "archive-too-many-files"
+
+
+# --- forged tar headers ---------------------------------------------------------------------------------------------
+
+GOOD = ("a/SKILL.md", b"body")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "code"),
+    [
+        (tarfile.SYMTYPE, {"linkname": "SKILL.md"}, "archive-link"),
+        (tarfile.SYMTYPE, {"linkname": "/etc/passwd"}, "archive-link"),
+        (tarfile.SYMTYPE, {"linkname": "x" * 200}, "archive-link"),
+        (tarfile.LNKTYPE, {"linkname": "a/SKILL.md"}, "archive-link"),
+        (tarfile.CHRTYPE, {"devmajor": 1}, "archive-special-file"),
+        (tarfile.BLKTYPE, {}, "archive-special-file"),
+        (tarfile.FIFOTYPE, {}, "archive-special-file"),
+        (tarfile.GNUTYPE_SPARSE, {}, "archive-special-file"),
+        (b"V", {}, "archive-special-file"),
+        (tarfile.REGTYPE, {"pax_headers": {"path": "../x"}}, "archive-unsafe-path"),
+        (tarfile.REGTYPE, {"pax_headers": {"path": "a/x\0y"}}, "archive-unsafe-path"),
+        (tarfile.REGTYPE, {"pax_headers": {"size": "99999999999"}}, "archive-not-readable"),
+        (tarfile.REGTYPE, {"pax_headers": {"size": "-1"}}, "archive-not-readable"),
+    ],
+)
+def test_a_hostile_tar_entry_refuses_the_whole_archive(kind: bytes, fields: dict[str, object], code: str) -> None:
+    data = tar_of([GOOD, (tar_entry("a/x", kind, **fields), b"")])
+    assert code_of(data) == code
+    assert code_of(gzip.compress(data)) == code
+
+
+def tar_block(name: bytes, *, size: bytes = b"00000000000\0", kind: bytes = b"0", mode: bytes = b"0000644\0") -> bytes:
+    header = bytearray(512)
+    header[: len(name)] = name
+    header[100:108] = mode
+    header[124:136] = size
+    header[148:156] = b" " * 8
+    header[156:157] = kind
+    header[257:265] = b"ustar\x0000"
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header)
+
+
+TAR_START = tar_of([GOOD])[:1024]
+END = bytes(1024)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "code"),
+    [
+        pytest.param(tar_block(b"a/x", size=b"\xff" * 12), "archive-not-readable", id="negative-size"),
+        pytest.param(tar_block(b"a/x", size=b"\x80" + b"\xff" * 11), "archive-not-readable", id="enormous-size"),
+        pytest.param(tar_block(b"a/x", mode=b"rwxr-xr-"), "archive-not-readable", id="no-mode"),
+        pytest.param(tar_block(b"a/\xff"), "archive-unsafe-path", id="not-utf8"),
+        pytest.param(tar_block(b"a/x", kind=b"Z"), "archive-special-file", id="unknown-kind"),
+        pytest.param(tar_block(b"a/x")[:-1] + b"!", "archive-not-readable", id="wrong-checksum"),
+        pytest.param(bytes(512) + tar_block(b"a/x"), "archive-not-readable", id="data-after-the-end"),
+        pytest.param(
+            tar_block(b"p", kind=b"x", size=b"00000000012\0") + b"99 path=b\n".ljust(512, b"\0"),
+            "archive-not-readable",
+            id="wrong-record-length",
+        ),
+        pytest.param(
+            tar_block(b"p", kind=b"x", size=b"00000000012\0") + b" 0 path=b\n".ljust(512, b"\0"),
+            "archive-not-readable",
+            id="no-record-length",
+        ),
+    ],
+)
+def test_a_forged_tar_header_refuses_the_whole_archive(blocks: bytes, code: str) -> None:
+    assert code_of(TAR_START + blocks + END) == code
+
+
+def test_large_sizes_in_binary_are_read_when_they_are_true() -> None:
+    block = tar_block(b"a/x", size=b"\x80" + (3).to_bytes(11, "big")) + b"123".ljust(512, b"\0")
+    assert unpack(TAR_START + block + END).files[1] == File("x", b"123")
+
+
+def test_gzip_members_that_follow_the_first_are_refused() -> None:
+    assert code_of(gzip.compress(tar_of([GOOD])) * 2) == "archive-not-readable"
+
+
+def test_a_damaged_gzip_checksum_is_refused() -> None:
+    data = bytearray(gzip.compress(tar_of([GOOD])))
+    data[-6] ^= 1
+    assert code_of(bytes(data)) == "archive-not-readable"
