@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import stat
+import struct
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -47,7 +48,7 @@ def zip_members(data: bytes) -> Iterator[Member]:
 
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, struct.error) as error:
         raise DamagedError(str(error)) from error
     if data.rfind(_ZIP_END) + _ZIP_END_SIZE + len(archive.comment) != len(data):
         raise DamagedError("data follows its end")
@@ -59,7 +60,7 @@ def zip_members(data: bytes) -> Iterator[Member]:
         kind = _ZIP_KINDS.get(stat.S_IFMT(entry.external_attr >> 16), "special")
         if entry.flag_bits & _ZIP_ENCRYPTED or entry.compress_type == _AES:
             kind = "encrypted"
-        elif entry.is_dir() and kind == "file":
+        elif entry.orig_filename.endswith("/") and kind == "file":
             kind = "directory"
         if kind == "directory" and entry.file_size:
             raise DamagedError("a directory has content")

@@ -1,0 +1,333 @@
+"""Files and directories that change in one step: whoever looks, and whenever the power fails, it is all old or all new.
+
+A file is written beside its target under a temporary name, synced, and renamed over it. A directory cannot be renamed
+over another one, so the old one steps aside first:
+
+    .NAME.whet-tmp-RANDOM     not yet in place, or no longer: rubbish once its process is dead
+    .NAME.whet-old-RANDOM     the complete old directory, between stepping aside and the new one being in place
+
+A killed process leaves at most these behind, and `clean_leftovers` removes the first and puts the second back when
+nothing stands in its place. What a living process works on carries a kernel lock, so cleaning never disturbs it; where
+the file system has no such locks, the caller's own lock (`whet.store.locks`) has to see to that. Two writers of one
+target must agree by such a lock in any case.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from whet.store.failures import os_failure, os_failures
+from whet.store.locks import is_file_at, try_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WINDOWS = sys.platform == "win32"
+if sys.platform == "win32":
+    _NEW, _FILE, _DIRECTORY, _ANY = os.O_BINARY, os.O_RDWR, os.O_RDONLY, os.O_RDONLY
+else:
+    _NEW, _FILE, _DIRECTORY = os.O_NOFOLLOW, os.O_RDONLY | os.O_NOFOLLOW, os.O_RDONLY | os.O_DIRECTORY
+    _ANY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+
+_LEFTOVER = re.compile(r"\.(?P<name>.+)\.whet-(?P<kind>tmp|old)-[0-9a-f]{16}(?:-journal|-wal|-shm)?", re.DOTALL)
+_NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EBADF})
+_LONGEST_NAME = 200
+"""Bytes of the target's name kept in a temporary name, so that the whole stays below the usual 255."""
+
+
+def write_bytes(path: str, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
+    """Make `data` the whole content of the file at `path`, in one step; a linked file stays linked.
+
+    The permissions become `mode`; without it those of the existing file stay, and a new file gets 0o644 less the umask.
+    `durable=False` leaves out the syncs: a killed process still leaves no half file, but a power failure may.
+    """
+    target = os.path.realpath(path)
+    with os_failures(path):
+        wanted = _existing_mode(target) if mode is None else mode
+        fd, temporary = _create(target, 0o644 if wanted is None else 0o600)
+        try:
+            if wanted is not None:
+                os.chmod(temporary, wanted)
+            _write_all(fd, data)
+            if durable:
+                os.fsync(fd)
+            if _WINDOWS:  # renames no open file; elsewhere it stays open because closing gives up the lock
+                os.close(fd)
+                fd = -1
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        if durable:
+            sync_directory(os.path.dirname(target))
+
+
+def write_text(path: str, text: str, *, mode: int | None = None, durable: bool = True) -> None:
+    """`write_bytes` of the text as UTF-8, line endings as they are."""
+    write_bytes(path, text.encode("utf-8"), mode=mode, durable=durable)
+
+
+def make_directories(path: str, *, durable: bool = True) -> None:
+    """Make the directory and its missing parents; one that exists is fine."""
+    missing = []
+    current = os.path.abspath(path)
+    while not os.path.isdir(current) and os.path.dirname(current) != current:
+        missing.append(current)
+        current = os.path.dirname(current)
+    with os_failures(path, doing="create the directory"):
+        for directory in reversed(missing):
+            with suppress(FileExistsError):
+                os.mkdir(directory)
+            if not os.path.isdir(directory):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory)
+            if durable:
+                sync_directory(os.path.dirname(directory))
+
+
+@contextmanager
+def staging(target: str) -> Iterator[str]:
+    """An empty directory beside `target` to build its next content in; gone at the end unless moved into place.
+
+    with staging(target) as staged:
+        ...
+        replace_directory(staged, target)
+    """
+    path = temporary_path(os.path.realpath(target))
+    with os_failures(target, doing="prepare"):
+        os.mkdir(path)
+    with _marked(path):
+        try:
+            yield path
+        finally:
+            if os.path.lexists(path):
+                with suppress(OSError):  # what stays is a leftover, and reported as one
+                    _remove(path)
+
+
+def replace_directory(staged: str, target: str, *, durable: bool = True) -> str | None:
+    """Put the complete directory `staged` where `target` is or will be; on failure the old one is back in place.
+
+    Both must be on one file system. Returns the path of the old directory if it could not be removed afterwards.
+    """
+    real = os.path.realpath(target)
+    old = _aside(real, "old")
+    with os_failures(target, doing="replace"):
+        for directory in (staged, real):
+            if not os.path.isdir(directory) and (directory == staged or os.path.lexists(directory)):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory)
+        if durable:
+            _sync_tree(staged)
+        with _marked(real), _marked(staged):
+            try:
+                with suppress(FileNotFoundError):
+                    os.rename(real, old)
+                os.rename(staged, real)
+            except BaseException:
+                if os.path.lexists(old) and not os.path.lexists(real):
+                    os.rename(old, real)
+                raise
+            if durable:
+                sync_directory(os.path.dirname(real))
+            return _remove_old(old, real) if os.path.lexists(old) else None
+
+
+def leftovers(directory: str) -> list[str]:
+    """What killed writers left in `directory` itself, and what living ones work on there: paths, sorted."""
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise os_failure(error, directory, doing="list", other="read-failed") from error
+    paths = (os.path.join(directory, name) for name in sorted(names) if _LEFTOVER.fullmatch(name))
+    return [path for path in paths if not os.path.islink(path)]
+
+
+class Cleaned(NamedTuple):
+    """What became of one leftover."""
+
+    path: str
+    outcome: Literal["removed", "restored", "in-use", "failed"]
+    """`restored`: it is the target again. `in-use`: a living process works on it, nothing was done."""
+    detail: str
+    """Where it was restored to, or why it failed; else empty."""
+
+
+def clean_leftovers(directory: str) -> tuple[Cleaned, ...]:
+    """Undo or complete what killed writers left in `directory`; an old directory goes back if its place is empty."""
+    paths = leftovers(directory)
+    olds = [path for path in paths if _kind(path) == "old"]
+    # The newest first: an older one of the same name was already replaced when the newest stepped aside.
+    olds.sort(key=_changed, reverse=True)
+    return tuple(_clean(path) for path in [*olds, *(path for path in paths if _kind(path) == "tmp")])
+
+
+def temporary_path(target: str) -> str:
+    """A new temporary name beside `target` that `leftovers` recognises."""
+    return _aside(target, "tmp")
+
+
+def sync_directory(directory: str) -> None:
+    """Make renames in the directory survive a power failure, where the platform has a way to."""
+    if _WINDOWS:
+        return
+    try:
+        fd = os.open(directory, _DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        if error.errno not in _NO_DIRECTORY_SYNC:
+            raise
+
+
+def sync_file(path: str) -> None:
+    """Make the content of a finished file survive a power failure."""
+    fd = os.open(path, _FILE)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _aside(target: str, kind: Literal["tmp", "old"]) -> str:
+    directory, name = os.path.split(target)
+    if kind == "tmp":
+        name = name.encode("utf-8", "surrogateescape")[:_LONGEST_NAME].decode("utf-8", "ignore")
+    return os.path.join(directory, f".{name}.whet-{kind}-{os.urandom(8).hex()}")
+
+
+def _kind(path: str) -> str:
+    found = _LEFTOVER.fullmatch(os.path.basename(path))
+    return found["kind"] if found else ""
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.lstat(path).st_ctime_ns
+    except OSError:
+        return 0
+
+
+def _existing_mode(target: str) -> int | None:
+    try:
+        status = os.stat(target)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", target)
+    return stat.S_IMODE(status.st_mode)
+
+
+def _create(target: str, mode: int) -> tuple[int, str]:
+    """A new temporary file, open and marked as ours; another name if a cleaner took it before the mark was on."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEW
+    while True:
+        path = temporary_path(target)
+        fd = os.open(path, flags, mode)
+        if _mark(fd) and is_file_at(fd, path):
+            return fd, path
+        os.close(fd)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def _mark(fd: int) -> bool:
+    """Show other processes that this one is alive and uses the open file; false if another one shows the same."""
+    try:
+        return try_lock(fd)
+    except OSError:  # a file system without locks
+        return True
+
+
+@contextmanager
+def _marked(path: str) -> Iterator[bool]:
+    """`_mark` for a path, as long as the block runs. Where it cannot be opened there is nothing to mark."""
+    fd = -1
+    if not _WINDOWS:
+        with suppress(OSError):
+            fd = os.open(path, _ANY)
+    try:
+        yield fd < 0 or _mark(fd)
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
+def _sync_tree(directory: str) -> None:
+    """Sync every file and directory below and including `directory`."""
+    if _WINDOWS:  # has no sync for directories, and none for files that are read-only
+        return
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                _sync_tree(entry.path)
+            elif entry.is_file(follow_symlinks=False):
+                sync_file(entry.path)
+    sync_directory(directory)
+
+
+def _remove_old(old: str, target: str) -> str | None:
+    """Remove the replaced directory; half of it must never pass for a complete old one, so it is renamed first."""
+    rubbish = temporary_path(target)
+    try:
+        os.rename(old, rubbish)
+    except OSError:
+        return old
+    try:
+        _remove(rubbish)
+    except OSError:
+        return rubbish
+    return None
+
+
+def _clean(path: str) -> Cleaned:
+    with _marked(path) as ours:
+        if not ours:
+            return Cleaned(path, "in-use", "")
+        try:
+            found = _LEFTOVER.fullmatch(os.path.basename(path))
+            if found and found["kind"] == "old":
+                target = os.path.join(os.path.dirname(path), found["name"])
+                if not os.path.lexists(target):
+                    os.rename(path, target)
+                    sync_directory(os.path.dirname(path))
+                    return Cleaned(path, "restored", target)
+            _remove(path)
+        except FileNotFoundError:  # another process cleans here too
+            return Cleaned(path, "removed", "")
+        except OSError as error:
+            return Cleaned(path, "failed", error.strerror or str(error))
+        return Cleaned(path, "removed", "")
+
+
+def _remove(path: str) -> None:
+    """Remove a file, or a directory with all it holds, also what is write-protected in it."""
+    if not os.path.isdir(path):
+        os.unlink(path)
+        return
+    from shutil import rmtree
+
+    try:
+        rmtree(path)
+    except PermissionError:
+        for directory, _, files in os.walk(path):
+            os.chmod(directory, stat.S_IRWXU)
+            for name in files if _WINDOWS else ():
+                os.chmod(os.path.join(directory, name), stat.S_IRUSR | stat.S_IWUSR)
+        rmtree(path)

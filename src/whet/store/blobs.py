@@ -1,0 +1,154 @@
+"""Contents kept under their own SHA-256: the same content is stored once, and damage never passes unnoticed.
+
+A blob lies at `ab/cdef...` (the digest, cut after two characters). Blobs are written atomically and never change, so
+readers need no lock. Removing is the delicate part: another process may have put a blob whose reference is not yet
+committed. Therefore putting one again makes it young, only blobs that have been old for a while are removed, and the
+two exclude each other by a lock.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from whet.errors import FailedError, NotFoundError, UsageError
+from whet.store.atomic import clean_leftovers, make_directories, write_bytes
+from whet.store.failures import os_failures
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_SHARD = re.compile(r"[0-9a-f]{2}")
+_REST = re.compile(r"[0-9a-f]{62}")
+_LOCK_SECONDS = 10.0
+
+
+class Blobs:
+    """The blobs in one directory, which is made at the first `put`."""
+
+    __slots__ = ("directory",)
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+
+    def put(self, data: bytes) -> str:
+        """Store the content and return its digest; storing it again is cheap, and repairs a damaged copy."""
+        digest = sha256(data).hexdigest()
+        path = self._path(digest)
+        if not os.path.exists(path):
+            make_directories(os.path.dirname(path))
+            write_bytes(path, data)
+            return digest
+        with self._lock():
+            if _read(path) == data:
+                with os_failures(path):
+                    os.utime(path)
+            else:
+                write_bytes(path, data)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """The content, proven by its digest. A damaged blob is moved aside, so that a later `put` can restore it."""
+        path = self._path(digest)
+        data = _read(path)
+        if data is None:
+            raise NotFoundError(
+                "blob-missing",
+                f"There is no stored content {digest}.",
+                hint="Run `whet doctor`; it lists what refers to it.",
+                digest=digest,
+            )
+        return data if sha256(data).hexdigest() == digest else self._judged(digest)
+
+    def has(self, digest: str) -> bool:
+        """Whether there is a blob of that digest; says nothing about damage."""
+        return os.path.isfile(self._path(digest))
+
+    def digests(self) -> Iterator[str]:
+        """The digests of all blobs, sorted."""
+        for shard in self._shards():
+            for name in _names(os.path.join(self.directory, shard)):
+                if _REST.fullmatch(name):
+                    yield shard + name
+
+    def remove_unreferenced(self, keep: Collection[str], *, older_than_ns: int, now_ns: int) -> tuple[str, ...]:
+        """Remove the blobs that are not in `keep` and were last put more than `older_than_ns` before `now_ns`.
+
+        `keep` is what was referred to at `now_ns` or later; `older_than_ns` must be longer than any writer takes from
+        `put` to committing its reference. Returns the digests removed. What killed writers left behind goes too.
+        """
+        kept = frozenset(keep)
+        youngest = now_ns - older_than_ns
+        removed = tuple(
+            digest for digest in self.digests() if digest not in kept and self._remove_older(digest, youngest)
+        )
+        for shard in self._shards():
+            clean_leftovers(os.path.join(self.directory, shard))
+        return removed
+
+    def _path(self, digest: str) -> str:
+        if not _DIGEST.fullmatch(digest):
+            raise UsageError(
+                "bad-digest",
+                f"{digest!r} is not a SHA-256 digest.",
+                hint="Give 64 characters out of 0-9 and a-f.",
+            )
+        return os.path.join(self.directory, digest[:2], digest[2:])
+
+    def _lock(self) -> FileLock:
+        return FileLock(lock_path(self.directory, "blobs", ""), timeout=_LOCK_SECONDS)
+
+    def _shards(self) -> list[str]:
+        return [name for name in _names(self.directory) if _SHARD.fullmatch(name)]
+
+    def _remove_older(self, digest: str, youngest: int) -> bool:
+        path = self._path(digest)
+        with self._lock(), os_failures(path, doing="remove"):
+            try:
+                if os.stat(path).st_mtime_ns >= youngest:
+                    return False
+                os.unlink(path)
+            except FileNotFoundError:
+                return False
+            return True
+
+    def _judged(self, digest: str) -> bytes:
+        """Look again at a blob that seemed damaged, with nobody writing: its content, or it is moved aside."""
+        path = self._path(digest)
+        broken = f"{path}.broken-{os.urandom(4).hex()}"
+        with self._lock():
+            data = _read(path)
+            if data is not None and sha256(data).hexdigest() == digest:
+                return data
+            with os_failures(path, doing="move aside the damaged"), suppress(FileNotFoundError):
+                os.rename(path, broken)
+        raise FailedError(
+            "blob-corrupt",
+            f"The stored content {digest} is damaged.",
+            hint=f"The damaged file is kept as {broken}. Check the disk, then run `whet doctor`.",
+            digest=digest,
+            path=broken,
+        )
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
+            return file.read()
+    except FailedError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
+        raise
+
+
+def _names(directory: str) -> list[str]:
+    with os_failures(directory, doing="list", other="read-failed"):
+        try:
+            return sorted(os.listdir(directory))
+        except FileNotFoundError:
+            return []

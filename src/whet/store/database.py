@@ -1,0 +1,479 @@
+"""One door to one SQLite file: opening, migrating, reading, writing, and what to do when the file is damaged.
+
+Every file carries an application id (whose it is) and a version (how many migrations it has seen), so a file of another
+program or of a newer Whet is never touched. Writers use WAL and short immediate transactions; what a durable database
+has committed survives a power failure.
+
+Opening, setting aside and repairing one file exclude each other by a lock beside it (`locks/`), because SQLite cannot
+notice that a file is renamed while it is being opened. A `Database` that was open already notices at its next use that
+another file is at its path, and goes on with that one.
+
+A `Database` may be shared by threads. It must not be used in a child made by `fork`: open another one there.
+
+This is the only module that needs SQLite to be imported; import it where you use it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from whet.errors import FailedError, NotFoundError
+from whet.store.atomic import make_directories, sync_directory, sync_file, temporary_path
+from whet.store.clock import Clock, iso, system_clock
+from whet.store.failures import os_failures, sqlite_failure
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+_COMPANIONS = ("-wal", "-shm", "-journal")
+_BUSY_MS = 5000
+_UNUSABLE = frozenset({"state-corrupt", "state-foreign", "state-newer"})
+
+
+class Schema(NamedTuple):
+    """What a database of one kind looks like."""
+
+    application_id: int
+    """Marks the files of this kind; from 1 to 2**31 - 1, never changed."""
+    migrations: tuple[str, ...]
+    """SQL scripts; number n brings a file of version n to version n + 1. Only ever appended to."""
+
+
+class Salvage(NamedTuple):
+    """What was saved from a damaged file."""
+
+    rows: dict[str, int]
+    """Rows added to the new database, by table."""
+    lost: tuple[str, ...]
+    """One sentence for everything that could not be read or kept."""
+
+
+class Repair(NamedTuple):
+    """The outcome of a repair: where the damaged file is now, and what the new one took over from it."""
+
+    set_aside: str
+    salvage: Salvage
+
+
+class Database:
+    """An open SQLite file. Closed by `close()` or by the end of a `with` block."""
+
+    __slots__ = (
+        "_busy_ms",
+        "_connection",
+        "_durable",
+        "_lock",
+        "_read_only_ok",
+        "_schema",
+        "_status",
+        "path",
+        "read_only",
+    )
+
+    def __init__(self, path: str, schema: Schema, *, durable: bool, busy_ms: int, read_only_ok: bool) -> None:
+        """Use `open`; this one expects that the caller holds the opening lock."""
+        self.path = path
+        self._schema = schema
+        self._durable = durable
+        self._busy_ms = busy_ms
+        self._read_only_ok = read_only_ok
+        self._lock = threading.RLock()
+        self._connect()
+
+    @classmethod
+    def open(
+        cls, path: str, schema: Schema, *, durable: bool, busy_ms: int = _BUSY_MS, read_only_ok: bool = True
+    ) -> Self:
+        """Open the database, made and brought to the schema's version if need be.
+
+        `durable`: a commit waits for the disk; without it the newest commits may be missing after a power failure, but
+        never after a crash of the process. `busy_ms`: how long to wait for other processes. `read_only_ok`: where the
+        file may only be read, open it for reading (`read_only` is then true) instead of failing.
+        """
+        real = os.path.realpath(path)
+        if _is_read_only(real):
+            if not read_only_ok:
+                raise _denied(real, "may only be read")
+            return cls(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=read_only_ok)
+        make_directories(os.path.dirname(real), durable=durable)
+        with _opening(real, busy_ms):
+            return cls(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=read_only_ok)
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection now in use, in autocommit mode. Prefer `read`, `write` and `use`, which take turns."""
+        return self._connection
+
+    def read(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one query."""
+        with self.use() as connection:
+            return connection.execute(sql, params).fetchall()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: committed at the end of the block, rolled back if the block raises. Blocks do not nest."""
+        with self.use() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def use(self) -> Iterator[sqlite3.Connection]:
+        """The connection for this thread alone, to the file that is at the path now; no transaction of its own."""
+        with self._lock, _failures(self.path):
+            if not self._connection.in_transaction and not _is_at(self.path, self._status):
+                make_directories(os.path.dirname(self.path), durable=self._durable)
+                moved = self._connection
+                with _opening(self.path, self._busy_ms):
+                    self._connect()
+                moved.close()
+            yield self._connection
+
+    def close(self) -> None:
+        """Close the file. Closing twice is fine."""
+        with self._lock, _failures(self.path):
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _connect(self) -> None:
+        self.read_only = self._read_only_ok and _is_read_only(self.path)
+        with os_failures(self.path, doing="open", other="state-failed"), _failures(self.path):
+            _refuse_orphaned_log(self.path)
+            connection = (_reader if self.read_only else _connected)(self.path, self._busy_ms)
+            try:
+                self._prepare(connection)
+                self._status = os.stat(self.path)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Check whose file it is before anything is changed, then bring it up to date."""
+        version = _version(connection, self._schema, self.path)
+        connection.execute("PRAGMA foreign_keys = ON")
+        if self.read_only:
+            if version < len(self._schema.migrations):
+                raise _denied(self.path, "must be brought up to date but may only be read")
+            return
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
+        connection.execute("PRAGMA cell_size_check = ON")
+        for number in range(version, len(self._schema.migrations)):
+            _migrate(connection, self._schema, number)
+
+
+def check(path: str) -> str | None:
+    """What is wrong with the file, or None when it is sound or does not exist. Reads all of it, changes nothing."""
+    return _verdict(os.path.realpath(path), "quick_check(1)")
+
+
+def set_aside(path: str, clock: Clock) -> str:
+    """Rename the database with its companions to `PATH.broken-STAMP`, overwriting nothing; returns the new name."""
+    real = os.path.realpath(path)
+    with _opening(real, _BUSY_MS):
+        return _set_aside(real, clock)
+
+
+def rebuildable(
+    path: str,
+    schema: Schema,
+    *,
+    durable: bool = False,
+    busy_ms: int = _BUSY_MS,
+    clock: Clock = system_clock,
+    suspect: bool = False,
+) -> tuple[Database, str | None]:
+    """Open a database whose content can be made again; one that cannot be used is set aside and a fresh one opened.
+
+    Opening reads little of the file. When a query failed with `state-corrupt`, call again with `suspect=True`: then the
+    whole file is checked. Returns the database and the name of the file set aside, if any.
+    """
+    real = os.path.realpath(path)
+    if not suspect:
+        try:
+            return Database.open(real, schema, durable=durable, busy_ms=busy_ms), None
+        except FailedError as error:
+            if error.code not in _UNUSABLE:
+                raise
+    with _opening(real, busy_ms):
+        if not suspect or _verdict(real, "integrity_check(1)") is None:
+            try:  # again, now that we are alone: another process may have been faster
+                return Database(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=True), None
+            except FailedError as error:
+                if error.code not in _UNUSABLE:
+                    raise
+        broken = _set_aside(real, clock)
+        return Database(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=True), broken
+
+
+def salvage(broken_path: str, database: Database, tables: Sequence[str]) -> Salvage:
+    """Copy every row that can still be read from a damaged file, or from a backup, into `database`.
+
+    Rows that `database` has already stay as they are, so several files can be salvaged one after the other, the best
+    first. A row whose parent row is lost is kept and reported. The damaged file is only read.
+    """
+    from whet.store.salvage import copy_table
+
+    try:
+        source = _reader(os.path.realpath(broken_path), _BUSY_MS, tolerant=True)
+    except sqlite3.Error as error:
+        return Salvage(dict.fromkeys(tables, 0), tuple(f"{name}: nothing could be read ({error})" for name in tables))
+    with closing(source), database.use() as connection:
+        page_size = source.execute("PRAGMA page_size").fetchone()[0]
+        connection.execute("PRAGMA foreign_keys = OFF")  # parents may come after their children, or never
+        try:
+            with database.write():
+                copied = {name: copy_table(source, connection, name) for name in tables}
+                orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
+        finally:
+            connection.execute("PRAGMA foreign_keys = ON")
+    lost = [sentence for table in copied.values() for sentence in table.lost]
+    if _size(os.path.realpath(broken_path)) % page_size:
+        lost.append("the end of the file is cut off; rows there may be missing or wrong")
+    for child, parent in sorted({(row[0], row[2]) for row in orphans}):
+        count = sum((row[0], row[2]) == (child, parent) for row in orphans)
+        lost.append(f"{child}: {count} refer to rows of {parent} that are lost")
+    return Salvage({name: table.rows for name, table in copied.items()}, tuple(lost))
+
+
+def repair(
+    path: str, schema: Schema, tables: Sequence[str], *, backups: Sequence[str] = (), clock: Clock = system_clock
+) -> Repair:
+    """Replace a damaged database by a sound one with all rows that it, and then the `backups`, still give.
+
+    The new file is complete before it takes the place of the damaged one, which is set aside; other processes wait, and
+    can add nothing in between. After a crash on the way, repair again with the files set aside so far as `backups`.
+    """
+    real = os.path.realpath(path)
+    fresh = temporary_path(real)
+    with _opening(real, _BUSY_MS):
+        try:
+            with Database(fresh, schema, durable=True, busy_ms=_BUSY_MS, read_only_ok=False) as database:
+                parts = [salvage(source, database, tables) for source in (real, *backups)]
+                database.read("PRAGMA journal_mode = DELETE")  # brings all rows into the one file that is renamed
+            with os_failures(real):
+                broken = _set_aside(real, clock, keep=True)
+                os.replace(fresh, real)
+                sync_directory(os.path.dirname(real))
+        finally:
+            _remove(fresh)
+    rows = {name: sum(part.rows[name] for part in parts) for name in tables}
+    return Repair(broken, Salvage(rows, tuple(sentence for part in parts for sentence in part.lost)))
+
+
+def backup(database: Database, path: str) -> None:
+    """Write a complete, sound copy of the database as one file at `path`, in one step."""
+    real = os.path.realpath(path)
+    make_directories(os.path.dirname(real))
+    temporary = temporary_path(real)
+    try:
+        with database.use() as connection, _failures(real), closing(_connected(temporary, _BUSY_MS)) as copy:
+            connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file, without companions
+        with os_failures(real):
+            sync_file(temporary)
+            os.replace(temporary, real)
+            sync_directory(os.path.dirname(real))
+    finally:
+        _remove(temporary)
+
+
+@contextmanager
+def _failures(path: str) -> Iterator[None]:
+    """Let no bare SQLite error out of the block."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise sqlite_failure(error, path) from error
+
+
+def _opening(path: str, busy_ms: int) -> FileLock:
+    """The lock for whoever opens, makes, renames or replaces the file."""
+    directory, name = os.path.split(path)
+    return FileLock(lock_path(directory, "database", name), timeout=busy_ms / 1000)
+
+
+def _is_read_only(path: str) -> bool:
+    """Whether the file exists and it, or its directory (where SQLite keeps the companions), may only be read."""
+    return os.path.exists(path) and not (os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK))
+
+
+def _denied(path: str, why: str) -> FailedError:
+    hint = "Check who owns the file and its directory and that they are not read-only."
+    return FailedError("permission-denied", f"The database {path} {why}.", hint=hint, path=path)
+
+
+def _is_at(path: str, status: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), status)
+    except OSError:  # opening it again tells what is wrong
+        return False
+
+
+def _connected(database: str, busy_ms: int, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(database, timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False, uri=uri)
+
+
+def _reader(path: str, busy_ms: int, *, tolerant: bool = False) -> sqlite3.Connection:
+    """A connection that only reads. `tolerant`: damage to the description of one table does not hide the others."""
+    from urllib.parse import quote
+
+    _refuse_orphaned_log(path)
+    address = quote(os.fsencode(path.replace(os.sep, "/")))
+    address = f"file://{'' if address.startswith('/') else '/'}{address}?mode=ro"
+    try:
+        return _reading(address, busy_ms, tolerant=tolerant)
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        denied = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+        if not denied or not os.path.exists(path) or _size(path + "-wal"):
+            raise
+    # Where nothing may be written beside the file, SQLite reads it only when told that nobody will change it.
+    return _reading(f"{address}&immutable=1", busy_ms, tolerant=tolerant)
+
+
+def _reading(address: str, busy_ms: int, *, tolerant: bool) -> sqlite3.Connection:
+    connection = _connected(address, busy_ms, uri=True)
+    try:
+        if tolerant:
+            connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("PRAGMA schema_version").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_orphaned_log(path: str) -> None:
+    """SQLite would delete a log that lies beside an empty or missing file; it is set aside with the rest instead."""
+    if _size(path + "-wal") and not _size(path):
+        error = sqlite3.DatabaseError("the file is empty or missing but its log is not")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        error.sqlite_errorname = "SQLITE_CORRUPT"
+        raise error
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
+def _version(connection: sqlite3.Connection, schema: Schema, path: str) -> int:
+    """How many migrations the file has seen; refuses a file that is not ours to use."""
+    application_id = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if application_id != schema.application_id:
+        empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        if application_id != 0 or version != 0 or not empty:
+            raise FailedError(
+                "state-foreign",
+                f"The database {path} belongs to another program (application id {application_id}).",
+                hint="Move the file away, or set WHET_HOME to another directory.",
+                path=path,
+            )
+    if version > len(schema.migrations):
+        raise FailedError(
+            "state-newer",
+            f"The database {path} was written by a newer Whet (version {version}, known is {len(schema.migrations)}).",
+            hint="Update Whet, or set WHET_HOME to another directory.",
+            path=path,
+        )
+    return version
+
+
+def _migrate(connection: sqlite3.Connection, schema: Schema, number: int) -> None:
+    """Apply one migration wholly or not at all, unless it has been applied in the meantime."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if connection.execute("PRAGMA user_version").fetchone()[0] == number:
+            for statement in _statements(schema.migrations[number]):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {schema.application_id}")
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one, because `executescript` would commit the transaction around it."""
+    statement = ""
+    for piece in script.split(";"):
+        statement += piece + ";"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip("; \t\r\n"):
+        yield statement
+
+
+def _verdict(path: str, how: str) -> str | None:
+    """What the given check of SQLite says against the file."""
+    if not os.path.exists(path) and not _size(path + "-wal"):
+        return None
+    try:
+        with _failures(path), closing(_reader(path, _BUSY_MS)) as connection:
+            answer = str(connection.execute(f"PRAGMA {how}").fetchone()[0])
+    except FailedError as error:
+        if error.code != "state-corrupt":
+            raise
+        return error.message
+    return None if answer == "ok" else f"The database {path} is damaged: {answer.splitlines()[-1].rstrip('.')}."
+
+
+def _set_aside(path: str, clock: Clock, *, keep: bool = False) -> str:
+    """`keep`: where links can be made, the file itself also stays under its own name, to be replaced next."""
+    parts = [part for part in ("", *_COMPANIONS) if os.path.lexists(path + part)]
+    if not parts:
+        hint = "Nothing has to be set aside."
+        raise NotFoundError("state-missing", f"There is no database {path}.", hint=hint, path=path)
+    stamp = iso(clock()).replace("-", "").replace(":", "")
+    broken, number = f"{path}.broken-{stamp}", 1
+    while any(os.path.lexists(broken + part) for part in ("", *_COMPANIONS)):
+        number += 1
+        broken = f"{path}.broken-{stamp}-{number}"
+    with os_failures(path, doing="set aside"):
+        # The file goes first: once it is not there, nobody can open it without its log.
+        for part in parts:
+            if keep and not part and _linked(path, broken):
+                continue
+            with suppress(FileNotFoundError):
+                os.rename(path + part, broken + part)
+        sync_directory(os.path.dirname(path))
+    return broken
+
+
+def _linked(path: str, name: str) -> bool:
+    try:
+        os.link(path, name)
+    except OSError:  # no file, or a file system without links
+        return False
+    return True
+
+
+def _remove(path: str) -> None:
+    """Remove a temporary database; what cannot be removed is found again by `atomic.leftovers`."""
+    for part in ("", *_COMPANIONS):
+        with suppress(OSError):
+            os.unlink(path + part)

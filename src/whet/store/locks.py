@@ -1,0 +1,171 @@
+"""One writer at a time, across processes and threads.
+
+A lock is a file that is never deleted (deleting it would let two holders exist) with a kernel lock on it: `flock` on
+POSIX, a locked byte on Windows. The kernel releases it when the holder dies, however it dies, so there are no stale
+locks to break. The file also says who holds it, as a courtesy to whoever waits; only the kernel lock counts.
+
+A child made by a plain `fork` shares its parent's locks; a started program (`exec`) does not.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+import time
+from hashlib import sha256
+from typing import TYPE_CHECKING, Self
+
+from whet.errors import FailedError
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_FIRST_PAUSE = 0.001
+_HOLDER_WIDTH = 20
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _BYTE = 1 << 30
+    """The locked byte lies far behind the text, because Windows lets nobody read a byte that is locked."""
+
+    def try_lock(fd: int) -> bool:
+        """Take the kernel lock of an open file, or say at once that another holder has it."""
+        os.lseek(fd, _BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EDEADLK):
+                return False
+            raise
+        finally:
+            os.lseek(fd, 0, os.SEEK_SET)
+        return True
+
+    def unlock(fd: int) -> None:
+        """Give the kernel lock of an open file back."""
+        os.lseek(fd, _BYTE, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def try_lock(fd: int) -> bool:
+        """Take the kernel lock of an open file, or say at once that another holder has it."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(fd: int) -> None:
+        """Give the kernel lock of an open file back, also for children that inherited it."""
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def lock_path(home: str, kind: str, key: str) -> str:
+    """The lock file for `key` (a path, a name, anything) among the locks of one kind."""
+    digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return os.path.join(home, "locks", f"{kind}-{digest}.lock")
+
+
+def is_file_at(fd: int, path: str) -> bool:
+    """Whether `path` still names the file that `fd` has open, and not a later one or none."""
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+class FileLock:
+    """`with FileLock(path, timeout=5):` runs the block alone; waits up to `timeout` seconds, 0 asks once.
+
+    Not re-entrant: a holder that asks again waits for itself and then fails with `lock-timeout`. One object may be
+    shared by threads; they take turns. `poll` is the longest pause between two attempts.
+    """
+
+    __slots__ = ("_fd", "_path", "_poll", "_timeout", "_turn")
+
+    def __init__(self, path: str, *, timeout: float, poll: float = 0.05) -> None:
+        self._path = path
+        self._timeout = timeout
+        self._poll = poll
+        self._turn = threading.Lock()
+        self._fd = -1
+
+    def __enter__(self) -> Self:
+        deadline = time.monotonic() + self._timeout
+        if not self._turn.acquire(timeout=max(0.0, self._timeout)):
+            raise self._timed_out(os.getpid())
+        try:
+            self._fd = self._locked(deadline)
+        except BaseException:
+            self._turn.release()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        fd, self._fd = self._fd, -1
+        try:
+            unlock(fd)
+        finally:
+            os.close(fd)
+            self._turn.release()
+
+    def _locked(self, deadline: float) -> int:
+        """An open file that has the lock; the one at the path, even if someone cleared the directory meanwhile."""
+        while True:
+            with os_failures(self._path, doing="lock", other="lock-failed"):
+                os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+                fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+                try:
+                    self._wait(fd, deadline)
+                    if is_file_at(fd, self._path):
+                        _sign(fd)
+                        return fd
+                except BaseException:
+                    os.close(fd)
+                    raise
+                os.close(fd)
+
+    def _wait(self, fd: int, deadline: float) -> None:
+        """Ask for the kernel lock, ever less often, until it is ours or the time is up."""
+        pause = _FIRST_PAUSE
+        while not try_lock(fd):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self._timed_out(_holder(fd))
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, self._poll)
+
+    def _timed_out(self, holder: int | None) -> FailedError:
+        by = f" by process {holder}" if holder else ""
+        return FailedError(
+            "lock-timeout",
+            f"{self._path} was still locked{by} after {self._timeout:g} s.",
+            hint="Wait for the other process to finish, or end it, and try again.",
+            path=self._path,
+            holder=holder,
+        )
+
+
+def _sign(fd: int) -> None:
+    """Say who holds the lock: one write of fixed width, so that a reader never sees half a number."""
+    try:
+        os.lseek(fd, 0, os.SEEK_SET)
+        os.write(fd, f"{os.getpid():<{_HOLDER_WIDTH}}\n".encode("ascii"))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+
+
+def _holder(fd: int) -> int | None:
+    """The process that signed the lock file, if it says so."""
+    try:
+        os.lseek(fd, 0, os.SEEK_SET)
+        return int(os.read(fd, _HOLDER_WIDTH)) or None
+    except ValueError:
+        return None

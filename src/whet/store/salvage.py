@@ -1,0 +1,216 @@
+"""Reading what is left of a damaged SQLite table, row by row.
+
+SQLite refuses a whole query at the first damaged page, but rows on the other pages can still be reached by their row
+number. So: read forward until it breaks; leap over the damage in ever longer steps and read on from there; read back
+from each landing, and from the end when no leap lands; then halve the gaps that remain, the widest first, because a
+sound page may lie between two damaged ones. Tables without row numbers are read forward and backwards only. Every gap
+is reported.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_FIRST, _LAST = -(2**63), 2**63 - 1
+_PROBES = 5_000
+"""Attempts to read inside gaps, per table: bounds the time spent on a file of which little is left."""
+
+
+class _Table(NamedTuple):
+    """What is needed to copy one table: columns both files have, and how its rows are told apart."""
+
+    name: str
+    columns: tuple[str, ...]
+    numbered: bool
+    """Whether rows have numbers (`rowid`)."""
+    key: tuple[str, ...]
+    """The column that is the number, if one is; the columns that order the rows when they have no numbers."""
+
+
+class Copied(NamedTuple):
+    """What one table gave."""
+
+    rows: int
+    lost: tuple[str, ...]
+
+
+def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, name: str) -> Copied:
+    """Copy every row of the table that can still be read and is not in `target` yet; only `source` may be damaged."""
+    try:
+        table = _table(source, target, name)
+    except sqlite3.Error as error:
+        return Copied(0, (f"{name}: nothing could be read ({error})",))
+    if not table.columns:
+        return Copied(0, (f"{name}: the table is not there",))
+    keep = _Keeper(target, table)
+    gaps = list((_numbered if table.numbered else _keyed)(source, table, keep.add))
+    return Copied(keep.rows, (*(f"{name}: {gap}" for gap in gaps), *keep.refusals()))
+
+
+class _Keeper:
+    """Adds rows to the target and counts them; a row that is already there in full is neither new nor lost."""
+
+    def __init__(self, target: sqlite3.Connection, table: _Table) -> None:
+        names = ["rowid", *table.columns] if table.numbered and not table.key else list(table.columns)
+        columns = [_quoted(name) for name in names]
+        into, marks = f"{_quoted(table.name)} ({', '.join(columns)})", ", ".join("?" * len(columns))
+        same = " AND ".join(f"{column} IS ?" for column in columns)
+        self._insert = f"INSERT OR IGNORE INTO {into} VALUES ({marks})"  # noqa: S608 - names come from the schema
+        self._find = f"SELECT 1 FROM {_quoted(table.name)} WHERE {same}"  # noqa: S608 - names come from the schema
+        self._skip = 1 if table.numbered and table.key else 0
+        self._target = target
+        self._table = table
+        self._refused: list[str] = []
+        self.rows = 0
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Take one row as it was selected, its number first when it has one."""
+        values = row[self._skip :]
+        try:
+            added = self._target.execute(self._insert, values).rowcount == 1
+        except sqlite3.IntegrityError as error:
+            self._refused.append(f"{row[0]!r}: {error}")
+            return
+        if added:
+            self.rows += 1
+        elif self._target.execute(self._find, values).fetchone() is None:
+            self._refused.append(f"{row[0]!r}: another row has its place, or it breaks a rule of the table")
+
+    def refusals(self) -> tuple[str, ...]:
+        """One sentence for all rows that could be read but not kept."""
+        if not self._refused:
+            return ()
+        return (f"{self._table.name}: {len(self._refused)} could not be kept, the first is {self._refused[0]}",)
+
+
+def _table(source: sqlite3.Connection, target: sqlite3.Connection, name: str) -> _Table:
+    there = {row[1] for row in source.execute(f"PRAGMA table_info({_quoted(name)})")}
+    here = target.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
+    columns = tuple(row[1] for row in here if row[1] in there)
+    key = [(row[5], row[1], str(row[2]).upper()) for row in here if row[5]]
+    try:
+        target.execute(f"SELECT rowid FROM {_quoted(name)} LIMIT 0")  # noqa: S608 - names come from the schema
+    except sqlite3.OperationalError:
+        return _Table(name, columns, numbered=False, key=tuple(column for _, column, _ in sorted(key)))
+    alias = tuple(column for _, column, kind in key if len(key) == 1 and kind == "INTEGER" and column in columns)
+    return _Table(name, columns, numbered=True, key=alias)
+
+
+def _numbered(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[Any, ...]], None]) -> Iterator[str]:
+    """Add all rows that can be reached by number; yields the gaps."""
+    chosen = ", ".join(map(_quoted, table.columns))
+    ask = f"SELECT rowid, {chosen} FROM {_quoted(table.name)} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"  # noqa: S608 - names come from the schema
+
+    def forward(low: int, high: int) -> int:
+        """Add rows from `low` on; returns the first number not covered, above `high` if all is read."""
+        for row in _rows(source, ask, (low, high)):
+            if row is None or row[0] < low:
+                return low
+            add(row)
+            low = row[0] + 1
+        return high + 1
+
+    def backward(low: int, high: int) -> int:
+        """Add rows from `high` down; returns the last number not covered, below `low` if all is read."""
+        for row in _rows(source, ask + " DESC", (low, high)):
+            if row is None or row[0] > high:
+                return high
+            add(row)
+            high = row[0] - 1
+        return low - 1
+
+    gaps: list[tuple[int, int, int]] = []
+    low = forward(_FIRST, _LAST)
+    if low == _FIRST:  # the first page is damaged; numbers start at 1 unless someone chose them
+        gaps.append((_FIRST, _FIRST, -1))
+        low = forward(0, _LAST)
+    while low <= _LAST:
+        landing, reached = _leap(low, forward)
+        high = backward(low, landing - 1)
+        if low <= high:
+            heapq.heappush(gaps, (low - high, low, high))
+        low = reached
+    yield from _halve(gaps, forward, backward)
+
+
+def _leap(low: int, forward: Callable[[int, int], int]) -> tuple[int, int]:
+    """Try ever further from `low` until reading works again: where that was, and how far it then went."""
+    step = 1
+    while low + step <= _LAST:
+        reached = forward(low + step, _LAST)
+        if reached > low + step:
+            return low + step, reached
+        step *= 2
+    return _LAST + 1, _LAST + 1
+
+
+def _halve(
+    gaps: list[tuple[int, int, int]], forward: Callable[[int, int], int], backward: Callable[[int, int], int]
+) -> Iterator[str]:
+    """Look for sound pages inside the gaps, the widest first; yields what stays unread."""
+    lost: list[tuple[int, int]] = []
+    probes = _PROBES
+    while gaps:
+        _, low, high = heapq.heappop(gaps)
+        if low in (high, _FIRST) or high == _LAST or probes <= 0:
+            lost.append((low, high))
+            continue
+        probes -= 1
+        middle = (low + high) // 2
+        reached = forward(middle + 1, high)
+        for part in ((low, backward(low, middle)), (reached, high if reached > high else backward(reached, high))):
+            if part[0] <= part[1]:
+                heapq.heappush(gaps, (part[0] - part[1], *part))
+    yield from map(_gap, _joined(lost))
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Neighbouring ranges as one."""
+    joined: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if joined and joined[-1][1] + 1 == low:
+            joined[-1] = (joined[-1][0], high)
+        else:
+            joined.append((low, high))
+    return joined
+
+
+def _gap(ends: tuple[int, int]) -> str:
+    low, high = ends
+    if low == _FIRST:
+        return "no row could be read" if high == _LAST else f"rows up to {high} could not be read"
+    if high == _LAST:
+        return f"rows from {low} on could not be read"
+    return f"row {low} could not be read" if low == high else f"rows {low} to {high} could not be read"
+
+
+def _keyed(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[Any, ...]], None]) -> Iterator[str]:
+    """Add all rows that can be reached from either end of the key; yields one sentence if the ends did not meet."""
+    chosen = ", ".join(map(_quoted, table.columns))
+    for direction in ("ASC", "DESC"):
+        order = ", ".join(f"{_quoted(column)} {direction}" for column in table.key)
+        ask = f"SELECT {chosen} FROM {_quoted(table.name)} ORDER BY {order}"  # noqa: S608 - names come from the schema
+        for row in _rows(source, ask, ()):
+            if row is None:
+                break
+            add(row)
+        else:
+            return
+    yield "some rows between the first and the last could not be read"
+
+
+def _rows(source: sqlite3.Connection, ask: str, values: tuple[int, ...]) -> Iterator[tuple[Any, ...] | None]:
+    """The rows of a query; a last `None` says that it broke off."""
+    try:
+        yield from source.execute(ask, values)
+    except (sqlite3.Error, UnicodeDecodeError):
+        yield None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
