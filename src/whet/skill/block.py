@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 32
 MAX_NODES = 20_000
+"""Values a block may hold once aliases are followed; long text counts as several."""
+_CHARACTERS_PER_NODE = 50
+_MAX_PATH = 250
+"""Longer dotted paths are not recorded: many values below one long key would repeat it."""
 
 
 class Block(NamedTuple):
@@ -46,6 +50,8 @@ class BlockError(Exception):
 
 def read_block(text: str) -> Block:
     """Read the text between the fences, which must use LF line ends. Raises BlockError."""
+    if not text.endswith("\n"):
+        text += "\n"
     return _read_simple(text) or _read_events(text)
 
 
@@ -59,6 +65,7 @@ _CONSTANTS: dict[str, Any] = {
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _MAX_DIGITS = 300
+_INFINITE = (float("inf"), float("-inf"))
 _MAYBE_TYPED = frozenset("+-.0123456789~nNtTfF")
 
 
@@ -72,8 +79,8 @@ def resolve_plain(text: str) -> Any:
         return text
     if _INTEGER.fullmatch(text):
         return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
-    if _FLOAT.fullmatch(text):
-        return float(text)
+    if _FLOAT.fullmatch(text) and (number := float(text)) not in _INFINITE:
+        return number
     return text
 
 
@@ -82,31 +89,33 @@ def resolve_plain(text: str) -> Any:
 _LETTERS = re.compile("[\n\x20-\x7e]*")
 _ODD = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,80}"
-_PLAIN = r"""[^\s\-?:,\[\]{}#&*!|>'"%@`][^\n:#]*(?:(?::(?=[^\s])|(?<=[^\s])[#])[^\n:#]*)*"""
-_QUOTED = r""""[^"\\\n]*"|'[^'\n]*'"""
-_SCALAR = rf"(?:{_QUOTED}|{_PLAIN})"
+_PLAIN = r"""[^\s\-?:,\[\]{}#&*!|>'"%@`][^\n:#]*+(?:(?::(?=[^\s])|(?<=[^\s])[#])[^\n:#]*+)*+"""
+_QUOTED = r""""[^"\\\n]*+"|'[^'\n]*+'"""
+_SCALAR = rf"(?:(?:{_QUOTED})[ ]*|{_PLAIN})"
+"""One scalar up to the end of its line. What takes spaces in must not be followed by more of them: see the tests."""
 _ENTRY = re.compile(
     rf"""(?P<key>{_KEY}):(?:
         [ ]+(?P<quoted>{_QUOTED})[ ]*\n
       | [ ]+(?P<plain>{_PLAIN}(?:\n[ ]+{_PLAIN})*)\n
-      | [ ]+(?P<style>[|>])(?P<chomp>-?)[ ]*\n(?P<lines>(?P<indent>[ ]+)[^\s][^\n]*\n(?:(?P=indent)[^\s][^\n]*\n)*)
+      | [ ]+(?P<style>[|>])(?P<chomp>-?)[ ]*\n(?P<lines>(?P<indent>[ ]+)[^\s][^\n]*\n(?:(?P=indent)[^\s][^\n]*\n)*+)
+        (?=\n*(?:[^\s]|\Z))
       | [ ]+\[(?P<flow>[^\[\]{{}}"'\#&*!|>%@`:\n]*)\][ ]*\n
-      | [ ]*\n(?:(?P<list>(?P<list_indent>[ ]*)-[ ]+{_SCALAR}[ ]*\n(?:(?P=list_indent)-[ ]+{_SCALAR}[ ]*\n)*)
-                |(?P<map>(?P<map_indent>[ ]+){_KEY}:[ ]+{_SCALAR}[ ]*\n(?:(?P=map_indent){_KEY}:[ ]+{_SCALAR}[ ]*\n)*))
+      | [ ]*\n(?:(?P<list>(?P<list_indent>[ ]*)-[ ]+{_SCALAR}\n(?:(?P=list_indent)-[ ]+{_SCALAR}\n)*)
+                |(?P<map>(?P<map_indent>[ ]+){_KEY}:[ ]+{_SCALAR}\n(?:(?P=map_indent){_KEY}:[ ]+{_SCALAR}\n)*))
       | (?P<null>[ ]*\n)
     )|[ ]*(?:\#[^\n]*)?\n""",
     re.VERBOSE,
 )
-_LIST_ITEM = re.compile(rf"[ ]*-[ ]+({_SCALAR})[ ]*\n")
-_MAP_ITEM = re.compile(rf"[ ]*({_KEY}):[ ]+({_SCALAR})[ ]*\n")
+_LIST_ITEM = re.compile(rf"[ ]*-[ ]+({_SCALAR})\n")
+_MAP_ITEM = re.compile(rf"[ ]*({_KEY}):[ ]+({_SCALAR})\n")
 _FLOW_ITEM = re.compile(r"[A-Za-z0-9_/.(][^,?]*")
+_MAX_SIMPLE = 32 * 1024
+"""Characters; so few that MAX_NODES cannot be reached, and so many that hardly any frontmatter has more."""
 
 
 def _read_simple(text: str) -> Block | None:
     """The block's values, or None when it holds anything beyond the simple forms."""
-    if not text.endswith("\n"):
-        text += "\n"
-    if not _LETTERS.fullmatch(text) and _ODD.search(text):
+    if len(text) > _MAX_SIMPLE or (not _LETTERS.fullmatch(text) and _ODD.search(text)):
         return None
     reader = _Simple()
     position, line, end, match = 0, 1, len(text), _ENTRY.match
@@ -130,9 +139,9 @@ class _Simple:
         self.texts: dict[str, str] = {}
 
     def scalar(self, path: str, text: str) -> Any:
+        text = text.rstrip(" ")
         if text[0] in "\"'":
             return text[1:-1]
-        text = text.rstrip(" ")
         value = resolve_plain(text)
         if value.__class__ is not str:
             self.texts[path] = text
@@ -147,7 +156,7 @@ class _Simple:
         if (text := found["quoted"]) is not None:
             value = text[1:-1]
         elif (text := found["plain"]) is not None:
-            value = self.scalar(key, text if "\n" not in text else re.sub(r"[ ]*\n[ ]*", " ", text))
+            value = self.scalar(key, " ".join(row.strip(" ") for row in text.split("\n")) if "\n" in text else text)
         elif (text := found["lines"]) is not None:
             indent = len(found["indent"])
             rows = [row[indent:] for row in text[:-1].split("\n")]
@@ -176,31 +185,56 @@ class _Simple:
 
 # --- the event lane -------------------------------------------------------------------------------------------------
 
+_OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029]")
+"""What libyaml counts as the end of a line and editors do not."""
+
 
 def _read_events(text: str) -> Block:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    odd = text if _OTHER_BREAKS.search(text) else ""
     try:
-        return _Builder(yaml.parse(text, Loader=loader)).document()
+        return _Builder(yaml.parse(text, Loader=loader), odd).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise BlockError(error.problem or str(error), mark.line + 1 if mark else None) from error
+        raise BlockError(error.problem or str(error), _line(mark, odd) if mark else None) from error
     except (yaml.YAMLError, UnicodeEncodeError) as error:
-        position = getattr(error, "position", None)
-        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
-        raise BlockError("a character that YAML does not allow", line) from error
+        raise BlockError("a character that YAML does not allow", _forbidden_line(text)) from error
+
+
+def _line(mark: Any, odd: str) -> int:
+    return (odd.count("\n", 0, mark.index) if odd else int(mark.line)) + 1
+
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _forbidden_line(text: str) -> int | None:
+    found = _FORBIDDEN.search(text)
+    return text.count("\n", 0, found.start()) + 1 if found else None
+
+
+class _Anchor(NamedTuple):
+    """A value that can be named again: what it is, what it counts, where its typed scalars are logged."""
+
+    value: Any
+    nodes: int
+    path: str | None
+    log: tuple[int, int]
 
 
 class _Builder:
     """Builds values from parse events, counting everything it builds."""
 
-    def __init__(self, events: Iterator[Any]) -> None:
+    def __init__(self, events: Iterator[Any], odd: str) -> None:
         self._events = events
-        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._odd = odd
+        self._anchors: dict[str, _Anchor] = {}
         self._nodes = 0
         self._lines: dict[str, int] = {}
-        self._texts: dict[str, str] = {}
+        self._log: list[tuple[str, str] | None] = []
+        """Path and spelling of every scalar that is not text; None where a later duplicate replaced it."""
         self._duplicates: list[tuple[str, int]] = []
 
     def document(self) -> Block:
@@ -209,70 +243,94 @@ class _Builder:
         next(self._events)  # stream start
         if isinstance(next(self._events), events.StreamEndEvent):
             return Block({}, {}, {})
-        value = self._node(next(self._events), "", 1)
+        value = self._node(next(self._events), None, 1)
         next(self._events)  # document end
         if not isinstance(event := next(self._events), events.StreamEndEvent):
-            raise BlockError("a second YAML document", event.start_mark.line + 1)
+            raise BlockError("a second YAML document", _line(event.start_mark, self._odd))
         if value is None:
             value = {}
         if not isinstance(value, dict):
             raise BlockError("not a mapping of keys to values", 1)
-        return Block(value, self._lines, self._texts, tuple(self._duplicates))
+        texts = dict(entry for entry in self._log if entry)
+        return Block(value, self._lines, texts, tuple(self._duplicates))
 
     def _count(self, nodes: int, line: int) -> None:
         self._nodes += nodes
         if self._nodes > MAX_NODES:
             raise BlockError(f"more than {MAX_NODES:,} values once aliases are followed", line)
 
-    def _node(self, event: Any, path: str, depth: int) -> Any:
+    def _node(self, event: Any, path: str | None, depth: int) -> Any:
         from yaml import events
 
-        line = event.start_mark.line + 1
+        line = _line(event.start_mark, self._odd)
         if depth > MAX_DEPTH:
             raise BlockError(f"nested deeper than {MAX_DEPTH} levels", line)
-        before = self._nodes
+        nodes, logged = self._nodes, len(self._log)
         self._count(1, line)
         if isinstance(event, events.ScalarEvent):
-            value = self._scalar(event, path)
+            value = self._scalar(event, path, line)
         elif isinstance(event, events.AliasEvent):
-            if event.anchor not in self._anchors:
-                raise BlockError(f"alias *{event.anchor} without an anchor before it", line)
-            value, nodes = self._anchors[event.anchor]
-            self._count(nodes, line)
-            return value
+            return self._alias(event.anchor, path, line)
         elif isinstance(event, events.SequenceStartEvent):
             value = []
             while not isinstance(item := next(self._events), events.SequenceEndEvent):
-                value.append(self._node(item, f"{path}.{len(value)}", depth + 1))
+                value.append(self._node(item, _join(path, str(len(value))), depth + 1))
         else:
             value = self._mapping(path, depth)
         if event.anchor:
-            self._anchors[event.anchor] = (value, self._nodes - before)
+            self._anchors[event.anchor] = _Anchor(value, self._nodes - nodes, path, (logged, len(self._log)))
         return value
 
-    def _scalar(self, event: Any, path: str) -> Any:
-        text: str = event.value
-        if event.implicit[0] and not event.tag:
-            value = resolve_plain(text)
-            if not isinstance(value, str):
-                self._texts[path] = text
-            return value
-        return text
+    def _alias(self, name: str | None, path: str | None, line: int) -> Any:
+        anchor = self._anchors.get(name or "")
+        if anchor is None:
+            raise BlockError(f"alias *{name} without an anchor before it", line)
+        self._count(anchor.nodes, line)
+        if anchor.path is not None and path is not None:
+            for entry in self._log[slice(*anchor.log)]:
+                if entry and len(below := entry[0][len(anchor.path) :]) + len(path) <= _MAX_PATH:
+                    self._log.append((path + below, entry[1]))
+        return anchor.value
 
-    def _mapping(self, path: str, depth: int) -> dict[str, Any]:
+    def _scalar(self, event: Any, path: str | None, line: int) -> Any:
+        text: str = event.value
+        self._count(len(text) // _CHARACTERS_PER_NODE, line)
+        if not event.implicit[0] or event.tag:
+            return text
+        value = resolve_plain(text)
+        if path is not None and not isinstance(value, str):
+            self._log.append((path, text))
+        return value
+
+    def _mapping(self, path: str | None, depth: int) -> dict[str, Any]:
         from yaml import events
 
         value: dict[str, Any] = {}
+        logged: dict[str, tuple[int, int]] = {}
         while not isinstance(event := next(self._events), events.MappingEndEvent):
-            line = event.start_mark.line + 1
+            line = _line(event.start_mark, self._odd)
             if not isinstance(event, events.ScalarEvent):
                 raise BlockError("a key that is not a plain word", line)
-            self._count(1, line)
             key: str = event.value
-            child = f"{path}.{key}" if path else key
+            self._count(1 + len(key) // _CHARACTERS_PER_NODE, line)
+            if event.anchor:
+                self._anchors[event.anchor] = _Anchor(self._scalar(event, None, line), 1, None, (0, 0))
+            child = key if depth == 1 else _join(path, key)
             if key in value:
-                self._duplicates.append((child, line))
-            if child.count(".") < 2:
+                self._log[slice(*logged[key])] = [None] * (logged[key][1] - logged[key][0])
+                if depth == 1 and isinstance(value[key], dict):
+                    for name in value[key]:
+                        self._lines.pop(f"{key}.{name}", None)
+                self._duplicates.append((child or key, line))
+            if depth <= 2 and child is not None:
                 self._lines[child] = line
+            start = len(self._log)
             value[key] = self._node(next(self._events), child, depth + 1)
+            logged[key] = (start, len(self._log))
         return value
+
+
+def _join(path: str | None, key: str) -> str | None:
+    if path is None or len(path) + len(key) > _MAX_PATH:
+        return None
+    return f"{path}.{key}"

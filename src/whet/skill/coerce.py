@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _TRUE = frozenset(("true", "yes", "on", "1", "y"))
 _FALSE = frozenset(("false", "no", "off", "0", "n"))
+_AROUND = " \t\r\n\"'"
+"""What may stand around a word without being part of it."""
 
 
 def truth(value: Any) -> bool | None:
@@ -25,13 +27,10 @@ def one_line(line: str) -> str:
     return " ".join(line.split())
 
 
-def words(value: Any, *, separators: str = r"[,\s]+") -> tuple[str, ...]:
+def words(value: Any, *, separators: str = r"[,\s]") -> tuple[str, ...]:
     """Names from a list, a comma or space separated string, or a JSON-looking string."""
     if isinstance(value, str):
-        line = value.strip()
-        if line[:1] == "[" and line[-1:] == "]":
-            line = line[1:-1]
-        items: Iterable[Any] = (piece.strip("\"' ") for piece in re.split(separators, line))
+        items: Iterable[Any] = (piece.strip(_AROUND) for piece in re.split(separators, _unbracketed(value)))
     elif isinstance(value, list | tuple):
         items = value
     elif value is None or isinstance(value, dict):
@@ -48,9 +47,37 @@ def unique(items: Iterable[str]) -> tuple[str, ...]:
 
 def split_tools(value: Any) -> tuple[str, ...]:
     """Tool grants from a list or from a space or comma separated string; parentheses keep a grant together."""
-    if isinstance(value, str):
-        return unique(re.findall(r"[^\s,()]+(?:\([^)]*\))?", value))
-    return words(value)
+    if not isinstance(value, str):
+        return words(value)
+    grants: list[str] = []
+    for piece in _split(_unbracketed(value), ", \t\r\n", "()"):
+        if piece.startswith("(") and grants:
+            grants[-1] += piece  # `Bash (git:*)` must not be read as all of Bash
+        elif piece:
+            grants.append(piece)
+    return unique(grants)
+
+
+def split_globs(value: Any) -> tuple[str, ...]:
+    """Globs from a list or from a comma separated string; braces keep a glob together."""
+    return unique(_split(_unbracketed(value), ",", "{}")) if isinstance(value, str) else words(value)
+
+
+def _unbracketed(line: str) -> str:
+    line = line.strip()
+    return line[1:-1] if line[:1] == "[" and line[-1:] == "]" else line
+
+
+def _split(line: str, separators: str, brackets: str) -> Iterator[str]:
+    """The pieces between separators that stand outside brackets. An unclosed bracket keeps the rest together."""
+    depth = start = 0
+    for at, letter in enumerate(line):
+        if letter in brackets:
+            depth = depth + 1 if letter == brackets[0] else max(0, depth - 1)
+        elif letter in separators and not depth:
+            yield line[start:at].strip(_AROUND)
+            start = at + 1
+    yield line[start:].strip(_AROUND)
 
 
 def text(value: Any) -> str:
@@ -64,14 +91,24 @@ def text(value: Any) -> str:
 
 def mapping(value: Any) -> dict[str, Any]:
     """A mapping, also one written as a JSON string; an empty one for anything else."""
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        import json
-
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return {}
+    if isinstance(value, str):
+        value = _from_json(value) if value.lstrip().startswith("{") else None
     return value if isinstance(value, dict) else {}
+
+
+def _from_json(line: str) -> Any:
+    """What a JSON string says, also one with the freedoms YAML and JSON5 share, such as a comma before a bracket."""
+    import json
+
+    from whet.skill.block import BlockError, read_block
+
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        try:
+            return read_block(line).values
+        except BlockError:
+            return None
 
 
 def listing(value: Any) -> list[Any]:

@@ -12,7 +12,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.skill.body import WHEN, WHEN_NOT, first_prose, section
-from whet.skill.coerce import listing, mapping, one_line, split_tools, text, truth, unique, words
+from whet.skill.coerce import listing, mapping, one_line, split_globs, split_tools, text, truth, unique, words
 from whet.skill.diagnostics import Diagnostic
 from whet.skill.model import OPEN, EnvVar, Execution, Gates, Interface, Setting, Skill, Tool
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DESCRIPTION_FALLBACK = 80
 """Characters taken from the first prose line of the body when there is no description."""
 
-_PLAIN_KEYS = frozenset(
+PLAIN_KEYS = frozenset(
     (
         "name",
         "description",
@@ -88,22 +88,31 @@ def read_skill(
     return _Reader(document, sidecars).skill(fallback_name, category)
 
 
-def read_heading(
-    document: Document, *, fallback_name: str, sidecars: Sidecars = NO_SIDECARS
-) -> tuple[str, str, Gates | None, str, tuple[Diagnostic, ...]]:
-    """Only what a list shows: name, description, gates (None when open), declared category, diagnostics."""
+class Heading(NamedTuple):
+    """What a list shows of a skill, and what decides whether it does."""
+
+    name: str
+    description: str
+    category: str
+    gates: Gates
+    notes: tuple[Diagnostic, ...]
+
+
+def read_heading(document: Document, *, fallback_name: str, sidecars: Sidecars = NO_SIDECARS) -> Heading:
+    """Only the heading of a skill, at a fraction of the cost of `read_skill`."""
     reader = _Reader(document, sidecars)
     name, description = reader.name(fallback_name), reader.description()
-    values = document.values
-    gates: Gates | None = None
-    category = ""
-    if sidecars is not NO_SIDECARS or not _PLAIN_KEYS.issuperset(values):
-        found = reader.gates()
-        gates = None if found == OPEN else found
-        category = reader.category()
-    return name, description, gates, category, tuple(reader.notes)
+    gates = OPEN
+    if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(document.values):
+        gates = reader.gates()
+    return Heading(name, description, reader.category(), gates, tuple(reader.notes))
 
 
+_OPENCLAW = (
+    *(f"metadata.{vendor}" for vendor in ("openclaw", "clawdbot", "clawdis", "moltbot")),
+    "openclaw",
+)
+"""Where OpenClaw's block may stand, under all the names the project has had."""
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLATFORMS = {
     **dict.fromkeys(("macos", "darwin", "mac", "osx", "mac os"), "macos"),
@@ -117,32 +126,83 @@ class _Reader:
     def __init__(self, document: Document, sidecars: Sidecars) -> None:
         self.document = document
         self.values = document.values
-        self.metadata = mapping(self.values.get("metadata"))
-        self.hermes = mapping(self.metadata.get("hermes"))
-        self.whet = mapping(self.metadata.get("whet"))
+        self.notes: list[Diagnostic] = list(document.diagnostics)
+        self.hermes: dict[str, Any] = {}
         self.openclaw: dict[str, Any] = {}
-        for vendor in ("openclaw", "clawdbot", "clawdis", "moltbot"):
-            self.openclaw = self.openclaw or mapping(self.metadata.get(vendor))
+        self.vendor = _OPENCLAW[0]
+        if "metadata" in self.values or "openclaw" in self.values:
+            self._read_blocks()
         self.json = sidecars.skill_json or {}
         self.codex = sidecars.openai_yaml or {}
-        self.notes: list[Diagnostic] = list(document.diagnostics)
+
+    def _read_blocks(self) -> None:
+        if isinstance(self.values.get("metadata"), str):
+            self.values = {**self.values, "metadata": self.block("metadata")}
+        if self.block("metadata"):
+            self.hermes = self.block("metadata.hermes")
+            self.block("metadata.whet")
+        for path in _OPENCLAW:
+            if found := self.block(path):
+                self.vendor, self.openclaw = path, found
+                break
 
     def note(self, code: str, severity: Any, message: str, key: str = "", hint: str = "") -> None:
-        self.notes.append(Diagnostic(code, severity, message, self.document.lines.get(key), hint))
+        """Record a diagnostic at the line of the key, or of the nearest key above it that has one."""
+        lines = self.document.lines
+        while key not in lines and "." in key:
+            key = key.rpartition(".")[0]
+        self.notes.append(Diagnostic(code, severity, message, lines.get(key), hint))
+
+    def at(self, path: str) -> Any:
+        """What the frontmatter holds at a dotted path."""
+        key, _, below = path.partition(".")
+        value = self.values.get(key)
+        return value if value is None or not below else _dig(value, below)
+
+    def block(self, path: str) -> dict[str, Any]:
+        """The mapping at a dotted path; anything else there is reported."""
+        value = self.at(path)
+        found = mapping(value)
+        if not found and value not in (None, "", {}, []):
+            message = f"{path} is {_kind(value)}, not a mapping; nothing is read from it."
+            self.note("not-a-mapping", "warning", message, path)
+        return found
 
     def said(self, *paths: str) -> str:
         """The first of the named places (dotted paths of the frontmatter, then skill.json) that holds a scalar."""
+        other = next((found for path in paths if (found := text(_dig(self.json, path)))), "") if self.json else ""
+        refused = ""
         for path in paths:
-            if path in self.document.texts:
-                if written := self.document.texts[path]:
-                    return written
-                continue
-            value: Any = self.values
-            for part in path.split("."):
-                value = mapping(value).get(part)
-            if found := text(value):
+            value = self.at(path)
+            spelled = "" if value is None or isinstance(value, str) else self.document.texts.get(path, "")
+            if found := spelled or text(value):
+                if other and one_line(other) != one_line(found):
+                    message = f"skill.json has another {paths[0]}; the frontmatter wins."
+                    self.note("skill-json-disagrees", "warning", message, path)
                 return found
-        return next((found for path in paths if (found := text(self.json.get(path)))), "")
+            if value and isinstance(value, dict | list):
+                refused = path
+        if refused:
+            self.note(
+                "not-text", "warning", f"{refused} is {_kind(self.at(refused))}, not text; it is ignored.", refused
+            )
+        return other
+
+    def told(self, *paths: str, glue: str = "\n") -> str:
+        """Like `said`, and a list there is text in several pieces."""
+        listed = next((path for path in paths if isinstance(self.at(path), list)), "")
+        return glue.join(self.words(listed)) if listed else self.said(*paths)
+
+    def words(self, *paths: str, separators: str = r"[,\s]") -> tuple[str, ...]:
+        """The words from all the named places; a number in a list is spelled as its author spelled it."""
+        found: list[str] = []
+        for path in paths:
+            value = self.at(path)
+            if isinstance(value, list):
+                texts = self.document.texts
+                value = [item if item is None else texts.get(f"{path}.{n}", item) for n, item in enumerate(value)]
+            found.extend(words(value, separators=separators))
+        return unique(found)
 
     # name and description
 
@@ -156,28 +216,22 @@ class _Reader:
         if written:
             self.note(f"{key}-not-text", "warning", f"The {key} is not text; read as {written!r}.", key, "Quote it.")
             return one_line(written)
-        self.note(f"{key}-refused", "error", f"The {key} is a {_kind(value)}, not text; it was ignored.", key)
+        self.note(f"{key}-refused", "error", f"The {key} is {_kind(value)}, not text; it was ignored.", key)
         return ""
 
     def name(self, fallback: str) -> str:
-        name = self.scalar("name")
-        other = text(self.json.get("name"))
-        if name and other and name != other:
+        own = self.scalar("name")
+        other = one_line(text(self.json.get("name")))
+        if own and other and own != other:
             self.note(
                 "skill-json-disagrees", "warning", f"skill.json says name {other!r}; the frontmatter wins.", "name"
             )
-        if not name and other:
-            return one_line(other)
+        name = own or other
         if not name:
-            self.note(
-                "name-missing", "warning", f"There is no name; {fallback!r} is used.", hint=f"Add `name: {fallback}`."
-            )
+            message = f"There is no name; {fallback!r} is used."
+            self.note("name-missing", "warning", message, "name", f"Add `name: {fallback}`.")
             return fallback
-        if (
-            fallback
-            and name != fallback
-            and unicodedata.normalize("NFKC", name) != unicodedata.normalize("NFKC", fallback)
-        ):
+        if fallback and name != fallback and _nfkc(name) != _nfkc(fallback):
             self.note(
                 "name-directory-mismatch",
                 "info",
@@ -226,9 +280,9 @@ class _Reader:
     # gates
 
     def gates(self) -> Gates:
-        values, hermes, openclaw = self.values, self.hermes, self.openclaw
-        needs = mapping(openclaw.get("requires"))
-        prerequisites = mapping(values.get("prerequisites"))
+        values, hermes = self.values, self.hermes
+        prerequisites = self.block("prerequisites")
+        needs = self.block(f"{self.vendor}.requires")
         policy = mapping(self.codex.get("policy"))
         return Gates(
             platforms=self.platforms(),
@@ -241,91 +295,108 @@ class _Reader:
                 )
             ),
             any_commands=words(needs.get("anyBins")),
-            tools=_tools(
+            tools=self.tools(
                 ("tool", values.get("tools_required")),
                 ("tool", hermes.get("requires_tools")),
                 ("toolset", hermes.get("requires_toolsets")),
                 ("tool", mapping(self.codex.get("dependencies")).get("tools")),
             ),
-            optional_tools=_tools(("tool", values.get("tools_optional"))),
-            fallback_for=_tools(
+            optional_tools=self.tools(("tool", values.get("tools_optional"))),
+            fallback_for=self.tools(
                 ("tool", hermes.get("fallback_for_tools")), ("toolset", hermes.get("fallback_for_toolsets"))
             ),
             settings=tuple(self.settings()),
-            model_invocable=not self.flag("disable-model-invocation", default=False)
+            model_invocable=self.flag("disable-model-invocation") is not True
             and truth(policy.get("allow_implicit_invocation")) is not False,
-            user_invocable=self.flag("user-invocable", "user-invokable", default=True),
+            user_invocable=self.flag("user-invocable", "user-invokable") is not False,
             products=words(policy.get("products")),
-            paths=words(values.get("paths"), separators=r"\s*,\s*")
-            or words(values.get("globs"), separators=r"\s*,\s*"),
+            paths=split_globs(values.get("paths")) or split_globs(values.get("globs")),
         )
 
-    def flag(self, *keys: str, default: bool) -> bool:
+    def flag(self, *keys: str) -> bool | None:
         for key in keys:
-            value = self.values.get(key, self.values.get(key.replace("-", "_")))
+            spelling = key if key in self.values else key.replace("-", "_")
+            value = self.values.get(spelling)
             if value is None:
                 continue
             answer = truth(value)
             if answer is not None:
                 return answer
-            self.note("not-a-boolean", "warning", f"{key} is {value!r}; true or false was expected.", key)
-        return default
+            message = f"{spelling} is {text(value) or _kind(value)}; true or false was expected."
+            self.note("not-a-boolean", "warning", message, spelling)
+        return None
 
     def platforms(self) -> tuple[str, ...]:
         found: list[str] = []
-        for place in (self.values.get("platforms"), self.values.get("platform"), self.openclaw.get("os")):
-            for word in words(place):
+        for path in ("platforms", "platform", f"{self.vendor}.os"):
+            for word in words(self.at(path)):
                 platform = _PLATFORMS.get(word.lower())
                 if word.lower() in _ANY_PLATFORM:
                     return ()
                 if platform is None:
-                    self.note(
-                        "platform-unknown",
-                        "warning",
-                        f"Unknown platform {word!r}.",
-                        "platforms",
-                        "Use macos, linux or windows.",
-                    )
+                    message = f"Unknown platform {word!r}; it matches no machine."
+                    self.note("platform-unknown", "warning", message, path, "Use macos, linux or windows.")
                 found.append(platform or word.lower())
         return unique(found)
 
     def env(self) -> Iterator[EnvVar]:
-        values, openclaw = self.values, self.openclaw
-        setup = mapping(values.get("setup"))
-        seen: set[str] = set()
+        setup = mapping(self.values.get("setup"))
         places = (
-            *listing(values.get("required_environment_variables")),
-            *listing(setup.get("collect_secrets")),
-            *words(mapping(values.get("prerequisites")).get("env_vars")),
-            *listing(openclaw.get("envVars")),
-            *words(mapping(openclaw.get("requires")).get("env")),
-            *words(openclaw.get("primaryEnv")),
+            "required_environment_variables",
+            "setup.collect_secrets",
+            "prerequisites.env_vars",
+            f"{self.vendor}.envVars",
+            f"{self.vendor}.requires.env",
+            f"{self.vendor}.primaryEnv",
         )
-        for place in places:
-            entry = place if isinstance(place, dict) else {"name": place}
-            name = text(entry.get("name") or entry.get("env_var"))
-            if name in seen:
-                continue
-            if not _ENV_NAME.fullmatch(name):
-                self.note("env-name-refused", "warning", f"{name!r} is not the name of an environment variable.")
-                continue
-            seen.add(name)
-            optional = truth(entry.get("optional")) is True or truth(entry.get("required")) is False
-            yield EnvVar(
-                name,
-                text(entry.get("prompt")) or f"Enter a value for {name}",
-                text(entry.get("help") or entry.get("description") or entry.get("provider_url") or entry.get("url"))
-                or text(setup.get("help")),
-                text(entry.get("required_for")),
-                optional,
-            )
+        seen: set[str] = set()
+        for path in places:
+            value = self.at(path)
+            for place in words(value) if isinstance(value, str) else listing(value):
+                entry = place if isinstance(place, dict) else {"name": place}
+                name = text(entry.get("name") or entry.get("env_var"))
+                if name in seen:
+                    continue
+                if not _ENV_NAME.fullmatch(name):
+                    message = f"{name!r} is not the name of an environment variable; it is not asked for."
+                    self.note("env-name-refused", "warning", message, path, "Use letters, digits and underscores.")
+                    continue
+                seen.add(name)
+                yield EnvVar(
+                    name,
+                    text(entry.get("prompt")) or f"Enter a value for {name}",
+                    text(entry.get("help") or entry.get("description") or entry.get("provider_url") or entry.get("url"))
+                    or text(setup.get("help")),
+                    text(entry.get("required_for")),
+                    truth(entry.get("optional")) is True or truth(entry.get("required")) is False,
+                )
+
+    def tools(self, *places: tuple[str, Any]) -> tuple[Tool, ...]:
+        found: dict[tuple[str, str], Tool] = {}
+        for kind, place in places:
+            for entry in words(place) if isinstance(place, str) else listing(place):
+                if isinstance(entry, dict):
+                    tool = Tool(
+                        text(entry.get("value") or entry.get("name")),
+                        text(entry.get("type")) or kind,
+                        *(text(entry.get(key)) for key in ("description", "transport", "command", "url")),
+                    )
+                else:
+                    tool = Tool(text(entry), kind)
+                if tool.name:
+                    found.setdefault((tool.kind, tool.name), tool)
+                else:
+                    self.note("tool-refused", "warning", "A tool without a name is ignored.")
+        return tuple(found.values())
 
     def settings(self) -> Iterator[Setting]:
         seen: set[str] = set()
         for entry in listing(self.hermes.get("config")):
-            item = mapping(entry)
+            item = entry if isinstance(entry, dict) else {"key": entry}
             key = text(item.get("key"))
-            if key and key not in seen:
+            if not key:
+                self.note("setting-refused", "warning", "A setting without a key is ignored.", "metadata.hermes.config")
+            elif key not in seen:
                 seen.add(key)
                 yield Setting(key, text(item.get("description")), item.get("default"), text(item.get("prompt")))
 
@@ -334,52 +405,44 @@ class _Reader:
     def skill(self, fallback_name: str, category: str) -> Skill:
         values, body = self.values, self.document.body
         name, description = self.name(fallback_name), self.description()
+        json_tags = words(self.json.get("tags"), separators=",")
         return Skill(
             name=name,
             description=description,
             body=body,
             version=self.said("version", "metadata.version"),
             license=self.said("license"),
-            author=self.said("author", "metadata.author"),
-            compatibility=self.said("compatibility") or ", ".join(words(values.get("compatibility"), separators=r"\n")),
+            author=self.said("author.name", "author", "metadata.author.name", "metadata.author"),
+            compatibility=self.told("compatibility", glue=", "),
             homepage=self.said("homepage", "metadata.openclaw.homepage", "metadata.homepage"),
             language=self.said("language", "metadata.language"),
             created=self.said("created", "created_at", "metadata.created", "date_added"),
             updated=self.said("updated", "updated_at", "metadata.updated"),
             id=self.said("id", "metadata.id"),
-            tags=unique(
-                (
-                    *words(values.get("tags"), separators=r"\s*,\s*"),
-                    *words(self.hermes.get("tags"), separators=r"\s*,\s*"),
-                    *words(self.metadata.get("tags"), separators=r"\s*,\s*"),
-                    *words(self.json.get("tags"), separators=r"\s*,\s*"),
-                )
-            ),
+            tags=unique((*self.words("tags", "metadata.hermes.tags", "metadata.tags", separators=","), *json_tags)),
             category=self.category() or category,
-            related=unique((*words(self.hermes.get("related_skills")), *words(values.get("related_skills")))),
-            when_to_use=self.said("when_to_use", "when-to-use") or section(body, WHEN),
-            when_not_to_use=self.said("when_not_to_use", "when-not-to-use") or section(body, WHEN_NOT),
-            triggers=unique(
-                (
-                    *words(self.whet.get("triggers"), separators=r"\s*[,\n]\s*"),
-                    *words(values.get("triggers"), separators=r"\s*[,\n]\s*"),
-                )
-            ),
+            related=self.words("metadata.hermes.related_skills", "related_skills"),
+            when_to_use=self.told("when_to_use", "when-to-use") or section(body, WHEN),
+            when_not_to_use=self.told("when_not_to_use", "when-not-to-use") or section(body, WHEN_NOT),
+            triggers=self.words("metadata.whet.triggers", "triggers", separators=r"[,\n]"),
             gates=self.gates(),
-            setup_help=text(mapping(values.get("setup")).get("help")),
+            setup_help=text(self.block("setup").get("help")),
             allowed_tools=split_tools(values.get("allowed-tools", values.get("allowed_tools"))),
             disallowed_tools=split_tools(values.get("disallowed-tools", values.get("disallowed_tools"))),
             execution=self.execution(),
-            arguments=words(values.get("arguments")),
-            argument_hint=self.said("argument-hint") or " ".join(words(values.get("argument-hint"))),
+            arguments=self.words("arguments"),
+            argument_hint=self.argument_hint(),
             interface=self.interface(),
-            runtime=tuple(
-                (key, text(value)) for key, value in values.items() if key.endswith("_version") and text(value)
-            ),
+            runtime=tuple((key, said) for key in values if key.endswith("_version") and (said := self.said(key))),
             step=self.document.step,
-            frontmatter=values,
+            frontmatter=self.document.values,
             diagnostics=tuple(self.notes),
         )
+
+    def argument_hint(self) -> str:
+        """The hint; one such as `[file]`, which YAML takes for a list, as its author wrote it."""
+        listed = isinstance(self.values.get("argument-hint"), list)
+        return f"[{', '.join(self.words('argument-hint'))}]" if listed else self.said("argument-hint", "argument_hint")
 
     def execution(self) -> Execution:
         context = self.said("context").lower()
@@ -396,7 +459,7 @@ class _Reader:
             self.said("agent"),
             self.said("model"),
             self.said("effort"),
-            truth(self.values["background"]) if "background" in self.values else None,
+            self.flag("background"),
             self.said("shell"),
             self.values.get("hooks"),
         )
@@ -404,29 +467,19 @@ class _Reader:
     def interface(self) -> Interface:
         look = mapping(self.codex.get("interface"))
         fields = {key: text(look.get(key)) for key in Interface._fields}
+        fields["short_description"] = fields["short_description"] or self.said("metadata.short-description")
         fields["emoji"] = text(self.openclaw.get("emoji")) or self.said("metadata.emoji", "emoji")
         return Interface(**fields)
 
 
-def _tools(*places: tuple[str, Any]) -> tuple[Tool, ...]:
-    found: dict[tuple[str, str], Tool] = {}
-    for kind, place in places:
-        for entry in words(place) if isinstance(place, str) else listing(place):
-            if isinstance(entry, dict):
-                tool = Tool(
-                    text(entry.get("value") or entry.get("name")),
-                    text(entry.get("type")) or kind,
-                    *(text(entry.get(key)) for key in ("description", "transport", "command", "url")),
-                )
-            else:
-                tool = Tool(text(entry), kind)
-            if tool.name:
-                found.setdefault((tool.kind, tool.name), tool)
-    return tuple(found.values())
+def _dig(value: Any, path: str) -> Any:
+    for part in path.split("."):
+        value = mapping(value).get(part)
+    return value
 
 
 def _kind(value: Any) -> str:
-    return "mapping" if isinstance(value, dict) else type(value).__name__
+    return {dict: "a mapping", list: "a list", str: "text", bool: "a boolean"}.get(type(value), "a number")
 
 
 def _nfkc(name: str) -> str:

@@ -1,17 +1,23 @@
 """Reading a SKILL.md: the fences, the YAML between them, the body after them.
 
 Three steps, and the document says which one succeeded. *strict*: the block is YAML. *repaired*: top-level `key: scalar`
-lines that YAML stumbles over are quoted and the block is read again. *rescued*: what looks like `key: value` is taken
-line by line. A skill is never dropped because its frontmatter is broken; each departure is a diagnostic with its line.
+lines that YAML stumbles over are quoted and the block is read again. *rescued*: each key is read on its own, as text
+where nothing else helps. A skill is never dropped because its frontmatter is broken; each departure is a diagnostic
+with its line.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.skill.block import Block, BlockError, read_block, resolve_plain
+from whet.skill.block import Block, BlockError, read_block
 from whet.skill.diagnostics import Diagnostic
+from whet.skill.repair import repair as repair  # noqa: PLC0414  part of what this module offers
+from whet.skill.repair import rescue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_DOCUMENT = 1024 * 1024
 MAX_FRONTMATTER = 64 * 1024
@@ -46,7 +52,8 @@ class Document(NamedTuple):
 
 
 _OPEN = re.compile(r"---[ \t]*(?:\r?\n|\Z)")
-_CLOSE = re.compile(r"^---[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
+_CLOSE = re.compile(r"\n---[ \t]*\r?(?:\n|\Z)")
+_COMMENT = re.compile(r"[ \t]+#")
 _UNCLOSED_END = re.compile(r"^[ \t]*\r?\n|^#|\Z", re.MULTILINE)
 
 
@@ -73,8 +80,8 @@ def find_fences(text: str) -> Fences:
     if opening is None:
         return Fences(-1, -1, begin, closed=True)
     start = opening.end()
-    if closing := _CLOSE.search(text, start):
-        return Fences(start, closing.start(), closing.end(), closed=True)
+    if closing := _CLOSE.search(text, start - 1):
+        return Fences(start, max(start, closing.start() + 1), closing.end(), closed=True)
     unclosed = _UNCLOSED_END.search(text, start)
     end = unclosed.start() if unclosed else len(text)
     return Fences(start, end, end, closed=False)
@@ -125,7 +132,7 @@ def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Diagnosti
                 "Move long text into the body or a file under references/.",
             )
         )
-        block, step = _rescue(block_text[:MAX_FRONTMATTER]), "rescued"
+        block, step = rescue(block_text[:MAX_FRONTMATTER]), "rescued"
     else:
         try:
             block = read_block(block_text)
@@ -136,25 +143,29 @@ def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Diagnosti
         Diagnostic("duplicate-key", "warning", f"The key {key} is given twice; the later one counts.", line + 1)
         for key, line in block.duplicates
     )
-    values = block.values
-    for key in ("name", "description"):
-        if key in values and values[key] is None and (text := _swallowed(block_text, block.lines[key])):
-            values[key] = text
-            block.texts.pop(key, None)
-            hint = f"Put the {key} in quotes."
-            notes.append(
-                Diagnostic(
-                    "comment-as-value", "warning", f"YAML reads the {key} as a comment.", block.lines[key] + 1, hint
-                )
-            )
+    if "#" in block_text:
+        notes.extend(_comments(block_text, block))
     lines = {key: line + 1 for key, line in block.lines.items()}
     return block._replace(lines=lines), step, tuple(notes)
 
 
-def _swallowed(text: str, line: int) -> str:
-    """The value an author wrote after a `#`, which YAML takes for a comment."""
-    value = text.split("\n")[line - 1].partition(":")[2].strip()
-    return value if value.startswith("#") else ""
+def _comments(text: str, block: Block) -> Iterator[Diagnostic]:
+    """Where a `#` in the name or description began a comment: a value that is nothing else is put back."""
+    rows = text.split("\n")
+    for key in ("name", "description"):
+        if key not in block.lines:
+            continue
+        line, value = block.lines[key], block.values[key]
+        written = rows[line - 1].partition(":")[2].strip()
+        if value is None and written.startswith("#"):
+            block.values[key] = written
+            block.texts.pop(key, None)
+            message = f"YAML reads the {key} as a comment; it is kept as text."
+        elif isinstance(value, str) and written.startswith(value) and _COMMENT.match(written, len(value)):
+            message = f"YAML reads the end of the {key} as a comment: {written[len(value) :].strip()[:60]}"
+        else:
+            continue
+        yield Diagnostic("comment-as-value", "warning", message, line + 1, f"Put the {key} in quotes.")
 
 
 def _recovered(error: BlockError, step: Step) -> Diagnostic:
@@ -167,109 +178,25 @@ def _recovered(error: BlockError, step: Step) -> Diagnostic:
     return Diagnostic(
         "yaml-rescued",
         "error",
-        f"The frontmatter is not valid YAML ({error}); only plain `key: value` lines were kept.",
+        f"The frontmatter is not valid YAML ({error}); what could be read entry by entry was kept.",
         line,
         "Correct the YAML at that line.",
     )
 
 
 def _recover(text: str) -> tuple[Block, Step]:
+    if found := read_repaired(text):
+        return found[1], "repaired"
+    return rescue(text), "rescued"
+
+
+def read_repaired(text: str) -> tuple[str, Block] | None:
+    """The mildest repair of a block that makes it YAML, line for line the same block, and what it then says."""
     for deep in (False, True):
         repaired = repair(text, deep=deep)
         if repaired != text:
             try:
-                return read_block(repaired), "repaired"
+                return repaired, read_block(repaired)
             except BlockError:
                 continue
-    return _rescue(text), "rescued"
-
-
-# --- repair ---------------------------------------------------------------------------------------------------------
-
-_KEY_LINE = re.compile(r"(?P<indent>[ \t]*(?:-[ ]+)?)(?P<key>[A-Za-z_][\w.-]*):(?P<gap>[ \t]+)(?P<value>\S.*)")
-_BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?")
-_STUMBLES = re.compile(r":(?:\s|$)|\s#|^[\[\]{}@`%&*!,?|>\"'#-]")
-
-
-def repair(text: str, *, deep: bool = False) -> str:
-    """Quote the scalars YAML would misread, line for line; `deep` also quotes below the top level."""
-    out: list[str] = []
-    rows = text.split("\n")
-    at = 0
-    while at < len(rows):
-        row = _spaces(rows[at])
-        at += 1
-        found = _KEY_LINE.fullmatch(row)
-        if found is None or (found["indent"] and not deep):
-            out.append(row)
-            continue
-        indent = len(found["indent"])
-        end = at
-        while end < len(rows) and rows[end].strip() and _indent(rows[end]) > indent:
-            end += 1
-        value = found["value"].rstrip()
-        if _BLOCK_SCALAR.fullmatch(value):
-            out.extend((row, *rows[at:end]))
-            at = end
-            continue
-        rest = [piece.strip() for piece in rows[at:end]]
-        if _STUMBLES.search(value) or any(_STUMBLES.search(piece) for piece in rest):
-            out.append(f"{row[: found.start('value')]}{_quote(value, rest)}")
-            out.extend("" for _ in rest)
-            at = end
-        else:
-            out.append(row)
-    return "\n".join(out)
-
-
-def _spaces(row: str) -> str:
-    stripped = row.lstrip("\t ")
-    return row[: len(row) - len(stripped)].replace("\t", "  ") + stripped
-
-
-def _indent(row: str) -> int:
-    return len(row) - len(row.lstrip(" \t"))
-
-
-def _quote(value: str, rest: list[str]) -> str:
-    """The scalar as YAML reads it without doubt. A value that is JSON keeps its structure, one in quotes its quotes."""
-    import json
-
-    whole = " ".join((value, *rest))
-    if whole[0] in "[{":
-        try:
-            return json.dumps(json.loads(whole), ensure_ascii=False)
-        except ValueError:
-            pass
-    if whole[0] in "\"'" and whole.count(whole[0]) == 2:
-        whole = whole[1:].replace(whole[0], "")
-    return "'" + whole.replace("'", "''") + "'"
-
-
-# --- rescue ---------------------------------------------------------------------------------------------------------
-
-_RESCUE_LINE = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:[ \t]*(.*)")
-
-
-def _rescue(text: str) -> Block:
-    """First-colon `key: value` lines; indented lines that follow belong to the value before them."""
-    pieces: dict[str, list[str]] = {}
-    lines: dict[str, int] = {}
-    current: list[str] | None = None
-    for number, row in enumerate(text.split("\n"), 1):
-        found = _RESCUE_LINE.fullmatch(row)
-        if found:
-            current = pieces[found[1]] = []
-            lines[found[1]] = number
-        piece = (found[2] if found else row).strip().strip("\0")
-        if current is not None and piece and not (found and _BLOCK_SCALAR.fullmatch(piece)):
-            current.append(piece)
-    values: dict[str, Any] = {}
-    texts: dict[str, str] = {}
-    for key, rows in pieces.items():
-        text = " ".join(rows)
-        quoted = len(text) > 1 and text[0] in "\"'" and text[-1] == text[0]
-        values[key] = text[1:-1] if quoted else resolve_plain(text)
-        if not isinstance(values[key], str):
-            texts[key] = text
-    return Block(values, lines, texts)
+    return None

@@ -1,8 +1,9 @@
 """The heading of the ordinary skill, read as fast as it can be.
 
-Most skills on disk are plain: one-line scalars, well-known keys, a name equal to the directory's. Listing thousands of
-them must not cost a YAML parser each. `quick_heading` recognises exactly that case and declines everything else, which
-then takes the full reader; a property test holds the two equal wherever the quick one answers.
+Most skills on disk are plain: a name equal to the directory's, a description, and a few well-known keys with scalars,
+text blocks or simple lists. Listing thousands of them must not cost a YAML parser each. `quick_heading` recognises
+exactly that with one regular expression and declines everything else, which then takes the full reader; a property
+test holds the two equal wherever the quick one answers.
 """
 
 from __future__ import annotations
@@ -13,42 +14,75 @@ from whet.skill.block import resolve_plain
 from whet.skill.dialects import PLAIN_KEYS, Heading
 from whet.skill.model import OPEN
 
-_BEYOND_ASCII = r"\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
-_FIRST = rf"[$()+./0-9;<=A-Z\\^_a-z~{_BEYOND_ASCII}]"
-_REST = rf'[ -"$-9;-~{_BEYOND_ASCII}]'
-_PLAIN = rf"{_FIRST}{_REST}*(?:(?::(?=[^\s])|(?<=\S)#){_REST}*)*"
-_QUOTED = rf'"[ !#-\[\]-~{_BEYOND_ASCII}]*" *'
-_SIMPLE_LINES = re.compile(rf"(?:[A-Za-z_][A-Za-z0-9_-]{{0,80}}: +(?:{_PLAIN}|{_QUOTED})\n)+")
+_KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,80}+"
+_TEXT = r"[^\x00-\x1f:#\x7f]*+"
+_PLAIN = rf"""[^\x00-\x20\-?:,\[\]{{}}#&*!|>'"%@`\x7f]{_TEXT}(?:(?::(?=\S)|(?<=\S)[#]){_TEXT})*+"""
+_QUOTED = r""""[^\x00-\x1f"\\\x7f]*+"|'[^\x00-\x1f'\x7f]*+'"""
+_SCALAR = rf"(?:{_PLAIN}|(?:{_QUOTED})[ ]*+)"
+_ITEM = r"""[A-Za-z0-9_/.(][^\x00-\x1f\[\]{}"'#&*!|>%@`:,?\x7f]*+"""
+_ROWS = r"(?:[ ]{2}[^\x00-\x20\x7f][^\x00-\x1f\x7f]*+\n)++"
+_OTHERS = rf"""((?:(?!name:|description:){_KEY}:(?:
+        [ ]++{_SCALAR}\n
+      | [ ]++[|>]-?+[ ]*+\n{_ROWS}
+      | [ ]++\[(?:{_ITEM}(?:,[ ]*+{_ITEM})*+)?\][ ]*+\n
+      | [ ]*+\n(?:(?:[ ]{{2}}-[ ]++{_SCALAR}\n)++|(?:-[ ]++{_SCALAR}\n)++)
+      | (?<=\nmetadata:)[ ]*+\n(?:[ ]{{2}}{_KEY}:[ ]++{_SCALAR}\n)++
+    ))*+)"""
+"""Any number of other entries: a scalar, a text block, a list in one of two forms, metadata of one level."""
+_SIMPLE = re.compile(
+    rf"""---\n{_OTHERS}
+    name:[ ]++({_SCALAR})\n{_OTHERS}
+    description:[ ]++(?:({_SCALAR})\n|[|>]-?+[ ]*+\n({_ROWS})){_OTHERS}
+    ---\n""",
+    re.VERBOSE,
+)
+_ENTRY = re.compile(rf"^({_KEY}):[ ]*(.*(?:\n[ -].*)*)", re.MULTILINE)
+_METADATA_KEY = re.compile(rf"\n[ ]+({_KEY}):")
+_KEYS = (PLAIN_KEYS | {"metadata"}) - {"name", "description"}
+_VENDORS = frozenset(("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot"))
+"""Keys of `metadata` below which an agent may ask for something."""
 
 
 def quick_heading(head: bytes, name: str) -> Heading | None:
     """The heading of a document that begins with `head` and is called `name`, or None when it is not that simple."""
-    end = head.find(b"\n---\n", 3)
-    if end < 0 or not head.startswith(b"---\n"):
-        return None
     try:
-        block = head[4 : end + 1].decode()
+        text = head[: head.find(b"\n---\n", 3) + 5].decode()
     except UnicodeDecodeError:
         return None
-    if not _SIMPLE_LINES.fullmatch(block):
+    found = _SIMPLE.fullmatch(text)
+    if found is None or not (text.isascii() or text.replace("\n", "").isprintable()):
         return None
-    values = {}
-    rows = block.split("\n")
-    for row in rows[:-1]:
-        key, _, value = row.partition(":")
-        values[key] = value
-    if len(values) != len(rows) - 1 or not PLAIN_KEYS.issuperset(values) or _scalar(values.get("name", "")) != name:
+    before, own_name, between, scalar, rows, after = found.groups()
+    description = _text(scalar) if rows is None else rows
+    if "  " in description:
+        description = " ".join(description.split())
+    if not description or not name or "  " in name or _text(own_name) != name:
         return None
-    description = _scalar(values.get("description", ""))
-    if not description:
-        return None
-    return Heading(name, " ".join(description.split()), _scalar(values.get("category", "")), OPEN, ())
+    category = ""
+    if others := before + between + after:
+        entries = _ENTRY.findall(others)
+        values = dict(entries)
+        if len(values) != len(entries) or not _KEYS.issuperset(values):
+            return None
+        if "category" in values and not (category := _text(values["category"])):
+            return None
+        if "metadata" in values and not _asks_nothing(values["metadata"]):
+            return None
+    return Heading(name, description, category, OPEN, ())
 
 
-def _scalar(text: str) -> str:
-    """The value of a simple one-line scalar, or "" when YAML would not read it as text."""
-    text = text.strip(" ")
-    if text[:1] == '"':
-        return text[1:-1]
-    value = resolve_plain(text)
-    return value if isinstance(value, str) else ""
+def _text(value: str) -> str:
+    """The text of a scalar on one line; "" for anything else, and where YAML would read a number or the like."""
+    value = value.rstrip(" ")
+    if value.startswith(('"', "'")):
+        return value[1:-1].strip(" ")
+    if value.startswith("[") or "\n" in value:
+        return ""
+    return value if isinstance(resolve_plain(value), str) else ""
+
+
+def _asks_nothing(metadata: str) -> bool:
+    """Is this a mapping, without doubles, in which no agent looks for what a skill needs?"""
+    keys = _METADATA_KEY.findall(metadata)
+    distinct = len(keys) == metadata.count("\n") == len(set(keys))
+    return distinct and metadata.startswith("\n") and _VENDORS.isdisjoint(keys)

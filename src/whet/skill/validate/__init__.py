@@ -1,0 +1,54 @@
+"""Is a package a good skill? Three answers of rising strictness.
+
+`spec` holds it to agentskills.io and gives the verdict of the reference validator; `upload` adds what strict hosts
+refuse; `quality` is a linter for skills that are chosen when they should be and work when they are. The document is
+read once, every rule looks at the same values, and every problem is reported, not only the first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whet.errors import UsageError
+from whet.skill.frontmatter import read_document
+from whet.skill.validate import spec
+from whet.skill.validate.codes import CODES
+from whet.skill.validate.findings import Finding, Package, Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["CODES", "Finding", "Package", "Profile", "fix", "valid", "validate"]
+
+
+def validate(package: Package, profile: Profile = "spec") -> tuple[Finding, ...]:
+    """Every finding about the package under a profile, those of the specification first."""
+    if profile not in ("spec", "upload", "quality"):
+        raise UsageError(
+            "unknown-profile", f"There is no profile {profile!r}.", hint="Use spec, upload or quality as the profile."
+        )
+    if package.text is None or package.main not in spec.MAIN_FILES:
+        return (spec.missing(package),)
+    document = read_document(package.text)
+    findings = spec.check(package, document)
+    if profile == "upload":
+        from whet.skill.validate import upload
+
+        findings = upload.check(document, findings)
+    elif profile == "quality":
+        from whet.skill.validate import quality
+
+        findings.extend(quality.check(package, document))
+    return tuple(findings)
+
+
+def valid(findings: Iterable[Finding]) -> bool:
+    """Whether a package with these findings is valid; warnings do not count."""
+    return all(finding.severity != "error" for finding in findings)
+
+
+def fix(package: Package) -> tuple[str, tuple[Finding, ...]]:
+    """The main file with every safe fix applied, and the findings that are gone by it. See `fixes`."""
+    from whet.skill.validate.fixes import apply
+
+    return apply(package)

@@ -1,0 +1,103 @@
+"""What can be fixed without changing what a skill says. The rules promise by it, the fixes keep the promise."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from whet.skill.coerce import split_tools
+from whet.skill.frontmatter import Document, decode, find_fences
+
+if TYPE_CHECKING:
+    from whet.skill.model import Skill
+
+KEYS = frozenset(("name", "description", "license", "compatibility", "metadata", "allowed-tools"))
+"""The six keys of the specification."""
+MAX_ENTRIES = 64
+"""Entries of one kind that are fixed in a file; one with more was not written by hand and is left alone."""
+
+_BRACES = re.compile(r"""^[ \t]*["']?metadata["']?[ ]*:\s*[{&*!]""", re.MULTILINE)
+_PROBES = ("word", "true", "false", "fork")
+"""Values that make a difference wherever a client looks for a word, a flag or a way to run."""
+
+
+def written(document: Document, *path: str) -> str | None:
+    """A scalar as its author wrote it; None for null, lists, mappings, and where the spelling is not known."""
+    value: Any = document.values
+    for part in path:
+        value = value.get(part)
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, list | dict):
+        return None
+    return document.texts.get(".".join(path))
+
+
+def swallowed(document: Document, key: str) -> bool:
+    """Whether YAML takes the whole of a text for a comment; the reader kept it, strict clients see nothing."""
+    value, line = document.values.get(key), document.lines.get(key)
+    return (
+        isinstance(value, str)
+        and value.startswith("#")
+        and any(note.code == "comment-as-value" and note.line == line for note in document.diagnostics)
+    )
+
+
+def movable(document: Document, text: str | bytes) -> tuple[str, ...]:
+    """The unknown top-level keys that can go below metadata without a loss: the skill reads the same afterwards."""
+    values = document.values
+    metadata = values.get("metadata") or {}
+    if not isinstance(metadata, dict) or not _by_rows(document, text):
+        return ()
+    keys = [key for key in values if key not in KEYS and key not in metadata and written(document, key) is not None]
+    keys = [key for key in keys if _indifferent(key)] if len(keys) <= MAX_ENTRIES else []
+    kept = {key: value for key, value in values.items() if key not in keys}
+    moved = {**kept, "metadata": {**metadata, **{key: written(document, key) for key in keys}}}
+    if not keys or _meaning(document) != _meaning(document._replace(values=moved)):
+        return ()
+    return tuple(keys)
+
+
+def quotable(document: Document, text: str | bytes) -> tuple[str, ...]:
+    """The keys of metadata whose values are numbers or booleans and can be written as text."""
+    metadata = document.values.get("metadata")
+    if not isinstance(metadata, dict) or not _by_rows(document, text):
+        return ()
+    keys = [key for key, value in metadata.items() if not isinstance(value, str)]
+    keys = [key for key in keys if key and written(document, "metadata", key) is not None]
+    return tuple(keys) if len(keys) <= MAX_ENTRIES else ()
+
+
+def joined_tools(tools: Any) -> str:
+    """A list of tool grants as the one string the specification asks for; empty when it would not read the same."""
+    if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
+        return ""
+    line = " ".join(tools)
+    return line if split_tools(line) == tuple(tools) else ""
+
+
+def _by_rows(document: Document, text: str | bytes) -> bool:
+    """Whether entries of metadata can be told apart: one per row, none given twice."""
+    if any(note.code == "duplicate-key" for note in document.diagnostics):
+        return False
+    text = decode(text)[0] if isinstance(text, bytes) else text
+    fences = find_fences(text)
+    return not _BRACES.search(text, fences.start, fences.end)
+
+
+@lru_cache(maxsize=512)
+def _indifferent(key: str) -> bool:
+    """Whether clients find a key below metadata as well as at the top level, or in neither place."""
+    nothing = Document({}, "", "strict", {}, {}, (), 1)
+    return all(
+        _meaning(nothing._replace(values={key: probe})) == _meaning(nothing._replace(values={"metadata": {key: probe}}))
+        for probe in _PROBES
+    )
+
+
+def _meaning(document: Document) -> Skill:
+    """All that a skill says in its frontmatter, however it is spelled."""
+    from whet.skill.dialects import read_skill
+
+    return read_skill(document._replace(body=""))._replace(step="strict", diagnostics=(), frontmatter={})

@@ -1,0 +1,169 @@
+"""The profile `spec`: agentskills.io, with the verdict of the reference validator.
+
+Where the specification says more than the reference validator checks (metadata is a map of strings, allowed-tools a
+string, compatibility not empty), the finding is a warning, so that the verdict stays the same. Where the reference
+validator stumbles over its own reading of the file, this one follows the specification; the conformance test lists
+every such case with its reason.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from whet.skill.frontmatter import BOM, Document
+from whet.skill.names import is_ascii_name, spec_problems
+from whet.skill.validate.findings import Finding, Package
+from whet.skill.validate.fixable import KEYS, joined_tools, movable, quotable, swallowed, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whet.skill.diagnostics import Diagnostic
+
+MAIN_FILES = ("SKILL.md", "skill.md")
+_REQUIRED = frozenset(("name", "description"))
+MAX_DESCRIPTION = 1024
+MAX_COMPATIBILITY = 500
+
+_QUOTES = "Puts it in quotes."
+_NOTE_FIXES = {
+    "unclosed-frontmatter": "Closes the frontmatter with a line ---.",
+    "yaml-repaired": "Puts the values in quotes as they were read.",
+    "comment-as-value": _QUOTES,
+}
+
+
+def missing(package: Package) -> Finding:
+    """The one finding about a package without a main file."""
+    other = f"; {package.main} is no main file" if package.text is not None else ""
+    return Finding("skill-md-missing", "error", None, f"There is no SKILL.md{other}.")
+
+
+def check(package: Package, document: Document) -> list[Finding]:
+    """Every finding of the specification."""
+    found = list(_file(package, document))
+    if document.step in ("none", "rescued"):
+        return found
+    if not KEYS.issuperset(document.values):
+        found.extend(_unknown(package, document))
+    found.extend(name_findings(package.directory, document))
+    found.extend(_description(document))
+    if not _REQUIRED.issuperset(document.values):
+        found.extend(_optional(package, document))
+    return found
+
+
+def _file(package: Package, document: Document) -> Iterator[Finding]:
+    if package.main != "SKILL.md":
+        yield Finding("main-file-name", "warning", None, f"The main file is named {package.main}, not SKILL.md.")
+    text = package.text
+    if text and (text.startswith(BOM) if isinstance(text, str) else text.startswith(BOM.encode())):
+        yield Finding("byte-order-mark", "warning", 1, "The file begins with a byte order mark.", "Removes the mark.")
+    for note in document.diagnostics:
+        yield _from_reading(note, document)
+
+
+def _from_reading(note: Diagnostic, document: Document) -> Finding:
+    """What the reader forgave, a validation does not; save for a comment that leaves some of the value standing."""
+    fix = _NOTE_FIXES.get(note.code, "") if document.step != "rescued" else ""
+    if note.code == "comment-as-value" and not any(
+        document.lines.get(key) == note.line and swallowed(document, key) for key in ("name", "description")
+    ):
+        return Finding(note.code, "warning", note.line, note.message)
+    return Finding(note.code, "error", note.line, note.message, fix)
+
+
+def _unknown(package: Package, document: Document) -> Iterator[Finding]:
+    moved = movable(document, package.text or "")
+    for key in document.values:
+        if key not in KEYS:
+            fix = f"Moves it to metadata.{key}." if key in moved else ""
+            message = f"The key {key!r} is not one of the six of the specification."
+            yield Finding("unknown-key", "error", document.lines.get(key), message, fix)
+
+
+def name_findings(directory: str, document: Document) -> Iterator[Finding]:
+    """The findings about the name. Every error that names a fix is fixed by taking the name of the directory."""
+    name = written(document, "name")
+    if name == document.values.get("name") and name == directory and is_ascii_name(directory):
+        return
+    line = document.lines.get("name")
+    usable = directory and directory == directory.strip() and not spec_problems(directory)
+    fix = f"Sets the name to {directory!r}." if usable else ""
+    if name is None and document.values.get("name") is None:
+        yield Finding("name-missing", "error", line, "There is no name.", fix)
+    elif name is None:
+        yield Finding("name-refused", "error", line, "The name is not text.")
+    else:
+        if not isinstance(document.values["name"], str):
+            yield Finding("name-not-text", "warning", line, f"The name is not text; read as {name!r}.", _QUOTES)
+        for problem in spec_problems(name):
+            yield Finding(problem.code, "error", line, problem.message, fix)
+        if directory and _nfkc(name.strip()) != _nfkc(directory):
+            message = f"The name {name!r} differs from the directory {directory!r}."
+            yield Finding("name-directory-mismatch", "error", line, message, fix)
+
+
+def _description(document: Document) -> Iterator[Finding]:
+    line = document.lines.get("description")
+    description = written(document, "description")
+    if description is None and document.values.get("description") is not None:
+        yield Finding("description-refused", "error", line, "The description is not text.")
+    elif not description or not description.strip():
+        yield Finding("description-missing", "error", line, "There is no description.")
+    else:
+        if not isinstance(document.values["description"], str):
+            message = f"The description is not text; read as {description!r}."
+            yield Finding("description-not-text", "warning", line, message, _QUOTES)
+        if len(description) > MAX_DESCRIPTION:
+            message = f"The description has {len(description):,} characters; at most {MAX_DESCRIPTION:,} go."
+            yield Finding("description-too-long", "error", line, message)
+
+
+def _optional(package: Package, document: Document) -> Iterator[Finding]:
+    values, lines = document.values, document.lines
+    if "compatibility" in values:
+        text = written(document, "compatibility")
+        if values["compatibility"] is None or text == "":
+            message = "The compatibility field is empty."
+            yield Finding("compatibility-empty", "warning", lines["compatibility"], message)
+        yield from _text(document, "compatibility", "error")
+        if text and len(text) > MAX_COMPATIBILITY:
+            message = f"The compatibility field has {len(text):,} characters; at most {MAX_COMPATIBILITY} go."
+            yield Finding("compatibility-too-long", "error", lines["compatibility"], message)
+    yield from _text(document, "license", "warning")
+    tools = values.get("allowed-tools")
+    if tools is not None and not isinstance(tools, str):
+        fix = "Writes the tools as one string." if joined_tools(tools) else ""
+        message = "The allowed-tools field is not a space-separated string."
+        yield Finding("allowed-tools-not-text", "warning", lines["allowed-tools"], message, fix)
+    metadata = values.get("metadata")
+    if isinstance(metadata, dict):
+        others = [key for key, value in metadata.items() if not isinstance(value, str)]
+        quoted = quotable(document, package.text or "") if others else ()
+        for key in others:
+            line = lines.get(f"metadata.{key}", lines["metadata"])
+            message = f"metadata.{key} is {_kind(metadata[key])}; a string is expected."
+            yield Finding("metadata-not-text", "warning", line, message, _QUOTES if key in quoted else "")
+    elif metadata is not None:
+        yield Finding("metadata-not-a-map", "warning", lines["metadata"], "The metadata field is not a mapping.")
+
+
+def _text(document: Document, key: str, severity: Any) -> Iterator[Finding]:
+    value = document.values.get(key)
+    if value is None or isinstance(value, str):
+        return
+    if isinstance(value, list | dict):
+        yield Finding(f"{key}-refused", severity, document.lines[key], f"The {key} field is not text.")
+    else:
+        message = f"The {key} field is not text; read as {written(document, key)!r}."
+        yield Finding(f"{key}-not-text", "warning", document.lines[key], message, _QUOTES)
+
+
+def _kind(value: Any) -> str:
+    return {list: "a list", dict: "a mapping", type(None): "empty"}.get(type(value), "not text")
+
+
+def _nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)

@@ -1,0 +1,40 @@
+"""The profile `upload`: what claude.ai, the Skills API and skill packagers refuse on top of the specification."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whet.skill.validate.findings import Finding
+from whet.skill.validate.fixable import written
+
+if TYPE_CHECKING:
+    from whet.skill.frontmatter import Document
+
+RESERVED = ("anthropic", "claude")
+
+_REFUSED = frozenset(
+    (
+        *("main-file-name", "byte-order-mark", "name-not-text", "description-not-text", "compatibility-not-text"),
+        *("allowed-tools-not-text", "metadata-not-a-map", "metadata-not-text"),
+    )
+)
+"""Warnings of the specification that are errors to a strict host."""
+
+
+def check(document: Document, findings: list[Finding]) -> list[Finding]:
+    """The findings of the specification as a strict host sees them, and its own."""
+    found = [f._replace(severity="error") if f.code in _REFUSED else f for f in findings]
+    lines = document.lines
+    name = written(document, "name") or ""
+    for key, text in (("name", name), ("description", written(document, "description") or "")):
+        if "<" in text or ">" in text:
+            message = f"The {key} contains an angle bracket, which strict hosts take for a tag."
+            found.append(Finding("angle-brackets", "error", lines.get(key), message))
+    for word in RESERVED:
+        if word in name.lower():
+            message = f"The name {name!r} contains the reserved word {word!r}."
+            found.append(Finding("name-reserved-word", "error", lines.get("name"), message))
+    if not name.isascii():
+        message = f"The name {name!r} has letters outside a-z."
+        found.append(Finding("name-not-ascii", "error", lines.get("name"), message))
+    return found

@@ -1,0 +1,160 @@
+"""The profiles `spec` and `upload`: what they find, where, and what they would do about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from whet.skill.validate import Finding, Package, valid, validate
+
+
+def check(text: str | bytes, directory: str = "demo", main: str = "SKILL.md") -> list[Finding]:
+    return list(validate(Package(directory, text, main, (main,))))
+
+
+def test_a_good_package_has_no_findings_under_spec_and_upload() -> None:
+    text = (
+        "---\nname: demo\ndescription: Reads PDF files.\nlicense: MIT\ncompatibility: Needs git.\n"
+        "metadata:\n  version: '1.0'\nallowed-tools: Read Bash(git:*)\n---\n\n# Demo\n"
+    )
+    package = Package("demo", text, "SKILL.md", ("SKILL.md",))
+    assert validate(package) == ()
+    assert validate(package, "upload") == ()
+    assert validate(package._replace(text=text.replace("\n", "\r\n").encode())) == ()
+
+
+def test_all_problems_are_reported_with_their_lines() -> None:
+    text = "---\nname: My_Demo\ncolour: [red]\ndescription:\ncompatibility:\n- git\nmetadata:\n  a: 1\n  b: [c]\n---\n"
+    assert check(text) == [
+        Finding("unknown-key", "error", 3, "The key 'colour' is not one of the six of the specification."),
+        Finding(
+            "name-not-lowercase", "error", 2, "The name 'My_Demo' has capital letters.", "Sets the name to 'demo'."
+        ),
+        Finding(
+            "name-bad-character",
+            "error",
+            2,
+            "The name 'My_Demo' has characters other than letters, digits and hyphens: '_'.",
+            "Sets the name to 'demo'.",
+        ),
+        Finding(
+            "name-directory-mismatch",
+            "error",
+            2,
+            "The name 'My_Demo' differs from the directory 'demo'.",
+            "Sets the name to 'demo'.",
+        ),
+        Finding("description-missing", "error", 4, "There is no description."),
+        Finding("compatibility-refused", "error", 5, "The compatibility field is not text."),
+        Finding(
+            "metadata-not-text", "warning", 8, "metadata.a is not text; a string is expected.", "Puts it in quotes."
+        ),
+        Finding("metadata-not-text", "warning", 9, "metadata.b is a list; a string is expected."),
+    ]
+
+
+def test_optional_keys_are_judged_beside_missing_ones() -> None:
+    assert [f.code for f in check("---\nname: demo\nmetadata: [a]\n---\n")] == [
+        "description-missing",
+        "metadata-not-a-map",
+    ]
+
+
+def test_without_a_directory_the_name_is_not_compared() -> None:
+    assert check("---\nname: demo\ndescription: x\n---\n", directory="") == []
+
+
+def test_a_directory_that_breaks_the_rules_itself_is_no_fix() -> None:
+    findings = check("---\nname: demo\ndescription: x\n---\n", directory="My Demo")
+    assert [(f.code, f.fix) for f in findings] == [("name-directory-mismatch", "")]
+
+
+def test_another_main_file_is_none() -> None:
+    expected = Finding("skill-md-missing", "error", None, "There is no SKILL.md; SKILLS.md is no main file.")
+    assert check("---\nname: demo\ndescription: x\n---\n", main="SKILLS.md") == [expected]
+    assert validate(Package("demo", None)) == (Finding("skill-md-missing", "error", None, "There is no SKILL.md."),)
+
+
+def test_broken_yaml_stands_alone_where_the_values_are_guesses() -> None:
+    assert [f.code for f in check("---\nname: [a\nx: 'y\n- z\n---\n")] == ["yaml-rescued"]
+    assert [f.code for f in check("Just text.\n")] == ["no-frontmatter"]
+
+
+def test_repaired_yaml_is_judged_by_what_was_read() -> None:
+    findings = check("---\nname: demo\ndescription: Use when: asked\nextra: x\n---\n")
+    assert [(f.code, f.line, f.fix) for f in findings] == [
+        ("yaml-repaired", 3, "Puts the values in quotes as they were read."),
+        ("unknown-key", 4, "Moves it to metadata.extra."),
+    ]
+
+
+def test_numbers_count_as_the_text_they_were_written_as() -> None:
+    assert [(f.code, f.severity) for f in check("---\nname: 007\ndescription: 1.10\n---\n", directory="007")] == [
+        ("name-not-text", "warning"),
+        ("description-not-text", "warning"),
+    ]
+
+
+def test_a_comment_beside_a_value_is_a_warning_and_one_in_its_place_an_error() -> None:
+    beside = check("---\nname: demo\ndescription: Finds the #1 tool\n---\n")
+    assert [(f.code, f.severity, f.fix) for f in beside] == [("comment-as-value", "warning", "")]
+    instead = check("---\nname: demo\ndescription: # Finds tools\n---\n")
+    assert [(f.code, f.severity, f.fix) for f in instead] == [("comment-as-value", "error", "Puts it in quotes.")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "fix"),
+    [
+        ("version: 1.0", "Moves it to metadata.version."),
+        ("some-key: text", "Moves it to metadata.some-key."),
+        ("tags: [a]", ""),
+        ("empty:", ""),
+        ("disable-model-invocation: true", ""),
+        ("category: pdf", ""),
+        ("hermes_version: 1.0", ""),
+        ("version: 1.0\nmetadata:\n  version: 2.0", ""),
+        ("version: 1.0\nmetadata: text", ""),
+        ("version: 1.0\nmetadata: {a: b}", ""),
+        ("version: 1.0\nversion: 2.0", ""),
+    ],
+)
+def test_an_unknown_key_can_be_moved_where_nothing_is_lost_by_it(entry: str, fix: str) -> None:
+    findings = check(f"---\nname: demo\ndescription: x\n{entry}\n---\n")
+    assert next(f for f in findings if f.code == "unknown-key").fix == fix
+
+
+# --- upload -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "main", "code"),
+    [
+        ("---\nname: demo\ndescription: x\nmetadata:\n  a: 1\n---\n", "SKILL.md", "metadata-not-text"),
+        ("---\nname: demo\ndescription: x\nmetadata: [a]\n---\n", "SKILL.md", "metadata-not-a-map"),
+        ("---\nname: demo\ndescription: x\nallowed-tools: [Read]\n---\n", "SKILL.md", "allowed-tools-not-text"),
+        ("---\nname: demo\ndescription: 5\n---\n", "SKILL.md", "description-not-text"),
+        ("---\nname: demo\ndescription: x\ncompatibility: 3\n---\n", "SKILL.md", "compatibility-not-text"),
+        ("\ufeff---\nname: demo\ndescription: x\n---\n", "SKILL.md", "byte-order-mark"),
+        ("---\nname: demo\ndescription: x\n---\n", "skill.md", "main-file-name"),
+    ],
+)
+def test_what_the_specification_warns_of_a_strict_host_refuses(text: str, main: str, code: str) -> None:
+    package = Package("demo", text, main, (main,))
+    assert [(f.code, f.severity) for f in validate(package)] == [(code, "warning")]
+    assert [(f.code, f.severity) for f in validate(package, "upload")] == [(code, "error")]
+    assert valid(validate(package)) and not valid(validate(package, "upload"))
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "codes"),
+    [
+        ("demo", "a < b", ["angle-brackets"]),
+        ("my-claude", "x", ["name-reserved-word"]),
+        ("anthropic-claude", "x", ["name-reserved-word", "name-reserved-word"]),
+        ("демо", "x", ["name-not-ascii"]),
+        ("demo", "x & y", []),
+    ],
+)
+def test_strict_hosts_have_rules_of_their_own(name: str, description: str, codes: list[str]) -> None:
+    package = Package(name, f"---\nname: {name}\ndescription: {description}\n---\n")
+    assert validate(package) == ()
+    assert [f.code for f in validate(package, "upload")] == codes
