@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from terminal import show
 
 BROKEN = """---
 name: release-notes
@@ -42,7 +43,7 @@ def main() -> int:
         (folder / "SKILL.md").write_text(BROKEN, encoding="utf-8")
         stage.whet("list", "--query", "release")
         stage.whet("doctor")
-        stage.whet("validate", str(folder), "--fix")
+        stage.whet("validate", "release-notes", "--fix")
         stage.say("A repository brings skills too; they wait until you trust it.")
         inside = project / ".agents" / "skills" / "deploy"
         inside.mkdir(parents=True)
@@ -68,6 +69,9 @@ class Stage:
     def __init__(self, home: Path, project: Path) -> None:
         self._project = project
         self._env = {**os.environ, "HOME": str(home), "WHET_HOME": str(home / ".whet"), "PYTHONUTF8": "1"}
+        self._env.setdefault("COLUMNS", "100")
+        if not sys.stdout.isatty():
+            self._env["NO_COLOR"] = "1"
 
     def say(self, sentence: str) -> None:
         """Tell what comes next."""
@@ -76,22 +80,14 @@ class Stage:
     def whet(self, *words: str, lines: int | None = None) -> None:
         """Run one command; `lines` cuts long output short and says so."""
         print(f"\n$ {shlex.join(('whet', *words))}", flush=True)
-        run = subprocess.run(  # noqa: S603  our own command line
-            [sys.executable, "-m", "whet", *words],
-            cwd=self._project,
-            env=self._env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            check=False,
-        )
-        output = run.stdout.splitlines()
-        shown = output if lines is None else output[:lines]
-        print(*shown, sep="\n", flush=True)
-        if len(output) > len(shown):
-            print(f"... ({len(output) - len(shown)} more lines)", flush=True)
-        if run.returncode > 1:
-            sys.exit(f"the demo failed: {words} ended with {run.returncode}")
+        shown = show([sys.executable, "-m", "whet", *words], cwd=self._project, env=self._env)
+        output = shown.text.splitlines()
+        visible = output if lines is None else output[:lines]
+        print(*visible, sep="\n", flush=True)
+        if len(output) > len(visible):
+            print(f"... ({len(output) - len(visible)} more lines)", flush=True)
+        if shown.code > 1:
+            sys.exit(f"the demo failed: whet {shlex.join(words)} ended with {shown.code}")
 
 
 if __name__ == "__main__":

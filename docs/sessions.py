@@ -1,0 +1,51 @@
+"""Sessions shown in the documentation are real: each ```console block is run, and its output written back or compared.
+
+A line that begins with `$ ` is a command; what follows, up to the next command, is its output. All blocks of one page
+share a temporary home. Commands run in a pseudo-terminal 100 columns wide, so that they print what a person would see.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from terminal import show
+
+ROOT = Path(__file__).parent.parent
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def rewritten(page: Path) -> str:
+    """The page with the output of every session as it is today."""
+    text = page.read_text(encoding="utf-8")
+    if not BLOCK.search(text):
+        return text
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(scratch).resolve() / "home"
+        (home / "shop").mkdir(parents=True)
+        return BLOCK.sub(lambda block: f"```console\n{_run(block[1], home)}```", text)
+
+
+def _run(block: str, home: Path) -> str:
+    commands = [line[2:] for line in block.splitlines() if line.startswith("$ ")]
+    return "".join(f"$ {command}\n{_output(command, home)}" for command in commands)
+
+
+def _output(command: str, home: Path) -> str:
+    env = {
+        "HOME": str(home),
+        "WHET_HOME": str(home / ".whet"),
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+        "NO_COLOR": "1",
+        "COLUMNS": "100",
+        "TERM": "xterm",
+        "LANG": "C.UTF-8",
+        "PYTHONUTF8": "1",
+    }
+    shown = show(["/bin/sh", "-c", command], cwd=home / "shop", env=env).text.replace(str(home), "~")
+    shown = shown.replace(str(ROOT / "src" / "whet" / "bundled"), "<whet>/bundled")
+    return "".join(f"{line.rstrip()}\n" for line in shown.splitlines())

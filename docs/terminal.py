@@ -1,0 +1,45 @@
+"""Run a command as a person would see it: in a pseudo-terminal where there is one, through a pipe elsewhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+class Shown(NamedTuple):
+    """What a command printed, and how it ended."""
+
+    text: str
+    code: int
+
+
+def show(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Shown:
+    """Run the command and take what it prints on both streams."""
+    try:
+        import pty
+    except ImportError:
+        run = subprocess.run(
+            command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False
+        )
+        return Shown(run.stdout, run.returncode)
+    leader, follower = pty.openpty()
+    with subprocess.Popen(command, cwd=cwd, env=env, stdin=follower, stdout=follower, stderr=follower) as process:
+        os.close(follower)
+        pieces = []
+        while piece := _read(leader):
+            pieces.append(piece)
+        os.close(leader)
+        code = process.wait()
+    return Shown(b"".join(pieces).decode("utf-8", "replace").replace("\r\n", "\n"), code)
+
+
+def _read(leader: int) -> bytes:
+    try:
+        return os.read(leader, 65536)
+    except OSError:  # Linux says EIO when the other side is closed
+        return b""

@@ -1,0 +1,44 @@
+"""The documentation is true: its sessions and programs run, and print what they say they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+
+from sessions import PAGES, rewritten  # noqa: E402  the documentation's own tool, not a package
+
+PROGRAM = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_sessions_print_what_the_page_says(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == rewritten(page), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_programs_run(page: Path, tmp_path: Path) -> None:
+    env = {**os.environ, "HOME": str(tmp_path), "WHET_HOME": str(tmp_path / "state"), "PYTHONUTF8": "1"}
+    for code, output in PROGRAM.findall(page.read_text(encoding="utf-8")):
+        run = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, encoding="utf-8")
+        assert run.returncode == 0, run.stderr
+        if output:
+            assert run.stdout == output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = LINK.findall(page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
