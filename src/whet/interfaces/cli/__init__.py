@@ -1,0 +1,27 @@
+"""The command line. This module only opens the door: everything else is imported when it is needed."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None) -> int:
+    """Run one command and return its exit code; `argv` is without the program's name."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments == ["--version"]:
+        from whet import __version__
+
+        try:
+            sys.stdout.write(f"whet {__version__}\n")
+            sys.stdout.flush()
+        except (OSError, AttributeError):  # no output, or it is full: said below, like for every other command
+            pass
+        else:
+            return 0
+    from whet.interfaces.cli.run import run
+
+    return run(arguments, env)

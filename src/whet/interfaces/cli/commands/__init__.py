@@ -1,0 +1,1 @@
+"""One file for each command; `whet.interfaces.cli.verbs` says what each of them offers."""

@@ -1,0 +1,57 @@
+"""What a command gets to work with, and what it gives back."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+
+    from whet.api import Library
+
+
+class Outcome(NamedTuple):
+    """The answer of a command and its exit code: 1 when the answer is "no"."""
+
+    answer: dict[str, Any]
+    code: int = 0
+
+
+class Context:
+    """The world around one run. The library is opened when a command first asks for it."""
+
+    def __init__(self, options: Namespace, env: Mapping[str, str]) -> None:
+        self.env = env
+        self._options = options
+        self._library: Library | None = None
+
+    @property
+    def library(self) -> Library:
+        """The library the global options name."""
+        if self._library is None:
+            from whet.api import Library
+
+            roots = [os.path.abspath(os.path.expanduser(root)) for root in self._options.root]
+            self._library = Library.open(roots or None, project=self._options.project, env=self.env)
+        return self._library
+
+    def locate(self, text: str) -> str:
+        """The path of a skill that is given by its path, or by its name in the library; what exists on disk wins."""
+        path = os.path.expanduser(text)
+        if os.path.lexists(path) or os.path.isabs(path) or text.startswith(os.curdir) or text.endswith(".skill"):
+            return path
+        try:
+            return self.library.find(text).location
+        except NotFoundError:
+            if os.sep in text or "/" in text:  # a path after all, and whoever opens it says that it is not there
+                return path
+            raise
+
+    def close(self) -> None:
+        """Let the library go."""
+        if self._library is not None:
+            self._library.close()

@@ -1,0 +1,210 @@
+"""Where the words go: data to standard output, talk to standard error, and what the terminal can show.
+
+A command's whole answer is collected first and written in one go, so that with `--json` there is always exactly one
+document, and everything has reached the pipe or the disk before the process says that it succeeded.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from whet.errors import FailedError
+from whet.interfaces.cli.text import clean, clean_block, clean_json, pad, shorten, width, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
+_CODES: dict[str, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+SEVERITY_STYLES: dict[str, Style] = {"error": "red", "warning": "yellow", "info": "cyan"}
+
+PIPE_GONE = 141
+"""What a shell reports of a program that ended because nobody read its output any more."""
+
+
+class Screen:
+    """What a person reads: lines of data, then talk about them. It is collected; nothing is written here."""
+
+    def __init__(self, *, tty: bool, colour: bool, columns: int, home: str = "") -> None:
+        self.tty = tty
+        """Laid out for a terminal; otherwise nothing is shortened or wrapped, because a program may read it."""
+        self.columns = columns
+        self._colour = colour
+        self._home = home
+        self._lines: list[str] = []
+        self.said: list[str] = []
+        """Sentences for standard error."""
+        self.hints: list[str] = []
+        """What to do next, behind the sentences."""
+
+    def line(self, text: str = "") -> None:
+        """Add one line, or several."""
+        self._lines.append(text)
+
+    def text(self) -> str:
+        """Everything added so far."""
+        return "".join(f"{line}\n" for line in self._lines)
+
+    def paint(self, text: str, *styles: Style) -> str:
+        """The text in colour, where colour is wanted."""
+        if not self._colour or not text or not styles:
+            return text
+        return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+    def place(self, path: str) -> str:
+        """A path as a person reads it: below the home it begins with `~`, on a terminal."""
+        if self.tty and self._home and path.startswith(self._home + os.sep):
+            path = "~" + path[len(self._home) :]
+        return clean(path)
+
+    def fit(self, text: str, used: int) -> str:
+        """One harmless line of what fits beside `used` columns; everything when it is not for a terminal."""
+        text = clean(text)
+        return shorten(text, max(self.columns - used, 10)) if self.tty else text
+
+    def paragraph(self, text: str, indent: int = 0, lead: str = "") -> None:
+        """Add a sentence or more, wrapped for a terminal; `lead` stands in the indent of the first line."""
+        text = clean(text)
+        for line in wrap(text, max(self.columns - indent, 20)) if self.tty else [text]:
+            self.line((lead or " " * indent) + line)
+            lead = ""
+
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Add columns under their headings; the last one is as long as it is, or as the terminal allows."""
+        rows = [[clean(cell) for cell in row] for row in rows]
+        widths = [max(width(row[at]) for row in (heads, *rows)) for at in range(len(heads) - 1)]
+        used = sum(widths) + 2 * len(widths)
+        for number, row in enumerate((heads, *rows)):
+            cells = [*map(pad, row, widths), self.fit(row[-1], used)]
+            self.line("  ".join(self.paint(cell, "bold") if number == 0 else cell for cell in cells).rstrip())
+
+
+def screen_for(stream: TextIO | None, env: Mapping[str, str]) -> Screen:
+    """The screen that standard output is, with what the environment says about colour and width."""
+    tty = stream is not None and stream.isatty()
+    home = env.get("HOME", "") if env.get("HOME") != os.sep else ""
+    return Screen(tty=tty, colour=wants_colour(env, tty=tty), columns=_columns(stream, env), home=home)
+
+
+def wants_colour(env: Mapping[str, str], *, tty: bool) -> bool:
+    """NO_COLOR wins, then FORCE_COLOR; otherwise a terminal that is not a dumb one gets colour."""
+    if env.get("NO_COLOR"):
+        return False
+    if env.get("FORCE_COLOR"):
+        return env["FORCE_COLOR"] != "0"
+    return tty and env.get("TERM") != "dumb"
+
+
+def _columns(stream: TextIO | None, env: Mapping[str, str]) -> int:
+    if env.get("COLUMNS", "").isdecimal() and int(env["COLUMNS"]) > 0:
+        return int(env["COLUMNS"])
+    with suppress(OSError, ValueError, AttributeError):  # no terminal: any width will do
+        return os.get_terminal_size(stream.fileno()).columns or 80  # type: ignore[union-attr]  # see above
+    return 80
+
+
+class Console:
+    """The two streams of one run."""
+
+    def __init__(self, *, json: bool, quiet: bool, env: Mapping[str, str]) -> None:
+        self.json = json
+        self.quiet = quiet
+        self.answered = False
+        """Whether standard output has been given its answer, of which there is only one."""
+        colour = wants_colour(env, tty=sys.stderr is not None and sys.stderr.isatty())
+        self._talk = Screen(tty=False, colour=colour, columns=80)
+
+    def document(self, answer: Mapping[str, Any]) -> None:
+        """Write the one JSON document."""
+        import json
+
+        text = json.dumps(answer, ensure_ascii=False, indent=2 if sys.stdout and sys.stdout.isatty() else None)
+        self.write(f"{clean_json(text)}\n".encode())
+
+    def data(self, text: str) -> None:
+        """Write what a person or a pipe reads."""
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        self.write(text.encode(encoding, "backslashreplace"))
+
+    def write(self, data: bytes) -> None:
+        """Write to standard output and make sure that it arrived. Raises FailedError, and BrokenPipeError."""
+        self.answered = True
+        if not data:
+            return
+        try:
+            _send(sys.stdout, data)
+            _check_closing(sys.stdout)
+        except OSError as error:
+            _discard()
+            if error.errno == errno.EPIPE or (sys.platform == "win32" and error.errno == errno.EINVAL):
+                raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from error
+            raise FailedError(
+                "output-failed",
+                f"Standard output cannot be written: {error.strerror or error}.",
+                hint="Free some space, or write the output somewhere else.",
+            ) from error
+
+    def say(self, text: str) -> None:
+        """Talk to the person, unless they asked for quiet."""
+        if not self.quiet:
+            self._to_stderr(clean(text))
+
+    def hint(self, text: str) -> None:
+        """Say what to do next, unless they asked for quiet."""
+        if text and not self.quiet:
+            self._to_stderr(f"{self._talk.paint('hint:', 'cyan')} {clean(text)}")
+
+    def error(self, message: str) -> None:
+        """Say what went wrong, always."""
+        self._to_stderr(f"{self._talk.paint('error:', 'red', 'bold')} {clean(message)}")
+
+    def block(self, text: str) -> None:
+        """Talk in several lines of our own."""
+        if not self.quiet:
+            self._to_stderr(clean_block(text.rstrip("\n")))
+
+    def _to_stderr(self, line: str) -> None:
+        with suppress(OSError, AttributeError):  # without standard error there is nowhere left to say so
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
+
+
+def _send(output: TextIO | None, data: bytes) -> None:
+    """Write everything, also to a pipe that its other end made non-blocking."""
+    if output is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    stream, rest = output.buffer, memoryview(data)
+    while True:
+        try:
+            while rest:
+                rest = rest[stream.write(rest) :]
+            stream.flush()
+        except BlockingIOError as error:
+            import select
+
+            rest = rest[error.characters_written :]
+            select.select([], [stream], [])
+        else:
+            return
+
+
+def _check_closing(stream: TextIO) -> None:
+    """Some file systems report a full disk only when a file is closed; closing a copy of the descriptor asks them."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):  # not a file: a test's or a caller's own stream
+        return
+    os.close(os.dup(descriptor))
+
+
+def _discard() -> None:
+    """Let the interpreter flush what is left in the buffer to nowhere, or it would complain at exit."""
+    with suppress(OSError, ValueError, AttributeError):  # not a file, or already closed
+        target = sys.stdout.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, target)
+        os.close(nowhere)

@@ -1,0 +1,168 @@
+"""One run: find the command, read its options, ask, answer. Only here does an error become words and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import FailedError, UsageError, WhetError
+from whet.interfaces.cli.context import Context
+from whet.interfaces.cli.output import PIPE_GONE, Console, screen_for
+from whet.interfaces.cli.verbs import ALIASES, COMPLETE, VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.interfaces.cli.parser import Parser
+
+_TAKES_VALUE = ("--root", "--project")
+_INTERRUPTED = 130
+"""What a shell reports of a program that was interrupted from the keyboard."""
+
+
+def run(arguments: Sequence[str], env: Mapping[str, str] | None = None) -> int:
+    """Run one command line and return its exit code. Nothing is raised."""
+    env = os.environ if env is None else env
+    plain = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    quiet = "--quiet" in plain or "-q" in plain
+    console = Console(json="--json" in plain, quiet=quiet, env=env)
+    try:
+        try:
+            return _command(list(arguments), console, env)
+        except WhetError as error:
+            return _failure(error, console, env)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            from whet.store.failures import os_failure
+
+            failed = os_failure(error, str(error.filename or "a file"), doing="use", other="io-failed")
+            return _failure(failed, console, env, error)
+        except KeyboardInterrupt:
+            _failure(FailedError("interrupted", "Interrupted.", hint="Run the command again."), console, env)
+            return _INTERRUPTED
+        except Exception as error:  # noqa: BLE001  the last resort: no traceback reaches a user, nothing is swallowed
+            return _failure(_internal(error), console, env, error)
+    except BrokenPipeError:
+        return PIPE_GONE
+    except FailedError as error:  # the answer itself could not be written
+        console.error(error.message)
+        console.hint(error.hint)
+        return error.exit_code
+
+
+def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> int:
+    verb, words = split_verb(arguments)
+    if verb == COMPLETE:
+        from whet.interfaces.cli.completing import candidates
+
+        console.data("".join(f"{word}\n" for word in candidates(words[1:], env)))
+        return 0
+    if verb == "help":
+        verb, words = split_verb([word for word in words if word != "--"])
+        words = [*words, "--help"]
+    if not verb:
+        return _no_verb(words, console)
+    parser, module = parser_of(verb)
+    options = parser.read(words)
+    if options.version:
+        return _version(console)
+    if options.help:
+        return _help(parser.format_help(), console)
+    context = Context(options, env)
+    try:
+        answer, code = module.run(context, options)
+        if console.json:
+            console.document(answer)
+            return int(code)
+        screen = screen_for(sys.stdout, env)
+        module.render(answer, screen, options)
+        console.data(screen.text())
+        for sentence in screen.said:
+            console.say(sentence)
+        for sentence in screen.hints:
+            console.hint(sentence)
+        return int(code)
+    finally:
+        context.close()
+
+
+def parser_of(verb: str) -> tuple[Parser, Any]:
+    """The parser and the module of a command. Raises UsageError with the closest name."""
+    from whet.interfaces.cli.parser import Parser
+
+    name = ALIASES.get(verb, verb)
+    if name not in VERBS:
+        from whet.skill.names import closest
+
+        near = closest(verb, [*VERBS, *ALIASES], 3)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "`whet --help` lists the commands."
+        raise UsageError("unknown-command", f"There is no command {verb!r}.", hint=hint, suggestions=list(near))
+    module = import_module(VERBS[name].module)
+    parser = Parser(name, VERBS[name].summary)
+    module.configure(parser)
+    return parser, module
+
+
+def split_verb(arguments: list[str]) -> tuple[str, list[str]]:
+    """The verb and every other word; the global options may stand before it."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "--":
+        at += 2 if arguments[at] in _TAKES_VALUE else 1
+    if at >= len(arguments) or arguments[at] == "--":
+        return "", arguments
+    return arguments[at], arguments[:at] + arguments[at + 1 :]
+
+
+def _no_verb(words: list[str], console: Console) -> int:
+    from whet.interfaces.cli.overview import overview
+    from whet.interfaces.cli.parser import Parser
+
+    options = Parser("", "").read(words)
+    if options.version:
+        return _version(console)
+    if options.help:
+        return _help(overview(), console)
+    if not words:
+        console.block(overview())
+    raise UsageError("no-command", "A command is missing.", hint="`whet --help` lists the commands.")
+
+
+def _version(console: Console) -> int:
+    from whet import __version__
+
+    if console.json:
+        console.document({"success": True, "version": __version__})
+    else:
+        console.data(f"whet {__version__}\n")
+    return 0
+
+
+def _help(text: str, console: Console) -> int:
+    if console.json:
+        console.document({"success": True, "help": text})
+    else:
+        console.data(text)
+    return 0
+
+
+def _internal(error: Exception) -> FailedError:
+    what = f"{type(error).__name__}: {error}".rstrip(": .")
+    hint = "This is a mistake in Whet. Run it again with WHET_TRACEBACK=1 and report what it prints."
+    return FailedError("internal-error", f"Something went wrong inside Whet ({what}).", hint=hint)
+
+
+def _failure(error: WhetError, console: Console, env: Mapping[str, str], cause: Exception | None = None) -> int:
+    """Say what failed, on the one document or in a line, and return its exit code."""
+    if env.get("WHET_TRACEBACK"):
+        from traceback import format_exception
+
+        console.block("".join(format_exception(cause or error)))
+    if console.json and not console.answered:
+        console.document(error.to_json())
+    else:
+        console.error(error.message)
+        console.hint(error.hint)
+    return error.exit_code

@@ -1,0 +1,95 @@
+"""Text as a terminal shows it: made harmless, measured in columns, shortened and wrapped.
+
+What a skill says is written by strangers. `clean` and `clean_block` let none of it move the cursor, set a title, change
+colours or reorder what is read: such characters are shown as escapes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+ELLIPSIS = "…"
+_UNSAFE = (
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line end, which the callers deal with
+    "\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or reordering
+    "\ud800-\udfff\U000e0000-\U000e007f]"  # undecodable, or hidden text
+)
+"""Compiled when it is first needed, which is seldom."""
+
+
+def clean(text: str) -> str:
+    """The text as one harmless line."""
+    if text.isprintable():
+        return text
+    return re.sub(_UNSAFE, _escape, " ".join(text.split()))
+
+
+def clean_block(text: str) -> str:
+    """The text as harmless lines."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return re.sub(_UNSAFE, _escape, text.replace("\r\n", "\n"))
+
+
+def clean_json(text: str) -> str:
+    """The JSON document, as harmless: what could do harm stands in its strings only, and there it is escaped."""
+    if text.isprintable():
+        return text
+    import json
+
+    return re.sub(_UNSAFE, lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def width(text: str) -> int:
+    """How many columns the text takes: wide characters two, combining ones none."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def shorten(text: str, limit: int) -> str:
+    """The text, cut to `limit` columns with an ellipsis where it is longer."""
+    if width(text) <= limit:
+        return text
+    used, kept = width(ELLIPSIS), 0
+    for character in text:
+        used += _columns(character)
+        if used > limit:
+            break
+        kept += 1
+    return f"{text[:kept].rstrip()}{ELLIPSIS}" if limit > 0 else ""
+
+
+def pad(text: str, columns: int) -> str:
+    """The text, filled with spaces to `columns`."""
+    return text + " " * (columns - width(text))
+
+
+def wrap(text: str, limit: int) -> list[str]:
+    """The words of the text in lines of at most `limit` columns; a longer word has a line of its own."""
+    lines: list[str] = []
+    line, used = "", 0
+    for word in text.split():
+        columns = width(word)
+        if line and used + 1 + columns > limit:
+            lines.append(line)
+            line, used = "", 0
+        line, used = (f"{line} {word}", used + 1 + columns) if line else (word, columns)
+    return [*lines, line] if line else lines
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 skill`, `2 skills`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _columns(character: str) -> int:
+    if character.isascii():
+        return 1
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

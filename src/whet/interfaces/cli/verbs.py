@@ -1,0 +1,43 @@
+"""Every command: where it lives, what it does in a line, and among which others it is shown.
+
+A command's module is imported when it runs, so that a long list costs nothing. A module offers
+
+    configure(parser)                  its arguments and options
+    run(context, options) -> Outcome   ask the library; the answer is what `--json` prints
+    render(answer, screen, options)    the same answer for a person
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """One row of the table."""
+
+    module: str
+    summary: str
+    group: str
+
+
+_HOME = "whet.interfaces.cli.commands"
+
+VERBS: dict[str, Verb] = {
+    "list": Verb(f"{_HOME}.list", "List the skills", "Look"),
+    "show": Verb(f"{_HOME}.show", "Show a skill's instructions, or one of its files", "Look"),
+    "roots": Verb(f"{_HOME}.roots", "Show where skills are looked for", "Look"),
+    "doctor": Verb(f"{_HOME}.doctor", "Tell what is wrong or surprising, and mend it", "Look"),
+    "new": Verb(f"{_HOME}.new", "Start a skill from a template", "Write"),
+    "validate": Verb(f"{_HOME}.validate", "Check skills against the format, or for quality", "Write"),
+    "digest": Verb(f"{_HOME}.digest", "Print the digest of a skill's content", "Write"),
+    "pack": Verb(f"{_HOME}.pack", "Put a skill into one .skill file", "Share"),
+    "unpack": Verb(f"{_HOME}.unpack", "Take a skill out of a .skill file", "Share"),
+    "trust": Verb(f"{_HOME}.trust", "Load the skills of this repository from now on", "Decide"),
+    "untrust": Verb(f"{_HOME}.untrust", "Stop loading the skills of this repository", "Decide"),
+    "enable": Verb(f"{_HOME}.enable", "Offer a skill again", "Decide"),
+    "disable": Verb(f"{_HOME}.disable", "Stop offering a skill", "Decide"),
+    "completion": Verb(f"{_HOME}.completion", "Print a script that completes commands in your shell", "Shell"),
+}
+ALIASES = {"view": "show"}
+COMPLETE = "__complete"
+"""The hidden command that the completion scripts call."""

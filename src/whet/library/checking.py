@@ -1,0 +1,199 @@
+"""Checking and mending skills by path, whether or not they are in the library.
+
+A path may be a skill's directory, the main file in it, a single Markdown file or an archive.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError
+from whet.library.discovery import OLD_MAINS, SKIPPED, SUPPORT
+from whet.library.files import open_beneath, read_descriptor, read_file
+from whet.library.package import list_files, package_directory
+from whet.library.roots import CLIENTS
+from whet.library.spots import MAIN
+from whet.skill.frontmatter import MAX_DOCUMENT
+from whet.skill.validate import fix, valid, validate
+from whet.skill.validate.findings import Finding, Package
+from whet.store.atomic import write_text
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whet.skill.validate.findings import Profile
+
+ARCHIVE = ".skill"
+UNCACHED = 0
+"""As the time of a listing whose stamps nobody keeps."""
+_MAX_ARCHIVE = 128 * 1024 * 1024
+_LOCK_SECONDS = 10
+_MAINS = frozenset((MAIN, *OLD_MAINS))
+_CLIENT_FOLDERS = frozenset(client.project.split("/")[0] for client in CLIENTS if client.project)
+
+
+class _Found(NamedTuple):
+    """A package that was read to be checked."""
+
+    package: Package
+    main: str
+    """The main file's path, or the archive's."""
+    problems: tuple[Finding, ...]
+    """What is wrong with the package as a whole."""
+
+
+def skills_below(path: str) -> tuple[str, ...]:
+    """Every skill in a directory and below it, sorted; the directories of clients such as `.claude` included."""
+    path = os.path.expanduser(path)
+    if not os.path.isdir(path):
+        raise NotFoundError("path-not-found", f"There is no directory {path}.", hint="Check the path.")
+    found = tuple(sorted(_below(path)))
+    if not found:
+        hint = f"A skill is a directory with a {MAIN}."
+        raise NotFoundError("no-skills-found", f"There is no skill in {path} or below it.", hint=hint)
+    return found
+
+
+def _below(top: str) -> Iterator[str]:
+    pending = [top]
+    while pending:
+        directory = pending.pop()
+        try:
+            names = os.listdir(directory)
+        except OSError as error:
+            message = f"{directory} cannot be searched: {error.strerror}."
+            raise FailedError("unreadable", message, hint="Check its permissions.") from error
+        is_skill = not _MAINS.isdisjoint(names)
+        if is_skill:
+            yield directory
+        if is_skill and directory != top:
+            continue
+        for name in names:
+            child = os.path.join(directory, name)
+            skipped = name in SKIPPED or (is_skill and name in SUPPORT)
+            if skipped or (name.startswith(".") and name not in _CLIENT_FOLDERS) or not os.path.isdir(child):
+                continue
+            if not os.path.islink(child):
+                pending.append(child)
+            elif not _MAINS.isdisjoint(os.listdir(child)):
+                yield child
+
+
+def check(path: str, profile: Profile = "spec") -> dict[str, Any]:
+    """What is wrong with one skill under a profile."""
+    return _result(path, _read(path), profile)
+
+
+def mend(path: str, profile: Profile = "spec", *, state: str) -> dict[str, Any]:
+    """Apply every safe fix to the skill's main file, then check it; `fixed` tells what is gone by it."""
+    if is_archive(path):
+        hint = "Unpack it, mend the skill, and pack it again."
+        raise UsageError("cannot-fix-archive", f"{path} is an archive, which is never changed.", hint=hint)
+    found = _read(path)
+    fixed: tuple[Finding, ...] = ()
+    if found.package.text is not None and not found.problems:
+        with alone(state, os.path.dirname(found.main)):
+            found, fixed = _mended(_read(path))
+    return {**_result(path, found, profile), "fixed": [finding.to_json() for finding in fixed]}
+
+
+def _mended(found: _Found) -> tuple[_Found, tuple[Finding, ...]]:
+    try:
+        text, fixed = fix(found.package)
+    except InvalidError as error:
+        return found._replace(problems=(Finding(error.code, "error", None, error.message),)), ()
+    if text.encode() != found.package.text:
+        write_text(found.main, text)
+    return found._replace(package=found.package._replace(text=text)), fixed
+
+
+def _result(path: str, found: _Found, profile: Profile) -> dict[str, Any]:
+    findings = validate(found.package, profile)
+    if found.problems:  # then nobody knows which files there are
+        findings = tuple(finding for finding in findings if finding.code != "reference-dangling")
+    findings = (*found.problems, *findings)
+    listed = [finding.to_json() for finding in findings]
+    return {"path": path, "file": found.main, "valid": valid(findings), "findings": listed}
+
+
+def _read(path: str) -> _Found:
+    if is_archive(path):
+        return _read_archive(path)
+    if is_flat(path):
+        return _Found(Package("", content(path), os.path.basename(path)), path, ())
+    directory = package_directory(path)
+    shown = os.path.dirname(path) if os.path.isfile(path) else path
+    problems: list[Finding] = []
+    files: tuple[str, ...] = ()
+    try:
+        files = tuple(item.path for item in list_files(directory, now=UNCACHED))
+    except InvalidError as error:
+        problems.append(Finding(error.code, "error", None, error.message))
+    names = frozenset(os.listdir(directory))
+    main = next((name for name in (MAIN, *OLD_MAINS) if name in names), MAIN)
+    text = None
+    if main in names:
+        try:
+            text = _read_beneath(directory, main)
+        except RefusedError as error:
+            problems.append(Finding(error.code, "error", None, error.message))
+    if text is not None and len(text) > MAX_DOCUMENT:
+        message = f"{main} has more than {MAX_DOCUMENT:,} bytes, which is as far as it is read."
+        problems.append(Finding("too-large", "error", None, message))
+        text = text[:MAX_DOCUMENT]
+    package = Package(os.path.basename(directory), text, main, files)
+    return _Found(package, os.path.join(shown, main), tuple(problems))
+
+
+def _read_archive(path: str) -> _Found:
+    from whet.skill.archive import unpack
+
+    try:
+        archive = unpack(archive_bytes(path))
+    except InvalidError as error:
+        return _Found(Package("", None), path, (Finding(error.code, "error", None, error.message),))
+    contents = {file.path: file.data for file in archive.files}
+    main = next(name for name in (MAIN, "skill.md") if name in contents)
+    package = Package(archive.name, contents[main], main, tuple(contents), published=True)
+    return _Found(package, path, ())
+
+
+def alone(state: str, directory: str) -> FileLock:
+    """The lock of whoever writes a skill's directory."""
+    return FileLock(lock_path(state, "skill", os.path.realpath(directory)), timeout=_LOCK_SECONDS)
+
+
+def is_flat(path: str) -> bool:
+    """Is this a Markdown file that is a skill by itself?"""
+    return os.path.isfile(path) and path.endswith(".md") and os.path.basename(path) not in _MAINS
+
+
+def is_archive(path: str) -> bool:
+    """Is this a file that can only be an archive?"""
+    return os.path.isfile(path) and not path.endswith(".md")
+
+
+def archive_bytes(path: str) -> bytes:
+    """A whole archive, or more than any archive may have."""
+    return content(path, _MAX_ARCHIVE)
+
+
+def content(path: str, limit: int = MAX_DOCUMENT) -> bytes:
+    """A file's content, at most `limit` bytes."""
+    try:
+        return read_file(path, limit)
+    except FileNotFoundError as error:
+        raise NotFoundError("path-not-found", f"There is no {path}.", hint="Check the path.") from error
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}."
+        raise FailedError("unreadable", message, hint="Check its permissions.") from error
+
+
+def _read_beneath(directory: str, name: str) -> bytes:
+    descriptor = open_beneath(directory, name)
+    try:
+        return read_descriptor(descriptor, MAX_DOCUMENT + 1)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,67 @@
+"""The command line in this process, with a home of its own."""
+
+from __future__ import annotations
+
+import os
+from subprocess import CompletedProcess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whet.interfaces.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The person's home; Whet's state is in `state` beside it."""
+    path = tmp_path / "home"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def env(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The environment of a run; the working directory is an empty `work` beside the home."""
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("HOME", str(home))
+    return {"HOME": str(home), "WHET_HOME": str(tmp_path / "state"), "PATH": os.environ["PATH"]}
+
+
+@pytest.fixture
+def whet(env: dict[str, str], capsys: pytest.CaptureFixture[str]) -> Callable[..., CompletedProcess[str]]:
+    """Run one command line: `whet("list", "--json")`."""
+
+    def run(*arguments: str) -> CompletedProcess[str]:
+        capsys.readouterr()
+        code = main(arguments, env)
+        output = capsys.readouterr()
+        return CompletedProcess(arguments, code, output.out, output.err)
+
+    return run
+
+
+@pytest.fixture
+def skill(home: Path) -> Callable[..., Path]:
+    """Write a skill into the person's own root, or into `root`, and return its directory."""
+
+    def write(
+        name: str,
+        description: str = "Does one thing.",
+        *,
+        extra: str = "",
+        body: str = "Do it.\n",
+        root: Path | None = None,
+    ) -> Path:
+        directory = (root or home / ".agents" / "skills") / name
+        directory.mkdir(parents=True)
+        text = f"---\nname: {directory.name}\ndescription: {description}\n{extra}---\n{body}"
+        (directory / "SKILL.md").write_text(text, encoding="utf-8")
+        return directory
+
+    return write

@@ -1,0 +1,91 @@
+"""What the completion scripts are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whet.interfaces.cli.verbs import VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+
+@pytest.fixture
+def complete(
+    skill: Callable[..., Path], tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> Callable[..., list[str]]:
+    """Complete the last of the words; there are two skills and one of a plugin."""
+    skill("deploy")
+    skill("digest-mail", extra="platforms: [nowhere]\n")
+    skill("lint", root=tmp_path / "tools")
+    (tmp_path / "state").mkdir()
+    config = f"bundled_skills = false\n[plugins]\ntools = '{tmp_path / 'tools'}'\n"
+    (tmp_path / "state" / "config.toml").write_text(config, encoding="utf-8")
+
+    def ask(*words: str) -> list[str]:
+        run = whet("__complete", "--", *words)
+        assert (run.returncode, run.stderr) == (0, "")
+        return run.stdout.splitlines()
+
+    return ask
+
+
+def test_commands_come_first(complete: Callable[..., list[str]]) -> None:
+    assert complete("") == complete() == list(VERBS)
+    assert complete("un") == ["unpack", "untrust"]
+    assert complete("--quiet", "--root", "x", "un") == ["unpack", "untrust"]
+    assert complete("--qu") == ["--quiet"]
+    assert complete("--root", "") == []
+
+
+def test_options_of_the_command_and_everywhere(complete: Callable[..., list[str]]) -> None:
+    assert complete("list", "--c") == ["--category", "--cursor"]
+    assert complete("view", "--f") == ["--file"]
+    assert complete("pack", "--") == [
+        *("--output", "--root", "--project", "--json", "--quiet", "--no-input", "--version", "--help")
+    ]
+
+
+def test_names_of_skills_also_hidden_ones(complete: Callable[..., list[str]]) -> None:
+    assert complete("show", "") == ["deploy", "digest-mail", "tools:lint"]
+    assert complete("show", "--file", "x", "d") == ["deploy", "digest-mail"]
+    assert complete("enable", "tools:") == ["tools:lint"]
+    assert complete("validate", "deploy", "di") == ["digest-mail"]
+    assert complete("--json", "digest", "de") == ["deploy"]
+
+
+def test_nothing_where_nothing_or_a_file_fits(complete: Callable[..., list[str]]) -> None:
+    for words in (
+        ["show", "deploy", ""],
+        ["new", "d"],
+        ["unpack", ""],
+        ["nope", ""],
+        ["show", "--file", ""],
+        ["list", ""],
+    ):
+        assert complete(*words) == []
+
+
+def test_choices_of_an_option_and_an_argument(complete: Callable[..., list[str]]) -> None:
+    assert complete("validate", "--profile", "") == ["spec", "upload", "quality"]
+    assert complete("completion", "") == ["bash", "zsh", "fish"]
+
+
+def test_the_roots_on_the_line_count(complete: Callable[..., list[str]], tmp_path: Path) -> None:
+    assert complete("--root", str(tmp_path / "tools"), "show", "") == ["lint"]
+
+
+def test_a_library_that_cannot_be_opened_is_no_reason_to_talk(
+    complete: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "state" / "config.toml").write_text("not toml", encoding="utf-8")
+    assert complete("show", "") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_script_asks_the_hidden_command(shell: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert "__complete -- " in whet("completion", shell).stdout

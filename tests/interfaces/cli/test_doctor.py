@@ -1,0 +1,78 @@
+"""`whet doctor`."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from whet.interfaces.cli.commands.doctor import render
+from whet.interfaces.cli.output import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+KEYS = ("code", "severity", "skill", "path", "message", "hint", "line")
+REPORT = [
+    dict(zip(KEYS, values, strict=True))
+    for values in (
+        ("a-bad-thing", "error", "ship", "/home/me/x", "It is bad.", "Mend it.", 3),
+        ("odd", "warning", "", "/y\x1b", "It is odd.", "", None),
+        ("odder", "warning", "", "", "It is odder.", "", None),
+    )
+]
+
+
+def test_a_person_reads_groups_worst_first() -> None:
+    screen = Screen(tty=True, colour=False, columns=80, home="/home/me")
+    render({"report": REPORT, "repaired": ["Mended x."], "lost": ["a row"]}, screen, Namespace())
+    assert screen.text() == (
+        "1 error\n"
+        "  a-bad-thing  ship  ~/x:3\n"
+        "      It is bad.\n"
+        "      hint: Mend it.\n"
+        "\n"
+        "2 warnings\n"
+        "  odd  /y\\x1b\n"
+        "      It is odd.\n"
+        "  odder\n"
+        "      It is odder.\n"
+    )
+    assert screen.said == ["Mended x.", "Lost: a row"]
+
+
+def test_nothing_to_report_is_said(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    (tmp_path / "r").mkdir()
+    run = whet("--root", str(tmp_path / "r"), "doctor")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "Nothing to report.\n")
+
+
+def test_only_errors_make_the_check_fail(
+    skill: Callable[..., Path], tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    root = tmp_path / "r"
+    skill("fine", extra="platforms: [nowhere]\n", root=root)
+    assert whet("--root", str(root), "doctor", "--check").returncode == 0
+    (root / "bad").mkdir()
+    (root / "bad" / "SKILL.md").write_text("---\nname: bad\n---\n", encoding="utf-8")
+    assert whet("--root", str(root), "doctor").returncode == 0
+    run = whet("--root", str(root), "doctor", "--check", "--json")
+    report = json.loads(run.stdout)["report"]
+    assert run.returncode == 1
+    assert {(entry["code"], entry["severity"], entry["skill"]) for entry in report} >= {
+        ("description-missing", "error", "bad"),
+        ("wrong-platform", "info", "fine"),
+    }
+    assert all({"code", "severity", "skill", "path", "message", "hint"} <= set(entry) for entry in report)
+
+
+def test_repairing_cleans_up_after_killed_writers(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    root = tmp_path / "r"
+    leftover = root / ".mine.whet-tmp-0123456789abcdef"
+    leftover.mkdir(parents=True)
+    before = json.loads(whet("--root", str(root), "doctor", "--json").stdout)
+    assert [entry["code"] for entry in before["report"]] == ["leftover"]
+    after = json.loads(whet("--root", str(root), "doctor", "--repair", "--json").stdout)
+    assert (after["report"], len(after["repaired"]), after["lost"], leftover.exists()) == ([], 1, [], False)

@@ -1,0 +1,190 @@
+"""Whatever goes wrong: one document with --json, one line without, and a useful exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.api import Library
+from whet.interfaces.cli.verbs import VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+GOOD: dict[str, list[str]] = {
+    "list": [],
+    "show": ["thing"],
+    "roots": [],
+    "doctor": [],
+    "new": ["fresh"],
+    "validate": ["thing"],
+    "digest": ["thing"],
+    "pack": ["thing"],
+    "unpack": ["thing.skill"],
+    "trust": [],
+    "untrust": [],
+    "enable": ["thing"],
+    "disable": ["thing"],
+    "completion": ["bash"],
+}
+BAD: dict[str, list[list[str]]] = {
+    "list": [["--limit", "0"], ["--limit", "x"], ["extra"], ["--project", "/no/such/place"]],
+    "show": [[], ["no-such"], ["thing", "--file", "../x"], ["thing", "--file", "no.md"], ["thing", "--page", "9"]],
+    "roots": [["extra"]],
+    "doctor": [["extra"], ["--fix"]],
+    "new": [[], ["Bad Name"], ["thing"], ["x", "--description", ""], ["x", "--description", "y" * 2000]],
+    "validate": [[], ["no-such"], ["./no-such"], ["thing", "--profile", "odd"], ["--recursive", "thing.skill"]],
+    "digest": [[], ["no-such"], ["thing", "--library"], ["./no-such"], ["plain.txt"]],
+    "pack": [[], ["no-such"], ["./no-such"], ["thing", "-o", "plain.txt"], ["empty"]],
+    "unpack": [[], ["no-such"], ["plain.txt"], ["thing"], ["empty"]],
+    "trust": [["extra"]],
+    "untrust": [["./no-such"], ["a", "b"]],
+    "enable": [[], ["no-such"]],
+    "disable": [[], ["no-such"], ["thing", "--surface"]],
+    "completion": [[], ["cmd"]],
+}
+EVERYWHERE = [["--nope"], ["--root"], ["--json=1"]]
+
+
+@pytest.fixture
+def world(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
+    """One skill, its archive, a file that is no archive and a directory that is no skill."""
+    skill("thing")
+    assert whet("pack", "thing").returncode == 0
+    with open("plain.txt", "w", encoding="utf-8") as file:
+        file.write("not an archive")
+    os.mkdir("empty")
+
+
+def test_every_command_is_tried() -> None:
+    assert set(GOOD) == set(BAD) == set(VERBS)
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize("verb", VERBS)
+def test_with_json_there_is_one_document_whatever_happens(
+    verb: str, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    good = whet("--json", verb, *GOOD[verb])
+    assert (good.returncode, good.stderr) == (0, "")
+    assert document(good)["success"] is True
+    for words in [*BAD[verb], *([*GOOD[verb], *bad] for bad in EVERYWHERE)]:
+        run = whet(verb, *words, "--json")
+        answer = document(run)
+        assert (verb, words, run.returncode) == (verb, words, max(1, run.returncode))
+        assert run.stderr == ""
+        assert answer["success"] is False and answer["error"].endswith(".") and answer["code"] and answer["hint"], words
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize("verb", VERBS)
+def test_without_json_an_error_is_a_line_and_a_hint(verb: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    for words in [*BAD[verb], *([*GOOD[verb], *bad] for bad in EVERYWHERE)]:
+        expected = document(whet(verb, *words, "--json"))
+        run = whet(verb, *words)
+        assert (run.stdout, run.stderr) == ("", f"error: {expected['error']}\nhint: {expected['hint']}\n")
+        assert whet(verb, *words, "--quiet").stderr == f"error: {expected['error']}\n"
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize(
+    ("words", "exit_code", "code"),
+    [
+        (["show", "no-such"], 1, "skill-not-found"),
+        (["show", "thing", "--file", "no.md"], 1, "file-not-found"),
+        (["show", "thing", "--file", "../x"], 2, "path-traversal"),
+        (["show", "thing", "--page", "9"], 2, "no-such-page"),
+        (["list", "--limit", "0"], 2, "bad-limit"),
+        (["list", "--nope"], 2, "unknown-option"),
+        (["nope"], 2, "unknown-command"),
+        ([], 2, "no-command"),
+        (["--nope"], 2, "unknown-option"),
+        (["show"], 2, "usage"),
+        (["new", "thing"], 1, "skill-exists"),
+        (["new", "Bad Name"], 2, "bad-name"),
+        (["new", "x", "--description", ""], 2, "bad-description"),
+        (["pack", "thing", "-o", "plain.txt"], 1, "file-exists"),
+        (["pack", "empty"], 1, "archive-no-skill"),
+        (["unpack", "plain.txt"], 1, "archive-not-readable"),
+        (["unpack", "empty"], 2, "not-an-archive"),
+        (["unpack", "no-such"], 1, "path-not-found"),
+        (["validate", "./no-such"], 1, "path-not-found"),
+        (["validate", "--recursive", "empty"], 1, "no-skills-found"),
+        (["untrust", "./no-such"], 1, "not-trusted"),
+        (["--root", "x", "trust"], 2, "no-project"),
+        (["--project", "/no/such/place", "list"], 2, "no-such-project"),
+    ],
+)
+def test_exit_codes(words: list[str], exit_code: int, code: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("--json", *words)
+    assert (run.returncode, document(run)["code"]) == (exit_code, code)
+
+
+def test_global_options_work_before_and_after_the_command(
+    skill: Callable[..., Path], tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    skill("one", root=tmp_path / "a")
+    skill("two", root=tmp_path / "b")
+    for words in (
+        ["--root", str(tmp_path / "a"), "list", "--root", str(tmp_path / "b")],
+        [f"--root={tmp_path / 'a'}", "--root", str(tmp_path / "b"), "--quiet", "--no-input", "list"],
+        ["list", f"--root={tmp_path / 'a'}", f"--root={tmp_path / 'b'}"],
+    ):
+        assert whet(*words).stdout == "one\tDoes one thing.\ntwo\tDoes one thing.\n"
+
+
+def test_a_mistake_of_ours_is_said_without_a_traceback(
+    whet: Callable[..., CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch, env: dict[str, str]
+) -> None:
+    def broken(*_: object, **__: object) -> dict[str, Any]:
+        raise KeyError("x")
+
+    monkeypatch.setattr(Library, "list", broken)
+    run = whet("list", "--json")
+    hint = "This is a mistake in Whet. Run it again with WHET_TRACEBACK=1 and report what it prints."
+    message = "Something went wrong inside Whet (KeyError: 'x')."
+    assert (run.returncode, run.stderr) == (4, "")
+    assert document(run) == {"success": False, "error": message, "code": "internal-error", "hint": hint}
+    plain = whet("list")
+    assert (plain.returncode, plain.stdout, plain.stderr) == (4, "", f"error: {message}\nhint: {hint}\n")
+    env["WHET_TRACEBACK"] = "1"
+    traced = whet("list", "--json")
+    assert document(traced) == document(run)
+    assert traced.stderr.startswith("Traceback (most recent call last):\n") and "KeyError" in traced.stderr
+
+
+def test_an_interrupt_is_not_a_mistake(
+    whet: Callable[..., CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> dict[str, Any]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Library, "list", interrupted)
+    run = whet("list", "--json")
+    assert (run.returncode, document(run)["code"]) == (130, "interrupted")
+    assert whet("list").stderr == "error: Interrupted.\nhint: Run the command again.\n"
+
+
+def test_the_machine_failing_is_not_a_mistake_of_ours(
+    whet: Callable[..., CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object, **__: object) -> dict[str, Any]:
+        raise PermissionError(13, "Permission denied", "/some/where")
+
+    monkeypatch.setattr(Library, "list", denied)
+    run = whet("list", "--json")
+    assert (run.returncode, document(run)["code"]) == (4, "permission-denied")
+    assert document(run)["error"] == "Cannot use /some/where: Permission denied."
+
+
+def document(run: CompletedProcess[str]) -> dict[str, Any]:
+    """The one document on standard output."""
+    assert run.stdout.endswith("}\n") and run.stdout.count("\n") == 1
+    answer = json.loads(run.stdout)
+    assert isinstance(answer, dict)
+    return answer

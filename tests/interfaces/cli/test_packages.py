@@ -1,0 +1,155 @@
+"""`whet new`, `pack`, `unpack` and `digest`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from subprocess import CompletedProcess
+
+
+def answer(run: CompletedProcess[str]) -> dict[str, Any]:
+    loaded = json.loads(run.stdout)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("new", "my-skill")
+    file = home / ".agents" / "skills" / "my-skill" / "SKILL.md"
+    assert (run.returncode, run.stdout) == (0, f"{file}\n")
+    assert run.stderr.startswith("Replace every word in capitals.\nhint: Then run `whet validate --profile quality ")
+    assert "name: my-skill\n" in file.read_text(encoding="utf-8") and "\n# My skill\n" in file.read_text(
+        encoding="utf-8"
+    )
+
+
+def test_a_new_skill_is_a_good_one_already(whet: Callable[..., CompletedProcess[str]]) -> None:
+    whet("new", "my-skill")
+    assert answer(whet("validate", "my-skill", "--profile", "quality", "--json"))["results"][0]["findings"] == []
+    assert [skill["name"] for skill in answer(whet("list", "--query", "my-skill", "--json"))["skills"]] == ["my-skill"]
+
+
+def test_a_description_is_written_as_it_is_given(whet: Callable[..., CompletedProcess[str]]) -> None:
+    description = "Does: \"this\" # and 'that'. Use when 日本."
+    assert answer(whet("new", "x", "--description", description, "--json"))["success"] is True
+    assert answer(whet("show", "x", "--json"))["description"] == description
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (["--dir", "some/where"], "work/some/where/x"),
+        (["--root", "r1", "--root", "r2"], "work/r1/x"),
+        (["--here"], "work/.agents/skills/x"),
+        (["--here", "--project", ".."], ".agents/skills/x"),
+    ],
+)
+def test_where_a_new_skill_goes(
+    words: list[str], place: str, tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    assert answer(whet("new", "x", *words, "--json"))["path"] == str(tmp_path / place)
+    assert (tmp_path / place / "SKILL.md").is_file()
+
+
+def test_here_means_the_repository(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    (tmp_path / ".git").mkdir()
+    run = whet("new", "x", "--here")
+    assert run.stdout == f"{tmp_path}/.agents/skills/x/SKILL.md\n"
+    assert run.stderr.endswith("The project has to be trusted once (`whet trust`).\n")
+
+
+def test_a_new_skill_overwrites_nothing(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
+    mine = skill("mine")
+    before = (mine / "SKILL.md").read_bytes()
+    assert whet("new", "mine").returncode == 1
+    assert (mine / "SKILL.md").read_bytes() == before
+
+
+def test_packing_and_unpacking_change_nothing(
+    skill: Callable[..., Path], tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    mine = skill("mine")
+    (mine / "scripts").mkdir()
+    (mine / "scripts" / "run.sh").write_text("#!/bin/sh\n", encoding="utf-8")
+    (mine / "scripts" / "run.sh").chmod(0o755)
+    (mine / ".hidden").write_text("dot files count\n", encoding="utf-8")
+    digest = whet("digest", "mine").stdout
+    packed = whet("pack", "mine", "-o", str(tmp_path / "out.skill"))
+    assert packed.stdout == f"{tmp_path / 'out.skill'}\n"
+    assert packed.stderr.startswith("3 files, ") and digest.strip() in packed.stderr
+    unpacked = whet("unpack", str(tmp_path / "out.skill"), "-C", str(tmp_path / "elsewhere"))
+    assert unpacked.stdout == f"{tmp_path / 'elsewhere' / 'mine'}\n"
+    assert {
+        "name": digest,
+        "path": whet("digest", str(mine)).stdout,
+        "archive": whet("digest", str(tmp_path / "out.skill")).stdout,
+        "unpacked": whet("digest", str(tmp_path / "elsewhere" / "mine")).stdout,
+    } == dict.fromkeys(("name", "path", "archive", "unpacked"), digest)
+    assert (tmp_path / "elsewhere" / "mine" / "scripts" / "run.sh").stat().st_mode & 0o777 == 0o755
+
+
+def test_the_library_has_a_digest(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
+    first = whet("digest", "--library").stdout
+    mine = skill("mine")
+    second = whet("digest", "--library").stdout
+    assert first.startswith("sha256:") and second not in ("", first)
+    (mine / "SKILL.md").unlink()
+    mine.rmdir()
+    assert whet("digest", "--library").stdout == first
+
+
+def test_packing_again_replaces_only_the_same_skill(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    mine, _ = skill("mine"), skill("other")
+    assert whet("pack", "mine").returncode == 0
+    before = Path("mine.skill").read_bytes()
+    (mine / "extra.md").write_text("more\n", encoding="utf-8")
+    assert whet("pack", "mine").returncode == 0
+    assert Path("mine.skill").read_bytes() != before
+    run = whet("pack", "other", "-o", "mine.skill")
+    assert (run.returncode, run.stderr.splitlines()[0]) == (
+        1,
+        "error: mine.skill exists and is not an archive of other.",
+    )
+
+
+def test_a_skill_that_breaks_the_format_is_packed_with_a_warning(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    skill("odd", extra="nonsense: true\n")
+    run = whet("pack", "odd")
+    assert run.returncode == 0
+    assert "hint: The skill breaks the format; `whet validate` tells how." in run.stderr
+
+
+def test_unpacking_replaces_only_when_told_to(
+    skill: Callable[..., Path], tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    skill("mine")
+    whet("pack", "mine")
+    there = tmp_path / "there"
+    old = skill("mine", "Another one.", root=there)
+    (old / "kept.md").write_text("old\n", encoding="utf-8")
+    refused = whet("unpack", "mine.skill", "-C", str(there))
+    assert (refused.returncode, (old / "kept.md").exists()) == (1, True)
+    forced = whet("unpack", "mine.skill", "-C", str(there), "--force")
+    assert (forced.returncode, forced.stderr.endswith("replacing the old one.\n")) == (0, True)
+    assert sorted(path.name for path in there.iterdir()) == ["mine"]
+    assert sorted(path.name for path in old.iterdir()) == ["SKILL.md"]
+
+
+def test_a_refused_archive_leaves_nothing(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    import zipfile
+
+    with zipfile.ZipFile("evil.skill", "w") as archive:
+        archive.writestr("evil/SKILL.md", "---\nname: evil\n---\n")
+        archive.writestr("evil/../../outside.md", "x")
+    run = whet("unpack", "evil.skill", "-C", str(tmp_path / "there"))
+    assert (run.returncode, (tmp_path / "there").exists(), (tmp_path / "outside.md").exists()) == (1, False, False)

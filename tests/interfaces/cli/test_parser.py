@@ -1,0 +1,128 @@
+"""Reading a command line."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from whet.errors import UsageError
+from whet.interfaces.cli.parser import Parser, number
+
+
+def parser() -> Parser:
+    made = Parser("try", "Try it")
+    made.positional("first", "NAME", "The first.")
+    made.positional("rest", "PATH", "The others.", many=True, optional=True)
+    made.option("--limit", metavar="N", type=number, text="How many.")
+    made.option("--mode", metavar="M", choices=("fast", "slow"), default="fast", text="How.")
+    made.option("-o", "--output", metavar="FILE", text="Where.")
+    made.option("--all", text="Everything.")
+    return made
+
+
+def read(*words: str) -> dict[str, object]:
+    return {key: value for key, value in vars(parser().read(words)).items() if value not in (None, False, [])}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["a"], {"first": "a", "mode": "fast"}),
+        (
+            ["a", "--all", "b", "--limit", "3", "c"],
+            {"first": "a", "rest": ["b", "c"], "all": True, "limit": 3, "mode": "fast"},
+        ),
+        (["--root", "x", "a", "--root=y", "--json"], {"first": "a", "root": ["x", "y"], "json": True, "mode": "fast"}),
+        (["a", "-ofile", "--mode", "slow"], {"first": "a", "output": "file", "mode": "slow"}),
+        (["--", "--all", "-x"], {"first": "--all", "rest": ["-x"], "mode": "fast"}),
+        (["a", "-", "--", "--"], {"first": "a", "rest": ["-", "--"], "mode": "fast"}),
+        (["a", "--limit", "-5"], {"first": "a", "limit": -5, "mode": "fast"}),
+        (["--help"], {"help": True, "mode": "fast"}),
+        (
+            ["a", "--project", "p", "--no-input", "-q"],
+            {"first": "a", "project": "p", "no_input": True, "quiet": True, "mode": "fast"},
+        ),
+    ],
+)
+def test_words_and_what_they_mean(words: list[str], expected: dict[str, object]) -> None:
+    assert read(*words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ([], "usage", "NAME is missing."),
+        (["a", "--limit"], "usage", "--limit: a value is missing."),
+        (["a", "--limit", "x"], "usage", "--limit: 'x' is not a whole number."),
+        (["a", "--limit", "9" * 30], "usage", f"--limit: '{'9' * 30}' is not a whole number."),
+        (["a", "--mode", "odd"], "usage", "--mode: 'odd' is none of fast, slow."),
+        (["a", "--all=3"], "usage", "--all: ignored explicit argument '3'."),
+        (["a", "--al"], "unknown-option", "whet try has no option --al."),
+        (["a", "--nope=3"], "unknown-option", "whet try has no option --nope."),
+        (["a", "-x"], "unknown-option", "whet try has no option -x."),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(words: list[str], code: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(*words)
+    assert (caught.value.code, caught.value.message) == (code, message)
+
+
+def test_the_closest_option_is_named() -> None:
+    with pytest.raises(UsageError) as caught:
+        read("a", "--limits")
+    assert caught.value.hint == "Did you mean --limit?"
+
+
+def test_an_argument_too_many_is_refused() -> None:
+    made = Parser("one", "One")
+    made.positional("name", "NAME", "The one.", optional=True)
+    assert made.read([]).name is None
+    with pytest.raises(UsageError) as caught:
+        made.read(["a", "b"])
+    assert caught.value.message == "'b' is one argument too many."
+
+
+def test_an_argument_with_choices_takes_only_these() -> None:
+    made = Parser("shell", "Shell")
+    made.positional("shell", "SHELL", "Yours.", choices=("bash", "zsh"))
+    assert made.read(["zsh"]).shell == "zsh"
+    with pytest.raises(UsageError) as caught:
+        made.read(["cmd"])
+    assert caught.value.message == "'cmd' is none of bash, zsh."
+
+
+def test_the_help_is_the_same_everywhere() -> None:
+    made = parser()
+    made.details = "First paragraph.\n\nSecond one, " + "long " * 20 + "end."
+    assert made.format_help() == (
+        "Usage: whet try NAME [PATH...] [OPTIONS]\n\n"
+        "Try it.\n\n"
+        "First paragraph.\n\n"
+        "Second one, long long long long long long long long long long long long long long long long long\n"
+        "long long long end.\n\n"
+        "Arguments:\n"
+        "  NAME                    The first.\n"
+        "  PATH                    The others.\n\n"
+        "Options:\n"
+        "  --limit N               How many.\n"
+        "  --mode M                How. One of fast, slow.\n"
+        "  -o, --output FILE       Where.\n"
+        "  --all                   Everything.\n\n"
+        "Everywhere:\n"
+        "  --root DIR              Use exactly this skill root; may be given more than once.\n"
+        "  --project DIR           Look for project skills from here instead of the working directory.\n"
+        "  --json                  Answer with one JSON document.\n"
+        "  -q, --quiet             Say nothing on standard error but errors.\n"
+        "  --no-input              Never ask a question.\n"
+        "  --version               Print the version.\n"
+        "  -h, --help              Explain the command.\n"
+    )
+
+
+def test_a_number_is_a_whole_one() -> None:
+    assert [number(text) for text in ("0", "12", "-3")] == [0, 12, -3]
+    for text in ("", "-", "1.5", "1_000", "²", "x"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            number(text)

@@ -1,0 +1,116 @@
+"""Text on a terminal."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whet.interfaces.cli.text import clean, clean_block, clean_json, pad, plural, shorten, width, wrap
+
+TEXT = st.text(st.characters(codec=None), max_size=60)
+ONE_WAY = st.text(
+    st.characters(codec=None).filter(lambda character: not "\ud800" <= character <= "\udbff"), max_size=20
+)
+"""Without the first halves of pairs: JSON cannot tell two lone halves from the pair."""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("two\nlines\tand  more", "two lines and more"),
+        ("\x1b]0;title\x07\x1b[2J", "\\x1b]0;title\\x07\\x1b[2J"),
+        ("\x9b31m", "\\x9b31m"),
+        ("gnp\u202eexe", "gnp\\u202eexe"),
+        ("zero\u200bwidth", "zero\\u200bwidth"),
+        ("tag\U000e0041", "tag\\U000e0041"),
+        ("undecodable \udc80", "undecodable \\udc80"),
+        ("family 👨\u200d👩", "family 👨\u200d👩"),
+        ("naïve 日本", "naïve 日本"),
+    ],
+)
+def test_clean_makes_one_harmless_line(text: str, expected: str) -> None:
+    assert clean(text) == expected
+
+
+def test_a_block_keeps_its_lines_and_tabs() -> None:
+    assert clean_block("a\r\n\tb\x1b[1m\rc\n") == "a\n\tb\\x1b[1m\\x0dc\n"
+
+
+@given(TEXT)
+@settings(max_examples=200, deadline=None)
+def test_nothing_harmful_is_left(text: str) -> None:
+    for shown, allowed in ((clean(text), ""), (clean_block(text), "\n\t")):
+        left = {character for character in shown if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")}
+        assert left <= set(allowed)
+
+
+@given(TEXT)
+@settings(max_examples=200, deadline=None)
+def test_cleaning_twice_changes_nothing(text: str) -> None:
+    assert clean(clean(text)) == clean(text)
+
+
+@given(st.dictionaries(ONE_WAY, ONE_WAY | st.lists(ONE_WAY, max_size=3), max_size=4), st.sampled_from([None, 2]))
+@settings(max_examples=200, deadline=None)
+def test_a_document_means_the_same_and_is_harmless(value: dict[str, object], indent: int | None) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    shown = clean_json(text)
+    assert json.loads(shown) == json.loads(text)
+    assert shown.encode().decode() == shown
+    assert {character for character in shown if unicodedata.category(character) in ("Cc", "Cs", "Zl")} <= {"\n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"), [("abc", 3), ("日本", 4), ("e\u0301", 1), ("“x”", 3), ("", 0), ("ｆ", 2), ("👍", 2)]
+)
+def test_width_counts_columns(text: str, columns: int) -> None:
+    assert width(text) == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 6, "abcde…"),
+        ("ab cdefg", 4, "ab…"),
+        ("日本語", 5, "日本…"),
+        ("日本語", 4, "日…"),
+        ("abc", 1, "…"),
+        ("abc", 0, ""),
+    ],
+)
+def test_shorten_cuts_with_an_ellipsis(text: str, limit: int, expected: str) -> None:
+    assert shorten(text, limit) == expected
+
+
+@given(TEXT, st.integers(0, 40))
+@settings(max_examples=200, deadline=None)
+def test_what_was_shortened_fits(text: str, limit: int) -> None:
+    assert width(shorten(text, limit)) <= limit
+
+
+def test_pad_fills_to_columns() -> None:
+    assert pad("日", 4) == "日  "
+    assert pad("longer", 3) == "longer"
+
+
+def test_wrap_breaks_between_words() -> None:
+    assert wrap("one two  three incomprehensibilities x", 9) == ["one two", "three", "incomprehensibilities", "x"]
+    assert wrap("", 9) == []
+
+
+@given(st.text("ab 日", max_size=60), st.integers(2, 20))
+@settings(max_examples=100, deadline=None)
+def test_wrapping_keeps_every_word(text: str, limit: int) -> None:
+    lines = wrap(text, limit)
+    assert " ".join(lines).split() == text.split()
+    assert all(width(line) <= limit or " " not in line for line in lines)
+
+
+def test_plural_counts() -> None:
+    assert [plural(count, "skill") for count in (0, 1, 2, 1234)] == ["0 skills", "1 skill", "2 skills", "1,234 skills"]

@@ -1,0 +1,1 @@
+"""Whole stories, through the real command line."""

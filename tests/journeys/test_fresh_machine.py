@@ -1,0 +1,51 @@
+"""The first minutes: nothing is there yet, and nothing goes wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from whet import __version__
+from whet.interfaces.cli.verbs import VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+BUNDLED = ["commit-messages", "debugging-systematically", "reviewing-changes", "writing-skills"]
+
+
+def test_the_first_list_answers_and_makes_the_place_for_skills(
+    home: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    run = whet("list", "--json")
+    answer = json.loads(run.stdout)
+    assert (run.returncode, run.stderr, answer["success"]) == (0, "", True)
+    assert [skill["name"] for skill in answer["skills"]] == BUNDLED
+    assert (answer["count"], answer["total"], answer["next"]) == (4, 4, None)
+    assert (home / ".agents" / "skills").is_dir()
+    assert sorted(path.name for path in home.iterdir()) == [".agents"]
+
+
+def test_with_only_one_root_the_first_list_is_empty_not_an_error(
+    tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    run = whet("--root", str(tmp_path / "mine"), "list", "--json")
+    answer = json.loads(run.stdout)
+    assert (run.returncode, answer["skills"], answer["total"]) == (0, [], 0)
+
+
+def test_every_look_works_on_a_fresh_machine(whet: Callable[..., CompletedProcess[str]]) -> None:
+    looks = [["--version"], ["--help"], ["roots"], ["doctor", "--check"], ["trust", "--list"], ["show", BUNDLED[0]]]
+    assert {tuple(words): whet(*words).returncode for words in looks} == {tuple(words): 0 for words in looks}
+    assert whet("--version").stdout == f"whet {__version__}\n"
+    assert "Traceback" not in "".join(whet(verb).stderr for verb in VERBS)
+
+
+def test_without_a_home_the_reason_is_said(env: dict[str, str], whet: Callable[..., CompletedProcess[str]]) -> None:
+    del env["HOME"], env["WHET_HOME"]
+    run = whet("list", "--json")
+    assert (run.returncode, json.loads(run.stdout)["code"]) == (2, "no-home")
+    assert whet("--version").returncode == 0
