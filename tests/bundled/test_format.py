@@ -202,7 +202,8 @@ def test_text_is_clean(path: Path) -> None:
     assert text.endswith("\n") and not text.endswith("\n\n")
     assert "\r" not in text and "\t" not in text
     assert [number for number, line in enumerate(text.split("\n"), 1) if line != line.rstrip()] == []
-    assert not re.search(r"\b(?:TODO|FIXME|TBD|lorem ipsum)\b", text)
+    about_todos_on_purpose = "writing-skills" in path.parts
+    assert about_todos_on_purpose or not re.search(r"\b(?:TODO|FIXME|TBD|lorem ipsum)\b", text)
 
 
 @each_file
@@ -244,5 +245,5 @@ def test_scripts_are_executable_self_contained_and_documented(path: Path) -> Non
 def test_the_template_becomes_a_skill_by_filling_it_in() -> None:
     text = (BUNDLED / "writing-skills" / "templates" / "SKILL.template.md").read_text("utf-8")
     _, frontmatter, body = re.split(r"^---\n", text, maxsplit=2, flags=re.MULTILINE)
-    assert set(yaml.safe_load(frontmatter)) == SPEC_KEYS - {"allowed-tools"}
+    assert set(yaml.safe_load(frontmatter)) == SPEC_KEYS - {"allowed-tools", "compatibility"}
     assert [title for title in sections(body) if title in SECTIONS] == SECTIONS

@@ -147,7 +147,7 @@ def test_two_writers_of_one_skill_take_turns(tmp_path: Path, monkeypatch: pytest
     assert (caught.value.code, target.exists()) == ("lock-timeout", False)
 
 
-def test_a_new_skill_is_good_from_the_start(tmp_path: Path) -> None:
+def test_a_new_skill_only_waits_to_be_filled_in(tmp_path: Path) -> None:
     made = begin(str(tmp_path / "skills"), "my-skill", state=str(tmp_path / "state"))
     text = (tmp_path / "skills" / "my-skill" / "SKILL.md").read_text(encoding="utf-8")
     assert made == {
@@ -156,7 +156,10 @@ def test_a_new_skill_is_good_from_the_start(tmp_path: Path) -> None:
         "path": str(tmp_path / "skills" / "my-skill"),
         "file": str(tmp_path / "skills" / "my-skill" / "SKILL.md"),
     }
-    assert validate(Package("my-skill", text, files=("SKILL.md",)), "quality") == ()
+    findings = validate(Package("my-skill", text, files=("SKILL.md",)), "quality")
+    assert {finding.code for finding in findings} == {"leftover-marker"}
+    filled = text.replace("TODO: ", "").replace("TODO says", "Says")
+    assert validate(Package("my-skill", filled, files=("SKILL.md",)), "quality") == ()
 
 
 @pytest.mark.parametrize(

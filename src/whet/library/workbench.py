@@ -118,7 +118,7 @@ def begin(root: str, name: str, description: str | None = None, *, state: str) -
         raise UsageError("bad-name", reason, hint=f"Use lowercase letters, digits and hyphens: {slug(name)}.")
     with open(os.path.join(bundled_directory(), *_TEMPLATE), encoding="utf-8") as file:
         text = file.read()
-    text = text.replace("NAME-OF-THE-FOLDER", name).replace("# TITLE", f"# {name.replace('-', ' ').capitalize()}")
+    text = text.replace("name-of-the-folder", name).replace("# Title", f"# {name.replace('-', ' ').capitalize()}")
     if description is not None:
         text = set_value(text, "description", description)
     findings = validate(Package(name, text))

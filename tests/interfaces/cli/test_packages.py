@@ -23,15 +23,16 @@ def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., Com
     run = whet("new", "my-skill")
     file = home / ".agents" / "skills" / "my-skill" / "SKILL.md"
     assert (run.returncode, run.stdout) == (0, f"{file}\n")
-    assert run.stderr.startswith("Replace every word in capitals.\nhint: Then run `whet validate --profile quality ")
+    assert run.stderr.startswith("Fill in what is marked TODO.\nhint: Then run `whet validate --profile quality ")
     assert "name: my-skill\n" in file.read_text(encoding="utf-8") and "\n# My skill\n" in file.read_text(
         encoding="utf-8"
     )
 
 
-def test_a_new_skill_is_a_good_one_already(whet: Callable[..., CompletedProcess[str]]) -> None:
+def test_a_new_skill_only_waits_to_be_filled_in(whet: Callable[..., CompletedProcess[str]]) -> None:
     whet("new", "my-skill")
-    assert answer(whet("validate", "my-skill", "--profile", "quality", "--json"))["results"][0]["findings"] == []
+    findings = answer(whet("validate", "my-skill", "--profile", "quality", "--json"))["results"][0]["findings"]
+    assert {finding["code"] for finding in findings} == {"leftover-marker"}
     assert [skill["name"] for skill in answer(whet("list", "--query", "my-skill", "--json"))["skills"]] == ["my-skill"]
 
 

@@ -39,6 +39,6 @@ def run(context: Context, options: Namespace) -> Outcome:
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """The path of the file to edit."""
     screen.line(screen.place(answer["file"]))
-    screen.said.append("Replace every word in capitals.")
+    screen.said.append("Fill in what is marked TODO.")
     trust = " The project has to be trusted once (`whet trust`)." if options.here else ""
     screen.hints.append(f"Then run `whet validate --profile quality {screen.place(answer['path'])}`.{trust}")
