@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LINK = re.compile(r"\]\([ \t]*<?([^)\s>]+)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#~\\]|.*[{}<>$*|]")
-_FILE = re.compile(rf"(?:^|[\s\"'=(]|\./|\}}/)((?:{'|'.join(SUPPORT_DIRECTORIES)})/[\w./-]*+)(?![*<{{$\[])")
+_FILE = re.compile(rf"(?:^|[\s\"'=(]|\./|\}}/)((?:{'|'.join(SUPPORT_DIRECTORIES)})/[\w.-][\w./-]*+)(?![*<{{$\[])")
 _LIKE_A_PATH = re.compile(r".*/.*|.*\.[A-Za-z0-9]{1,8}")
 
 
