@@ -33,7 +33,7 @@ def repaired(block: str) -> dict[str, Any]:
         ("description: {{name}} is a template", "{{name}} is a template"),
         ("description: *emphasis* first", "*emphasis* first"),
         ("description: & so on", "& so on"),
-        ("description: !important: read", "!important: read"),
+        ("description: !important: read: this", "!important: read: this"),
         ("description: % of users", "% of users"),
         ("description: , after a comma", ", after a comma"),
         ('description: "quoted" and more', "quoted and more"),
@@ -44,6 +44,7 @@ def repaired(block: str) -> dict[str, Any]:
         ("description: [a, @b]", "[a, @b]"),
         ("description:no space after the colon", "no space after the colon"),
         ('description:"quoted without a space"', "quoted without a space"),
+        ('description:"\\"it\'s\\" as it stands"', '\\"it\'s\\" as it stands'),
         ("description: first\n  second: with a colon\n\n  third", "first second: with a colon third"),
     ],
 )

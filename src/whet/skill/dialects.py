@@ -26,45 +26,11 @@ DESCRIPTION_FALLBACK = 80
 
 PLAIN_KEYS = frozenset(
     (
-        "name",
-        "description",
-        "license",
-        "version",
-        "author",
-        "compatibility",
-        "homepage",
-        "tags",
-        "category",
-        "language",
-        "id",
-        "created",
-        "updated",
-        "created_at",
-        "updated_at",
-        "date_added",
-        "slug",
-        "summary",
-        "title",
-        "source",
-        "origin",
-        "risk",
-        "domain",
-        "subdomain",
-        "triggers",
-        "keywords",
-        "when_to_use",
-        "related_skills",
-        "allowed-tools",
-        "argument-hint",
-        "arguments",
-        "model",
-        "effort",
-        "agent",
-        "context",
-        "repository",
-        "examples",
-        "source_url",
-        "display_name",
+        *("name", "description", "license", "version", "author", "compatibility", "homepage", "tags"),
+        *("category", "language", "id", "created", "updated", "created_at", "updated_at", "date_added"),
+        *("slug", "summary", "title", "source", "origin", "risk", "domain", "subdomain", "triggers"),
+        *("keywords", "when_to_use", "related_skills", "allowed-tools", "argument-hint", "arguments"),
+        *("model", "effort", "agent", "context", "repository", "examples", "source_url", "display_name"),
         "hermes_version",
     )
 )
@@ -165,7 +131,7 @@ class _Reader:
         found = mapping(value)
         if not found and value not in (None, "", {}, []):
             message = f"{path} is {_kind(value)}, not a mapping; nothing is read from it."
-            self.note("not-a-mapping", "warning", message, path)
+            self.note("not-a-mapping", "warning", message, path, "Write it as indented `key: value` lines.")
         return found
 
     def said(self, *paths: str) -> str:
@@ -307,24 +273,27 @@ class _Reader:
             ),
             settings=tuple(self.settings()),
             model_invocable=self.flag("disable-model-invocation") is not True
-            and truth(policy.get("allow_implicit_invocation")) is not False,
+            and self.checked("policy.allow_implicit_invocation", policy.get("allow_implicit_invocation")) is not False,
             user_invocable=self.flag("user-invocable", "user-invokable") is not False,
             products=words(policy.get("products")),
             paths=split_globs(values.get("paths")) or split_globs(values.get("globs")),
         )
 
     def flag(self, *keys: str) -> bool | None:
+        """What the first of the keys says that says yes or no; hyphens may be underscores."""
         for key in keys:
             spelling = key if key in self.values else key.replace("-", "_")
-            value = self.values.get(spelling)
-            if value is None:
-                continue
-            answer = truth(value)
+            answer = self.checked(spelling, self.values.get(spelling))
             if answer is not None:
                 return answer
-            message = f"{spelling} is {text(value) or _kind(value)}; true or false was expected."
-            self.note("not-a-boolean", "warning", message, spelling)
         return None
+
+    def checked(self, key: str, value: Any) -> bool | None:
+        answer = truth(value)
+        if value is not None and answer is None:
+            message = f"{key} is {text(value) or _kind(value)}; true or false was expected."
+            self.note("not-a-boolean", "warning", message, key, "Write true or false.")
+        return answer
 
     def platforms(self) -> tuple[str, ...]:
         found: list[str] = []
@@ -414,7 +383,7 @@ class _Reader:
             license=self.said("license"),
             author=self.said("author.name", "author", "metadata.author.name", "metadata.author"),
             compatibility=self.told("compatibility", glue=", "),
-            homepage=self.said("homepage", "metadata.openclaw.homepage", "metadata.homepage"),
+            homepage=self.said("homepage", f"{self.vendor}.homepage", "metadata.homepage"),
             language=self.said("language", "metadata.language"),
             created=self.said("created", "created_at", "metadata.created", "date_added"),
             updated=self.said("updated", "updated_at", "metadata.updated"),

@@ -101,10 +101,9 @@ def read_document(source: bytes | str) -> Document:
         )
         return Document({}, text[fences.body :], "none", {}, {}, (*notes, missing), 1)
     block, step, block_notes = _read_steps(text, fences)
+    lines = {key: line + 1 for key, line in block.lines.items()}
     body_line = text.count("\n", 0, fences.body) + 1
-    return Document(
-        block.values, text[fences.body :], step, block.lines, block.texts, (*notes, *block_notes), body_line
-    )
+    return Document(block.values, text[fences.body :], step, lines, block.texts, (*notes, *block_notes), body_line)
 
 
 def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Diagnostic, ...]]:
@@ -139,14 +138,12 @@ def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Diagnosti
         except BlockError as error:
             block, step = _recover(block_text)
             notes.append(_recovered(error, step))
-    notes.extend(
-        Diagnostic("duplicate-key", "warning", f"The key {key} is given twice; the later one counts.", line + 1)
-        for key, line in block.duplicates
-    )
+    for key, line in block.duplicates:
+        message = f"The key {key} is given twice; the later one counts."
+        notes.append(Diagnostic("duplicate-key", "warning", message, line + 1, "Remove one of the two."))
     if "#" in block_text:
         notes.extend(_comments(block_text, block))
-    lines = {key: line + 1 for key, line in block.lines.items()}
-    return block._replace(lines=lines), step, tuple(notes)
+    return block, step, tuple(notes)
 
 
 def _comments(text: str, block: Block) -> Iterator[Diagnostic]:

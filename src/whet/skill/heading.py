@@ -53,7 +53,7 @@ def quick_heading(head: bytes, name: str) -> Heading | None:
     if found is None or not (text.isascii() or text.replace("\n", "").isprintable()):
         return None
     before, own_name, between, scalar, rows, after = found.groups()
-    description = _text(scalar) if rows is None else rows
+    description = _text(scalar) if rows is None else rows.strip().replace("\n  ", " ")
     if "  " in description:
         description = " ".join(description.split())
     if not description or not name or "  " in name or _text(own_name) != name:
@@ -64,21 +64,24 @@ def quick_heading(head: bytes, name: str) -> Heading | None:
         values = dict(entries)
         if len(values) != len(entries) or not _KEYS.issuperset(values):
             return None
-        if "category" in values and not (category := _text(values["category"])):
+        if "category" in values and not (category := _category(values["category"])):
             return None
         if "metadata" in values and not _asks_nothing(values["metadata"]):
             return None
     return Heading(name, description, category, OPEN, ())
 
 
-def _text(value: str) -> str:
-    """The text of a scalar on one line; "" for anything else, and where YAML would read a number or the like."""
-    value = value.rstrip(" ")
-    if value.startswith(('"', "'")):
-        return value[1:-1].strip(" ")
-    if value.startswith("[") or "\n" in value:
-        return ""
-    return value if isinstance(resolve_plain(value), str) else ""
+def _text(scalar: str) -> str:
+    """The text of a scalar; "" where YAML would read a number or the like."""
+    scalar = scalar.rstrip(" ")
+    if scalar[0] in "\"'":
+        return scalar[1:-1].strip(" ")
+    return scalar if isinstance(resolve_plain(scalar), str) else ""
+
+
+def _category(value: str) -> str:
+    """The text of the category; "" when it is written as a list or a text block."""
+    return _text(value) if "\n" not in value and value[0] != "[" else ""
 
 
 def _asks_nothing(metadata: str) -> bool:

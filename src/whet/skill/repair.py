@@ -18,7 +18,10 @@ _ENTRY = re.compile(r"""(?P<key>["']?[A-Za-z_][\w.-]*["']?)[ \t]*:(?![/:])""")
 _KEY_LINE = re.compile(r"(?P<indent>[ \t]*(?:-[ ]+)?)(?P<key>[A-Za-z_][\w.-]*):(?P<gap>[ \t]+)(?P<value>\S.*)")
 _ITEM_LINE = re.compile(r"(?P<indent>[ \t]*-[ ]+)(?P<value>\S.*)")
 _BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?:[ ].*)?")
+_HARMLESS = re.compile(r"[A-Za-z0-9][\w ./()-]*")
+"""Values YAML has no trouble with; asking it about each would only take time."""
 _TEXT_KEYS = frozenset(("name", "description"))
 """Keys whose value is text even where it looks like a list."""
 _MAX_FAILURES = 200
@@ -34,12 +37,16 @@ class _Patience:
         self.failures = 0
 
     def read(self, rows: list[str]) -> Block | None:
-        if self.failures < _MAX_FAILURES:
+        if not self.spent:
             try:
                 return read_block("\n".join(rows))
             except BlockError:
                 self.failures += 1
         return None
+
+    @property
+    def spent(self) -> bool:
+        return self.failures >= _MAX_FAILURES
 
 
 def repair(text: str, *, deep: bool = False) -> str:
@@ -91,9 +98,14 @@ def _entries(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _mend(rows: list[str], patience: _Patience, *, deep: bool) -> list[str]:
     """The rows of one entry, as many as before, with what YAML stumbles over quoted."""
+    if patience.spent:
+        return rows
     rows = [_spaces(row) for row in rows]
     if found := _ENTRY.match(rows[0]):
-        rows[0] = f"{found['key']}: {rows[0][found.end() :].lstrip()}".rstrip()
+        value = rows[0][found.end() :]
+        if _QUOTED.fullmatch(value):
+            value = "'" + value[1:-1].replace("'", "''") + "'"  # never YAML, so its escapes are text like the rest
+        rows[0] = f"{found['key']}: {value.lstrip()}".rstrip()
     if patience.read(rows):
         return rows
     out: list[str] = []
@@ -107,7 +119,8 @@ def _mend(rows: list[str], patience: _Patience, *, deep: bool) -> list[str]:
         key = found.groupdict().get("key", "")
         value = found["value"].rstrip()
         end = _extent(rows, at + 1, value, len(found["indent"]))
-        if _BLOCK_SCALAR.fullmatch(value) or patience.read([f"key: {value}", *rows[at + 1 : end]]):
+        harmless = _BLOCK_SCALAR.fullmatch(value) or (end == at + 1 and _HARMLESS.fullmatch(value))
+        if harmless or patience.read([f"key: {value}", *rows[at + 1 : end]]):
             out.extend(rows[at:end])
         else:
             rest = [piece for row in rows[at + 1 : end] if (piece := row.strip())]

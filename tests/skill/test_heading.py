@@ -1,0 +1,111 @@
+"""The quick reading of ordinary headings: what it takes, what it leaves, and that it agrees with the full one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from whet.skill.dialects import Heading, read_heading
+from whet.skill.frontmatter import read_document
+from whet.skill.heading import quick_heading
+from whet.skill.model import OPEN
+
+BASE = "name: a-b\ndescription: Does it.\n"
+
+
+def quick(block: str, name: str = "a-b") -> Heading | None:
+    return quick_heading(f"---\n{block}---\nBody\n".encode(), name)
+
+
+def full(head: bytes, name: str) -> Heading:
+    return read_heading(read_document(head), fallback_name=name)
+
+
+@pytest.mark.parametrize(
+    ("block", "description", "category"),
+    [
+        (BASE, "Does it.", ""),
+        ("name: 'a-b'\ndescription: \"Does: it\" \n", "Does: it", ""),
+        ("name: a-b\ndescription: Does  it, a:b and c#d.  \n", "Does it, a:b and c#d.", ""),
+        ("name: a-b\ndescription: >\n  Does\n  it.\n", "Does it.", ""),
+        ("name: a-b\ndescription: |-\n  # Does \n  it: all\n", "# Does it: all", ""),
+        ("name: a-b\ndescription: Räumt auf – schnell 🚀\n", "Räumt auf – schnell 🚀", ""),
+        (f"license: MIT\n{BASE}version: 1.10\n", "Does it.", ""),
+        (f"{BASE}category: dev tools\n", "Does it.", "dev tools"),
+        (f"{BASE}tags: [a, b c]\nallowed-tools:\n  - Read\n  - Bash(git:*)\ntriggers:\n- x\n", "Does it.", ""),
+        (f'{BASE}metadata:\n  author: me\n  version: "1"\n', "Does it.", ""),
+        ("name: a-b\nsummary: >-\n  More\ndescription: Does it.\n", "Does it.", ""),
+    ],
+)
+def test_ordinary_headings_are_read(block: str, description: str, category: str) -> None:
+    assert quick(block) == Heading("a-b", description, category, OPEN, ())
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "",
+        "name: a-b\n",
+        "description: Does it.\nname: a-b\n",
+        "name: other\ndescription: Does it.\n",
+        "name: a-b\ndescription: 3.14\n",
+        "name: a-b\ndescription: ''\n",
+        'name: a-b\ndescription: "a\\tb"\n',
+        "name: a-b\ndescription: Does it: all\n",
+        "name: a-b\ndescription: Does it # all\n",
+        "name: a-b\ndescription: Does\n  it\n",
+        "name: a-b\ndescription: a\tb\n",
+        "name: a-b\ndescription: a\x85b\n",
+        "name: a-b\ndescription: a\u2028b\n",
+        f"{BASE}description: Again.\n",
+        f"{BASE}license: MIT\nlicense: MIT\n",
+        f"{BASE}category: [a]\n",
+        f"{BASE}category: 3\n",
+        f"{BASE}category:\n  - a\n",
+        f"{BASE}platforms: [linux]\n",
+        f"{BASE}metadata: text\n",
+        f"{BASE}metadata:\n  - a\n",
+        f"{BASE}metadata:\n  a: 1\n  a: 2\n",
+        f"{BASE}metadata:\n  openclaw: '{{}}'\n",
+        f"{BASE}metadata:\n  hermes:\n    tags: [a]\n",
+        f"{BASE}metadata: >\n  a: b\n",
+    ],
+)
+def test_everything_else_is_left_to_the_full_reader(block: str) -> None:
+    assert quick(block) is None
+
+
+def test_the_head_of_a_file_must_hold_both_fences_and_be_text() -> None:
+    whole = f"---\n{BASE}---\n".encode()
+    assert quick_heading(whole, "a-b") is not None
+    assert [quick_heading(head, "a-b") for head in (b"", whole[:-1], whole[4:], b"\xff" + whole)] == [None] * 4
+    assert quick_heading(whole.replace(b"Does", b"\xff"), "a-b") is None
+
+
+WORDS = st.sampled_from(
+    ["a-b", "x", "Does it.", "1.0", "true", "~", "a: b", "a #b", "a:b", "é", "🚀", "\u3000", "\ufeff"]
+)
+MARKS = st.sampled_from(
+    [" ", "  ", "\n", "\n  ", "\n    ", "- ", "'", '"', "|", ">-", "[", "]", ",", "{", "\\", "\t", "#"]
+)
+TEXT = st.lists(WORDS | MARKS, max_size=5).map("".join)
+KEYS = st.sampled_from(
+    ["name", "description", "category", "license", "tags", "metadata", "platforms", "hermes", "Odd_key"]
+)
+NAMED = st.sampled_from(
+    ["name: a-b", "name: 'a-b' ", "name: 1.0", "description: Does it.", "description: >-\n  Does\n  it."]
+)
+LISTED = st.sampled_from(["tags:\n  - a\n  - b", "tags: [a, b]", "metadata:\n  a: b", "metadata:\n  whet: x"])
+ENTRY = NAMED | LISTED | st.builds("{}: {}".format, KEYS, TEXT) | st.builds("{}:\n  {}".format, KEYS, TEXT)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(ENTRY, max_size=5), st.sampled_from(["a-b", "x", "1.0", "a  b", ""]))
+@example(["name: a  b", "description: Does it."], "a  b")
+@example(["name:", "- a", "description: Does it."], "")
+def test_wherever_the_quick_reader_answers_the_full_one_says_the_same(entries: list[str], name: str) -> None:
+    for rows in (entries, [f"name: {name}", "description: Does it.", *entries]):
+        head = ("---\n" + "".join(f"{row}\n" for row in rows) + "---\nBody\n").encode()
+        found = quick_heading(head, name)
+        assert found is None or found == full(head, name)
