@@ -10,7 +10,7 @@ import io
 import stat
 import struct
 from itertools import pairwise
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import tarfile
@@ -89,7 +89,7 @@ def _zip_reader(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Callable[[i
         try:
             with archive.open(entry) as stream:
                 unpacked = 0
-                for piece in _read(stream, size):
+                for piece in _read(stream.read, size):
                     unpacked += len(piece)
                     yield piece
             if unpacked != entry.file_size:
@@ -132,7 +132,7 @@ def _tar_reader(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Callable[[i
     def pieces(size: int) -> Iterator[bytes]:
         try:
             stream = archive.extractfile(entry)
-            yield from _read(stream, size) if stream else ()
+            yield from _read(stream.read, size) if stream else ()
         except (tarfile.TarError, OSError) as error:
             raise DamagedError(str(error)) from error
 
@@ -146,11 +146,11 @@ def inflate(data: bytes, size: int) -> Iterator[bytes]:
 
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            yield from _read(stream, size)
+            yield from _read(stream.read, size)
     except (OSError, EOFError, zlib.error) as error:
         raise DamagedError(str(error)) from error
 
 
-def _read(stream: IO[bytes], size: int) -> Iterator[bytes]:
-    while piece := stream.read(size):
+def _read(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:
+    while piece := read(size):
         yield piece

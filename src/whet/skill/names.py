@@ -7,7 +7,6 @@ agentskills.io are in `spec_problems`, which follows the reference validator; ev
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
@@ -72,7 +71,11 @@ def slug(text: str) -> str:
     folded = key(text)
     plain = folded if folded.isascii() else _without_marks(folded)
     short = _NOT_ASCII_WORD.sub("-", plain).strip("-")[:MAX_LENGTH].rstrip("-")
-    return short or f"skill-{hashlib.sha256(folded.encode()).hexdigest()[:8]}"
+    if short:
+        return short
+    import hashlib
+
+    return f"skill-{hashlib.sha256(folded.encode()).hexdigest()[:8]}"
 
 
 def command(text: str) -> str:
