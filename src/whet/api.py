@@ -19,17 +19,18 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from whet.errors import RefusedError, UsageError, WhetError
+from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
-from whet.library.discovery import Bounds, Shelf, discover, revalidate, unchanged
+from whet.library.discovery import Bounds, Shelf, discover, revalidate, unchanged, undisturbed
 from whet.library.readiness import LocalProbe, missing
 from whet.library.report import Entry
+from whet.library.repository import find_repository, is_same
 from whet.library.roots import Place, Root, configured_roots, explicit_roots, user_root
 from whet.library.settings import PROJECT_FILE, config_path, read_project_settings, read_settings
 from whet.library.state import Decisions
 from whet.library.visibility import BY_COMMAND, PERSON, Caller, Disabled, hidden
-from whet.skill.model import OPEN
+from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
 from whet.store.clock import system_clock
 from whet.store.home import user_home, whet_home
@@ -89,7 +90,7 @@ class Library:
         self.place = place
         self.cache = Cache(place.state, clock)
         self.decisions = Decisions(place.state, clock)
-        self.probe: Probe = probe or LocalProbe(place.env, place.platform)
+        self._probe = probe
         self._explicit = None if roots is None else tuple(roots)
         self._clock = clock
         self._snapshot: _Snapshot | None = None
@@ -112,8 +113,10 @@ class Library:
         directory to look for project skills from (default: the working directory). Nothing is read yet.
         """
         env = os.environ if env is None else env
+        if isinstance(roots, (str, os.PathLike)):
+            roots = [roots]
         state = os.path.abspath(os.fspath(home)) if home is not None else whet_home(env, platform)
-        directory = os.path.abspath(os.fspath(project) if project is not None else os.getcwd())
+        directory = os.path.abspath(os.fspath(project)) if project is not None else _working_directory()
         if not os.path.isdir(directory):
             raise UsageError("no-such-project", f"There is no directory {directory}.", hint="Check --project.")
         place = Place(directory, user_home(env, platform), state, platform, env)
@@ -134,6 +137,11 @@ class Library:
     # looking
 
     @property
+    def probe(self) -> Probe:
+        """What is asked whether a skill is ready: the one given, or this machine as it is now."""
+        return self._probe or LocalProbe(self.place.env, self.place.platform)
+
+    @property
     def catalogue(self) -> Catalogue:
         """The skills as they are on disk now."""
         return self._look().catalogue
@@ -142,7 +150,9 @@ class Library:
         """Look at the disk and tell what changed since the last look of this library."""
         before = {card.full_name: card for card in self._snapshot.catalogue.cards} if self._snapshot else {}
         now = {card.full_name: card for card in self.catalogue.cards}
-        changed = tuple(name for name, card in now.items() if name in before and before[name] != card)
+        changed = tuple(
+            name for name, card in now.items() if name in before and before[name].settled() != card.settled()
+        )
         added = tuple(name for name in now if name not in before)
         removed = tuple(name for name in before if name not in now)
         return Change(added, removed, changed, len(now) - len(added) - len(changed), len(now))
@@ -200,35 +210,40 @@ class Library:
         """The skill of that name, checked against the disk, without looking at the others where that is safe.
 
         A name that is known and unchanged is answered at a cost that does not grow with the library; anything else
-        (unknown, changed, a qualified name, a change in a place that takes precedence) means a full look.
+        (unknown, changed, a qualified name, something that came or went where it would take precedence) means a full
+        look. What this does not see is another skill, elsewhere, that was edited to take the same name: a list does.
         """
         return self._find(name)[0]
 
     def _find(self, name: str) -> tuple[Card, Survey]:
-        survey = self.survey()
-        card = self._remembered(name_key(name), survey)
-        if card is not None and revalidate(card) and self._undisturbed(competes(card, survey.roots), survey.bounds):
-            return card, survey
+        survey, before = self.survey(), self._snapshot
+        if before is None or (before.survey.roots, before.survey.bounds) == (survey.roots, survey.bounds):
+            card = self._remembered(name_key(name), survey, before)
+            if card is not None and revalidate(card) and self._undisturbed(card, survey, before):
+                return card, survey
         snapshot = self._look()
         return find(snapshot.catalogue, name), snapshot.survey
 
-    def _remembered(self, key: str, survey: Survey) -> Card | None:
-        snapshot = self._snapshot
+    def _remembered(self, key: str, survey: Survey, snapshot: _Snapshot | None) -> Card | None:
         if snapshot is not None:
-            return snapshot.catalogue.by_key.get(key) if snapshot.survey.roots == survey.roots else None
+            return snapshot.catalogue.by_key.get(key)
         for root in survey.roots:
             if root.trusted and (cards := self.cache.cards(key, root, survey.bounds)):
                 return cards[0]
         return None
 
-    def _undisturbed(self, roots: tuple[Root, ...], bounds: Bounds) -> bool:
-        """Has nothing come or gone in these roots since they were last looked at?"""
-        if self._snapshot is not None:
-            shelves = {shelf.root: shelf for shelf in self._snapshot.shelves}
-            known = [[(item.path, item.signature) for item in shelves[root].containers.values()] for root in roots]
-        else:
-            known = [self.cache.containers(root, bounds) for root in roots]
-        return all(items and all(map(unchanged, items)) for items in known)
+    def _undisturbed(self, card: Card, survey: Survey, snapshot: _Snapshot | None) -> bool:
+        """Has nothing come or gone, since they were last looked at, in the roots where a skill would beat this one?"""
+        for root in (*competes(card, survey.roots), card.root):
+            if snapshot is not None:
+                shelf = next(shelf for shelf in snapshot.shelves if shelf.root == root)
+                known, same = bool(shelf.containers), all(map(undisturbed, shelf.containers.values()))
+            else:
+                items = self.cache.containers(root, survey.bounds)
+                known, same = bool(items), items is not None and all(map(unchanged, items))
+            if not same or (not known and os.path.lexists(root.path)):
+                return False
+        return True
 
     # the three tiers
 
@@ -243,7 +258,7 @@ class Library:
         include_hidden: bool = False,
     ) -> dict[str, Any]:
         """Tier 1: names, descriptions and categories of the skills this caller may see; never a body."""
-        from whet.library.disclosure import list_answer
+        from whet.library.listing import list_answer
 
         snapshot = self._look()
         disabled, probe = snapshot.survey.disabled, self.probe
@@ -255,7 +270,8 @@ class Library:
                 answer["hidden"] = reason.code
             return answer
 
-        cards = snapshot.catalogue.cards
+        catalogue = snapshot.catalogue
+        cards = catalogue.cards
         if not include_hidden:
             cards = tuple(card for card in cards if hidden(card, caller, disabled, probe) is None)
         answer = list_answer(
@@ -265,11 +281,15 @@ class Library:
             limit=limit,
             cursor=cursor,
             describe=describe,
-            categories=snapshot.catalogue.categories,
+            categories=catalogue.categories,
         )
-        if snapshot.catalogue.waiting:
-            answer["waiting"] = len(snapshot.catalogue.waiting)
-        return answer
+        aside = {
+            "waiting": len(catalogue.waiting),
+            "hidden": len(catalogue.cards) - len(cards),
+            "shadowed": len(catalogue.shadowed),
+            "missing_roots": [root.path for root in catalogue.roots if not os.path.isdir(root.real)],
+        }
+        return {**answer, **{key: value for key, value in aside.items() if value}}
 
     def view(
         self,
@@ -288,13 +308,14 @@ class Library:
         from whet.library.disclosure import file_answer, stub, view_answer
 
         card, survey = self._find(name)
-        reason = hidden(card, caller, survey.disabled, self.probe)
+        probe = self.probe
+        reason = hidden(card, caller, survey.disabled, probe)
         if reason and caller.model:
             raise RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
         if file_path is not None:
-            answer = file_answer(card, file_path, page=page)
+            answer = file_answer(card, file_path, page=page, bases=survey.bounds.bases)
         else:
-            answer = view_answer(self.open_card(card), self.probe, page=page)
+            answer = view_answer(self.open_card(card), probe, page=page)
             if reason:
                 answer["hidden"] = reason._asdict()
         if loaded is not None and loaded.knows(card.path, file_path or "", page, answer["digest"]):
@@ -305,7 +326,8 @@ class Library:
         """Read a skill in full: its typed form, its files, its digest."""
         from whet.library.disclosure import open_skill
 
-        return open_skill(card, cache=self.cache, now=self._clock())
+        survey = self._snapshot.survey if self._snapshot else self.survey()
+        return open_skill(card, cache=self.cache, now=self._clock(), bases=survey.bounds.bases)
 
     def skill(self, name: str) -> Skill:
         """The skill as a typed value."""
@@ -317,20 +339,58 @@ class Library:
 
         return library_digest((card.qualified, self.open_card(card).digest) for card in self.catalogue.cards)
 
+    # places
+
+    def roots(self) -> dict[str, Any]:
+        """Where skills are looked for, most important first, and how many are in each place."""
+        roots = [
+            {**shelf.root.to_json(), "exists": os.path.isdir(shelf.root.real), "skills": sum(1 for _ in shelf.cards())}
+            for shelf in self._look().shelves
+        ]
+        return {"success": True, "roots": roots}
+
+    def new_root(self, *, project: bool = False) -> str:
+        """The directory a new skill goes to: the person's own, the first explicit root, or the project's."""
+        if project:
+            repository = self.survey().repository
+            if repository is None:
+                raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root or --here.")
+            return os.path.join(repository.root, ".agents", "skills")
+        return self.survey().roots[0].path if self._explicit else user_root(self.place)
+
     # decisions
+
+    def trusted(self) -> dict[str, Any]:
+        """Every repository that is trusted, and since when."""
+        from whet.store.clock import iso
+
+        items = [{**item._asdict(), "since": iso(item.since)} for item in self.decisions.trusted()]
+        return {"success": True, "trusted": items}
 
     def trust(self) -> dict[str, Any]:
         """Trust the repository around the project directory; its skills are loaded from now on."""
         return self._decide_trust(trusted=True)
 
-    def untrust(self) -> dict[str, Any]:
-        """Take that trust back."""
-        return self._decide_trust(trusted=False)
+    def untrust(self, path: str | None = None) -> dict[str, Any]:
+        """Take that trust back; with a `path`, from the repository trusted under it, which may be gone by now."""
+        if path is None:
+            return self._decide_trust(trusted=False)
+        wanted = os.path.abspath(path)
+        identity = find_repository(wanted, home=self.place.home).identity if os.path.isdir(wanted) else wanted
+        for item in self.decisions.trusted():
+            if wanted == item.path or identity == item.identity:
+                self.decisions.untrust(item.identity)
+                return {"success": True, "project": item.path, "trusted": False, "changed": True, "skills": []}
+        hint = "`whet trust --list` shows what is trusted."
+        raise NotFoundError("not-trusted", f"{wanted} is not among the trusted repositories.", hint=hint)
 
     def _decide_trust(self, *, trusted: bool) -> dict[str, Any]:
-        repository = self.survey().repository
-        if repository is None:
+        if self._explicit is not None:
             raise UsageError("no-project", "Explicit roots need no trust.", hint="Leave out --root.")
+        if is_same(self.place.directory, self.place.home):
+            hint = "Go to the project first, or name it with --project."
+            raise UsageError("no-project", "The home directory is never a project.", hint=hint)
+        repository = find_repository(self.place.directory, home=self.place.home)
         if trusted:
             changed = self.decisions.trust(repository.identity, repository.root)
         else:
@@ -349,11 +409,15 @@ class Library:
 
     def _decide_enabled(self, name: str, surface: str, *, enabled: bool) -> dict[str, Any]:
         key = name_key(name)
+        card: Card | None = None
         if (key, surface) not in self.decisions.disabled():
-            key = self.find(name).key
+            card = self.find(name)
+            # Asked for by its qualified name or its path, it is this one that is meant and not all of its name.
+            key = card.key if key == card.key else name_key(card.qualified)
         changed = self.decisions.enable(key, surface) if enabled else self.decisions.disable(key, surface)
         answer = {"success": True, "name": key, "surface": surface, "enabled": enabled, "changed": changed, "hint": ""}
-        if enabled and (source := self.survey().disabled.by(key, surface)):
+        disabled = self.survey().disabled
+        if enabled and (source := disabled.source(card, surface) if card else disabled.by(key, surface)):
             answer["enabled"] = False
             answer["hint"] = f"It is still switched off by {source}."
         return answer
@@ -363,9 +427,9 @@ class Library:
     def report(self) -> tuple[Entry, ...]:
         """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""
         snapshot = self._look()
-        entries = [*snapshot.survey.notes, *snapshot.catalogue.report()]
+        entries, probe = [*snapshot.survey.notes, *snapshot.catalogue.report()], self.probe
         for card in snapshot.catalogue.cards:
-            if card.description and (reason := hidden(card, PERSON, snapshot.survey.disabled, self.probe)):
+            if card.description and (reason := hidden(card, PERSON, snapshot.survey.disabled, probe)):
                 entries.append(Entry(reason.code, "info", card.full_name, card.path, reason.message, reason.hint))
         if self.cache.problem:
             entries.append(self.cache.problem)
@@ -399,6 +463,15 @@ class Library:
         """Wait for changes and tell them as they happen. Needs the `watch` extra; nothing else does."""
         from whet.library.watch import wait_for_changes
 
-        for _ in wait_for_changes([root.real for root in self.survey().roots]):
+        roots = self._look().survey.roots
+        for _ in wait_for_changes([root.real for root in roots]):
             if change := self.reload():
                 yield change
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        hint = "Go to a directory that exists, or name one with --project."
+        raise UsageError("no-such-project", "The working directory is not there any more.", hint=hint) from error

@@ -14,7 +14,8 @@ from whet.skill.block import read_block
 from whet.skill.diagnostics import Diagnostic
 from whet.skill.dialects import PLAIN_KEYS, Sidecars, read_heading, read_skill
 from whet.skill.frontmatter import Document, read_document
-from whet.skill.model import EnvVar, Execution, Gates, Interface, Setting, Skill, Tool
+from whet.skill.gates import EnvVar, Gates, Setting, Tool
+from whet.skill.model import Execution, Interface, Skill
 
 FIXTURES = Path(__file__).parent / "fixtures"
 VAULT = "https://vault.invalid/mcp"

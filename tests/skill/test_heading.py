@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from whet.skill.dialects import Heading, read_heading
 from whet.skill.frontmatter import read_document
+from whet.skill.gates import OPEN
 from whet.skill.heading import quick_heading
-from whet.skill.model import OPEN
 
 BASE = "name: a-b\ndescription: Does it.\n"
 

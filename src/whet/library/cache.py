@@ -3,28 +3,36 @@
 The cache only saves work: every row is checked against the disk before it is believed, a cache that is damaged or
 made by another version is set aside and rebuilt, and one that cannot be opened or written is done without (`problem`
 says so). Rows of a root are only used when its *fingerprint*, everything that decides what a walk of it finds, is the
-same.
+same. Checked means: the signature fits the disk and the *proof*, a checksum, fits the row, because SQLite itself does
+not notice a flipped bit. A row that somebody changed together with its proof is believed; whoever can write the state
+directory can do worse.
+
+Many processes share the file. A root carries the *version* of its last save: who saves and finds another version than
+the one last seen compares with what is there now, so that no row goes missing between two that save in turns.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
-from whet.errors import FailedError
+from whet.errors import FailedError, NotFoundError, WhetError
 from whet.library.card import Card
 from whet.library.discovery import Container, Shelf
 from whet.library.files import Signature
 from whet.library.report import Entry
-from whet.skill.model import OPEN
+from whet.skill.gates import OPEN
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from whet.library.discovery import Bounds
     from whet.library.roots import Root
-    from whet.skill.model import Gates
+    from whet.skill.gates import Gates
     from whet.store.clock import Clock
     from whet.store.database import Database
 
@@ -36,29 +44,44 @@ _BUSY_MS = 200
 
 _SCHEMA = """
 CREATE TABLE roots (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, fingerprint TEXT NOT NULL, used INTEGER NOT NULL, notes TEXT
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, fingerprint TEXT NOT NULL, bases TEXT NOT NULL,
+    version INTEGER NOT NULL, used INTEGER NOT NULL, notes TEXT
 );
 CREATE TABLE containers (
     root INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE, path TEXT NOT NULL, category TEXT, depth INTEGER,
-    mtime INTEGER, ctime INTEGER, size INTEGER, inode INTEGER, description TEXT, more TEXT,
+    mtime INTEGER, ctime INTEGER, size INTEGER, inode INTEGER, description TEXT, more TEXT, cards INTEGER,
+    proof INTEGER,
     PRIMARY KEY (root, path)
 ) WITHOUT ROWID;
 CREATE TABLE cards (
     root INTEGER NOT NULL, container TEXT NOT NULL, path TEXT NOT NULL, directory TEXT, name TEXT, key TEXT,
     description TEXT, category TEXT, kind TEXT, mtime INTEGER, ctime INTEGER, size INTEGER, inode INTEGER,
-    folder INTEGER, real TEXT, more TEXT,
+    folder INTEGER, real TEXT, more TEXT, proof INTEGER,
     PRIMARY KEY (root, container, path),
     FOREIGN KEY (root, container) REFERENCES containers ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX cards_by_key ON cards (key, root);
 CREATE TABLE digests (directory TEXT PRIMARY KEY, tree TEXT NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID;
 """
-_CARD_COLUMNS = "path, directory, name, key, description, category, kind, mtime, ctime, size, inode, folder, real, more"
+_CARD_COLUMNS = (
+    "path, directory, name, key, description, category, kind, mtime, ctime, size, inode, folder, real, more, proof"
+)
+_CONTAINER_COLUMNS = "path, category, depth, mtime, ctime, size, inode, description, more, cards, proof"
 
 
 def fingerprint(root: Root, bounds: Bounds) -> str:
-    """Everything beside the files themselves that decides what is found below a root."""
-    return "\0".join((READER, root.kind, root.namespace, str(bounds.depth), str(bounds.directories), *bounds.bases))
+    """Everything beside the files and links themselves that decides what is found below a root."""
+    return "\0".join((READER, root.kind, root.namespace, str(bounds.depth), str(bounds.directories)))
+
+
+def link_bases(shelf: Shelf, bounds: Bounds) -> str:
+    """Where links may lead, if any link was met; a root without links is the same whatever the other roots are."""
+    met = (
+        any(card.real for card in shelf.cards())
+        or any(real for item in shelf.containers.values() for _, real in item.children)
+        or any(note.code.startswith("link-") for item in shelf.containers.values() for note in item.notes)
+    )
+    return "\0".join(bounds.bases) if met else ""
 
 
 class Cache:
@@ -70,30 +93,44 @@ class Cache:
         self._clock = clock
         self._database: Database | None = None
         self._broken = False
+        self._turn = threading.RLock()
+        self._saved: dict[str, _Saved] = {}
+        """By root, the shelf last loaded or saved and its version."""
 
     def close(self) -> None:
         """Let the database go; the next use opens it again."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        with self._turn:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
 
     def shelf(self, root: Root, bounds: Bounds) -> Shelf | None:
         """What was found below the root the last time anybody looked."""
-        shelf: Shelf | None = self._try(lambda database: _load(database, root, fingerprint(root, bounds)))
-        return shelf
+        found: _Saved | None = self._try(lambda database: _load(database, root, bounds))
+        if found is None:
+            return None
+        self._saved[root.path] = found
+        return found.shelf
 
     def cards(self, key: str, root: Root, bounds: Bounds) -> tuple[Card, ...]:
         """The remembered skills of one name below one root, without loading the others."""
-        return self._try(lambda database: _by_key(database, key, root, fingerprint(root, bounds))) or ()
+        return self._try(lambda database: _by_key(database, key, root, bounds)) or ()
 
-    def containers(self, root: Root, bounds: Bounds) -> list[tuple[str, Signature]]:
-        """The remembered directories below a root, without what is in them."""
-        return self._try(lambda database: _containers(database, root, fingerprint(root, bounds))) or []
+    def containers(self, root: Root, bounds: Bounds) -> list[tuple[str, Signature]] | None:
+        """The remembered directories below a root, without what is in them; None when the root is not remembered."""
+        found: list[tuple[str, Signature]] | None = self._try(lambda database: _containers(database, root, bounds))
+        return found
 
     def save(self, shelf: Shelf, before: Shelf | None, bounds: Bounds) -> bool:
-        """Remember a shelf; only what differs from `before` is written."""
-        print_ = fingerprint(shelf.root, bounds)
-        return bool(self._try(lambda database: _save(database, shelf, before, print_, self._clock())))
+        """Remember a shelf; only what differs from `before` is written, if that is the one loaded or saved last."""
+        with self._turn:
+            old = self._saved.pop(shelf.root.path, None)
+            if old is not None and old.shelf is not before:
+                old = None
+            version: int | None = self._try(lambda database: _save(database, shelf, old, bounds, self._clock()))
+            if version is not None:
+                self._saved[shelf.root.path] = _Saved(version, shelf)
+        return version is not None
 
     def digest(self, directory: str, tree: str) -> str:
         """The remembered digest of a package whose tree of files looks like this, or ""."""
@@ -119,132 +156,228 @@ class Cache:
                 self.path, schema, durable=False, busy_ms=_BUSY_MS, clock=self._clock, suspect=suspect
             )
             if aside:
-                hint = "Nothing was lost. The file can be deleted."
-                message = f"The catalogue cache could not be used; it was set aside as {aside} and rebuilt."
-                self.problem = Entry("cache-rebuilt", "info", "", self.path, message, hint)
+                self._rebuilt(aside)
         return self._database
 
+    def _rebuilt(self, aside: str) -> None:
+        hint = "Nothing was lost. The file can be deleted."
+        message = f"The catalogue cache could not be used; it was set aside as {aside} and rebuilt."
+        self.problem = Entry("cache-rebuilt", "info", "", self.path, message, hint)
+
     def _try(self, use: Callable[[Database], Any]) -> Any:
-        """Use the database; a damaged one is rebuilt once, any other failure is noted and answered with None."""
-        if self._broken:
-            return None
-        for suspect in (False, True):
-            try:
-                return use(self._open(suspect=suspect))
-            except FailedError as error:
-                if error.code == "state-corrupt" and not suspect:
+        """Use the database; an unusable one is rebuilt once, any other failure is noted and answered with None."""
+        with self._turn:
+            suspect = False
+            for first in (True, False):
+                if self._broken:
+                    break
+                try:
+                    answer = use(self._open(suspect=suspect))
+                    if self.problem is not None and self.problem.code == "cache-unavailable":
+                        self.problem = None
+                    return answer  # noqa: TRY300  the answer of the try is what it is about
+                except (UnicodeEncodeError, OverflowError):
+                    break  # a path that is not Unicode, a date beyond SQLite's: listing it again is all it costs
+                except FailedError as error:
+                    if error.code in ("state-busy", "lock-timeout"):
+                        break
+                    suspect = error.code == "state-corrupt"
+                    if not first or not (suspect or (error.code == "state-failed" and self._set_aside())):
+                        self._broken = error.code != "disk-full"
+                        self.problem = Entry("cache-unavailable", "info", "", self.path, error.message, error.hint)
+                        break
                     self.close()
-                    continue
-                if error.code != "state-busy":
-                    self._broken = True
-                    self.problem = Entry("cache-unavailable", "info", "", self.path, error.message, error.hint)
-                return None
-            except UnicodeEncodeError:
-                return None  # a path that is not Unicode: SQLite cannot keep it, and listing it again is all it costs
-        return None
+                except (_DamagedError, UnicodeDecodeError):  # the latter when SQLite quotes what it found
+                    if not first or not self._set_aside():
+                        self._broken = True
+            return None
+
+    def _set_aside(self) -> bool:
+        """Put a database away that SQLite finds sound and that is not ours all the same."""
+        from whet.store.database import set_aside
+
+        self.close()
+        try:
+            self._rebuilt(set_aside(self.path, self._clock))
+        except NotFoundError:
+            return True  # another process was faster
+        except WhetError as error:
+            self.problem = Entry("cache-unavailable", "info", "", self.path, error.message, error.hint)
+            return False
+        return True
 
 
-def _root_id(database: Database, root: Root, print_: str) -> int | None:
-    rows = database.read("SELECT id FROM roots WHERE path = ? AND fingerprint = ?", (root.path, print_))
-    return rows[0][0] if rows else None
+class _Saved(NamedTuple):
+    """A shelf and the version under which its rows are in the database."""
+
+    version: int
+    shelf: Shelf
 
 
-def _load(database: Database, root: Root, print_: str) -> Shelf | None:
-    number = _root_id(database, root, print_)
-    if number is None:
-        return None
+class _DamagedError(Exception):
+    """Rows that no Whet has written."""
+
+
+@contextmanager
+def _reading(database: Database) -> Iterator[sqlite3.Connection]:
+    """One state of the database for several queries; what cannot be understood is damage."""
+    with database.use() as connection:
+        connection.execute("BEGIN")
+        try:
+            yield connection
+        except UnicodeEncodeError:
+            raise
+        except (TypeError, ValueError, LookupError) as error:
+            raise _DamagedError from error
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
+def _root_row(connection: sqlite3.Connection, root: Root, bounds: Bounds) -> tuple[int, int, str] | None:
+    """Number, version and notes of a root whose rows may be used."""
+    query = "SELECT id, version, notes FROM roots WHERE path = ? AND fingerprint = ? AND bases IN ('', ?)"
+    row = connection.execute(query, (root.path, fingerprint(root, bounds), "\0".join(bounds.bases))).fetchone()
+    return None if row is None else (row[0], row[1], row[2])
+
+
+def _load(database: Database, root: Root, bounds: Bounds) -> _Saved | None:
+    with _reading(database) as connection:
+        row = _root_row(connection, root, bounds)
+        if row is None:
+            return None
+        notes = tuple(Entry(*note) for note in _parse(row[2]))
+        return _Saved(row[1], Shelf(root, _load_containers(connection, row[0], root), notes))
+
+
+def _load_containers(connection: sqlite3.Connection, number: int, root: Root) -> dict[str, Container]:
     cards: dict[str, list[Card]] = {}
     query = f"SELECT container, {_CARD_COLUMNS} FROM cards WHERE root = ?"  # noqa: S608  our own column names
-    for row in database.read(query, (number,)):
+    for row in connection.execute(query, (number,)):
         cards.setdefault(row[0], []).append(_card(row[1:], root))
     containers = {}
-    query = "SELECT path, category, depth, mtime, ctime, size, inode, description, more FROM containers WHERE root = ?"
-    for row in database.read(query, (number,)):
-        children, notes, watched = _unpack(row[8])
+    query = f"SELECT {_CONTAINER_COLUMNS} FROM containers WHERE root = ?"  # noqa: S608  our own column names
+    for row in connection.execute(query, (number,)):
+        if row[9] != len(cards.get(row[0], ())) or row[10] != _proof(row[0], row[1], row[7], row[8]):
+            raise ValueError(f"{row[0]} is not as it was saved")
+        children, notes, watched = _parse(row[8]) or ((), (), ())
         containers[row[0]] = Container(
             row[0],
             row[1],
             row[2],
             Signature(*row[3:7]),
-            tuple(cards.get(row[0], ())),
-            tuple(children),
+            tuple(cards.pop(row[0], ())),
+            tuple((path, real) for path, real in children),
             tuple(Entry(*note) for note in notes),
             tuple((path, Signature(*seen)) for path, seen in watched),
             row[7],
         )
-    (notes,) = database.read("SELECT notes FROM roots WHERE id = ?", (number,))[0]
-    return Shelf(root, containers, tuple(Entry(*note) for note in _parse(notes)))
+    if cards:
+        raise LookupError("skills in directories that are not there")
+    return containers
 
 
-def _by_key(database: Database, key: str, root: Root, print_: str) -> tuple[Card, ...]:
-    number = _root_id(database, root, print_)
-    query = f"SELECT {_CARD_COLUMNS} FROM cards WHERE key = ? AND root = ? ORDER BY path"  # noqa: S608  our own column names
-    return () if number is None else tuple(_card(row, root) for row in database.read(query, (key, number)))
+def _by_key(database: Database, key: str, root: Root, bounds: Bounds) -> tuple[Card, ...]:
+    # INDEXED BY: left to itself, SQLite walks through all cards of the root.
+    rows = "cards INDEXED BY cards_by_key WHERE key = ? AND root = ? ORDER BY real != '', path"
+    query = f"SELECT {_CARD_COLUMNS} FROM {rows}"  # noqa: S608  our own column names
+    with _reading(database) as connection:
+        row = _root_row(connection, root, bounds)
+        return () if row is None else tuple(_card(found, root) for found in connection.execute(query, (key, row[0])))
 
 
-def _containers(database: Database, root: Root, print_: str) -> list[tuple[str, Signature]]:
-    number = _root_id(database, root, print_)
+def _containers(database: Database, root: Root, bounds: Bounds) -> list[tuple[str, Signature]] | None:
     query = "SELECT path, mtime, ctime, size, inode FROM containers WHERE root = ?"
-    return [(row[0], Signature(*row[1:])) for row in database.read(query, (number,))]
+    with _reading(database) as connection:
+        row = _root_row(connection, root, bounds)
+        if row is None:
+            return None
+        return [(found[0], Signature._make(found[1:])) for found in connection.execute(query, (row[0],))]
 
 
-def _save(database: Database, shelf: Shelf, before: Shelf | None, print_: str, now: int) -> bool:
+def _save(database: Database, shelf: Shelf, old: _Saved | None, bounds: Bounds, now: int) -> int:
+    """Bring the rows of a root up to date and give them a new version."""
+    version = int.from_bytes(os.urandom(7), "big")
+    root, notes = shelf.root, _dump(shelf.notes) if shelf.notes else ""
     with database.write() as connection:
-        root = shelf.root
         connection.execute("DELETE FROM roots WHERE used < ?", (now - _FORGET_AFTER,))
-        notes = _dump(shelf.notes) if shelf.notes else None
-        known = connection.execute("SELECT id, fingerprint FROM roots WHERE path = ?", (root.path,)).fetchone()
-        if known and (known[1] != print_ or before is None):
-            connection.execute("DELETE FROM roots WHERE id = ?", (known[0],))
-            known = None
-        if known:
-            number = known[0]
-            connection.execute("UPDATE roots SET used = ?, notes = ? WHERE id = ?", (now, notes, number))
-        else:
-            before = None
-            row = (root.path, print_, now, notes)
-            insert = "INSERT INTO roots (path, fingerprint, used, notes) VALUES (?, ?, ?, ?)"
-            number = connection.execute(insert, row).lastrowid
-        _save_difference(connection, number, before.containers if before else {}, shelf.containers)
-    return True
+        containers = _saved_containers(connection, root, bounds, old)
+        if containers is None:
+            connection.execute("DELETE FROM roots WHERE path = ?", (root.path,))
+            connection.execute(
+                "INSERT INTO roots (path, fingerprint, bases, version, used) VALUES (?, ?, '', 0, 0)",
+                (root.path, fingerprint(root, bounds)),
+            )
+        connection.execute(
+            "UPDATE roots SET bases = ?, version = ?, used = ?, notes = ? WHERE path = ?",
+            (link_bases(shelf, bounds), version, now, notes, root.path),
+        )
+        (number,) = connection.execute("SELECT id FROM roots WHERE path = ?", (root.path,)).fetchone()
+        _save_difference(connection, number, containers or {}, shelf.containers)
+    return version
+
+
+def _saved_containers(
+    connection: sqlite3.Connection, root: Root, bounds: Bounds, old: _Saved | None
+) -> dict[str, Container] | None:
+    """What the rows of a root say now; None when they are of no use."""
+    row = _root_row(connection, root, bounds)
+    if row is None:
+        return None
+    if old is not None and old.version == row[1]:
+        return old.shelf.containers
+    try:
+        return _load_containers(connection, row[0], root)
+    except (TypeError, ValueError, LookupError):
+        return None
 
 
 def _save_difference(
     connection: sqlite3.Connection, number: int, old: dict[str, Container], new: dict[str, Container]
 ) -> None:
-    changed = [item for path, item in new.items() if old.get(path) is not item]
+    changed: list[Container] = []
     gone: list[tuple[int, str, str]] = []
     fresh: list[tuple[Any, ...]] = []
-    for item in changed:
-        was = {card.path: card for card in old[item.path].cards} if item.path in old else {}
-        fresh.extend(_card_row(number, item.path, card) for card in item.cards if was.pop(card.path, None) is not card)
-        gone.extend((number, item.path, path) for path in was)
+    for path, item in new.items():
+        before = old.get(path)
+        if before == item:
+            continue
+        if before is None or len(before.cards) != len(item.cards) or before._replace(cards=item.cards) != item:
+            changed.append(item)
+        was = {card.path: card for card in before.cards} if before else {}
+        fresh.extend(_card_row(number, path, card) for card in item.cards if was.pop(card.path, None) != card)
+        gone.extend((number, path, place) for place in was)
     lost = [(number, path) for path in old if path not in new]
     connection.executemany("DELETE FROM containers WHERE root = ? AND path = ?", lost)
     connection.executemany("DELETE FROM cards WHERE root = ? AND container = ? AND path = ?", gone)
     connection.executemany(
-        "INSERT INTO containers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO containers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET category = excluded.category,"
         " depth = excluded.depth, mtime = excluded.mtime, ctime = excluded.ctime, size = excluded.size,"
-        " inode = excluded.inode, description = excluded.description, more = excluded.more",
+        " inode = excluded.inode, description = excluded.description, more = excluded.more,"
+        " cards = excluded.cards, proof = excluded.proof",
         (_container_row(number, item) for item in changed),
     )
-    connection.executemany("REPLACE INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", fresh)
+    connection.executemany("REPLACE INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", fresh)
 
 
 def _container_row(number: int, item: Container) -> tuple[Any, ...]:
-    more = _dump((item.children, item.notes, item.watched)) if item.children or item.notes or item.watched else None
-    return (number, item.path, item.category, item.depth, *item.signature, item.description, more)
+    more = _dump((item.children, item.notes, item.watched)) if item.children or item.notes or item.watched else ""
+    proof = _proof(item.path, item.category, item.description, more)
+    head = (number, item.path, item.category, item.depth, *item.signature)
+    return (*head, item.description, more, len(item.cards), proof)
 
 
 def _card_row(number: int, container: str, card: Card) -> tuple[Any, ...]:
     plain = card.gates == OPEN and not card.notes and not card.extras
-    more = None if plain else _dump((card.gates, card.notes, card.extras))
-    return (number, container, *card[:13], more)
+    more = "" if plain else _dump((card.gates, card.notes, card.extras))
+    return (number, container, *card[:13], more, _proof(*card[:7], card.real, more))
 
 
 def _card(row: tuple[Any, ...], root: Root) -> Card:
-    if row[13] is None:
+    if row[14] != _proof(*row[:7], *row[12:14]):
+        raise ValueError(f"{row[0]} is not as it was saved")
+    if not row[13]:
         return Card._make((*row[:13], root, OPEN, (), ()))
     from whet.skill.diagnostics import Diagnostic
 
@@ -253,8 +386,13 @@ def _card(row: tuple[Any, ...], root: Root) -> Card:
     return Card._make((*row[:13], root, _gates(gates), remarks, tuple(map(tuple, extras))))
 
 
+def _proof(*texts: str) -> int:
+    """A checksum of the texts of a row. Raises TypeError when one is anything else, as it can be after damage."""
+    return crc32("\0".join(texts).encode())
+
+
 def _gates(values: list[Any]) -> Gates:
-    from whet.skill.model import EnvVar, Gates, Setting, Tool
+    from whet.skill.gates import EnvVar, Gates, Setting, Tool
 
     kinds: dict[str, Callable[..., Any]] = {"env": EnvVar, "settings": Setting}
     kinds.update(dict.fromkeys(("tools", "optional_tools", "fallback_for"), Tool))
@@ -268,17 +406,15 @@ def _gates(values: list[Any]) -> Gates:
     return OPEN if gates == OPEN else gates
 
 
-def _unpack(more: str | None) -> Any:
-    return _parse(more) if more else ((), (), ())
-
-
 def _dump(value: Any) -> str:
     import json
 
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def _parse(text: str | None) -> Any:
+def _parse(text: str) -> Any:
+    if not text:
+        return ()
     import json
 
-    return json.loads(text) if text else ()
+    return json.loads(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.skill.model import OPEN, Gates
+from whet.skill.gates import OPEN, Gates
 
 if TYPE_CHECKING:
     from whet.library.roots import Root
@@ -30,14 +30,14 @@ class Card(NamedTuple):
     size: int
     inode: int
     folder: int
-    """The directory's modification time: it changes when a file beside SKILL.md comes or goes."""
+    """The directory's stamp (`whet.library.files.stamp`): it changes when a file beside SKILL.md comes or goes."""
     real: str
     """The main file with links resolved, when a link below the root leads to it; else ""."""
     root: Root
     gates: Gates = OPEN
     notes: tuple[Diagnostic, ...] = ()
     extras: tuple[tuple[str, int], ...] = ()
-    """Files beside SKILL.md that were read too, and their modification times."""
+    """Files beside SKILL.md that were read too, and their stamps."""
 
     @property
     def scope(self) -> str:
@@ -66,6 +66,13 @@ class Card(NamedTuple):
             return self.real
         root = self.root
         return self.path if root.real == root.path else root.real + self.path[len(root.path) :]
+
+    def settled(self) -> Card:
+        """The card as it would be had everything been settled when it was read, for comparing two of them."""
+        if self.mtime >= 0 and self.folder >= 0 and all(mark >= 0 for _, mark in self.extras):
+            return self
+        extras = tuple((path, max(mark, ~mark)) for path, mark in self.extras)
+        return self._replace(mtime=max(self.mtime, ~self.mtime), folder=max(self.folder, ~self.folder), extras=extras)
 
     def to_json(self) -> dict[str, Any]:
         """What tier 1 tells of a skill."""

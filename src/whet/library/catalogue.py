@@ -62,14 +62,15 @@ def assemble(shelves: Sequence[Shelf]) -> Catalogue:
             places.extend(container.notes)
             if container.description:
                 categories.setdefault(container.category, container.description)
-        cards = sorted(shelf.cards())
+        cards = sorted(shelf.cards(), key=_rank)
         if not shelf.root.trusted:
             waiting.extend(cards)
             continue
         for card in cards:
-            if card.resolved in seen:
+            resolved = card.resolved
+            if resolved in seen:
                 continue
-            seen.add(card.resolved)
+            seen.add(resolved)
             winner = by_key.setdefault(card.key, card)
             if winner is not card:
                 shadowed.append((card, winner))
@@ -95,17 +96,7 @@ def find(catalogue: Catalogue, name: str) -> Card:
     """
     if card := catalogue.by_key.get(name_key(name)):
         return card
-    everyone = [*catalogue.cards, *(loser for loser, _ in catalogue.shadowed)]
-    scope, bare = split_qualified(name)
-    if scope:
-        wanted = name_key(bare)
-        found = [
-            card for card in everyone if scope in (card.root.namespace, card.scope) and name_key(card.name) == wanted
-        ]
-    elif os.sep in name or "/" in name:
-        found = [card for card in everyone if _is_at(card, name)]
-    else:
-        found = [card for card in everyone if os.path.basename(card.directory) == name and card.kind == "skill"]
+    found = _meant(name, [*catalogue.cards, *(loser for loser, _ in catalogue.shadowed)])
     if len(found) == 1:
         return found[0]
     if found:
@@ -119,6 +110,17 @@ def find(catalogue: Catalogue, name: str) -> Card:
     raise _not_found(catalogue, name)
 
 
+def _meant(name: str, cards: Sequence[Card]) -> list[Card]:
+    """The cards that a qualified name, a path or a directory's name may mean."""
+    scope, bare = split_qualified(name)
+    wanted = name_key(bare)
+    if scope:
+        return [card for card in cards if scope in (card.root.namespace, card.scope) and name_key(card.name) == wanted]
+    if os.sep in name or "/" in name:
+        return [card for card in cards if _is_at(card, name)]
+    return [card for card in cards if card.kind == "skill" and name_key(os.path.basename(card.directory)) == wanted]
+
+
 def competes(card: Card, roots: Iterable[Root]) -> tuple[Root, ...]:
     """The roots whose skills would win against this card if they had its name."""
     before: list[Root] = []
@@ -129,22 +131,30 @@ def competes(card: Card, roots: Iterable[Root]) -> tuple[Root, ...]:
     return tuple(before)
 
 
+def _rank(card: Card) -> tuple[bool, str]:
+    """Within a root: by path, what is reached without a link first."""
+    return card.real != "", card.path
+
+
 def _is_at(card: Card, name: str) -> bool:
-    """Is this path (absolute, or relative to the root such as `category/skill`) the skill's place?"""
+    """Is this path (absolute, with links or resolved, or relative to the root such as `category/skill`) its place?"""
     path = os.path.normpath(name)
-    return path in (card.directory, card.path, card.location) or os.path.join(card.root.path, path) == card.directory
+    places = [card.path, card.resolved]
+    if card.kind == "skill":
+        places += [card.directory, os.path.dirname(card.resolved)]
+    return path in places or os.path.join(card.root.path, path) in places
 
 
 def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
     wanted = name_key(name)
-    for card in catalogue.waiting:
-        if card.key == wanted:
-            return RefusedError(
-                "untrusted",
-                f"{name!r} is a project skill, and this repository is not trusted.",
-                hint="Look at it, then run `whet trust`.",
-                path=card.location,
-            )
+    waiting = [card for card in catalogue.waiting if card.key == wanted] or _meant(name, catalogue.waiting)
+    if waiting:
+        return RefusedError(
+            "untrusted",
+            f"{name!r} is a project skill, and this repository is not trusted.",
+            hint="Look at it, then run `whet trust`.",
+            path=waiting[0].location,
+        )
     suggestions = list(closest(name, [card.full_name for card in catalogue.cards]))
     hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "`whet list` shows every skill."
     return NotFoundError("skill-not-found", f"There is no skill {name!r}.", hint=hint, suggestions=suggestions)

@@ -1,6 +1,6 @@
 """Progressive disclosure: names first, then one body, then one file. The answers are plain JSON values.
 
-Tier 1 reads no body, ever. Tier 2 gives the body and the tree of *all* supporting files. Tier 3 gives one file, in
+Tier 1 is `listing`. Tier 2 gives the body and the tree of *all* supporting files. Tier 3 gives one file, in
 pages, a binary one described rather than decoded. `Loaded` remembers what a conversation has seen, so that the same
 content is not paid for twice; after a compaction the caller clears it.
 """
@@ -11,15 +11,18 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import NotFoundError, UsageError
-from whet.library.files import open_beneath, read_descriptor, read_file
-from whet.library.package import list_files, package_digest
+from whet.library.card import main_file
+from whet.library.files import open_beneath, open_file, read_descriptor
+from whet.library.package import Listing, Main, file_stamp, look, opened_digest
 from whet.library.readiness import missing
-from whet.library.sidecars import read_beside
-from whet.skill.names import key as name_key
+from whet.library.sidecars import NOTHING, read_beside
+from whet.library.spots import MAIN, Spot, old_form
+from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Sequence
 
+    from whet.errors import WhetError
     from whet.library.cache import Cache
     from whet.library.card import Card
     from whet.library.package import PackageFile
@@ -29,7 +32,9 @@ if TYPE_CHECKING:
 PAGE = 100_000
 """Characters of one page of text."""
 MAX_TEXT = 16 * 1024 * 1024
-"""Bytes of a supporting file that are looked at."""
+"""Bytes of the largest supporting file that is shown."""
+_LOOKED_AT = 8192
+"""A zero among this many first bytes makes a file a binary one."""
 
 
 class Loaded:
@@ -52,74 +57,6 @@ class Loaded:
         return known
 
 
-# --- tier 1 --------------------------------------------------------------------------------------------------------
-
-
-def list_answer(
-    cards: Iterable[Card],
-    *,
-    category: str | None,
-    query: str | None,
-    limit: int | None,
-    cursor: str | None,
-    describe: Callable[[Card], dict[str, Any]],
-    categories: dict[str, str],
-) -> dict[str, Any]:
-    """The list of skills, sorted by name. `cursor` is the `next` of the page before."""
-    if limit is not None and limit < 1:
-        raise UsageError("bad-limit", f"A page of {limit} skills makes no sense.", hint="Give a limit of 1 or more.")
-    counts: dict[str, int] = {}
-    chosen: list[Card] = []
-    words = name_key(query).split() if query else []
-    for card in cards:
-        counts[card.category] = counts.get(card.category, 0) + 1
-        if category is not None and not _in_category(card.category, category):
-            continue
-        if words and not _mentions(card, words):
-            continue
-        chosen.append(card)
-    total = len(chosen)
-    if cursor:
-        chosen = [card for card in chosen if card.key > cursor]
-    page = chosen[:limit] if limit else chosen
-    further = page[-1].key if len(page) < len(chosen) else None
-    return {
-        "success": True,
-        "skills": [describe(card) for card in page],
-        "categories": [
-            {"name": name, "count": counts[name], "description": categories.get(name, "")}
-            for name in sorted(counts)
-            if name
-        ],
-        "count": len(page),
-        "total": total,
-        "next": further,
-        "hint": _list_hint(total, len(page), further, category, query),
-    }
-
-
-def _in_category(name: str, wanted: str) -> bool:
-    return name == wanted or name.startswith(f"{wanted}/")
-
-
-def _mentions(card: Card, words: list[str]) -> bool:
-    text = f"{card.key} {name_key(card.description)} {name_key(card.category)}"
-    return all(word in text for word in words)
-
-
-def _list_hint(total: int, shown: int, further: str | None, category: str | None, query: str | None) -> str:
-    if further:
-        return f"{shown} of {total}; ask again with cursor {further!r} for more."
-    if not total and (category or query):
-        return "Nothing matches; leave out the query or the category to see everything."
-    if not total:
-        return "No skills yet. `whet new NAME` makes one."
-    return "Open one with its name to read its instructions."
-
-
-# --- tiers 2 and 3 -------------------------------------------------------------------------------------------------
-
-
 class Opened(NamedTuple):
     """A skill read from disk in full."""
 
@@ -129,34 +66,54 @@ class Opened(NamedTuple):
     digest: str
 
 
-def open_skill(card: Card, *, cache: Cache | None, now: int) -> Opened:
-    """Read a skill now, whatever the catalogue remembers of it."""
+def open_skill(card: Card, *, cache: Cache | None, now: int, bases: Sequence[str]) -> Opened:
+    """Read a skill now, whatever the catalogue remembers of it; nothing outside `bases`, wherever links lead.
+
+    What is wrong with its supporting files does not keep it from being read; it is among the diagnostics.
+    """
     from whet.skill.dialects import read_skill
-    from whet.skill.frontmatter import MAX_DOCUMENT, read_document
+    from whet.skill.frontmatter import read_document
 
-    document = read_document(_read_main(card, MAX_DOCUMENT))
+    main = _read_main(card, bases)
+    document = read_document(main.data)
+    spot = Spot(card.path, card.directory, card.category, card.kind)
+    beside, listing = NOTHING, Listing((), ())
     if card.kind == "skill":
-        beside = read_beside(card.directory, has_folders=True, now=now)
-        skill = read_skill(
-            document, fallback_name=os.path.basename(card.directory), sidecars=beside.sidecars, category=card.category
-        )
-        files = list_files(card.directory, now=now)
-        return Opened(card, skill, files, package_digest(card.directory, files, cache))
-    stem = os.path.basename(card.path).removesuffix(".md")
-    from whet.skill.tree import digest, file_entry
+        beside = read_beside(card.directory, has_folders=True, now=now, bases=bases)
+        try:
+            listing = look(card.directory, now=now, main=main.name, bases=bases)
+        except NotFoundError as error:
+            raise _gone(card) from error
+    digest, unread = opened_digest(card.directory, listing.files, main, cache, bases)
+    skill = read_skill(document, fallback_name=spot.stem, sidecars=beside.sidecars, category=card.category)
+    remarks = map(_remark, (*listing.problems, *unread))
+    skill = skill._replace(diagnostics=(*skill.diagnostics, *beside.notes, *old_form(spot), *remarks))
+    shown = tuple(item._replace(size=len(main.data)) if item.path == main.name else item for item in listing.files)
+    return Opened(card, skill, shown, digest)
 
-    entry = file_entry("SKILL.md", read_file(card.path, MAX_DOCUMENT))
-    return Opened(card, read_skill(document, fallback_name=stem, category=card.category), (), digest((entry,)))
 
+def _read_main(card: Card, bases: Sequence[str]) -> Main:
+    from whet.skill.frontmatter import MAX_DOCUMENT
 
-def _read_main(card: Card, limit: int) -> bytes:
     try:
-        return read_file(card.path, limit)
-    except OSError as error:
-        message = f"{card.path} cannot be read: {error.strerror}."
-        raise NotFoundError(
-            "skill-gone", message, hint="It was moved or removed a moment ago; list the skills again."
-        ) from error
+        descriptor = open_file(card.path, bases)
+    except NotFoundError as error:
+        raise _gone(card) from error
+    try:
+        status = os.fstat(descriptor)
+        data = read_descriptor(descriptor, MAX_DOCUMENT)
+    finally:
+        os.close(descriptor)
+    return Main(main_file(card) if card.kind == "skill" else MAIN, data, file_stamp(status))
+
+
+def _gone(card: Card) -> NotFoundError:
+    hint = "It was moved or removed a moment ago; list the skills again."
+    return NotFoundError("skill-gone", f"{card.path} is not there any more.", hint=hint)
+
+
+def _remark(problem: WhetError) -> Diagnostic:
+    return Diagnostic(problem.code, "warning", problem.message, hint=problem.hint)
 
 
 def view_answer(opened: Opened, probe: Probe, *, page: int) -> dict[str, Any]:
@@ -193,7 +150,7 @@ def _trust(card: Card) -> str:
     return {"bundled": "builtin", "org": "org"}.get(card.scope, "local")
 
 
-def file_answer(card: Card, path: str, *, page: int) -> dict[str, Any]:
+def file_answer(card: Card, path: str, *, page: int, bases: Sequence[str]) -> dict[str, Any]:
     """Tier 3: one supporting file."""
     import hashlib
 
@@ -201,22 +158,33 @@ def file_answer(card: Card, path: str, *, page: int) -> dict[str, Any]:
 
     relative = check(path)
     if card.kind != "skill":
-        raise NotFoundError("file-not-found", f"{card.full_name} is a single file; it has no others.")
+        hint = "Open the skill itself."
+        raise NotFoundError("file-not-found", f"{card.full_name} is a single file; it has no others.", hint=hint)
     try:
-        descriptor = open_beneath(card.directory, relative)
+        if relative == main_file(card):
+            descriptor = open_file(card.path, bases)
+        else:
+            descriptor = open_beneath(card.directory, relative, bases=bases)
     except NotFoundError as error:
-        raise _no_such_file(card, relative) from error
+        raise _no_such_file(card, relative, bases) from error
     try:
         size = os.fstat(descriptor).st_size
-        data = read_descriptor(descriptor, MAX_TEXT)
+        data = read_descriptor(descriptor, MAX_TEXT + 1)
+        total = hashlib.sha256(data)
+        while piece := os.read(descriptor, 1 << 20):
+            total.update(piece)
     finally:
         os.close(descriptor)
     answer: dict[str, Any] = {"success": True, "name": card.full_name, "file": relative, "size": size}
-    answer["digest"] = "sha256:" + hashlib.sha256(data).hexdigest()
-    if (text := _text(data)) is None or size > MAX_TEXT:
-        described = "binary file" if text is None else "file too large to show"
-        return {**answer, "binary": text is None, "content": f"[{described}: {relative}, {size:,} bytes]"}
-    return {**answer, "binary": False, **_paged(text, page)}
+    answer["digest"] = f"sha256:{total.hexdigest()}"
+    if len(data) > MAX_TEXT:
+        binary = b"\0" in data[:_LOOKED_AT]
+        described = "binary file" if binary else "file too large to show"
+    elif (text := _text(data)) is not None:
+        return {**answer, "binary": False, **_paged(text, page)}
+    else:
+        binary, described = True, "binary file"
+    return {**answer, "binary": binary, "content": f"[{described}: {relative}, {size:,} bytes]"}
 
 
 def stub(card: Card, file: str, page: int, digest: str) -> dict[str, Any]:
@@ -236,7 +204,7 @@ def stub(card: Card, file: str, page: int, digest: str) -> dict[str, Any]:
 
 def _text(data: bytes) -> str | None:
     """The file as text, or None when it is not text."""
-    if b"\0" in data[:8192]:
+    if b"\0" in data[:_LOOKED_AT]:
         return None
     try:
         return data.decode("utf-8-sig")
@@ -253,12 +221,13 @@ def _paged(text: str, page: int) -> dict[str, Any]:
     return {"content": text[(page - 1) * PAGE : page * PAGE], "page": page, "pages": pages}
 
 
-def _no_such_file(card: Card, path: str) -> NotFoundError:
-    import time
-
+def _no_such_file(card: Card, path: str, bases: Sequence[str]) -> NotFoundError:
     from whet.skill.names import closest
 
-    names = [item.path for item in list_files(card.directory, now=time.time_ns())]
+    try:
+        names = [item.path for item in look(card.directory, now=0, main=main_file(card), bases=bases).files]
+    except NotFoundError:
+        return _gone(card)
     suggestions = list(closest(path, names))
     hint = f"Files: {', '.join(names[:20]) or 'none'}."
     if suggestions:

@@ -6,6 +6,9 @@ and one of its folder (which notices metadata files appearing beside it). A skil
 a main file is read only as far as its frontmatter reaches. What is refused (a link that leaves the roots, a file that
 cannot be read) is reported and watched, so that mending it is noticed too.
 
+Links are followed into declared directories, after everything that is reached without one, and each directory is
+searched once however many links lead to it: no cycle can be walked, and a link never takes a directory's own place.
+
 Below a skill nothing is looked for: a SKILL.md among a skill's supporting files is not a skill. Only the root itself
 may be a skill and a collection at once.
 """
@@ -13,19 +16,21 @@ may be a skill and a collection at once.
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.library.files import READ_FLAGS, UNSETTLED, Signature, inside, signature
+from whet.library.files import READ_FLAGS, Signature, inside, signature, stamp
 from whet.library.report import Entry
 from whet.library.spots import MAIN, Refused, Spot, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from whet.library.card import Card
     from whet.library.roots import Root
 
 OLD_MAINS = ("skill.md", "Skill.md", "SKILLS.md", "skills.md")
+_MAINS = (MAIN, *OLD_MAINS)
 SKIPPED = frozenset(
     ("node_modules", "venv", "site-packages", "__pycache__", "__MACOSX", "dist-packages", "bower_components")
 )
@@ -62,10 +67,11 @@ class Container(NamedTuple):
     depth: int
     signature: Signature
     cards: tuple[Card, ...] = ()
-    children: tuple[str, ...] = ()
+    children: tuple[tuple[str, str], ...] = ()
+    """Containers in this one: the path, and where it really is when a link leads there, else ""."""
     notes: tuple[Entry, ...] = ()
     watched: tuple[tuple[str, Signature], ...] = ()
-    """Things that were refused or read besides; a change of one of them means listing again."""
+    """Things that were refused, linked to or read besides; a change of one of them means listing again."""
     description: str = ""
     """What the category's DESCRIPTION.md says."""
 
@@ -108,11 +114,18 @@ def revalidate(card: Card) -> bool:
             or found.st_ino != card.inode
         ):
             return False
-        if card.kind == "skill" and os.stat(card.directory).st_mtime_ns != card.folder:
+        if card.kind == "skill" and stamp(os.stat(card.directory)) != card.folder:
             return False
-        return all(os.stat(path).st_mtime_ns == mtime for path, mtime in card.extras)
+        return not card.extras or all(stamp(os.stat(path)) == mark for path, mark in card.extras)
     except OSError:
         return False
+
+
+def undisturbed(container: Container) -> bool:
+    """Has nothing come, gone or been mended in a container since it was listed? Edits of its skills do not count."""
+    return unchanged((container.path, container.signature)) and all(
+        _watch(path) == seen for path, seen in container.watched
+    )
 
 
 def unchanged(item: tuple[str, Signature]) -> bool:
@@ -122,6 +135,15 @@ def unchanged(item: tuple[str, Signature]) -> bool:
     except OSError:
         return False
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino) == item[1]
+
+
+class _Place(NamedTuple):
+    """A directory to be searched."""
+
+    path: str
+    real: str
+    category: str
+    depth: int
 
 
 class _Walk:
@@ -136,67 +158,95 @@ class _Walk:
 
     def run(self) -> Shelf:
         known = self.known.containers if self.known else {}
-        pending = [(self.root.path, "", 0)]
         changed = self.known is None
-        while pending:
-            path, category, depth = pending.pop()
+        pending = [_Place(self.root.path, "", "", 0)]
+        linked: list[_Place] = []
+        while pending or linked:
+            place = pending.pop() if pending else linked.pop(0)
+            if self.repeated(place):
+                continue
             if len(self.containers) >= self.bounds.directories:
                 message = f"More than {self.bounds.directories:,} directories; the rest was not searched."
                 hint = "Raise `max_directories` in config.toml, or split the root."
-                self.notes.append(Entry("too-many-directories", "error", "", path, message, hint))
+                self.notes.append(Entry("too-many-directories", "error", "", place.path, message, hint))
                 break
-            old = known.get(path)
-            container = self.visit(path, category, depth, old)
+            old = known.get(place.path)
+            container = self.visit(place, old)
             changed = changed or container is not old
             if container is None:
                 continue
-            self.containers[path] = container
-            pending.extend((child, _category(category, child), depth + 1) for child in container.children)
+            self.containers[place.path] = container
+            below = [
+                _Place(path, real, _category(place.category, path), place.depth + 1)
+                for path, real in container.children
+            ]
+            linked.extend(item for item in below if _is_link(item, place))
+            pending.extend(item for item in reversed(below) if not _is_link(item, place))
         if self.known and not changed and len(known) == len(self.containers) and self.known.notes == tuple(self.notes):
             return self.known
         return Shelf(self.root, self.containers, tuple(self.notes))
 
-    def visit(self, path: str, category: str, depth: int, old: Container | None) -> Container | None:
-        """The container at `path` as it is now; `old` itself when nothing in it changed."""
+    def real(self, path: str, through_link: str) -> str:
+        """Where a directory below the root really is."""
+        return through_link or self.root.real + path[len(self.root.path) :]
+
+    def repeated(self, place: _Place) -> bool:
+        """Was this directory searched already, under whatever name? Only a link can lead to one that was."""
+        real = self.real(place.path, place.real)
+        if real not in self.walked:
+            self.walked.add(real)
+            return False
+        message = f"{real} is searched already under another name; this link was not followed."
+        hint = "Nothing is missing. Remove the link if it has no other purpose."
+        self.notes.append(Entry("link-repeated", "info", "", place.path, message, hint))
+        return True
+
+    def visit(self, place: _Place, old: Container | None) -> Container | None:
+        """The container as it is now; `old` itself when nothing in it changed."""
         try:
-            status = os.stat(path)
+            status = os.stat(place.path)
         except FileNotFoundError:
             return None
         except OSError as error:
-            self.notes.append(_unreadable_directory(path, error))
+            self.notes.append(_unreadable_directory(place.path, error))
             return None
         if old is None:
-            return self.list(path, category, depth, status, {})
+            return self.list(place, status, {})
         same = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino) == old.signature
-        if same and all(_watch(place) == seen for place, seen in old.watched) and all(map(revalidate, old.cards)):
+        if same and all(_watch(path) == seen for path, seen in old.watched) and all(map(revalidate, old.cards)):
             return old
-        return self.list(path, category, depth, status, {card.path: card for card in old.cards})
+        return self.list(place, status, {card.path: card for card in old.cards})
 
     # one container
 
-    def list(
-        self, path: str, category: str, depth: int, status: os.stat_result, known: dict[str, Card]
-    ) -> Container | None:
+    def list(self, place: _Place, status: os.stat_result, known: dict[str, Card]) -> Container | None:
         try:
-            with os.scandir(path) as found:
+            with os.scandir(place.path) as found:
                 entries = sorted(found, key=_by_name)
         except OSError as error:
-            self.notes.append(_unreadable_directory(path, error))
+            self.notes.append(_unreadable_directory(place.path, error))
             return None
-        listing = _Listing(self, path, category, depth, known)
-        for entry in entries:
-            listing.add(entry)
+        listing = _Listing(self, place, known)
+        listing.add_main(entries)
+        if not listing.is_skill or place.depth == 0:
+            for entry in entries:
+                listing.add(entry)
         return listing.container(signature(status, self.now))
 
     # one skill
 
+    @cached_property
+    def read_card(self) -> Callable[[int, Spot, Root, int], Card | None]:
+        """The reader of main files, imported when the first one is read: a library that is known needs none."""
+        from whet.library.reading import read_card
+
+        return read_card
+
     def card(self, spot: Spot, known: dict[str, Card]) -> Card | None:
         """The card of a main file, None when there is no such file. Raises Refused."""
         old = known.get(spot.path)
-        if old is not None and revalidate(old):
+        if old is not None and spot.real in ("", old.real) and revalidate(old):
             return old
-        from whet.library.reading import read_card
-
         try:
             descriptor = os.open(spot.real or spot.path, READ_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
@@ -206,7 +256,7 @@ class _Walk:
                 return self.card(spot._replace(real=self.follow(spot.path)), {})
             raise unreadable(spot.path, error) from error
         try:
-            return read_card(descriptor, spot, self.root, self.now)
+            return self.read_card(descriptor, spot, self.root, self.now)
         except OSError as error:
             raise unreadable(spot.path, error) from error
         finally:
@@ -214,7 +264,10 @@ class _Walk:
 
     def follow(self, path: str) -> str:
         """Where a link leads, when it leads somewhere allowed."""
-        target = os.path.realpath(path)
+        try:
+            target = os.path.realpath(path)
+        except OSError as error:  # it was changed just now
+            raise unreadable(path, error) from error
         if not os.path.exists(target):
             hint = "Remove the link or restore what it points to."
             raise Refused(Entry("link-broken", "warning", "", path, "The link leads nowhere.", hint))
@@ -228,20 +281,22 @@ class _Walk:
 class _Listing:
     """Sorts the entries of one container into skills, containers, files and refusals."""
 
-    def __init__(self, walk: _Walk, path: str, category: str, depth: int, known: dict[str, Card]) -> None:
+    def __init__(self, walk: _Walk, place: _Place, known: dict[str, Card]) -> None:
         self.walk = walk
-        self.path = path
-        self.category = category
-        self.depth = depth
+        self.path = place.path
+        self.real = place.real
+        self.category = place.category
+        self.depth = place.depth
         self.known = known
         self.cards: list[Card] = []
-        self.children: list[str] = []
+        self.children: list[tuple[str, str]] = []
         self.notes: list[Entry] = []
         self.watched: list[tuple[str, Signature]] = []
         self.description = ""
         self.commands = walk.root.kind == "commands"
         self.is_skill = False
-        """Set for a root that is itself a skill: its support directories are not searched."""
+        """Set for a directory that is itself a skill. If it is the root, all but its support directories is searched;
+        otherwise nothing: it was a container until a moment ago."""
 
     def container(self, seen: Signature) -> Container:
         return Container(
@@ -256,6 +311,20 @@ class _Listing:
             self.description,
         )
 
+    def add_main(self, entries: list[os.DirEntry[str]]) -> None:
+        """Is there a main file among the entries? Then this directory is a skill."""
+        found = {entry.name for entry in entries if entry.name in _MAINS and not entry.is_dir(follow_symlinks=False)}
+        if not found or self.commands:
+            return
+        name = next(name for name in _MAINS if name in found)
+        real = os.path.join(self.real, name) if self.real else ""
+        spot = Spot(f"{self.path}{os.sep}{name}", self.path, self.category.rpartition("/")[0], "skill", real)
+        try:
+            self.is_skill = self.add_card(spot)
+        except Refused as refused:
+            self.refuse(refused.entry)
+            self.is_skill = True
+
     def add(self, entry: os.DirEntry[str]) -> None:
         name = entry.name
         if name[0] == "." or name in SKIPPED:
@@ -264,23 +333,28 @@ class _Listing:
             if entry.is_symlink():
                 self.add_link(entry)
             elif entry.is_dir():
-                self.add_directory(entry.path, "")
+                self.add_directory(entry.path, os.path.join(self.real, name) if self.real else "")
             else:
-                self.add_file(name, entry.path, "")
+                self.add_file(name, entry.path, os.path.join(self.real, name) if self.real else "")
         except Refused as refused:
             self.refuse(refused.entry)
 
     def add_link(self, entry: os.DirEntry[str]) -> None:
+        directory = os.path.isdir(entry.path)
+        if not directory and not entry.name.endswith(".md") and os.path.exists(entry.path):
+            return  # to a file that would not be looked at if it were here
         target = self.walk.follow(entry.path)
-        if not os.path.isdir(target):
+        if not directory:
             self.add_file(entry.name, entry.path, target)
-        elif inside(os.path.realpath(self.path), target):
+        elif inside(self.walk.real(self.path, self.real), target):
             hint = "Remove the link."
             self.refuse(
                 Entry("link-cycle", "warning", "", entry.path, "The link leads back to a directory above.", hint)
             )
         else:
             self.add_directory(entry.path, target)
+            if self.children and self.children[-1][0] == entry.path:
+                self.watch(entry.path)
 
     def add_directory(self, path: str, real: str) -> None:
         if self.is_skill and os.path.basename(path) in SUPPORT:
@@ -298,7 +372,7 @@ class _Listing:
             message = f"Not searched: more than {self.walk.bounds.depth} levels below the root."
             self.refuse(Entry("too-deep", "warning", "", path, message, hint))
             return
-        self.children.append(path)
+        self.children.append((path, real))
 
     def old_main(self, path: str, real: str) -> Card | None:
         """A skill whose main file has one of the names nobody should use any more."""
@@ -314,18 +388,22 @@ class _Listing:
 
     def add_file(self, name: str, path: str, real: str) -> None:
         if name == CATEGORY_FILE and self.depth:
-            from whet.library.reading import read_category
-
-            self.description = read_category(path)
-            self.watched.append((path, _watch(path)))
+            self.describe(path)
         elif not name.endswith(".md"):
             return
         elif self.commands:
             self.add_card(Spot(path, self.path, self.category, "command", real))
-        elif self.depth == 0 and name == MAIN:
-            self.is_skill = self.add_card(Spot(path, self.path, "", "skill", real))
-        elif self.depth == 0 and name.lower() not in NOT_SKILLS:
+        elif self.depth == 0 and name not in _MAINS and name.lower() not in NOT_SKILLS:
             self.add_flat(Spot(path, self.path, "", "flat", real))
+
+    def describe(self, path: str) -> None:
+        from whet.library.reading import read_category
+
+        self.watch(path)
+        try:
+            self.description = read_category(path)
+        except OSError as error:
+            raise unreadable(path, error) from error
 
     def add_flat(self, spot: Spot) -> None:
         if not self.add_card(spot):
@@ -340,15 +418,36 @@ class _Listing:
 
     def refuse(self, entry: Entry) -> None:
         self.notes.append(entry)
-        self.watched.append((entry.path, _watch(entry.path)))
+        self.watch(entry.path)
+
+    def watch(self, path: str) -> None:
+        """Remember what is at a path, so that a change of it is noticed."""
+        status = _status(path)
+        self.watched.append((path, _NOTHING if status is None else signature(status, self.walk.now)))
+
+
+_NOTHING = Signature(0, 0, 0, 0)
+"""The signature of what is not there."""
 
 
 def _watch(path: str) -> Signature:
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return UNSETTLED
-    return Signature(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+    found = _status(path)
+    return Signature(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino) if found else _NOTHING
+
+
+def _status(path: str) -> os.stat_result | None:
+    """What a path leads to; a broken link is looked at itself, so that mending it shows."""
+    for look in (os.stat, os.lstat):
+        try:
+            return look(path)
+        except OSError:
+            continue
+    return None
+
+
+def _is_link(place: _Place, parent: _Place) -> bool:
+    """Is the place reached from its parent by a link, and not only below one?"""
+    return place.real != "" and place.real != (parent.real and os.path.join(parent.real, os.path.basename(place.path)))
 
 
 def _by_name(entry: os.DirEntry[str]) -> str:

@@ -1,8 +1,8 @@
 """Everything that is wrong or surprising about this machine's skills, and how to mend it.
 
 The catalogue's report names what was skipped, shadowed, repaired or hidden. The doctor adds what only a closer look
-brings up: skills buried inside other skills, missing setup, leftovers of interrupted writes, the state of Whet's own
-files.
+brings up: skills buried inside other skills, files that cannot be part of a package, missing setup, leftovers of
+interrupted writes, the state of Whet's own files.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import FailedError, WhetError
+from whet.library.card import main_file
 from whet.library.discovery import OLD_MAINS, SKIPPED
+from whet.library.package import look
 from whet.library.readiness import missing
 from whet.library.report import Entry
 from whet.library.spots import MAIN
 from whet.library.state import FILE as STATE_FILE
 from whet.library.state import TABLES, state_schema
-from whet.store.atomic import clean_leftovers, leftovers
+from whet.store.atomic import Cleaned, clean_leftovers, leftovers
 from whet.store.database import check
 from whet.store.database import repair as repair_database
 
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 _MAX_LOOKED_AT = 500
 """Directories looked at inside one skill."""
+_MAX_SEARCHED = 100_000
+"""Directories of one root that are searched for leftovers."""
 
 
 def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Entry]:
@@ -39,22 +44,40 @@ def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Entry]:
             hint = "Make the directory, or take the root out."
             yield Entry("root-missing", "warning", "", root.path, "This root does not exist.", hint)
             continue
-        for path in leftovers(root.real):
+        for path in (path for directory in _directories(root.real) for path in _leftovers(directory)):
             hint = "Run `whet doctor --repair`."
             yield Entry("leftover", "warning", "", path, "Left behind by an interrupted write.", hint)
     for card in catalogue.cards:
+        yield from _contents(card)
         yield from _nested(card)
         for item in missing(card.gates, probe):
             message = f"Missing {item.kind} {item.name}."
             yield Entry("not-ready", "info", card.full_name, card.path, message, item.help)
 
 
+def _contents(card: Card) -> Iterator[Entry]:
+    """What is among a skill's files and cannot be part of a package."""
+    if card.kind != "skill":
+        return
+    try:
+        problems = look(card.directory, now=0, main=main_file(card)).problems
+    except WhetError as error:
+        problems = (error,)
+    for problem in problems:
+        yield Entry(problem.code, "warning", card.full_name, card.directory, problem.message, problem.hint)
+
+
 def examine_state(state: str) -> Iterator[Entry]:
     """What is wrong with Whet's own directory."""
     path = os.path.join(state, STATE_FILE)
-    if os.path.exists(path) and (problem := check(path)):
-        hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-        yield Entry("state-corrupt", "error", "", path, f"The state database is damaged: {problem}.", hint)
+    try:
+        problem = check(path) if os.path.exists(path) else None
+    except FailedError as error:
+        yield Entry(error.code, "error", "", path, error.message, error.hint)
+    else:
+        if problem:
+            hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
+            yield Entry("state-corrupt", "error", "", path, problem, hint)
     if os.path.isdir(state) and not os.access(state, os.W_OK):
         hint = "Make it writable, or set WHET_HOME to another directory."
         yield Entry("home-read-only", "warning", "", state, "Whet cannot write here; every start is a cold one.", hint)
@@ -64,6 +87,31 @@ def worst_first(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """The entries without doubles, sorted by severity, code and place."""
     order = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted(dict.fromkeys(entries), key=lambda entry: (order[entry.severity], entry.code, entry.path)))
+
+
+def _directories(top: str) -> Iterator[str]:
+    """A directory and those below it where skills and their files are; links are not followed."""
+    pending, searched = [top], 0
+    while pending and searched < _MAX_SEARCHED:
+        searched += 1
+        directory = pending.pop()
+        yield directory
+        try:
+            with os.scandir(directory) as found:
+                pending.extend(
+                    entry.path
+                    for entry in found
+                    if entry.name[0] != "." and entry.name not in SKIPPED and entry.is_dir(follow_symlinks=False)
+                )
+        except OSError:
+            continue  # the catalogue, or the look inside the skill, reports it
+
+
+def _leftovers(directory: str) -> list[str]:
+    try:
+        return leftovers(directory)
+    except FailedError:
+        return []  # cannot be listed; that is reported by whoever looks for skills in it
 
 
 def _nested(card: Card) -> Iterator[Entry]:
@@ -77,10 +125,8 @@ def _nested(card: Card) -> Iterator[Entry]:
         try:
             with os.scandir(directory) as found:
                 entries = list(found)
-        except OSError as error:
-            message = f"Cannot be searched: {error.strerror}."
-            yield Entry("unreadable-directory", "warning", card.full_name, directory, message, "Check its permissions.")
-            continue
+        except OSError:
+            continue  # among the problems with its contents
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name[0] != "." and entry.name not in SKIPPED:
@@ -111,6 +157,10 @@ def repair_state(state: str) -> Repaired:
 
 def repair_roots(roots: Iterable[Root]) -> Repaired:
     """Finish or undo what interrupted writes left behind."""
-    cleaned = [item for root in roots if os.path.isdir(root.real) for item in clean_leftovers(root.real)]
+    cleaned: list[Cleaned] = []
+    for root in roots:
+        for directory in _directories(root.real):
+            if _leftovers(directory):
+                cleaned.extend(clean_leftovers(directory))
     done = tuple(f"{item.path}: {item.outcome}." for item in cleaned if item.outcome != "failed")
     return Repaired(done, tuple(f"{item.path}: {item.detail}." for item in cleaned if item.outcome == "failed"))

@@ -1,9 +1,10 @@
 """Reading files that other people and processes may be changing, linking and breaking while we look.
 
 A `Signature` tells cheaply whether a file may have changed. Time stamps are coarse: a file written again within one
-tick keeps its signature, so a file that was touched a moment before it was read counts as *unsettled* and is read
-again next time (`settled`). `open_beneath` opens a path inside a directory one component at a time, never following a
-link out of it, so that swapping a directory for a link between the check and the use gains nothing.
+tick keeps its signature, so a file that was touched a moment before it was read counts as *unsettled*: its time is kept
+inverted (`~`), which equals no file's, and it is read again next time. `open_beneath` opens a path inside a directory
+one component at a time, never following a link out of it, so that swapping a directory for a link between the check and
+the use gains nothing; with `bases`, the directory itself is opened just as warily.
 """
 
 from __future__ import annotations
@@ -11,43 +12,69 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import NamedTuple
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, NotFoundError, RefusedError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NOFOLLOW_ANY = getattr(os, "O_NOFOLLOW_ANY", 0)
+"""Where there is such a flag (macOS), no component of a path may be a link."""
+_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_STEP = _DIRECTORY | _NOFOLLOW | getattr(os, "O_PATH", 0)
+"""On the way to a directory: passing through it must be enough, it need not be readable."""
 READ_FLAGS = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """Open for reading; a link, or a pipe nobody writes to, must not catch us."""
 
 _TICK = 50_000_000
 _COARSE_TICK = 2_000_000_000
 _MILLISECOND = 1_000_000
-_MAX_LINKS = 16
+_MAX_DETOURS = 16
+"""Links on the way to one file."""
 
 
 class Signature(NamedTuple):
-    """What `stat` says of a file; equal means unchanged, once settled."""
+    """What `stat` says of a file; equal means unchanged."""
 
     mtime: int
+    """Inverted when the file was unsettled."""
     ctime: int
     size: int
     inode: int
 
 
-UNSETTLED = Signature(-1, -1, -1, -1)
-"""Equal to no file's signature: look again next time."""
-
-
 def signature(status: os.stat_result, now: int) -> Signature:
-    """The signature of a file looked at `now`, or UNSETTLED when it may still change within the same tick."""
-    changed = max(status.st_mtime_ns, status.st_ctime_ns)
-    if not settled(changed, now):
-        return UNSETTLED
-    return Signature(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+    """The signature of a file looked at `now`."""
+    return Signature(seen_mtime(status, now), status.st_ctime_ns, status.st_size, status.st_ino)
 
 
-def settled(changed: int, now: int) -> bool:
-    """Is a time stamp old enough that another change would have given a different one?"""
+def seen_mtime(status: os.stat_result, now: int) -> int:
+    """The modification time of a file looked at `now`, inverted when it is unsettled."""
+    mtime = status.st_mtime_ns
+    return mtime if settled(status, now) else ~mtime
+
+
+def stamp(status: os.stat_result) -> int:
+    """Both times of a file in one number: setting one of them back does not bring the number back."""
+    return status.st_mtime_ns + status.st_ctime_ns
+
+
+def seen_stamp(status: os.stat_result, now: int) -> int:
+    """The stamp of a file looked at `now`, inverted when it is unsettled."""
+    mark = status.st_mtime_ns + status.st_ctime_ns
+    return mark if settled(status, now) else ~mark
+
+
+def settled(status: os.stat_result, now: int) -> bool:
+    """Is the last change long enough ago that another one would show?
+
+    A modification time in the future was set by hand and says nothing; a change would set it to the present.
+    """
+    mtime, ctime = status.st_mtime_ns, status.st_ctime_ns
+    changed = mtime if ctime < mtime <= now else ctime
     return now - changed > (_TICK if changed % _MILLISECOND else _COARSE_TICK)
 
 
@@ -76,16 +103,54 @@ def inside(path: str, base: str) -> bool:
     return path == base or path.startswith(base if base.endswith(os.sep) else base + os.sep)
 
 
-def open_beneath(base: str, relative: str) -> int:
+def open_directory(path: str, bases: Sequence[str] | None = None) -> int:
+    """A descriptor of a directory; with `bases`, only if it really lies in one of these (resolved) directories."""
+    try:
+        if bases is None:
+            return os.open(path, _DIRECTORY)
+        return _open_without_links(_allowed(path, bases), _DIRECTORY)
+    except OSError as error:
+        raise _gone(error, path) from error
+
+
+@contextmanager
+def entered(place: str | int, name: str, *, bases: Sequence[str] | None = None) -> Iterator[str | int]:
+    """The directory `name` of a place as something that can be listed and entered further; never through a link.
+
+    The first place is a path: it is `bases` that says where that may lead. Raises OSError below it.
+    """
+    if isinstance(place, str) and not _NOFOLLOW:
+        yield os.path.join(place, name)
+        return
+    if isinstance(place, str):
+        descriptor = open_directory(os.path.join(place, name), bases)
+    else:
+        descriptor = os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=place)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def open_file(path: str, bases: Sequence[str]) -> int:
+    """A descriptor of the regular file that `path` leads to, if that lies in one of `bases`."""
+    try:
+        found = _open_without_links(_allowed(path, bases), READ_FLAGS)
+    except OSError as error:
+        raise _gone(error, path) from error
+    return _regular(found, path)
+
+
+def open_beneath(base: str, relative: str, *, bases: Sequence[str] | None = None) -> int:
     """A descriptor of the regular file `relative` inside `base`, no component of which may lead outside.
 
     Links are followed as long as they stay inside. `relative` has been checked by `whet.skill.paths` already.
     """
     if not _NOFOLLOW:
-        return _open_resolved(base, relative)
+        return _open_resolved(base, relative, bases)
     pending = relative.split("/")[::-1]
-    chain = [os.open(base, os.O_RDONLY | os.O_DIRECTORY)]
-    links = 0
+    chain = [open_directory(base, bases)]
+    detours = 0
     try:
         while pending:
             part = pending.pop()
@@ -96,41 +161,75 @@ def open_beneath(base: str, relative: str) -> int:
                     raise _escape(base, relative)
                 os.close(chain.pop())
                 continue
-            flags = READ_FLAGS | (os.O_DIRECTORY if pending else 0)
+            flags = READ_FLAGS | (_DIRECTORY if pending else 0)
             try:
                 chain.append(os.open(part, flags, dir_fd=chain[-1]))
             except OSError as error:
-                if not _is_link(part, chain[-1]):
+                target = _link_target(part, chain[-1])
+                detours += 1
+                if target is None and (error.errno != errno.ELOOP or detours > _MAX_DETOURS):
                     raise _open_failed(error, base, relative) from error
-                links += 1
-                target = os.readlink(part, dir_fd=chain[-1])
-                if links > _MAX_LINKS or os.path.isabs(target):
+                if target is not None and (os.path.isabs(target) or detours > _MAX_DETOURS):
                     raise _escape(base, relative) from error
-                pending.extend(target.split("/")[::-1])
-        found = chain.pop()
-        if stat.S_ISREG(os.fstat(found).st_mode):
-            return found
-        os.close(found)
-        raise NotFoundError("file-not-found", f"{relative} is not a file.", hint="Name one of the skill's files.")
+                # Without a target it was a link a moment ago: somebody is changing it, so ask again.
+                pending.extend([part] if target is None else target.split("/")[::-1])
+        return _regular(chain.pop(), relative)
     finally:
         for descriptor in chain:
             os.close(descriptor)
 
 
-def _is_link(part: str, directory: int) -> bool:
+def _regular(descriptor: int, path: str) -> int:
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise NotFoundError("file-not-found", f"{path} is not a file.", hint="Name one of the skill's files.")
+
+
+def _allowed(path: str, bases: Sequence[str]) -> str:
+    real = os.path.realpath(path)
+    if any(inside(real, base) for base in bases):
+        return real
+    raise RefusedError(
+        "path-escape",
+        f"{path} leads to {real}, outside every root.",
+        hint=f"Add {os.path.dirname(real)} to `links` in config.toml, or copy the skill.",
+    )
+
+
+def _open_without_links(path: str, flags: int) -> int:
+    """Open a resolved path; where one of its components has become a link since, that is an error."""
+    if _NOFOLLOW_ANY or not _NOFOLLOW:
+        return os.open(path, flags | _NOFOLLOW_ANY)
+    *above, last = [part for part in path.split(os.sep) if part] or ["."]
+    place = os.open(os.sep, _STEP)
     try:
-        return stat.S_ISLNK(os.lstat(part, dir_fd=directory).st_mode)
+        for part in above:
+            below = os.open(part, _STEP, dir_fd=place)
+            os.close(place)
+            place = below
+        return os.open(last, flags | _NOFOLLOW, dir_fd=place)
+    finally:
+        os.close(place)
+
+
+def _link_target(part: str, directory: int) -> str | None:
+    """Where a link leads; None when it is no link."""
+    try:
+        return os.readlink(part, dir_fd=directory)
     except OSError:
-        return False
+        return None
 
 
-def _open_resolved(base: str, relative: str) -> int:
+def _open_resolved(base: str, relative: str, bases: Sequence[str] | None) -> int:
     """Where the platform cannot open without following links: resolve, compare, open."""
     path = os.path.realpath(os.path.join(base, *relative.split("/")))
     if not inside(path, os.path.realpath(base)):
         raise _escape(base, relative)
+    if bases is not None:
+        _allowed(base, bases)
     try:
-        return os.open(path, READ_FLAGS)
+        return _regular(os.open(path, READ_FLAGS), relative)
     except OSError as error:
         raise _open_failed(error, base, relative) from error
 
@@ -141,6 +240,12 @@ def _escape(base: str, relative: str) -> RefusedError:
         f"{relative} leads outside {base} through a link.",
         hint="Copy the file into the skill instead of linking to it.",
     )
+
+
+def _gone(error: OSError, path: str) -> FailedError | NotFoundError:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL):  # also while it is being changed
+        return NotFoundError("path-not-found", f"There is no {path}.", hint="Check the path.")
+    return FailedError("unreadable", f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.")
 
 
 def _open_failed(error: OSError, base: str, relative: str) -> FailedError | NotFoundError:

@@ -1,37 +1,116 @@
-"""Path globs as skills write them: `*` within a segment, `**` across segments, `?`, `[...]`, `{a,b}`."""
+"""Path globs as skills write them: `*` within a segment, `**` for any segments, `?`, `[...]`, `{a,b}`.
+
+A glob comes from whoever wrote the skill, so matching takes time in proportion to glob and path, whatever they are, and
+a glob that makes no sense matches nothing instead of failing.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-_PIECES = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]/]+\]|\{[^{}]*\}|.", re.DOTALL)
+_PIECES = re.compile(r"\*+|\?|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MAX_SPELLINGS = 256
+"""Globs that one glob with braces may stand for."""
+
+Segments = tuple[re.Pattern[str] | None, ...]
+"""A glob segment by segment; None stands for `**`."""
 
 
 def matches(glob: str, path: str) -> bool:
     """Does a project-relative path with forward slashes match? A glob without a slash matches in any directory."""
-    return _compiled(glob.removeprefix("./")).fullmatch(path.replace("\\", "/").removeprefix("./")) is not None
+    segments = path.replace("\\", "/").removeprefix("./").split("/")
+    return any(_match(spelling, segments) for spelling in _compiled(glob))
+
+
+def _match(glob: Segments, path: list[str]) -> bool:
+    """After a mismatch the last `**` takes one segment more; that is enough to find the first fit."""
+    at = here = 0
+    retry: tuple[int, int] | None = None
+    while here < len(path):
+        if at < len(glob):
+            pattern = glob[at]
+            if pattern is None:
+                retry = (at, here)
+                at += 1
+                continue
+            if pattern.fullmatch(path[here]):
+                at, here = at + 1, here + 1
+                continue
+        if retry is None:
+            return False
+        retry = (retry[0], retry[1] + 1)
+        at, here = retry[0] + 1, retry[1]
+    return all(pattern is None for pattern in glob[at:])
 
 
 @lru_cache(maxsize=512)
-def _compiled(glob: str) -> re.Pattern[str]:
+def _compiled(glob: str) -> tuple[Segments, ...]:
+    return tuple(_segments(spelling) for spelling in _spellings(glob.removeprefix("./")) if spelling.strip("/"))
+
+
+def _segments(glob: str) -> Segments:
+    parts = glob.removeprefix("/").split("/")
     if "/" not in glob.rstrip("/"):
-        glob = f"**/{glob}"
-    if glob.endswith("/"):
-        glob += "**"
-    return re.compile("".join(map(_translate, _PIECES.findall(glob))))
+        parts.insert(0, "**")
+    if parts[-1] == "":
+        parts[-1] = "**"
+    if parts[-1] == "**":
+        parts.insert(-1, "*")  # a directory is not below itself
+    return tuple(None if part == "**" else _pattern(part) for part in parts)
+
+
+def _spellings(glob: str) -> list[str]:
+    """The glob without braces, in all the ways it can be spelled; with too many of them, none."""
+    done: list[str] = []
+    pending = [glob]
+    while pending:
+        if len(done) + len(pending) > _MAX_SPELLINGS:
+            return []
+        text = pending.pop()
+        braces = _BRACES.search(text)
+        if braces is None:
+            done.append(text)
+        else:
+            pending.extend(text[: braces.start()] + word + text[braces.end() :] for word in braces[1].split(","))
+    return done
+
+
+def _pattern(segment: str) -> re.Pattern[str]:
+    """One segment as a regular expression; what stands between two `*` is only tried where it fits first."""
+    fixed = [""]
+    for piece in _PIECES.findall(segment):
+        if piece[0] == "*":
+            fixed.append("")
+        else:
+            fixed[-1] += _translate(piece)
+    first, *rest = fixed
+    if rest:
+        *between, last = rest
+        first += "".join(f"(?>.*?{text})" for text in between) + f".*{last}"
+    return re.compile(first, re.DOTALL)
 
 
 def _translate(piece: str) -> str:
-    fixed = {"**/": r"(?:[^/]+/)*", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}
-    if piece in fixed:
-        return fixed[piece]
-    if piece[0] == "[" and len(piece) > 1:
-        inside = piece[1:-1]
-        negated = inside[:1] in "!^"
-        return f"[{'^' if negated else ''}{re.escape(inside[negated:]).replace(chr(92) + '-', '-')}]"
-    if piece[0] == "{" and len(piece) > 1:
-        return (
-            "(?:" + "|".join("".join(map(_translate, _PIECES.findall(part))) for part in piece[1:-1].split(",")) + ")"
-        )
-    return re.escape(piece)
+    if piece == "?":
+        return "."
+    return _character_class(piece[1:-1]) if len(piece) > 1 else re.escape(piece)
+
+
+def _character_class(text: str) -> str:
+    negated = text[:1] in ("!", "^") and len(text) > 1
+    text = text[negated:]
+    parts, at = [], 0
+    while at < len(text):
+        if text[at + 1 : at + 2] == "-" and at + 2 < len(text):
+            low, high = text[at], text[at + 2]
+            if low <= high:
+                parts.append(f"{re.escape(low)}-{re.escape(high)}")
+            at += 3
+        else:
+            parts.append(re.escape(text[at]))
+            at += 1
+    if not parts:
+        return "." if negated else "(?!)"
+    return f"[{'^' if negated else ''}{''.join(parts)}]"

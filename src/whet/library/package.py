@@ -1,24 +1,28 @@
 """One skill package on disk: its files, its digest, its bytes.
 
 Listing uses `lstat` only, so a tree that was hashed before is recognised without reading it again. Links inside a
-package are part of it; a link that leaves it makes the package invalid.
+package are part of it; a link that leaves it makes the package invalid. Directories are entered one by one and never
+through a link, so that nothing outside is listed or read, whatever changes meanwhile. What another process is still
+writing (`whet.store.atomic`) is not part of the package.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
-from whet.library.files import open_beneath, read_descriptor, settled
+from whet.errors import FailedError, InvalidError, NotFoundError, UsageError, WhetError
+from whet.library.files import entered, open_beneath, read_descriptor, settled
 from whet.library.spots import MAIN
+from whet.skill.paths import MAX_SEGMENTS
 from whet.skill.tree import Entry as TreeEntry
-from whet.skill.tree import digest, escapes, ignored, link_entry
+from whet.skill.tree import digest, escapes, file_entry, ignored, link_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from whet.library.cache import Cache
     from whet.skill.archive import File
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 MAX_FILES = 10_000
 MAX_BYTES = 512 * 1024 * 1024
 _CHUNK = 1 << 20
+_BEING_WRITTEN = (".whet-tmp-", ".whet-old-")
+"""In the names of what `whet.store.atomic` has not put in place yet."""
 
 
 class PackageFile(NamedTuple):
@@ -42,67 +48,153 @@ class PackageFile(NamedTuple):
     settled: bool
 
 
+class Listing(NamedTuple):
+    """The files of a package, and what cannot be part of one: links that leave it, special files, too much."""
+
+    files: tuple[PackageFile, ...]
+    problems: tuple[WhetError, ...]
+
+
+class Main(NamedTuple):
+    """The main file of a package as it was read; where it is a link, the link counts as the file it leads to."""
+
+    name: str
+    data: bytes
+    stamp: str
+
+
 def list_files(directory: str, *, now: int) -> tuple[PackageFile, ...]:
     """Every file of a package, sorted by path; special files and unreadable directories are errors, not omissions."""
-    found = sorted(_walk(directory, "", now), key=lambda item: item.path.encode("utf-8", "surrogateescape"))
-    return tuple(found)
+    listing = look(directory, now=now)
+    if listing.problems:
+        raise listing.problems[0]
+    return listing.files
 
 
-def _walk(directory: str, prefix: str, now: int) -> Iterator[PackageFile]:
-    pending = [prefix]
-    count = 0
-    while pending:
-        prefix = pending.pop()
+def look(directory: str, *, now: int, main: str = "", bases: Sequence[str] | None = None) -> Listing:
+    """Every file of a package that is one, sorted by path, and the problems with the rest.
+
+    `main` is the file that may be a link to anywhere, because somebody else has checked where it leads.
+    """
+    walk = _Walk(directory, main, now)
+    try:
+        with entered(directory, "", bases=bases) as place:
+            walk.list(place, "")
+    except OSError as error:
+        raise _failed(directory, error) from error
+    files = sorted(walk.files, key=lambda item: item.path.encode("utf-8", "surrogateescape"))
+    return Listing(tuple(files), tuple(walk.problems))
+
+
+class _Walk:
+    def __init__(self, directory: str, main: str, now: int) -> None:
+        self.directory = directory
+        self.main = main
+        self.now = now
+        self.files: list[PackageFile] = []
+        self.problems: list[WhetError] = []
+        self.left = MAX_FILES
+
+    def list(self, place: str | int, prefix: str) -> None:
+        """Take in one directory and those below it. What vanishes meanwhile is not there."""
+        with os.scandir(place) as found:
+            for entry in found:
+                if ignored(entry.name) or any(mark in entry.name for mark in _BEING_WRITTEN):
+                    continue
+                self.left -= 1
+                if self.left < 0:
+                    self.too_many()
+                    return
+                try:
+                    self.add(place, entry, prefix + entry.name)
+                except OSError as error:
+                    if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                        self.problems.append(_failed(os.path.join(self.directory, prefix + entry.name), error))
+
+    def add(self, place: str | int, entry: os.DirEntry[str], path: str) -> None:
+        status = entry.stat(follow_symlinks=False)
+        if not stat.S_ISDIR(status.st_mode):
+            self.add_file(place, entry.name, path, status)
+        elif path.count("/") + 1 < MAX_SEGMENTS:
+            with entered(place, entry.name) as below:
+                self.list(below, f"{path}/")
+        else:
+            message = f"{self.directory} has directories more than {MAX_SEGMENTS - 1} levels deep."
+            self.problems.append(InvalidError("too-deep", message, hint="Move the files further up."))
+
+    def add_file(self, place: str | int, name: str, path: str, status: os.stat_result) -> None:
+        link = ""
+        if stat.S_ISLNK(status.st_mode):
+            if path == self.main:
+                self.files.append(PackageFile(path, 0, executable=False, link="", stamp="", settled=False))
+                return
+            link = os.readlink(name, dir_fd=place) if isinstance(place, int) else os.readlink(os.path.join(place, name))
+            if escapes(path, link.replace(os.sep, "/")):
+                hint = "Copy the file into the skill instead of linking to it."
+                message = f"{path} in {self.directory} is a link that leaves the skill."
+                self.problems.append(InvalidError("link-escape", message, hint=hint))
+                return
+        elif not stat.S_ISREG(status.st_mode):
+            message = f"{path} in {self.directory} is not a regular file."
+            self.problems.append(InvalidError("special-file", message, hint="Remove it."))
+            return
+        executable = bool(status.st_mode & stat.S_IXUSR) and not link
+        mark, steady = file_stamp(status), settled(status, self.now)
+        self.files.append(PackageFile(path, status.st_size, executable, link, mark, steady))
+
+    def too_many(self) -> None:
+        if not any(problem.code == "too-many-files" for problem in self.problems):
+            message = f"{self.directory} holds more than {MAX_FILES:,} files."
+            hint = "A skill should be small; move data elsewhere."
+            self.problems.append(InvalidError("too-many-files", message, hint=hint))
+
+
+def file_stamp(status: os.stat_result) -> str:
+    """What changes whenever a file's content may have changed."""
+    return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}.{status.st_mode}"
+
+
+def package_digest(directory: str, files: tuple[PackageFile, ...]) -> str:
+    """The content digest of a package."""
+    return digest(tuple(_tree_entry(directory, item, None) for item in files))
+
+
+def opened_digest(
+    directory: str, files: tuple[PackageFile, ...], main: Main, cache: Cache | None, bases: Sequence[str] | None
+) -> tuple[str, tuple[WhetError, ...]]:
+    """The digest of a package whose main file was read already, and what could not be read for it.
+
+    It covers the main file as it was read, even if it changed since. With a cache, an unchanged tree is not read again.
+    """
+    texts = "\0".join(f"{item.path}\0{item.stamp}" for item in files)
+    tree = hashlib.sha256(texts.encode("utf-8", "surrogateescape")).hexdigest()
+    steady = all(item.settled for item in files) and (main.name, main.stamp) in {
+        (item.path, item.stamp) for item in files
+    }
+    if cache is not None and steady and (known := cache.digest(directory, tree)):
+        return known, ()
+    entries = [file_entry(main.name, main.data)]
+    problems: list[WhetError] = []
+    for item in files:
+        if item.path == main.name:
+            entries[0] = file_entry(main.name, main.data, executable=item.executable)
+            continue
         try:
-            with os.scandir(os.path.join(directory, prefix)) as found:
-                entries = list(found)
-        except OSError as error:
-            raise _failed(os.path.join(directory, prefix), error) from error
-        for entry in entries:
-            path = prefix + entry.name
-            if ignored(entry.name):
-                continue
-            count += 1
-            if count > MAX_FILES:
-                hint = "A skill should be small; move data elsewhere."
-                raise InvalidError("too-many-files", f"{directory} holds more than {MAX_FILES:,} files.", hint=hint)
-            status = entry.stat(follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode):
-                pending.append(path + "/")
-            else:
-                yield _file(directory, path, status, now)
+            entries.append(_tree_entry(directory, item, bases))
+        except NotFoundError:
+            steady = False
+        except WhetError as error:
+            problems.append(error)
+    result = digest(entries)
+    if cache is not None and steady and not problems:
+        cache.save_digest(directory, tree, result)
+    return result, tuple(problems)
 
 
-def _file(directory: str, path: str, status: os.stat_result, now: int) -> PackageFile:
-    link = ""
-    if stat.S_ISLNK(status.st_mode):
-        link = os.readlink(os.path.join(directory, path))
-        if escapes(path, link.replace(os.sep, "/")):
-            hint = "Copy the file into the skill instead of linking to it."
-            raise InvalidError("link-escape", f"{path} in {directory} is a link that leaves the skill.", hint=hint)
-    elif not stat.S_ISREG(status.st_mode):
-        raise InvalidError("special-file", f"{path} in {directory} is not a regular file.", hint="Remove it.")
-    stamp = f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}.{status.st_mode}"
-    executable = bool(status.st_mode & stat.S_IXUSR) and not link
-    return PackageFile(path, status.st_size, executable, link, stamp, settled(status.st_ctime_ns, now))
-
-
-def package_digest(directory: str, files: tuple[PackageFile, ...], cache: Cache | None = None) -> str:
-    """The content digest of a package; with a cache, an unchanged tree is not read again."""
-    tree = hashlib.sha256("\0".join(f"{item.path}\0{item.stamp}" for item in files).encode("utf-8", "surrogateescape"))
-    steady = cache is not None and all(item.settled for item in files)
-    if cache is not None and steady and (known := cache.digest(directory, tree.hexdigest())):
-        return known
-    result = digest(tuple(_tree_entry(directory, item) for item in files))
-    if cache is not None and steady:
-        cache.save_digest(directory, tree.hexdigest(), result)
-    return result
-
-
-def _tree_entry(directory: str, item: PackageFile) -> TreeEntry:
+def _tree_entry(directory: str, item: PackageFile, bases: Sequence[str] | None) -> TreeEntry:
     if item.link:
         return link_entry(item.path, item.link.replace(os.sep, "/"))
-    descriptor = open_beneath(directory, item.path)
+    descriptor = open_beneath(directory, item.path, bases=bases)
     try:
         total, size = hashlib.sha256(), 0
         while piece := os.read(descriptor, _CHUNK):

@@ -10,12 +10,12 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from whet.library.roots import platform_name
-from whet.skill.model import OPEN, Gates
+from whet.skill.gates import OPEN, Gates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from whet.skill.model import Tool
+    from whet.skill.gates import Tool
 
 
 class Probe(Protocol):
@@ -56,7 +56,7 @@ class LocalProbe:
         self._commands: dict[str, bool] = {}
 
     def has_command(self, name: str) -> bool:
-        """Looks along PATH, once for each name."""
+        """Looks along PATH, once for each name: a probe is made anew for every question asked of a library."""
         if name not in self._commands:
             self._commands[name] = self._which(name)
         return self._commands[name]
@@ -65,7 +65,10 @@ class LocalProbe:
         endings = self._env.get("PATHEXT", ".EXE").split(os.pathsep) if self.platform == "windows" else [""]
         places = [""] if os.path.dirname(name) else self._env.get("PATH", os.defpath).split(os.pathsep)
         candidates = (os.path.join(place, name + ending) for place in places for ending in endings)
-        return any(os.access(path, os.X_OK) and not os.path.isdir(path) for path in candidates)
+        try:
+            return any(os.access(path, os.X_OK) and not os.path.isdir(path) for path in candidates)
+        except ValueError:  # characters that no file's name can have
+            return False
 
     def has_env(self, name: str) -> bool:
         """Set and not empty in the environment given."""

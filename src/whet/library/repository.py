@@ -1,9 +1,10 @@
 """The repository around a directory, and who it is.
 
 Trust is given to a repository, not to a path on disk: all worktrees of one repository share it. The identity is read
-from git's own files, without running git. A `.git` *file* can name any directory, so it is only believed when that
-directory names the file back; otherwise an unpacked archive could borrow the identity of a repository the user
-trusts.
+from git's own files, without running git. Everything in a project directory may come out of a stranger's archive, so
+nothing there is believed that names another directory: a `.git` *file* counts only when the repository it names keeps a
+record of this very worktree, and a `.git` *link* counts for nothing. Otherwise an unpacked archive could borrow the
+identity of a repository the user trusts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def find_repository(start: str, *, home: str) -> Repository:
     """The nearest repository at or above `start`; without one, `start` itself. The home is never a project."""
     directory = start
     for _ in range(_MAX_LEVELS):
-        if directory == home:
+        if is_same(directory, home):
             break
         marker = os.path.join(directory, ".git")
         if os.path.lexists(marker):
@@ -38,6 +39,16 @@ def find_repository(start: str, *, home: str) -> Repository:
     return Repository(start, os.path.realpath(start))
 
 
+def is_same(one: str, other: str) -> bool:
+    """Are these the same directory, also when a link leads to one of them?"""
+    if one == other:
+        return True
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
 def project_directories(start: str, repository: Repository) -> tuple[str, ...]:
     """The directories whose skills belong to the project, nearest first: from `start` up to the repository's root."""
     found = [start]
@@ -47,15 +58,18 @@ def project_directories(start: str, repository: Repository) -> tuple[str, ...]:
 
 
 def _identity(root: str, marker: str) -> str:
+    if os.path.islink(marker):
+        return os.path.realpath(root)
     if os.path.isdir(marker):
         return os.path.realpath(marker)
-    git_directory = _pointer(marker, "gitdir:", root)
-    if git_directory and os.path.realpath(_pointer(os.path.join(git_directory, "gitdir"), "", git_directory)) == (
-        os.path.realpath(marker)
-    ):
-        common = _pointer(os.path.join(git_directory, "commondir"), "", git_directory)
-        if common:
-            return os.path.realpath(common)
+    named = _pointer(marker, "gitdir:", root)
+    if named:
+        record = os.path.realpath(named)
+        common = os.path.realpath(_pointer(os.path.join(record, "commondir"), "", record) or root)
+        back = _pointer(os.path.join(record, "gitdir"), "", record)
+        kept = os.path.dirname(record) == os.path.join(common, "worktrees")
+        if kept and back and os.path.realpath(back) == os.path.realpath(marker):
+            return common
     return os.path.realpath(root)
 
 

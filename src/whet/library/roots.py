@@ -10,7 +10,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.library.repository import Repository, find_repository, project_directories
+from whet.library.repository import Repository, find_repository, is_same, project_directories
+from whet.library.settings import expand
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -103,17 +104,21 @@ def user_root(place: Place) -> str:
 def explicit_roots(paths: Collection[str], place: Place) -> tuple[Root, ...]:
     """Exactly these directories, in this order, and no others."""
     declared = (
-        Root(os.path.normpath(os.path.join(place.directory, os.path.expanduser(path))), "external") for path in paths
+        Root(os.path.normpath(os.path.join(place.directory, expand(path, place.home))), "external") for path in paths
     )
     return tuple(_resolve(declared))
 
 
 def configured_roots(place: Place, settings: Settings, trusted: Collection[str]) -> tuple[tuple[Root, ...], Repository]:
-    """All roots of this place that exist, most important first, and the project they were found from."""
+    """All roots of this place, most important first, and the project they were found from.
+
+    Of the directories nobody named, only those that exist; one that the settings name and that is not there is kept, so
+    that it can be reported.
+    """
     repository = find_repository(place.directory, home=place.home)
     by_scope: dict[str, list[Root]] = {scope: [] for scope in settings.precedence}
     clients = [client for client in CLIENTS if not settings.clients or client.name in settings.clients]
-    if settings.project_skills and place.directory != place.home:
+    if settings.project_skills and not is_same(place.directory, place.home):
         known = repository.identity in trusted
         for directory in project_directories(place.directory, repository):
             by_scope["project"].extend(
@@ -133,7 +138,8 @@ def configured_roots(place: Place, settings: Settings, trusted: Collection[str])
     # A directory that is both the project's and the user's is the user's: nobody has to trust their own home.
     own = {os.path.realpath(root.path) for root in declared if root.scope == "user"}
     kept = (root for root in declared if root.scope != "project" or os.path.realpath(root.path) not in own)
-    return tuple(root for root in _resolve(kept) if os.path.isdir(root.real)), repository
+    named = ("external", "plugin")
+    return tuple(root for root in _resolve(kept) if root.scope in named or os.path.isdir(root.real)), repository
 
 
 def _join(base: str, relative: str) -> str:

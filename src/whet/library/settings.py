@@ -1,8 +1,9 @@
 """Settings people write: `config.toml` in the state directory (or `$WHET_CONFIG`), and a project's `.whet.toml`.
 
 Every knob is one row of `KNOBS`; the documentation, the checks and the defaults derive from that table. A file that
-is not TOML is an error, because running without it could show what it was meant to hide; a single bad value is
-reported and its default used. A project may only narrow: it can disable skills, and only once it is trusted.
+is not TOML is an error, because running without it could show what it was meant to hide, and so is a list of disabled
+skills that cannot be understood; any other bad value is reported and its default used. A project may only narrow: it
+can disable skills, and only once it is trusted.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ KNOBS = (
     Knob("max_directories", "number", 200_000, "How many directories of one root are searched."),
 )
 PROJECT_KNOBS = frozenset(("disabled",))
+_HIDING = frozenset(("disabled", "disabled_on"))
 
 
 class Settings(NamedTuple):
@@ -64,7 +66,14 @@ class Settings(NamedTuple):
 
 def config_path(state: str, env: Mapping[str, str]) -> str:
     """Where the user's settings lie."""
-    return os.path.expanduser(env.get("WHET_CONFIG") or os.path.join(state, "config.toml"))
+    named = env.get("WHET_CONFIG")
+    home = env.get("HOME") or env.get("USERPROFILE") or "~"
+    return expand(named, home) if named else os.path.join(state, "config.toml")
+
+
+def expand(path: str, home: str) -> str:
+    """The path with a leading `~` replaced; another user's `~name` is not looked up."""
+    return home + path[1:] if path == "~" or path.startswith(("~/", "~\\")) else path
 
 
 def read_settings(path: str, *, home: str) -> tuple[Settings, tuple[Entry, ...]]:
@@ -111,6 +120,8 @@ def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str])
             )
             continue
         value = _value(knobs[name].kind, raw, home, os.path.dirname(path))
+        if value is None and name in _HIDING:
+            raise UsageError("bad-config", f"{name} in {path} is {raw!r}.", hint="Give a list of names in quotes.")
         if value is None or (name == "precedence" and sorted(value) != sorted(SCOPES)):
             wanted = " ".join(SCOPES) if name == "precedence" else knobs[name].kind
             notes.append(
@@ -135,6 +146,8 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
     if kind == "number":
         return raw if isinstance(raw, int) and not isinstance(raw, bool) and raw > 0 else None
     if kind == "names":
+        if isinstance(raw, str):  # one name, meant as a list of one
+            return (raw,)
         return tuple(raw) if isinstance(raw, list) and all(isinstance(item, str) for item in raw) else None
     if kind == "directories":
         names = _value("names", raw, home, base)
@@ -150,6 +163,4 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
 
 
 def _directory(text: str, home: str, base: str) -> str:
-    if text == "~" or text.startswith(("~/", "~\\")):
-        text = home + text[1:]
-    return os.path.normpath(os.path.join(base, text))
+    return os.path.normpath(os.path.join(base, expand(text, home)))

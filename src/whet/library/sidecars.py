@@ -1,6 +1,7 @@
 """Metadata files beside SKILL.md: `skill.json` and Codex's `agents/openai.yaml`.
 
-They fail open: a broken one is a diagnostic, and the skill is read without it.
+They fail open: a broken one is a diagnostic, and the skill is read without it. So does one that is a link out of the
+skill.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.library.files import read_file, settled
+from whet.errors import NotFoundError, WhetError
+from whet.library.files import open_beneath, read_descriptor, seen_stamp
 from whet.skill.diagnostics import Diagnostic
 from whet.skill.dialects import NO_SIDECARS, Sidecars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 MAX_SIZE = 64 * 1024
 
@@ -23,52 +25,67 @@ class Beside(NamedTuple):
 
     sidecars: Sidecars
     watched: tuple[tuple[str, int], ...]
-    """Paths that were looked at and their modification times (-1: look again)."""
+    """Paths that were looked at and the stamps they had (`whet.library.files.seen_stamp`)."""
     notes: tuple[Diagnostic, ...]
 
 
 NOTHING = Beside(NO_SIDECARS, (), ())
 
 
-def read_beside(directory: str, *, has_folders: bool, now: int) -> Beside:
+def read_beside(directory: str, *, has_folders: bool, now: int, bases: Sequence[str] | None = None) -> Beside:
     """Read the metadata files of a skill; two system calls when there are none."""
     agents = f"{directory}{os.sep}agents"
     skill_json = f"{directory}{os.sep}skill.json"
-    has_agents = has_folders and os.path.isdir(agents)
+    has_agents = has_folders and os.access(agents, os.F_OK) and os.path.isdir(agents)
     if not has_agents and not os.access(skill_json, os.F_OK):
         return NOTHING
+    # Looked at before it is read: what changes in between is then read again next time. The folder `agents` is watched
+    # too: openai.yaml appearing in it does not touch the skill's own folder.
+    looked_at = (skill_json, *((agents, os.path.join(agents, "openai.yaml")) if has_agents else ()))
+    watched = tuple((path, mark) for path in looked_at if (mark := _mark(path, now)) is not None)
     notes: list[Diagnostic] = []
-    openai_yaml = os.path.join(agents, "openai.yaml")
     found = Sidecars(
-        _load(skill_json, _parse_json, notes),
-        _load(openai_yaml, _parse_yaml, notes) if has_agents else None,
+        _load(directory, "skill.json", _parse_json, notes, bases),
+        _load(directory, "agents/openai.yaml", _parse_yaml, notes, bases) if has_agents else None,
     )
-    # The folder `agents` is watched too: openai.yaml appearing in it does not touch the skill's own folder.
-    looked_at = (skill_json, *((agents, openai_yaml) if has_agents else ()))
-    watched = tuple((path, _time(path, now)) for path in looked_at if os.path.exists(path))
     return Beside(found, watched, tuple(notes))
 
 
-def _time(path: str, now: int) -> int:
-    changed = os.stat(path).st_mtime_ns
-    return changed if settled(changed, now) else -1
-
-
-def _load(path: str, parse: Callable[[str], Any], notes: list[Diagnostic]) -> dict[str, Any] | None:
-    name = os.path.basename(path)
+def _mark(path: str, now: int) -> int | None:
     try:
-        value = parse(read_file(path, MAX_SIZE).decode("utf-8-sig"))
-    except FileNotFoundError:
+        return seen_stamp(os.stat(path), now)
+    except OSError:
         return None
-    except (OSError, ValueError) as error:
-        notes.append(
-            Diagnostic("sidecar-unreadable", "warning", f"{name} was ignored: {error}.", hint=f"Correct {name}.")
-        )
-        return None
+
+
+def _load(
+    directory: str, name: str, parse: Callable[[str], Any], notes: list[Diagnostic], bases: Sequence[str] | None
+) -> dict[str, Any] | None:
+    reason: object = "it is not a mapping"
+    try:
+        value = parse(_read(directory, name, bases).decode("utf-8-sig"))
+    except NotFoundError as error:
+        if not os.path.lexists(os.path.join(directory, name)):
+            return None
+        value, reason = None, error
+    except (OSError, ValueError, WhetError) as error:
+        value, reason = None, error
     if isinstance(value, dict):
         return value
-    notes.append(Diagnostic("sidecar-unreadable", "warning", f"{name} was ignored: it is not a mapping."))
+    message = f"{name} was ignored: {str(reason).removesuffix('.')}."
+    notes.append(Diagnostic("sidecar-unreadable", "warning", message, hint=f"Correct {name}."))
     return None
+
+
+def _read(directory: str, name: str, bases: Sequence[str] | None) -> bytes:
+    descriptor = open_beneath(directory, name, bases=bases)
+    try:
+        data = read_descriptor(descriptor, MAX_SIZE + 1)
+    finally:
+        os.close(descriptor)
+    if len(data) > MAX_SIZE:
+        raise ValueError(f"it is larger than {MAX_SIZE:,} bytes")
+    return data
 
 
 def _parse_json(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""A place where a skill is expected, and the refusal when it cannot be taken."""
+"""A place where a skill is expected, what to say of its form, and the refusal when it cannot be taken."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from typing import NamedTuple
 
 from whet.library.report import Entry
+from whet.skill.diagnostics import Diagnostic
 
 MAIN = "SKILL.md"
 
@@ -30,6 +31,20 @@ class Spot(NamedTuple):
     def odd(self) -> bool:
         """Is this a form that has a better one today?"""
         return self.kind != "skill" or not self.path.endswith(MAIN)
+
+
+def old_form(spot: Spot) -> tuple[Diagnostic, ...]:
+    """What to say of a skill in a form that has a better one today; nothing of one in today's form."""
+    if not spot.odd:
+        return ()
+    name = os.path.basename(spot.path)
+    if spot.kind == "flat":
+        message, hint = f"{name} is a skill without a directory.", f"Move it to {name[:-3]}/SKILL.md."
+        return (Diagnostic("flat-skill", "info", message, hint=hint),)
+    if spot.kind == "command":
+        message, hint = f"{name} is a command file.", f"Move it to skills/{name[:-3]}/SKILL.md."
+        return (Diagnostic("command-file", "info", message, hint=hint),)
+    return (Diagnostic("old-main-name", "warning", f"The main file is called {name}.", hint="Rename it to SKILL.md."),)
 
 
 class Refused(Exception):  # noqa: N818  not an error of the caller's, only a way out of a listing

@@ -8,6 +8,7 @@ can be read.
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Decisions:
     def __init__(self, state: str, clock: Clock) -> None:
         self.path = os.path.join(state, FILE)
         self._clock = clock
+        self._opening = threading.Lock()
         self._database: Database | None = None
 
     def _reader(self) -> Database | None:
@@ -56,12 +58,12 @@ class Decisions:
         return self._database
 
     def _writer(self) -> Database:
-        if self._database is None:
-            from whet.store.database import Database
+        with self._opening:
+            if self._database is None:
+                from whet.store.database import Database
 
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
-            self._database = Database.open(self.path, state_schema(), durable=True)
-        return self._database
+                self._database = Database.open(self.path, state_schema(), durable=True)
+            return self._database
 
     def close(self) -> None:
         """Let the database go; the next use opens it again."""
@@ -94,11 +96,7 @@ class Decisions:
     def disabled(self) -> frozenset[tuple[str, str]]:
         """The (name, surface) pairs that are switched off; surface "" is everywhere."""
         database = self._reader()
-        return (
-            frozenset((name, surface) for name, surface in database.read("SELECT name, surface FROM disabled"))
-            if (database)
-            else frozenset()
-        )
+        return frozenset(database.read("SELECT name, surface FROM disabled") if database else ())
 
     def disable(self, name: str, surface: str = "") -> bool:
         """Switch a skill off; False when it already was."""

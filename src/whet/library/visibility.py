@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.readiness import wrong_platform
-from whet.skill.model import OPEN
+from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:

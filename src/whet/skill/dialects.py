@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.skill.body import WHEN, WHEN_NOT, first_prose, section
 from whet.skill.coerce import listing, mapping, one_line, split_globs, split_tools, text, truth, unique, words
 from whet.skill.diagnostics import Diagnostic
-from whet.skill.model import OPEN, EnvVar, Execution, Gates, Interface, Setting, Skill, Tool
+from whet.skill.gates import OPEN, EnvVar, Gates, Setting, Tool
+from whet.skill.model import Execution, Interface, Skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ import re
 
 from whet.skill.block import resolve_plain
 from whet.skill.dialects import PLAIN_KEYS, Heading
-from whet.skill.model import OPEN
+from whet.skill.gates import OPEN
 
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,80}+"
 _TEXT = r"[^\x00-\x1f:#\x7f]*+"

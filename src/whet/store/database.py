@@ -25,7 +25,7 @@ from whet.errors import FailedError, NotFoundError
 from whet.store.atomic import make_directories, sync_directory, sync_file, temporary_path
 from whet.store.clock import Clock, iso, system_clock
 from whet.store.failures import os_failures, sqlite_failure
-from whet.store.locks import FileLock, lock_path
+from whet.store.locks import FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -307,7 +307,7 @@ def _failures(path: str) -> Iterator[None]:
 def _opening(path: str, busy_ms: int) -> FileLock:
     """The lock for whoever opens, makes, renames or replaces the file."""
     directory, name = os.path.split(path)
-    return FileLock(lock_path(directory, "database", name), timeout=busy_ms / 1000)
+    return FileLock(os.path.join(directory, "locks", f"database-{name}.lock"), timeout=busy_ms / 1000)
 
 
 def _is_read_only(path: str) -> bool:

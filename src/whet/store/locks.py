@@ -14,7 +14,6 @@ import os
 import sys
 import threading
 import time
-from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
 from whet.errors import FailedError
@@ -68,6 +67,8 @@ else:
 
 def lock_path(home: str, kind: str, key: str) -> str:
     """The lock file for `key` (a path, a name, anything) among the locks of one kind."""
+    from hashlib import sha256
+
     digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return os.path.join(home, "locks", f"{kind}-{digest}.lock")
 

@@ -1,0 +1,64 @@
+"""What decides whether a skill is ready on a machine and visible to a caller: what every card carries."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+Platform = str
+"""`macos`, `linux` or `windows`; an unknown word is kept as written and matches nothing."""
+
+
+class EnvVar(NamedTuple):
+    """An environment variable the skill reads."""
+
+    name: str
+    prompt: str = ""
+    help: str = ""
+    required_for: str = ""
+    optional: bool = False
+
+
+class Tool(NamedTuple):
+    """A tool, toolset or server the skill wants to find in the agent."""
+
+    name: str
+    kind: str = "tool"
+    """`tool`, `toolset`, or what a Codex dependency says, such as `mcp`."""
+    description: str = ""
+    transport: str = ""
+    command: str = ""
+    url: str = ""
+
+
+class Setting(NamedTuple):
+    """A value the user can set for the skill."""
+
+    key: str
+    description: str = ""
+    default: Any = None
+    prompt: str = ""
+
+
+class Gates(NamedTuple):
+    """What decides whether a skill is ready on a machine and visible to a caller."""
+
+    platforms: tuple[Platform, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    commands: tuple[str, ...] = ()
+    """All of these must be found."""
+    any_commands: tuple[str, ...] = ()
+    """One of these must be found."""
+    tools: tuple[Tool, ...] = ()
+    optional_tools: tuple[Tool, ...] = ()
+    fallback_for: tuple[Tool, ...] = ()
+    """The skill is only wanted while none of these is available."""
+    settings: tuple[Setting, ...] = ()
+    model_invocable: bool = True
+    user_invocable: bool = True
+    products: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    """Globs; when given, the skill is offered only while a matching file is in play."""
+
+
+OPEN = Gates()
+"""The gates of a skill that asks for nothing."""

@@ -1,0 +1,453 @@
+"""The cache saves work and nothing else: damaged, foreign, read-only or lying, it never changes what is found."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.library import cache as cache_module
+from whet.library.cache import Cache, fingerprint
+from whet.library.discovery import Bounds, Container, Shelf, discover
+from whet.library.files import Signature
+from whet.library.report import Entry
+from whet.library.roots import Root
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from whet.api import Library
+
+GATED = """platforms: [linux, macos]
+metadata:
+  hermes:
+    config:
+      - {key: day, description: A day., default: 2024-02-29}
+      - {key: list, description: Some., default: [1, two, null]}
+    requires_tools: [search]
+  openclaw:
+    requires: {bins: [git], anyBins: [jq, yq], env: [TOKEN]}
+paths: ["*.py"]
+"""
+
+
+def names(library: Library) -> list[str]:
+    return [item["name"] for item in library.list()["skills"]]
+
+
+def codes(library: Library) -> list[str]:
+    return [entry.code for entry in library.report()]
+
+
+@pytest.fixture
+def filled(root: str, skill: Callable[..., str]) -> str:
+    """A root with everything a cache has to keep."""
+    for number in range(5):
+        skill(root, f"group/skill-{number}")
+    skill(root, "gated", more=GATED)
+    skill(root, "remarks", description="Deploy: to # production")
+    os.mkdir(f"{root}/group/skill-1/agents")
+    with open(f"{root}/group/DESCRIPTION.md", "w") as file:
+        file.write("A group.")
+    os.symlink("group/skill-1", f"{root}/alias")
+    os.symlink("nowhere", f"{root}/broken")
+    os.mkfifo(f"{root}/pipe.md")
+    return root
+
+
+# keeping
+
+
+def test_what_is_kept_comes_back_equal(filled: str, tmp_path: Path) -> None:
+    place = Root(filled, "user", "claude", namespace="acme", real=filled)
+    bounds = Bounds(6, 100, (filled,))
+    shelf = discover(place, bounds, None, time.time_ns() + 60 * 10**9)
+    for _ in range(2):
+        kept = Cache(str(tmp_path / "state"), time.time_ns)
+        assert kept.save(shelf, None, bounds)
+        kept.close()
+        found = Cache(str(tmp_path / "state"), time.time_ns)
+        again = found.shelf(place, bounds)
+        assert again is not None
+        assert {path: _plain(item) for path, item in again.containers.items()} == {
+            path: _plain(item) for path, item in shelf.containers.items()
+        }
+        assert again.notes == shelf.notes
+        assert discover(place, bounds, again, time.time_ns() + 60 * 10**9) is again
+        (card,) = found.cards("acme:gated", place, bounds)
+        assert card.gates.commands == ("git",)
+        assert found.containers(place, bounds) == [
+            (path, item.signature) for path, item in sorted(shelf.containers.items())
+        ]
+        found.close()
+
+
+def _plain(item: Container) -> Container:
+    """As it can be compared: in the order of paths, and a date as the text it is kept as."""
+    cards = []
+    for card in sorted(item.cards, key=lambda card: card.path):
+        settings = tuple(
+            setting._replace(default=str(setting.default) if setting.key == "day" else setting.default)
+            for setting in card.gates.settings
+        )
+        cards.append(card._replace(gates=card.gates._replace(settings=settings)))
+    return item._replace(cards=tuple(cards))
+
+
+def test_a_root_is_known_by_everything_that_decides_what_is_found() -> None:
+    root, bounds = Root("/a", "user", real="/a"), Bounds(6, 100, ("/a",))
+    prints = {
+        fingerprint(root, bounds),
+        fingerprint(root._replace(kind="commands"), bounds),
+        fingerprint(root._replace(namespace="acme"), bounds),
+        fingerprint(root, bounds._replace(depth=5)),
+        fingerprint(root, bounds._replace(directories=99)),
+    }
+    assert len(prints) == 5
+    assert fingerprint(root._replace(scope="org", client="x", trusted=False), bounds) == fingerprint(root, bounds)
+
+
+def test_where_links_may_lead_matters_only_where_there_are_links(
+    root: str, tmp_path: Path, skill: Callable[..., str]
+) -> None:
+    skill(root, "plain")
+    skill(str(tmp_path / "other"), "linked")
+    place = Root(root, "user", real=root)
+    one, two = Bounds(6, 100, (root,)), Bounds(6, 100, (root, str(tmp_path / "other")))
+    cache = Cache(str(tmp_path / "state"), time.time_ns)
+    cache.save(discover(place, one, None, 0), None, one)
+    assert cache.shelf(place, two) is not None
+    os.symlink(tmp_path / "other" / "linked", f"{root}/link")
+    for bounds, others in ((one, two), (two, one)):
+        before = cache.shelf(place, bounds)
+        cache.save(discover(place, bounds, before, 0), before, bounds)
+        assert cache.shelf(place, bounds) is not None
+        assert cache.shelf(place, others) is None
+    cache.close()
+
+
+def test_another_reader_starts_over(
+    filled: str, opened: Callable[..., Library], io: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(filled, settled=True).list()
+    cold = io["read"]
+    library = opened(filled, settled=True)
+    io.clear()
+    library.list()
+    assert io["read"] == 0
+    monkeypatch.setattr(cache_module, "READER", "another")
+    later = opened(filled, settled=True)
+    io.clear()
+    later.list()
+    assert io["read"] == cold > 0
+    assert codes(later) == codes(library)
+
+
+def test_a_root_nobody_used_for_long_is_forgotten(root: str, tmp_path: Path) -> None:
+    bounds = Bounds(6, 100, (root,))
+    now = 1_700_000_000 * 10**9
+    places = [Root(f"{root}/{name}", "user", real=f"{root}/{name}") for name in ("a", "b")]
+    cache = Cache(str(tmp_path / "state"), lambda: now)
+    cache.save(Shelf(places[0], {}), None, bounds)
+    now += 91 * 24 * 3600 * 10**9
+    cache.save(Shelf(places[1], {}), None, bounds)
+    assert [cache.shelf(place, bounds) is None for place in places] == [True, False]
+    cache.close()
+
+
+# writing little
+
+
+def test_one_edit_in_a_large_flat_root_writes_one_row(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    for number in range(300):
+        skill(root, f"skill-{number:03}")
+    library = opened(root, settled=True)
+    library.list()
+    connection = library.cache._open().connection
+
+    def written(action: Callable[[], Any]) -> int:
+        before = connection.total_changes
+        action()
+        library.list()
+        return connection.total_changes - before
+
+    assert written(lambda: None) == 0
+    assert written(lambda: skill(root, "skill-007", description="New.")) == 2  # its row, and the root's version
+    assert written(lambda: skill(root, "another")) == 3  # and the row of the directory
+    assert written(lambda: os.rename(f"{root}/another", f"{root}/renamed")) == 4  # the row of the old path too
+
+
+def test_a_failed_save_is_made_up_for(
+    root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    """While another process holds the database, saves are left out; no row may be missing from the next one."""
+    skill(root, "one")
+    library = opened(root, settled=True)
+    library.list()
+    blocker = sqlite3.connect(tmp_path / "state" / "cache.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    skill(root, "two")
+    assert names(library) == ["one", "two"]
+    assert codes(library) == []
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    skill(root, "one", description="Edited.")
+    assert names(library) == ["one", "two"]
+    assert names(opened(root, settled=True)) == ["one", "two"]
+
+
+def test_two_that_save_in_turns_lose_nothing(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    """A skill that was away for a moment, seen to go by one and never missed by the other, must not be lost."""
+    skill(root, "kept")
+    skill(root, "moved")
+    one, two = opened(root, settled=True), opened(root, settled=True)
+    assert names(one) == names(two) == ["kept", "moved"]
+    os.rename(f"{root}/moved", f"{root}/.away")
+    assert names(two) == ["kept"]
+    os.rename(f"{root}/.away", f"{root}/moved")
+    assert names(one) == ["kept", "moved"]
+    assert names(opened(root, settled=True)) == ["kept", "moved"]
+
+
+def test_a_shelf_is_loaded_from_one_state_of_the_database(root: str, tmp_path: Path, skill: Callable[..., str]) -> None:
+    """Another process saves between the queries of a load: the load must not mix old skills with new directories."""
+    place, bounds = Root(root, "user", real=root), Bounds(6, 100, (root,))
+    skill(root, "one")
+    reader, writer = (Cache(str(tmp_path / "state"), time.time_ns) for _ in range(2))
+    first = discover(place, bounds, None, time.time_ns() + 10**12)
+    writer.save(first, None, bounds)
+    skill(root, "two")
+    second = discover(place, bounds, first, time.time_ns() + 10**12)
+
+    def interfere(statement: str) -> None:
+        if "FROM containers" in statement:
+            writer.save(second, first, bounds)
+
+    connection = reader._open().connection
+    connection.set_trace_callback(interfere)
+    loaded = reader.shelf(place, bounds)
+    connection.set_trace_callback(None)
+    assert loaded is not None
+    fresh = discover(place, bounds, loaded, time.time_ns() + 10**12)
+    assert sorted(card.name for card in fresh.cards()) == ["one", "two"]
+    for cache in (reader, writer):
+        cache.close()
+
+
+# damaged, foreign, read-only
+
+
+def damage(path: Path, how: str) -> None:
+    data = bytearray(path.read_bytes())
+    if how == "truncated":
+        data = data[: len(data) // 2]
+    elif how == "garbage":
+        data = bytearray(random.Random(1).randbytes(len(data)))
+    elif how == "zero bytes":
+        data = bytearray()
+    elif how == "zeros":
+        data[4096:] = bytes(len(data) - 4096)
+    elif how == "text":
+        data = bytearray(b"This is no database.\n")
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("how", ["truncated", "garbage", "zero bytes", "zeros", "text"])
+def test_a_damaged_cache_is_rebuilt(how: str, filled: str, tmp_path: Path, opened: Callable[..., Library]) -> None:
+    first = opened(filled, settled=True)
+    expected, reported = first.list(), first.report()
+    first.close()
+    damage(tmp_path / "state" / "cache.db", how)
+    for attempt in range(2):
+        library = opened(filled, settled=True)
+        assert library.list() == expected
+        remarks = [entry for entry in library.report() if entry not in reported]
+        expected_codes = [] if attempt or how == "zero bytes" else ["cache-rebuilt"]
+        assert [entry.code for entry in remarks] == expected_codes
+        library.close()
+
+
+def test_bytes_flipped_in_the_middle_never_raise_and_lose_no_skill(
+    filled: str, tmp_path: Path, opened: Callable[..., Library]
+) -> None:
+    """SQLite keeps no checksums, and would not notice most of this."""
+    first = opened(filled, settled=True)
+    expected = first.list()
+    first.close()
+    path = tmp_path / "state" / "cache.db"
+    sound = path.read_bytes()
+    numbers = random.Random(7)
+    outcomes = set()
+    for _ in range(150):
+        data = bytearray(sound)
+        start = numbers.randrange(100, len(data))
+        for at in range(start, min(len(data), start + numbers.choice((1, 1, 4, 64)))):
+            data[at] ^= numbers.choice((0x01, 0x20, 0x80, 0xFF))
+        for other in ("cache.db-wal", "cache.db-shm"):
+            (tmp_path / "state" / other).unlink(missing_ok=True)
+        path.write_bytes(data)
+        library = opened(filled, settled=True)
+        assert library.list() == expected
+        outcomes.add(library.cache.problem.code if library.cache.problem else "")
+        library.close()
+    assert outcomes == {"", "cache-rebuilt"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE cards SET more = '{'",
+        "UPDATE cards SET more = '[[], [], []]'",
+        "DELETE FROM cards WHERE name = 'gated'",
+        "UPDATE cards SET container = 'elsewhere'",
+        "UPDATE cards SET name = NULL",
+        "UPDATE cards SET description = CAST(description AS BLOB)",
+        "UPDATE cards SET name = CAST(x'ff' AS TEXT)",
+        "UPDATE containers SET more = '[[\"a\"], [], []]'",
+        "UPDATE containers SET more = 'x'",
+        "UPDATE containers SET category = x'00'",
+        "UPDATE roots SET notes = '[[]]'",
+        "PRAGMA foreign_keys = OFF; DELETE FROM containers",
+        "ALTER TABLE cards RENAME COLUMN key TO other",
+        "DROP TABLE cards",
+    ],
+)
+def test_rows_that_no_whet_has_written_are_thrown_away(
+    statement: str, filled: str, tmp_path: Path, opened: Callable[..., Library]
+) -> None:
+    first = opened(filled, settled=True)
+    expected = first.list()
+    first.close()
+    with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
+        connection.executescript(statement)
+    connection.close()
+    library = opened(filled, settled=True)
+    assert library.list() == expected
+    assert "cache-rebuilt" in codes(library)
+    assert names(opened(filled, settled=True)) == names(library)
+
+
+def test_rows_that_lie_are_caught_by_their_signature(
+    root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "honest")
+    library = opened(root, settled=True)
+    library.list()
+
+    def tamper(assignment: str) -> list[dict[str, Any]]:
+        opened(root, settled=True).list()
+        with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
+            connection.execute(f"UPDATE cards SET {assignment}")
+        connection.close()
+        found: list[dict[str, Any]] = opened(root, settled=True).list()["skills"]
+        return found
+
+    for column in ("mtime", "ctime", "size", "inode", "folder"):
+        (item,) = tamper(f"description = 'A lie.', {column} = {column} + 1")
+        assert item["description"] == "Does honest.", column
+    (item,) = tamper("description = 'A lie.'")
+    assert item["description"] == "Does honest."
+    # Whoever can write here can do worse: a row that fits the disk and its own checksum is believed.
+    (item,) = tamper(f"description = 'A lie.', proof = {cache_module._proof(*_texts(root, 'A lie.'))}")
+    assert item["description"] == "A lie."
+    assert opened(root, settled=True).view("honest")["description"] == "Does honest."
+
+
+def _texts(root: str, description: str) -> tuple[str, ...]:
+    """The texts of the row of the one skill there is."""
+    return f"{root}/honest/SKILL.md", f"{root}/honest", "honest", "honest", description, "", "skill", "", ""
+
+
+def test_a_foreign_file_is_set_aside_and_kept(filled: str, tmp_path: Path, opened: Callable[..., Library]) -> None:
+    (tmp_path / "state").mkdir()
+    path = tmp_path / "state" / "cache.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript("PRAGMA application_id = 77; CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+    connection.close()
+    library = opened(filled, settled=True)
+    assert "gated" in names(library)
+    (problem,) = [entry for entry in library.report() if entry.code == "cache-rebuilt"]
+    (aside,) = [name for name in os.listdir(tmp_path / "state") if ".broken-" in name]
+    assert aside in problem.message
+    with sqlite3.connect(tmp_path / "state" / aside) as connection:
+        assert connection.execute("SELECT x FROM theirs").fetchall() == [(1,)]
+    connection.close()
+
+
+def test_without_a_place_to_write_everything_works_and_is_said(unprivileged: Callable[[str], Any]) -> None:
+    assert unprivileged("""
+skill("root/one")
+os.mkdir(top + "/state")
+os.chmod(top + "/state", 0o555)
+opened = library()
+answer = [[card["name"] for card in opened.list()["skills"]], opened.view("one")["content"], report(opened)]
+opened = Library.open([top + "/root"], home=top + "/state/deeper", project=top, env={"HOME": top})
+answer += [[card["name"] for card in opened.list()["skills"]], [entry.code for entry in opened.report()]]
+""") == [["one"], "Body.\n", [["cache-unavailable", "info", "state/cache.db"]], ["one"], ["cache-unavailable"]]
+
+
+def test_a_cache_that_may_only_be_read_is_read(unprivileged: Callable[[str], Any]) -> None:
+    assert unprivileged("""
+import time
+import whet.library.reading as reading
+skill("root/one")
+ahead = lambda: time.time_ns() + 60 * 10**9
+opened = lambda: Library.open([top + "/root"], home=top + "/state", project=top, env={"HOME": top}, clock=ahead)
+with opened() as first:
+    first.list()
+os.chmod(top + "/state", 0o555)
+read, reading.read_card = [], lambda *rest: read.append(rest)
+answer = [[card["name"] for card in opened().list()["skills"]], len(read)]
+""") == [["one"], 0]
+
+
+def test_a_home_that_is_a_file_is_done_without(filled: str, tmp_path: Path, opened: Callable[..., Library]) -> None:
+    (tmp_path / "state").write_text("")
+    library = opened(filled)
+    assert "gated" in names(library)
+    assert "cache-unavailable" in codes(library)
+
+
+def test_a_full_disk_is_said_and_forgotten_when_there_is_room_again(tmp_path: Path) -> None:
+    cache = Cache(str(tmp_path / "state"), time.time_ns)
+    root, bounds = Root("/a", "user", real="/a"), Bounds(6, 100, ("/a",))
+    connection = cache._open().connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    shelf = Shelf(root, {str(number): _container(str(number)) for number in range(2000)})
+    outcomes = []
+    for room in (pages, 100_000):
+        connection.execute(f"PRAGMA max_page_count = {room}")
+        saved = cache.save(shelf, None, bounds)
+        outcomes.append((saved, cache.problem.code if cache.problem else ""))
+    assert outcomes == [(False, "cache-unavailable"), (True, "")]
+    cache.close()
+
+
+def _container(path: str) -> Container:
+    return Container(path, "", 0, Signature(1, 2, 3, 4), notes=(Entry("x", "info", "", path, "y" * 100),))
+
+
+def test_what_the_database_cannot_hold_is_done_without(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    path = skill(root, "old")
+    os.utime(path, ns=(0, 15_000_000_000 * 10**9))  # a date that has more nanoseconds than SQLite has bits
+    directory = os.fsencode(root) + b"/caf\xe9"
+    os.mkdir(directory)
+    with open(directory + b"/SKILL.md", "wb") as file:
+        file.write(b"---\nname: coffee\ndescription: Makes coffee.\n---\n")
+    for _ in range(2):
+        library = opened(root, settled=True)
+        assert names(library) == ["coffee", "old"]
+        assert library.view("coffee")["name"] == "coffee"
+        assert not [code for code in codes(library) if code.startswith("cache")]

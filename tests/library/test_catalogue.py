@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whet.errors import AmbiguousError, NotFoundError, RefusedError
+from whet.library.report import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from whet.api import Library
+
+SCOPES = ("project", "user", "org", "external", "bundled")
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A directory of skills for each scope, and one of a plugin; the project is a repository that is trusted later."""
+    monkeypatch.setattr("whet.library.roots.bundled_directory", lambda: str(tmp_path / "bundled"))
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    found = {
+        "project": str(tmp_path / "project" / ".agents" / "skills"),
+        "user": str(tmp_path / "home" / ".agents" / "skills"),
+        "org": str(tmp_path / "org"),
+        "external": str(tmp_path / "external"),
+        "bundled": str(tmp_path / "bundled"),
+        "plugin": str(tmp_path / "plugin"),
+    }
+    for path in found.values():
+        os.makedirs(path)
+    set_up(tmp_path, found)
+    return found
+
+
+def set_up(tmp_path: Path, places: dict[str, str], *lines: str) -> None:
+    settings = [*lines, f"external = ['{places['external']}']", "[plugins]", f"acme = '{places['plugin']}'"]
+    (tmp_path / "state").mkdir(exist_ok=True)
+    (tmp_path / "state" / "config.toml").write_text("\n".join(settings))
+
+
+def descriptions(library: Library) -> list[tuple[str, str]]:
+    return [(item["name"], item["description"]) for item in library.list()["skills"]]
+
+
+# who wins
+
+
+def test_scopes_take_precedence_in_their_order(
+    places: dict[str, str], skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    for scope in SCOPES:
+        skill(places[scope], "deploy", description=f"Of {scope}.")
+    library = opened()
+    library.trust()
+    for position, scope in enumerate(SCOPES):
+        assert descriptions(library) == [("deploy", f"Of {scope}.")]
+        assert library.find("deploy").scope == scope
+        assert [loser.scope for loser, _ in library.catalogue.shadowed] == list(SCOPES[position + 1 :])
+        os.unlink(f"{places[scope]}/deploy/SKILL.md")
+    assert descriptions(library) == []
+
+
+def test_the_order_of_scopes_can_be_set(
+    tmp_path: Path, places: dict[str, str], skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    for scope in SCOPES:
+        skill(places[scope], "deploy", description=f"Of {scope}.")
+    library = opened()
+    library.trust()
+    set_up(tmp_path, places, 'precedence = ["org", "bundled", "user", "project", "external"]')
+    assert descriptions(library) == [("deploy", "Of org.")]
+    assert [loser.scope for loser, _ in library.catalogue.shadowed] == ["bundled", "user", "project", "external"]
+
+
+def test_within_a_scope_the_first_root_and_within_a_root_the_first_path_wins(
+    places: dict[str, str], tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    claude = str(tmp_path / "home" / ".claude" / "skills")
+    skill(claude, "deploy", description="Of claude.")
+    skill(places["user"], "b/deploy", description="Second.")
+    skill(places["user"], "a/deploy", description="First.")
+    library = opened()
+    assert descriptions(library) == [("deploy", "First.")]
+    assert [loser.description for loser, _ in library.catalogue.shadowed] == ["Second.", "Of claude."]
+
+
+def test_a_skill_beats_a_command_of_its_name(
+    tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library], config: Callable[..., None]
+) -> None:
+    config()
+    commands = tmp_path / "home" / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    for name in ("deploy", "other"):
+        (commands / f"{name}.md").write_text("---\ndescription: A command.\n---\n")
+    skill(str(tmp_path / "home" / ".claude" / "skills"), "deploy", description="A skill.")
+    assert descriptions(opened()) == [("deploy", "A skill."), ("other", "A command.")]
+
+
+def test_the_loser_is_reported_with_the_way_to_reach_it(
+    places: dict[str, str], skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    winner = os.path.dirname(skill(places["user"], "a/deploy"))
+    beside = skill(places["user"], "b/deploy")
+    other = skill(places["org"], "deploy")
+    message = f"{winner} (user) answers to this name."
+    assert opened().report() == (
+        Entry(
+            "shadowed",
+            "warning",
+            "deploy",
+            beside,
+            message,
+            f"Reach it as {os.path.dirname(beside)}, or rename one of them.",
+        ),
+        Entry("shadowed", "warning", "deploy", other, message, "Reach it as org:deploy, or rename one of them."),
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("deploy-it", "Deploy_It"),
+        ("straße", "STRASSE"),
+        ("ﬁne", "fine"),
+        ("ｗｉｄｅ", "wide"),
+        ("a  b", "a b"),
+        ("deploy\u200b", "deploy"),
+        ("e\u0301t", "ét"),
+    ],
+)
+def test_names_are_compared_whatever_their_spelling(
+    one: str, other: str, root: str, opened: Callable[..., Library]
+) -> None:
+    for directory, name in (("first", one), ("second", other)):
+        os.mkdir(f"{root}/{directory}")
+        with open(f"{root}/{directory}/SKILL.md", "w", encoding="utf-8") as file:
+            file.write(f'---\nname: "{name}"\ndescription: The {directory} one.\n---\n')
+    library = opened(root)
+    assert [item["description"] for item in library.list()["skills"]] == ["The first one."]
+    assert library.find(one) == library.find(other)
+
+
+# by which names
+
+
+def test_every_skill_is_reached_by_its_qualified_name(
+    places: dict[str, str], skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    for scope in (*SCOPES, "plugin"):
+        skill(places[scope], "deploy", description=f"Of {scope}.")
+    library = opened()
+    library.trust()
+    for scope in SCOPES:
+        assert library.find(f"{scope}:deploy").description == f"Of {scope}."
+        assert library.find(f"{scope}:DEPLOY").qualified == f"{scope}:deploy"
+        assert library.view(f"{scope}:deploy")["scope"] == scope
+    assert library.find("acme:deploy").description == "Of plugin."
+    assert library.find("acme:deploy").full_name == "acme:deploy"
+    assert descriptions(library) == [("acme:deploy", "Of plugin."), ("deploy", "Of project.")]
+
+
+def test_a_skill_is_reached_by_its_path(
+    root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "a/deploy", description="First.")
+    path = skill(root, "b/deploy", description="Second.")
+    (tmp_path / "link").symlink_to(root)
+    library = opened(str(tmp_path / "link"))
+    names = [
+        "b/deploy",
+        "b/deploy/",
+        "b/deploy/SKILL.md",
+        f"{tmp_path}/link/b/deploy",
+        f"{tmp_path}/link/b/deploy/SKILL.md",
+        os.path.dirname(path),
+        path,
+    ]
+    assert {library.find(name).description for name in names} == {"Second."}
+    for wrong in ("b", "c/deploy", "/b/deploy", f"{root}/b", "../b/deploy", "b/deploy/other"):
+        with pytest.raises(NotFoundError):
+            library.find(wrong)
+
+
+def test_a_flat_skill_is_reached_by_its_file(root: str, opened: Callable[..., Library]) -> None:
+    with open(f"{root}/flat.md", "w") as file:
+        file.write("---\nname: other\ndescription: Flat.\n---\n")
+    library = opened(root)
+    assert library.find("other") == library.find(f"{root}/flat.md") == library.find("external:other")
+    with pytest.raises(NotFoundError):
+        library.find(root)
+
+
+def test_a_skill_is_reached_by_the_name_of_its_directory(
+    root: str, opened: Callable[..., Library], skill: Callable[..., str]
+) -> None:
+    path = skill(root, "My_Directory")
+    with open(path, "w") as file:
+        file.write("---\nname: another-name\ndescription: Named otherwise.\n---\n")
+    library = opened(root)
+    assert library.find("my-directory") == library.find("another-name")
+
+
+def test_a_name_that_several_answer_to_is_refused_with_the_candidates(
+    places: dict[str, str], tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(places["project"], "deploy")
+    one = os.path.dirname(skill(places["user"], "deploy"))
+    two = os.path.dirname(skill(str(tmp_path / "home" / ".claude" / "skills"), "deploy"))
+    library = opened()
+    library.trust()
+    with pytest.raises(AmbiguousError) as caught:
+        library.find("user:deploy")
+    assert caught.value.to_json() == {
+        "success": False,
+        "error": "2 skills answer to 'user:deploy'.",
+        "code": "ambiguous-name",
+        "hint": f"Name one by its path: {one}, {two}.",
+        "candidates": [one, two],
+    }
+
+
+def test_an_unknown_name_gets_the_closest_ones(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    for name in ("deploy-web", "deploy-api", "review"):
+        skill(root, name)
+    library = opened(root)
+    for wrong, expected in (("deploy", ["deploy-api", "deploy-web"]), ("reveiw", ["review"]), ("zzz", [])):
+        with pytest.raises(NotFoundError) as caught:
+            library.find(wrong)
+        assert (caught.value.code, caught.value.details["suggestions"]) == ("skill-not-found", expected)
+    assert caught.value.hint == "`whet list` shows every skill."
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "\0", "a\0/b", ":", "user:", ":deploy", "/", ".", "..", "x" * 10_000, "\ud800"]
+)
+def test_a_name_that_makes_no_sense_is_not_found(
+    name: str, root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "deploy")
+    with pytest.raises(NotFoundError) as caught:
+        opened(root).find(name)
+    assert caught.value.code == "skill-not-found"
+
+
+# waiting for trust
+
+
+def test_skills_of_an_untrusted_repository_wait(
+    places: dict[str, str], skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    path = skill(places["project"], "web/deploy", description="Of the project.")
+    skill(places["user"], "other")
+    library = opened()
+    answer = library.list(include_hidden=True)
+    assert ([item["name"] for item in answer["skills"]], answer["waiting"]) == (["other"], 1)
+    assert [card.name for card in library.catalogue.waiting] == ["deploy"]
+    location = os.path.dirname(path)
+    for name in ("deploy", "Deploy", "project:deploy", "web/deploy", location, path):
+        with pytest.raises(RefusedError) as caught:
+            library.find(name)
+        assert (caught.value.code, caught.value.details) == ("untrusted", {"path": location})
+    assert [(entry.code, entry.path) for entry in library.report()] == [("untrusted", path)]
+    skill(places["user"], "deploy", description="Of the user.")
+    assert library.find("deploy").description == "Of the user."
+    assert library.trust() == {
+        "success": True,
+        "project": os.path.dirname(os.path.dirname(places["project"])),
+        "trusted": True,
+        "changed": True,
+        "skills": ["deploy"],
+    }
+    assert library.find("deploy").description == "Of the project."
+
+
+def test_a_waiting_skill_is_never_offered_even_if_a_link_in_a_trusted_root_leads_to_it(
+    places: dict[str, str], skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    """The link is the user's own doing, and so is the skill then."""
+    skill(places["project"], "deploy")
+    os.symlink(f"{places['project']}/deploy", f"{places['user']}/deploy")
+    library = opened()
+    assert library.find("deploy").scope == "user"
+    assert len(library.catalogue.waiting) == 1
+
+
+# categories
+
+
+def test_categories_come_from_the_paths_of_all_roots(
+    root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "web/react")
+    skill(str(tmp_path / "second"), "web/vue")
+    skill(str(tmp_path / "second"), "ops/deploy")
+    skill(root, "plain", more="category: ops\n")
+    with open(tmp_path / "second" / "web" / "DESCRIPTION.md", "w") as file:
+        file.write("The web.")
+    os.makedirs(f"{root}/empty")
+    with open(f"{root}/empty/DESCRIPTION.md", "w") as file:
+        file.write("Nobody is here.")
+    library = opened(root, str(tmp_path / "second"))
+    assert library.catalogue.categories == {"web": "The web.", "ops": "", "empty": "Nobody is here."}
+    assert library.list()["categories"] == [
+        {"name": "ops", "count": 2, "description": ""},
+        {"name": "web", "count": 2, "description": "The web."},
+    ]

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.errors import FailedError
+from whet.library.doctor import examine_state, repair_roots, repair_state, worst_first
+from whet.library.report import Entry
+from whet.library.roots import Root
+from whet.library.state import Decisions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from whet.api import Library
+
+
+def found(library: Library, base: str) -> list[tuple[str, str, str]]:
+    return [(entry.severity, entry.code, os.path.relpath(entry.path, base)) for entry in library.doctor()]
+
+
+def test_a_healthy_library_has_nothing_to_report(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "fine")
+    assert opened(root).doctor() == ()
+
+
+def test_the_worst_comes_first_and_nothing_twice() -> None:
+    entries = [
+        Entry("b", "info", "", "/1", "."),
+        Entry("b", "warning", "", "/2", "."),
+        Entry("a", "warning", "", "/3", "."),
+        Entry("z", "error", "", "/4", "."),
+        Entry("a", "warning", "", "/1", "."),
+        Entry("b", "info", "", "/1", "."),
+    ]
+    assert [(entry.code, entry.path) for entry in worst_first(entries)] == [
+        ("z", "/4"),
+        ("a", "/1"),
+        ("a", "/3"),
+        ("b", "/2"),
+        ("b", "/1"),
+    ]
+
+
+def test_a_closer_look_brings_up_what_a_list_does_not(
+    root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "outer", more="prerequisites: {commands: [frobnicate]}\n")
+    skill(root, "outer/references/inner")
+    with open(f"{root}/outer/references/skill.md", "w") as file:
+        file.write("")
+    skill(root, "outer/node_modules/never")
+    os.symlink("/etc/hostname", f"{root}/outer/escaping")
+    os.mkfifo(f"{root}/outer/pipe")
+    for path in (
+        f"{root}/.deploy.whet-tmp-0123456789abcdef",
+        f"{root}/outer/.SKILL.md.whet-tmp-0123456789abcdef",
+        f"{root}/outer/references/.a.md.whet-tmp-0123456789abcdef",
+    ):
+        with open(path, "w") as file:
+            file.write("")
+    library = opened(root, str(tmp_path / "missing"))
+    assert found(library, root) == [
+        ("warning", "leftover", ".deploy.whet-tmp-0123456789abcdef"),
+        ("warning", "leftover", "outer/.SKILL.md.whet-tmp-0123456789abcdef"),
+        ("warning", "leftover", "outer/references/.a.md.whet-tmp-0123456789abcdef"),
+        ("warning", "link-escape", "outer"),
+        ("warning", "root-missing", "../missing"),
+        ("warning", "special-file", "outer"),
+        ("info", "nested-skill", "outer/references/inner/SKILL.md"),
+        ("info", "nested-skill", "outer/references/skill.md"),
+        ("info", "not-ready", "outer/SKILL.md"),
+    ]
+    assert all(entry.message and entry.hint for entry in library.doctor())
+
+
+def test_a_directory_named_in_the_settings_that_is_missing_is_reported(
+    tmp_path: Path, opened: Callable[..., Library], config: Callable[..., None]
+) -> None:
+    config(f"external = ['{tmp_path}/gone']\n[plugins]\nacme = '{tmp_path}/away'\n")
+    library = opened()
+    assert [(code, path) for _, code, path in found(library, str(tmp_path))] == [
+        ("root-missing", "away"),
+        ("root-missing", "gone"),
+    ]
+    assert library.list()["missing_roots"] == [f"{tmp_path}/gone", f"{tmp_path}/away"]
+
+
+def test_a_root_that_is_a_skill_has_no_buried_ones(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "beside")
+    with open(f"{root}/SKILL.md", "w") as file:
+        file.write("---\nname: root\ndescription: The root.\n---\n")
+    assert [code for _, code, _ in found(opened(root), root)] == []
+
+
+def test_a_library_that_cannot_be_looked_at_still_gets_a_report(
+    root: str, tmp_path: Path, opened: Callable[..., Library], config: Callable[..., None]
+) -> None:
+    config("this is not toml")
+    library = opened(root)
+    assert [entry.code for entry in library.doctor()] == ["bad-config"]
+    (tmp_path / "state" / "config.toml").unlink()
+    (tmp_path / "state" / "state.db").write_bytes(b"garbage" * 1000)
+    (entry,) = library.doctor()
+    assert (entry.code, entry.severity, entry.path) == ("state-corrupt", "error", str(tmp_path / "state" / "state.db"))
+    assert "whet doctor --repair" in entry.hint
+
+
+def test_what_may_not_be_read_or_written_is_reported(unprivileged: Callable[[str], Any]) -> None:
+    assert unprivileged("""
+skill("root/one")
+os.mkdir(top + "/state")
+open(top + "/state/state.db", "w").close()
+os.chmod(top + "/state/state.db", 0)
+os.chmod(top + "/state", 0o555)
+answer = [[entry.code, entry.severity, os.path.relpath(entry.path, top)] for entry in library().doctor()]
+""") == [["permission-denied", "error", "state/state.db"], ["home-read-only", "warning", "state"]]
+    assert unprivileged("""
+base = skill("root/two")
+os.makedirs(base + "/shut")
+os.chmod(base + "/shut", 0)
+os.mkdir(top + "/state-2")
+os.chmod(top + "/state-2", 0o555)
+opened = Library.open([top + "/root"], home=top + "/state-2", project=top, env={"HOME": top})
+answer = [[entry.code, entry.severity, os.path.relpath(entry.path, top)] for entry in opened.doctor()]
+os.chmod(base + "/shut", 0o700)
+""") == [
+        ["home-read-only", "warning", "state-2"],
+        ["unreadable", "warning", "root/two"],
+        ["cache-unavailable", "info", "state-2/cache.db"],
+    ]
+
+
+# mending
+
+
+def test_leftovers_are_cleaned_wherever_they_are(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "group/kept")
+    temporary = f"{root}/group/kept/.SKILL.md.whet-tmp-0123456789abcdef"
+    with open(temporary, "w") as file:
+        file.write("half")
+    skill(root, "group/lost")
+    os.rename(f"{root}/group/lost", f"{root}/group/.lost.whet-old-0123456789abcdef")
+    library = opened(root)
+    assert [item["name"] for item in library.list()["skills"]] == ["kept"]
+    assert library.repair() == {
+        "repaired": [f"{root}/group/.lost.whet-old-0123456789abcdef: restored.", f"{temporary}: removed."],
+        "lost": [],
+    }
+    assert [item["name"] for item in library.list()["skills"]] == ["kept", "lost"]
+    assert library.doctor() == ()
+
+
+def test_what_cannot_be_cleaned_is_said(unprivileged: Callable[[str], Any]) -> None:
+    assert unprivileged("""
+from whet.library.doctor import repair_roots
+from whet.library.roots import Root
+base = skill("root/one")
+open(base + "/.SKILL.md.whet-tmp-0123456789abcdef", "w").close()
+os.chmod(base, 0o555)
+done = repair_roots([Root(top + "/root", "user", real=top + "/root")])
+answer = [list(done.done), [text.replace(top, "TOP") for text in done.lost]]
+os.chmod(base, 0o755)
+""") == [[], ["TOP/root/one/.SKILL.md.whet-tmp-0123456789abcdef: Permission denied."]]
+
+
+def test_a_damaged_state_database_is_set_aside_and_its_rows_saved(
+    root: str, tmp_path: Path, opened: Callable[..., Library], skill: Callable[..., str]
+) -> None:
+    skill(root, "one")
+    decisions = Decisions(str(tmp_path / "state"), lambda: 1)
+    for number in range(300):
+        decisions.disable(f"skill-{number}")
+    decisions.disable("one")
+    decisions.close()
+    path = tmp_path / "state" / "state.db"
+    data = bytearray(path.read_bytes())
+    data[2 * 4096 : 2 * 4096 + 64] = b"\xff" * 64
+    path.write_bytes(data)
+    library = opened(root)
+    assert "state-corrupt" in [entry.code for entry in library.doctor()]
+    answer = library.repair()
+    assert answer["repaired"][0].startswith(f"Set the damaged state database aside as {path}.broken-")
+    assert list(examine_state(str(tmp_path / "state"))) == []
+    assert library.decisions.disabled()
+    assert library.repair() == {"repaired": [], "lost": []}
+
+
+def test_nothing_is_mended_where_nothing_is_wrong(root: str, tmp_path: Path) -> None:
+    assert repair_state(str(tmp_path / "state")) == ((), ())
+    assert repair_roots([Root(root, "user", real=root), Root("/nowhere", "user", real="/nowhere")]) == ((), ())
+
+
+def test_a_state_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    with sqlite3.connect(tmp_path / "state" / "state.db") as connection:
+        connection.executescript("PRAGMA application_id = 7; CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(FailedError) as caught:
+        Decisions(str(tmp_path / "state"), lambda: 1).disabled()
+    assert caught.value.code == "state-foreign"
+    assert repair_state(str(tmp_path / "state")) == ((), ())

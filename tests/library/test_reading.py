@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import os
+import stat
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whet.library.card import Card
+from whet.library.files import stamp
+from whet.library.reading import HEAD, read_card, read_category
+from whet.library.roots import Root
+from whet.library.spots import Refused, Spot, old_form
+from whet.skill.dialects import read_skill
+from whet.skill.frontmatter import MAX_DOCUMENT, read_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+AHEAD = 60 * 10**9
+ROOT = Root("/r", "user", real="/r")
+
+
+def read(path: Path, *, kind: str = "skill", root: Root = ROOT, ahead: int = AHEAD, **spot: Any) -> Card | None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        place = Spot(str(path), str(path.parent), spot.get("category", ""), kind, spot.get("real", ""))
+        return read_card(descriptor, place, root, time.time_ns() + ahead)
+    finally:
+        os.close(descriptor)
+
+
+def card(path: Path, **more: Any) -> Card:
+    found = read(path, **more)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def main(tmp_path: Path) -> Path:
+    (tmp_path / "thing").mkdir()
+    return tmp_path / "thing" / "SKILL.md"
+
+
+def test_a_card_is_the_file_in_short(main: Path) -> None:
+    main.write_text("---\nname: thing\ndescription: Does it.\n---\nBody.\n")
+    found, around = os.stat(main), os.stat(main.parent)
+    assert card(main, category="web") == Card(
+        path=str(main),
+        directory=str(main.parent),
+        name="thing",
+        key="thing",
+        description="Does it.",
+        category="web",
+        kind="skill",
+        mtime=found.st_mtime_ns,
+        ctime=found.st_ctime_ns,
+        size=found.st_size,
+        inode=found.st_ino,
+        folder=stamp(around),
+        real="",
+        root=ROOT,
+    )
+
+
+def test_a_card_read_a_moment_after_a_change_fits_no_file(main: Path) -> None:
+    main.write_text("---\nname: thing\ndescription: Does it.\n---\nBody.\n")
+    fresh, old = card(main, ahead=0), card(main)
+    assert (fresh.mtime, fresh.folder) == (~old.mtime, ~old.folder)
+    assert fresh != old
+    assert fresh.settled() == old.settled() == old
+
+
+def test_a_plugins_skill_is_compared_by_its_full_name(main: Path) -> None:
+    main.write_text("---\nname: Thing_One\ndescription: Does it.\n---\n")
+    found = card(main, root=ROOT._replace(namespace="acme"))
+    assert (found.key, found.full_name, found.qualified) == ("acme:thing-one", "acme:Thing_One", "acme:Thing_One")
+
+
+def test_the_category_of_the_path_wins_over_that_of_the_file(main: Path) -> None:
+    main.write_text("---\nname: thing\ndescription: Does it.\ncategory: said\n---\n")
+    assert (card(main).category, card(main, category="path").category) == ("said", "path")
+
+
+def test_what_is_beside_the_file_counts(main: Path) -> None:
+    main.write_text("---\nname: thing\ndescription: Does it.\n---\n")
+    (main.parent / "agents").mkdir()
+    (main.parent / "agents" / "openai.yaml").write_text("policy: {allow_implicit_invocation: false}")
+    (main.parent / "skill.json").write_text("{")
+    found = card(main)
+    assert found.gates.model_invocable is False
+    assert [note.code for note in found.notes] == ["sidecar-unreadable"]
+    assert [os.path.basename(path) for path, _ in found.extras] == ["skill.json", "agents", "openai.yaml"]
+
+
+# what is no skill
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "SKILL.md")
+    with pytest.raises(Refused) as caught:
+        read(tmp_path / "SKILL.md")
+    assert caught.value.entry.code == "not-a-file"
+    assert stat.S_ISFIFO(os.stat(tmp_path / "SKILL.md").st_mode)
+
+
+def test_a_file_at_the_limit_is_read_and_one_beyond_it_is_refused(main: Path) -> None:
+    head = b"---\nname: thing\ndescription: Does it.\n---\n"
+    main.write_bytes(head.ljust(MAX_DOCUMENT, b"x"))
+    assert card(main).description == "Does it."
+    main.write_bytes(head.ljust(MAX_DOCUMENT + 1, b"x"))
+    with pytest.raises(Refused) as caught:
+        read(main)
+    assert (caught.value.entry.code, caught.value.entry.message) == (
+        "too-large",
+        "The main file has 1,048,577 bytes; at most 1,048,576 are read.",
+    )
+
+
+def test_a_flat_file_without_frontmatter_is_no_skill(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text("Only text.")
+    assert read(path, kind="flat") is None
+    assert card(path, kind="command").description == "Only text."
+    path.write_text("x" * (3 * HEAD))
+    assert read(path, kind="flat") is None
+
+
+@pytest.mark.parametrize(
+    ("spot", "expected"),
+    [
+        (Spot("/r/a/SKILL.md", "/r/a", "", "skill"), ()),
+        (Spot("/r/a/skill.md", "/r/a", "", "skill"), ("old-main-name",)),
+        (Spot("/r/a.md", "/r", "", "flat"), ("flat-skill",)),
+        (Spot("/r/a.md", "/r", "", "command"), ("command-file",)),
+    ],
+)
+def test_old_forms_are_named_with_the_new_one(spot: Spot, expected: tuple[str, ...]) -> None:
+    notes = old_form(spot)
+    assert tuple(note.code for note in notes) == expected
+    assert all(note.hint for note in notes)
+
+
+# as much of the file as it takes
+
+
+LONG = "x" * 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nname: thing\ndescription: Does it.\n---\n" + "Body.\n" * 5000,
+        "---\nname: thing\n" + f"filler: {LONG}\n" * 40 + "description: Far below.\n---\nBody.\n",
+        "---\nname: thing\nnote: |\n  a\n  ----\n"
+        + "  long\n" * 1500
+        + "description: Behind what looks like a fence.\n---\n",
+        "---\nname: thing\n---- # no fence\n" + f"filler: {LONG}\n" * 40 + "description: Far below.\n---\nBody.\n",
+        "---\nname: thing\n" + f"filler: {LONG}\n" * 40 + "description: Never closed.\n",
+        "\ufeff---\r\nname: thing\r\n" + f"filler: {LONG}\r\n" * 40 + "description: Windows.\r\n---\r\nBody.\r\n",
+        "---\nname: thing\n---\n" + "\n" * 6000 + "The first prose is far below.\n",
+        "---\nname: thing\n---\n# Heading\n\nProse near the top.\n" + "more\n" * 5000,
+        "---\nname: thing\n---\n" + "é" * 5000 + "\n",
+        "No frontmatter at all.\n" + "more\n" * 5000,
+        "y" * 10_000,
+        "---\nname: thing\ndescription: " + "word " * 3000 + "\n---\nBody.\n",
+        "---\nname: thing\ndescription: Does it.\n---",
+        "---\n---\n",
+        "---",
+        "",
+    ],
+    ids=range(16),
+)
+def test_a_card_says_what_the_whole_file_says(main: Path, text: str) -> None:
+    main.write_bytes(text.encode())
+    whole = read_skill(read_document(text.encode()), fallback_name="thing")
+    found = card(main)
+    assert (found.name, found.description, found.gates) == (whole.name, whole.description, whole.gates)
+
+
+LINES = st.sampled_from(
+    ["---", "name: thing", "description: Does it.", "----", "--- x", "# Heading", "Prose.", "", "key: value", LONG * 15]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(lines=st.lists(LINES, max_size=12))
+def test_a_card_and_the_whole_file_agree_whatever_the_file(lines: list[str], tmp_path_factory: Any) -> None:
+    directory = tmp_path_factory.mktemp("any") / "thing"
+    directory.mkdir()
+    text = "\n".join(lines)
+    (directory / "SKILL.md").write_text(text)
+    whole = read_skill(read_document(text), fallback_name="thing")
+    found = card(directory / "SKILL.md")
+    assert (found.name, found.description) == (whole.name, whole.description)
+
+
+# categories
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\ndescription: In the frontmatter.\n---\nBody.\n", "In the frontmatter."),
+        ("# Heading\n\nThe first prose.\n\nMore.\n", "The first prose."),
+        ("---\ndescription: [a, list]\n---\n", ""),
+        ("", ""),
+    ],
+)
+def test_a_category_is_described_in_one_line(tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "DESCRIPTION.md").write_text(text)
+    assert read_category(str(tmp_path / "DESCRIPTION.md")) == expected
+
+
+def test_a_description_that_cannot_be_read_is_an_error_of_the_system(
+    tmp_path: Path, unprivileged: Callable[[str], Any]
+) -> None:
+    with pytest.raises(OSError, match="DESCRIPTION"):
+        read_category(str(tmp_path / "DESCRIPTION.md"))
+    assert (
+        unprivileged("""
+from whet.library.reading import read_category
+open(top + "/DESCRIPTION.md", "w").close()
+os.chmod(top + "/DESCRIPTION.md", 0)
+try:
+    read_category(top + "/DESCRIPTION.md")
+except PermissionError as error:
+    answer = error.errno
+""")
+        == 13
+    )

@@ -1,0 +1,133 @@
+"""Nothing is silent: everything the library can have to say, said at least once."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import whet.library
+from whet.library.readiness import LocalProbe
+from whet.library.report import Entry, from_diagnostic
+from whet.library.visibility import Caller
+from whet.skill.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.api import Library
+
+
+def sayable(*names: str) -> set[str]:
+    """The codes that appear in the source as the first argument of these."""
+    room = Path(whet.library.__path__[0])
+    found = set()
+    for path in (*room.glob("*.py"), room.parent / "api.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+                first = node.args[0] if node.args else None
+                if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                    found.add(first.value)
+    return found
+
+
+def write(path: Path, text: str = "") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
+    """A home and a project with everything wrong that can be wrong."""
+    user = tmp_path / "home" / ".agents" / "skills"
+    skill(str(user), "a/b/c")
+    skill(str(user), "same")
+    skill(str(tmp_path / "home" / ".claude" / "skills"), "same")
+    skill(str(tmp_path / "project" / ".agents" / "skills"), "waiting")
+    skill(str(user), "outer", more="prerequisites: {commands: [frobnicate]}\n")
+    skill(str(user), "outer/references/inner")
+    skill(str(user), "large", body="x" * (1 << 20))
+    write(tmp_path / "home" / ".claude" / "commands" / "command.md", "Do it.")
+    write(user / "flat.md", "---\ndescription: Flat.\n---\n")
+    write(user / "stray.md", "Text.")
+    write(user / "old" / "skill.md", "---\nname: old\ndescription: Old.\n---\n")
+    write(user / "same" / "skill.json", "{")
+    write(user / ".left.whet-tmp-0123456789abcdef")
+    (user / "pipe").mkdir()
+    os.mkfifo(user / "pipe" / "SKILL.md")
+    os.mkfifo(user / "a" / "DESCRIPTION.md")
+    (user / "broken").symlink_to("nowhere")
+    (user / "a" / "circle").symlink_to("..")
+    (user / "escape").symlink_to("/etc")
+    (user / "again").symlink_to("a")
+    (user / "d1" / "d2" / "d3").mkdir(parents=True)
+    write(
+        tmp_path / "state" / "config.toml",
+        f"bundled_skills = false\ndepth = 3\nclients = 7\ncolour = 'red'\nexternal = ['{tmp_path}/missing']\n",
+    )
+
+
+def test_everything_that_can_be_reported_is_reported(
+    tmp_path: Path,
+    root: str,
+    skill: Callable[..., str],
+    opened: Callable[..., Library],
+    unprivileged: Callable[[str], Any],
+) -> None:
+    mess(tmp_path, skill)
+    said = {entry.code for entry in opened().doctor()}
+    # Some exclude each other, and get a place of their own.
+    write(tmp_path / "small" / "config.toml", "max_directories = 1")
+    skill(root, "group/one")
+    said |= {entry.code for entry in opened(root, home=str(tmp_path / "small")).report()}
+    write(tmp_path / "damaged" / "cache.db", "no database")
+    said |= {entry.code for entry in opened(root, home=str(tmp_path / "damaged")).report()}
+    write(tmp_path / "corrupt" / "state.db", "no database" * 1000)
+    said |= {entry.code for entry in opened(root, home=str(tmp_path / "corrupt")).doctor()}
+    write(tmp_path / "file")
+    said |= {entry.code for entry in opened(str(tmp_path / "file"), home=str(tmp_path / "file")).report()}
+    said |= set(
+        unprivileged("""
+os.mkdir(top + "/state")
+os.chmod(top + "/state", 0o555)
+answer = [entry.code for entry in library().doctor()]
+""")
+    )
+    assert sayable("Entry", "Diagnostic") - said == set()
+
+
+def test_every_reason_to_hide_is_given(root: str, skill: Callable[..., str], opened: Callable[..., Library]) -> None:
+    for name, more in {
+        "platform": "platforms: [beos]\n",
+        "explicit": "disable-model-invocation: true\n",
+        "model": "user-invocable: false\n",
+        "paths": 'paths: ["*.py"]\n',
+        "fallback": "metadata: {hermes: {fallback_for_tools: [search]}}\n",
+        "off": "",
+        "product": "",
+    }.items():
+        skill(root, name, more=more)
+    write(Path(root) / "empty" / "SKILL.md")
+    write(Path(root) / "product" / "agents" / "openai.yaml", "policy: {products: [chatgpt]}")
+    library = opened(root, platform="linux", probe=LocalProbe({}, "linux", tools=["search"]))
+    library.disable("off")
+    callers = (Caller(), Caller(model=True, product="codex", files=()))
+    given = {
+        item.get("hidden") for caller in callers for item in library.list(caller=caller, include_hidden=True)["skills"]
+    }
+    assert given - {None} == sayable("Hidden")
+
+
+def test_an_entry_as_json() -> None:
+    note = Diagnostic("no-frontmatter", "warning", "A sentence.", 3, "A hint.")
+    entry = from_diagnostic(note, "deploy", "/r/deploy/SKILL.md")
+    assert entry == Entry("no-frontmatter", "warning", "deploy", "/r/deploy/SKILL.md", "A sentence.", "A hint.", 3)
+    assert entry.to_json() == {
+        "code": "no-frontmatter",
+        "severity": "warning",
+        "skill": "deploy",
+        "path": "/r/deploy/SKILL.md",
+        "message": "A sentence.",
+        "hint": "A hint.",
+        "line": 3,
+    }

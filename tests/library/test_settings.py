@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whet.errors import UsageError
+from whet.library.settings import (
+    KNOBS,
+    SCOPES,
+    Settings,
+    config_path,
+    expand,
+    read_project_settings,
+    read_settings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    from whet.library.report import Entry
+
+HOME = "/home/someone"
+
+
+def written(tmp_path: Path, text: str) -> tuple[Settings, tuple[Entry, ...]]:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    return read_settings(str(path), home=HOME)
+
+
+def test_the_table_of_knobs_is_the_settings() -> None:
+    defaults = Settings()
+    assert [knob.name for knob in KNOBS] == list(Settings._fields)
+    for knob in KNOBS:
+        value = getattr(defaults, knob.name)
+        assert (dict(value) if isinstance(knob.default, dict) else value) == knob.default, knob.name
+        assert knob.help.endswith(".")
+
+
+def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
+    assert read_settings(str(tmp_path / "config.toml"), home=HOME) == (Settings(), ())
+
+
+def test_everything_can_be_set(tmp_path: Path) -> None:
+    settings, notes = written(
+        tmp_path,
+        """
+        precedence = ["bundled", "external", "org", "user", "project"]
+        clients = ["claude"]
+        external = ["~/skills", "beside", "/else/where/"]
+        links = ["~"]
+        disabled = ["deploy"]
+        project_skills = false
+        bundled_skills = false
+        depth = 3
+        max_directories = 10
+        [plugins]
+        acme = "~/acme"
+        [disabled_on]
+        mcp = ["draw"]
+        """,
+    )
+    assert notes == ()
+    assert settings == Settings(
+        precedence=SCOPES[::-1],
+        clients=("claude",),
+        external=("/home/someone/skills", str(tmp_path / "beside"), "/else/where"),
+        plugins=(("acme", "/home/someone/acme"),),
+        links=("/home/someone",),
+        disabled=("deploy",),
+        disabled_on=(("mcp", ("draw",)),),
+        project_skills=False,
+        bundled_skills=False,
+        depth=3,
+        max_directories=10,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ('precedence = ["user"]', "project user org external bundled"),
+        ('precedence = ["user", "user", "org", "external", "bundled"]', "project user org external bundled"),
+        ("clients = 3", "names"),
+        ('clients = ["a", 3]', "names"),
+        ("external = [1]", "directories"),
+        ("plugins = ['a']", "map"),
+        ("plugins = {a = 1}", "map"),
+        ("project_skills = 1", "boolean"),
+        ("depth = 0", "number"),
+        ("depth = true", "number"),
+        ("depth = 1.5", "number"),
+        ("max_directories = -1", "number"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_reported_and_the_default_used(tmp_path: Path, line: str, wanted: str) -> None:
+    settings, (note,) = written(tmp_path, line)
+    assert settings == Settings()
+    assert (note.code, note.severity, note.path) == ("bad-setting", "warning", str(tmp_path / "config.toml"))
+    assert note.hint == f"Expected: {wanted}."
+
+
+@pytest.mark.parametrize(
+    "line", ["disabled = 3", 'disabled = ["a", 3]', "disabled_on = ['a']", "disabled_on = {mcp = 3}"]
+)
+def test_what_is_meant_to_hide_skills_is_never_left_out(tmp_path: Path, line: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        written(tmp_path, line)
+    assert (caught.value.code, caught.value.hint) == ("bad-config", "Give a list of names in quotes.")
+
+
+def test_one_name_is_a_list_of_one(tmp_path: Path) -> None:
+    settings, notes = written(tmp_path, 'disabled = "deploy"\ndisabled_on = {mcp = "draw"}')
+    assert (settings.disabled, settings.disabled_on, notes) == (("deploy",), (("mcp", ("draw",)),), ())
+
+
+def test_a_setting_nobody_knows_is_reported(tmp_path: Path) -> None:
+    settings, (note,) = written(tmp_path, 'disable = ["deploy"]')
+    assert settings == Settings()
+    assert (note.code, note.message) == ("unknown-setting", "disable is not a setting here.")
+    assert "disabled" in note.hint
+
+
+@pytest.mark.parametrize("content", [b"disabled = [", b"\xff\xfe", b"a = 1\na = 2"])
+def test_a_file_that_is_not_toml_is_an_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        read_settings(str(path), home=HOME)
+    assert caught.value.code == "bad-config"
+    assert str(path) in caught.value.message
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path, unprivileged: Callable[[str], Any]) -> None:
+    (tmp_path / "config.toml").mkdir()
+    with pytest.raises(UsageError) as caught:
+        read_settings(str(tmp_path / "config.toml"), home=HOME)
+    assert caught.value.code == "bad-config"
+    assert unprivileged("""
+os.mkdir(top + "/state")
+open(top + "/state/config.toml", "w").close()
+os.chmod(top + "/state/config.toml", 0)
+try:
+    library().list()
+except WhetError as error:
+    answer = [error.code, error.message.replace(top, "TOP")]
+""") == ["bad-config", "TOP/state/config.toml cannot be read: Permission denied."]
+
+
+def test_a_project_may_only_disable(tmp_path: Path) -> None:
+    (tmp_path / ".whet.toml").write_text('disabled = ["deploy"]\nexternal = ["/etc"]\nprecedence = ["project"]\n')
+    names, notes = read_project_settings(str(tmp_path), home=HOME)
+    assert names == ("deploy",)
+    assert [(note.code, note.message) for note in notes] == [
+        ("unknown-setting", "external is not a setting here."),
+        ("unknown-setting", "precedence is not a setting here."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({}, "/state/config.toml"),
+        ({"WHET_CONFIG": ""}, "/state/config.toml"),
+        ({"WHET_CONFIG": "/x/y.toml"}, "/x/y.toml"),
+        ({"WHET_CONFIG": "~/y.toml", "HOME": "/h"}, "/h/y.toml"),
+        ({"WHET_CONFIG": "~/y.toml", "USERPROFILE": r"C:\h"}, r"C:\h/y.toml"),
+    ],
+)
+def test_where_the_settings_lie(env: dict[str, str], expected: str) -> None:
+    assert config_path("/state", env) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"), [("~", "/h"), ("~/a", "/h/a"), ("~\\a", "/h\\a"), ("~other/a", "~other/a"), ("a/~", "a/~")]
+)
+def test_only_the_own_home_is_expanded(path: str, expected: str) -> None:
+    assert expand(path, "/h") == expected

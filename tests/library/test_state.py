@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.errors import FailedError
+from whet.library.state import TABLES, Decisions, Trusted, state_schema
+from whet.store.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def decisions(tmp_path: Path) -> Iterator[Decisions]:
+    found = Decisions(str(tmp_path / "state"), lambda: 7)
+    yield found
+    found.close()
+
+
+def test_asking_makes_no_file(decisions: Decisions, tmp_path: Path) -> None:
+    assert (decisions.trusted(), decisions.disabled()) == ((), frozenset())
+    assert (decisions.untrust("x"), decisions.enable("x")) == (False, False)
+    assert not (tmp_path / "state").exists()
+
+
+def test_decisions_last_and_tell_whether_they_changed_anything(decisions: Decisions, tmp_path: Path) -> None:
+    assert [decisions.trust("b", "/b"), decisions.trust("b", "/b"), decisions.trust("a", "/a")] == [True, False, True]
+    assert [decisions.disable("x"), decisions.disable("x"), decisions.disable("x", "mcp")] == [True, False, True]
+    decisions.close()
+    again = Decisions(str(tmp_path / "state"), lambda: 9)
+    assert again.trusted() == (Trusted("a", "/a", 7), Trusted("b", "/b", 7))
+    assert again.disabled() == {("x", ""), ("x", "mcp")}
+    assert [again.untrust("b"), again.untrust("b")] == [True, False]
+    assert [again.enable("x"), again.enable("x"), again.enable("x", "mcp")] == [True, False, True]
+    assert (again.trusted(), again.disabled()) == ((Trusted("a", "/a", 7),), frozenset())
+    again.close()
+
+
+def test_closed_decisions_open_again(decisions: Decisions) -> None:
+    decisions.disable("x")
+    decisions.close()
+    decisions.close()
+    assert decisions.disabled() == {("x", "")}
+
+
+def test_the_decision_of_another_process_is_seen(
+    decisions: Decisions, tmp_path: Path, elsewhere: Callable[..., str]
+) -> None:
+    code = """
+from whet.library.state import Decisions
+decisions = Decisions(sys.argv[1], lambda: 1)
+decisions.disable(sys.argv[2])
+decisions.close()
+"""
+    assert decisions.disabled() == frozenset()
+    for name in ("a", "b"):
+        elsewhere(code, str(tmp_path / "state"), name)
+        assert (name, "") in decisions.disabled()
+
+
+def test_a_damaged_database_is_an_error_and_not_an_empty_one(decisions: Decisions, tmp_path: Path) -> None:
+    decisions.disable("x")
+    decisions.close()
+    (tmp_path / "state" / "state.db").write_bytes(b"garbage" * 1000)
+    with pytest.raises(FailedError) as caught:
+        decisions.disabled()
+    assert caught.value.code == "state-corrupt"
+
+
+def test_a_place_that_cannot_be_written_is_an_error_with_a_hint(
+    tmp_path: Path, unprivileged: Callable[[str], Any]
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FailedError) as caught:
+        Decisions(str(tmp_path / "file"), lambda: 1).disable("x")
+    assert caught.value.hint
+    assert unprivileged("""
+from whet.library.state import Decisions
+os.mkdir(top + "/closed")
+os.chmod(top + "/closed", 0o555)
+decisions = Decisions(top + "/closed", lambda: 1)
+answer = [list(decisions.disabled())]
+try:
+    decisions.disable("x")
+except WhetError as error:
+    answer.append(error.code)
+""") == [[], "permission-denied"]
+
+
+def test_threads_open_one_database(decisions: Decisions) -> None:
+    barrier = threading.Barrier(8)
+    opened: set[int] = set()
+
+    def decide(number: int) -> None:
+        barrier.wait()
+        decisions.disable(f"skill-{number}")
+        opened.add(id(decisions._database))
+
+    threads = [threading.Thread(target=decide, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 1
+    assert decisions.disabled() == {(f"skill-{number}", "") for number in range(8)}
+
+
+def test_the_tables_to_be_saved_are_all_there_are(tmp_path: Path) -> None:
+    with Database.open(str(tmp_path / "state.db"), state_schema(), durable=False) as database:
+        rows = database.read("SELECT name FROM sqlite_master WHERE type = 'table'")
+    assert sorted(name for (name,) in rows) == sorted(TABLES)
+    assert os.path.exists(tmp_path / "state.db")

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whet.api import Change
+from whet.errors import UsageError
+from whet.library.watch import wait_for_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from whet.api import Library
+
+
+def test_a_change_is_told_as_it_happens(root: str, skill: Callable[..., str], opened: Callable[..., Library]) -> None:
+    skill(root, "old")
+    library = opened(root)
+    told = threading.Event()
+
+    def write() -> None:
+        """Write until somebody notices: nobody knows when exactly the watching begins."""
+        while not told.is_set():
+            skill(root, "fresh")
+            told.wait(0.2)
+
+    changes = library.watch()
+    writer = threading.Timer(0.3, write)
+    writer.start()
+    try:
+        assert next(changes) == Change(("fresh",), (), (), 1, 2)
+    finally:
+        told.set()
+        writer.join()
+        changes.close()  # type: ignore[attr-defined]  # a generator, which the signature does not promise
+
+
+def test_without_the_extra_it_is_said_how_to_get_it(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    with pytest.raises(UsageError) as caught:
+        next(wait_for_changes([root]))
+    assert (caught.value.code, caught.value.hint) == (
+        "extra-missing",
+        "Install it with `pip install 'whet[watch]'`.",
+    )
+
+
+def test_directories_that_are_missing_are_not_watched(
+    root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def watch(*directories: str, **_: object) -> list[set[object]]:
+        asked.append(directories)
+        return [set(), set()]
+
+    monkeypatch.setattr("watchfiles.watch", watch)
+    assert list(wait_for_changes([root, str(tmp_path / "gone")])) == [None, None]
+    assert asked == [(root,)]

@@ -1,0 +1,405 @@
+"""The front door as a program uses it: open, look, decide, ask what is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import whet
+from whet import MODEL, Caller, Library, Loaded
+from whet.api import Change
+from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class World:
+    """A machine in a temporary directory: a home, a project, roots, and a library of them."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self.home, self.state, self.project = top / "home", top / "state", top / "project"
+        self.made: list[Library] = []
+        for path in (self.home, self.project / ".git", self.state):
+            path.mkdir(parents=True)
+        self.config()
+
+    def config(self, text: str = "") -> None:
+        (self.state / "config.toml").write_text(f"bundled_skills = false\n{text}")
+
+    def skill(self, place: str, *, description: str = "", body: str = "Body.\n", more: str = "") -> str:
+        path = self.top / place / "SKILL.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        name = path.parent.name
+        path.write_text(f"---\nname: {name}\ndescription: {description or f'Does {name}.'}\n{more}---\n{body}")
+        return str(path.parent)
+
+    def library(self, *roots: str, **more: Any) -> Library:
+        more = {"home": self.state, "project": self.project, "env": {"HOME": str(self.home), "PATH": ""}, **more}
+        library = Library.open([self.top / root for root in roots] or None, **more)
+        self.made.append(library)
+        return library
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr("whet.library.roots.org_directories", lambda *_: ())
+    made = World(tmp_path)
+    yield made
+    for library in made.made:
+        library.close()
+
+
+def names(library: Library, **more: Any) -> list[str]:
+    return [item["name"] for item in library.list(**more)["skills"]]
+
+
+# opening
+
+
+def test_opening_reads_and_writes_nothing(world: World) -> None:
+    before = sorted(os.listdir(world.home)), sorted(os.listdir(world.state))
+    world.library()
+    world.library("missing")
+    assert (sorted(os.listdir(world.home)), sorted(os.listdir(world.state))) == before
+
+
+def test_the_first_look_on_a_fresh_machine_makes_the_directory_and_finds_nothing(world: World) -> None:
+    library = world.library()
+    answer = library.list()
+    assert (answer["success"], answer["skills"]) == (True, [])
+    assert os.listdir(world.home / ".agents" / "skills") == []
+    assert names(world.library("missing")) == []
+    assert not (world.top / "missing").exists()
+
+
+def test_a_home_that_cannot_be_written_is_no_reason_to_fail(world: World) -> None:
+    (world.home / ".agents").write_text("a file in the way")
+    assert names(world.library()) == []
+
+
+def test_the_environment_says_where_things_are(world: World, tmp_path: Path) -> None:
+    world.skill("home/.agents/skills/mine")
+    env = {"HOME": str(world.home), "WHET_HOME": str(tmp_path / "elsewhere"), "PATH": ""}
+    library = world.library(home=None, env=env)
+    assert "mine" in names(library)
+    assert library.place.state == str(tmp_path / "elsewhere")
+    (tmp_path / "mine.toml").write_text('disabled = ["mine"]')
+    assert "mine" not in names(world.library(env={**env, "WHET_CONFIG": str(tmp_path / "mine.toml")}))
+
+
+def test_one_root_may_be_given_without_a_list(world: World) -> None:
+    world.skill("skills/one")
+    for root in (str(world.top / "skills"), world.top / "skills"):
+        library = Library.open(root, home=world.state, project=world.project, env={"HOME": str(world.home)})  # type: ignore[arg-type]  # a path is a list of one
+        assert names(library) == ["one"]
+        library.close()
+
+
+def test_relative_roots_are_taken_from_the_project(world: World) -> None:
+    world.skill("project/skills/one")
+    library = Library.open(["skills"], home=world.state, project=world.project, env={"HOME": str(world.home)})
+    assert names(library) == ["one"]
+    library.close()
+
+
+def test_a_project_that_is_not_there_is_an_error(world: World) -> None:
+    with pytest.raises(UsageError) as caught:
+        world.library(project=world.top / "gone")
+    assert caught.value.code == "no-such-project"
+    code = """
+import os, sys
+from whet import Library, UsageError
+os.mkdir("gone"); os.chdir("gone"); os.rmdir("../gone")
+try:
+    Library.open(home=sys.argv[1])
+except UsageError as error:
+    print(error.code)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(world.state)], cwd=world.top, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "no-such-project\n"
+
+
+def test_a_closed_library_opens_again(world: World) -> None:
+    world.skill("skills/one")
+    with world.library("skills") as library:
+        assert names(library) == ["one"]
+    library.disable("one")
+    library.close()
+    library.close()
+    assert names(library) == []
+
+
+# looking
+
+
+def test_unchanged_snapshots_are_the_same_object(world: World) -> None:
+    world.skill("skills/one")
+    late = [0]
+    library = world.library("skills", clock=lambda: 4 * 10**18 + late[0])
+    first = library.catalogue
+    assert library.catalogue is first
+    world.skill("skills/two")
+    second = library.catalogue
+    assert second is not first
+    assert [card.name for card in first.cards] == ["one"]
+    assert [card.name for card in second.cards] == ["one", "two"]
+
+
+def test_reload_tells_what_changed_since_the_last_look(world: World) -> None:
+    for name in ("kept", "edited", "removed"):
+        world.skill(f"skills/{name}")
+    library = world.library("skills")
+    assert library.reload() == Change(("edited", "kept", "removed"), (), (), 0, 3)
+    world.skill("skills/edited", body="New.\n")
+    world.skill("skills/added")
+    os.unlink(world.top / "skills" / "removed" / "SKILL.md")
+    change = library.reload()
+    assert change == Change(("added",), ("removed",), ("edited",), 1, 3)
+    assert change.to_json() == {
+        "added": ["added"],
+        "removed": ["removed"],
+        "changed": ["edited"],
+        "unchanged": 1,
+        "total": 3,
+    }
+    assert (bool(change), bool(library.reload())) == (True, False)
+
+
+def test_a_skill_as_a_typed_value(world: World) -> None:
+    world.skill("skills/one", more="version: 2\ntags: [a, b]\n")
+    skill = world.library("skills").skill("one")
+    assert (skill.name, skill.version, skill.tags, skill.body) == ("one", "2", ("a", "b"), "Body.\n")
+
+
+def test_the_library_has_a_digest_of_its_own(world: World) -> None:
+    world.skill("skills/one")
+    directory = world.skill("skills/two")
+    library = world.library("skills")
+    first = library.digest()
+    assert first == library.digest() == world.library("skills").digest()
+    with open(f"{directory}/notes.txt", "w") as file:
+        file.write("more")
+    assert library.digest() != first
+    os.unlink(f"{directory}/notes.txt")
+    assert library.digest() == first
+
+
+def test_roots_are_told_in_order_with_what_they_hold(world: World) -> None:
+    world.skill("home/.agents/skills/one")
+    world.skill("home/.claude/skills/two")
+    world.config(f"external = ['{world.top}/gone']")
+    roots = world.library().roots()["roots"]
+    assert [(root["client"], root["scope"], root["exists"], root["skills"]) for root in roots] == [
+        ("agents", "user", True, 1),
+        ("claude", "user", True, 1),
+        ("", "external", False, 0),
+    ]
+
+
+def test_where_a_new_skill_goes(world: World) -> None:
+    assert world.library().new_root() == str(world.home / ".agents" / "skills")
+    assert world.library().new_root(project=True) == str(world.project / ".agents" / "skills")
+    assert world.library("first", "second").new_root() == str(world.top / "first")
+    with pytest.raises(UsageError) as caught:
+        world.library("first").new_root(project=True)
+    assert caught.value.code == "no-project"
+
+
+# finding
+
+
+def test_a_change_of_the_roots_is_seen_by_find(world: World) -> None:
+    world.skill("home/.agents/skills/same", description="Of the user.")
+    library = world.library()
+    assert library.find("same").description == "Of the user."
+    world.skill("project/.agents/skills/same", description="Of the project.")
+    library.trust()
+    assert library.find("same").description == "Of the project."
+    world.config("project_skills = false")
+    assert library.find("same").description == "Of the user."
+
+
+def test_a_missing_root_does_not_make_finding_expensive_or_wrong(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.skill("second/same", description="Second.")
+    library = world.library("first", "second", clock=lambda: 4 * 10**18)
+    assert library.find("same").description == "Second."
+    with monkeypatch.context() as patch:
+        patch.setattr(Library, "_look", lambda _: pytest.fail("looked at everything"))
+        assert library.find("same").description == "Second."
+    world.skill("first/same", description="First.")
+    assert library.find("same").description == "First."
+
+
+# trust
+
+
+def test_trust_is_given_and_taken_back(world: World) -> None:
+    world.skill("project/.agents/skills/mine")
+    library = world.library()
+    assert (names(library), library.list()["waiting"]) == ([], 1)
+    expected = {"success": True, "project": str(world.project), "skills": ["mine"]}
+    assert library.trust() == {**expected, "trusted": True, "changed": True}
+    assert library.trust() == {**expected, "trusted": True, "changed": False}
+    assert names(library) == ["mine"]
+    assert [item["path"] for item in library.trusted()["trusted"]] == [str(world.project)]
+    assert library.untrust() == {**expected, "trusted": False, "changed": True}
+    assert library.untrust() == {**expected, "trusted": False, "changed": False}
+    assert names(library) == []
+
+
+def test_trust_can_be_taken_from_a_repository_that_is_gone(world: World) -> None:
+    library = world.library()
+    library.trust()
+    os.rename(world.project, world.top / "moved")
+    other = world.library(project=world.home)
+    assert other.untrust(str(world.project))["changed"] is True
+    with pytest.raises(NotFoundError) as caught:
+        other.untrust(str(world.project))
+    assert caught.value.code == "not-trusted"
+
+
+def test_trust_needs_a_project(world: World) -> None:
+    for library in (world.library("skills"), world.library(project=world.home)):
+        with pytest.raises(UsageError) as caught:
+            library.trust()
+        assert caught.value.code == "no-project"
+
+
+def test_an_untrusted_project_decides_nothing(world: World) -> None:
+    world.skill("home/.agents/skills/mine")
+    (world.project / ".whet.toml").write_text("disabled = ['mine']\n")
+    library = world.library()
+    assert names(library) == ["mine"]
+    library.trust()
+    assert names(library) == []
+    (world.project / ".whet.toml").write_text("not toml")
+    with pytest.raises(UsageError):
+        library.list()
+    library.untrust()
+    assert names(library) == ["mine"]
+
+
+# switching off and on
+
+
+def test_a_skill_is_switched_off_and_on_again(world: World) -> None:
+    world.skill("home/.agents/skills/My_Skill")
+    library = world.library()
+    answer = {"success": True, "name": "my-skill", "surface": "", "enabled": False, "changed": True, "hint": ""}
+    assert library.disable("my-skill") == answer
+    assert library.disable("MY_SKILL") == {**answer, "changed": False}
+    assert names(library) == []
+    assert library.enable("my-skill") == {**answer, "enabled": True}
+    assert library.enable("my-skill") == {**answer, "enabled": True, "changed": False}
+    assert names(library) == ["My_Skill"]
+
+
+def test_a_skill_is_switched_off_on_one_surface(world: World) -> None:
+    world.skill("home/.agents/skills/one")
+    library = world.library()
+    library.disable("one", "mcp")
+    assert names(library) == ["one"]
+    assert names(library, caller=Caller(surface="mcp")) == []
+    library.enable("one", "mcp")
+    assert names(library, caller=Caller(surface="mcp")) == ["one"]
+
+
+def test_switching_off_by_a_qualified_name_spares_the_others_of_that_name(world: World) -> None:
+    world.skill("project/.agents/skills/deploy", description="Of the project.")
+    directory = world.skill("home/.agents/skills/deploy", description="Of the user.")
+    library = world.library()
+    library.trust()
+    for name in ("user:deploy", directory):
+        assert library.disable(name)["name"] == "user:deploy"
+        assert [item["description"] for item in library.list()["skills"]] == ["Of the project."]
+        with pytest.raises(RefusedError) as caught:
+            library.view("user:deploy", caller=MODEL)
+        assert caught.value.code == "disabled"
+        assert library.enable("user:deploy")["changed"] is True
+    library.disable("project:deploy")
+    assert names(library) == []
+    assert library.enable("deploy") == {
+        "success": True,
+        "name": "deploy",
+        "surface": "",
+        "enabled": False,
+        "changed": False,
+        "hint": "It is still switched off by whet disable.",
+    }
+
+
+def test_what_a_file_switches_off_a_command_cannot_switch_on(world: World) -> None:
+    world.skill("home/.agents/skills/one")
+    world.config('disabled = ["one"]')
+    answer = world.library().enable("one")
+    assert (answer["enabled"], answer["hint"]) == (False, "It is still switched off by config.toml.")
+
+
+def test_a_skill_that_is_gone_can_still_be_switched_on(world: World) -> None:
+    directory = world.skill("home/.agents/skills/one")
+    library = world.library()
+    library.disable("one")
+    os.rename(directory, world.top / "gone")
+    assert library.enable("one")["changed"] is True
+    with pytest.raises(NotFoundError):
+        library.disable("one")
+
+
+# telling
+
+
+def test_the_report_of_a_sound_library_is_empty(world: World) -> None:
+    world.skill("home/.agents/skills/one")
+    library = world.library()
+    assert (library.report(), library.doctor()) == ((), ())
+
+
+def test_settings_that_make_no_sense_are_in_the_report(world: World) -> None:
+    world.config("depth = 0\ncolour = 'red'\n")
+    assert [entry.code for entry in world.library().report()] == ["bad-setting", "unknown-setting"]
+
+
+def test_every_answer_is_json(world: World) -> None:
+    import json
+
+    world.skill("home/.agents/skills/one", more="metadata: {hermes: {config: [{key: a, default: 2024-01-01}]}}\n")
+    world.skill("project/.agents/skills/waiting")
+    library, loaded = world.library(), Loaded()
+    answers: list[Any] = [
+        library.list(include_hidden=True),
+        library.view("one", loaded=loaded),
+        library.view("one", loaded=loaded),
+        library.view("one", "SKILL.md"),
+        library.trust(),
+        library.trusted(),
+        library.disable("one"),
+        library.enable("one"),
+        library.roots(),
+        library.reload().to_json(),
+        library.repair(),
+        [entry.to_json() for entry in library.doctor()],
+    ]
+    with pytest.raises(WhetError) as caught:
+        library.view("nothing")
+    answers.append(caught.value.to_json())
+    assert json.loads(json.dumps(answers)) == answers
+
+
+def test_the_example_in_the_module_works(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.config("")
+    (world.state / "config.toml").unlink()
+    library = world.library()
+    for skill in library.list()["skills"]:
+        print(skill["name"], "-", skill["description"])
+    print(library.view("writing-skills")["content"])
+    assert "writing-skills - " in capsys.readouterr().out
+    assert whet.Library is Library
