@@ -52,7 +52,7 @@ def test_every_module_lies_in_a_room() -> None:
 
 
 def test_rooms_import_only_rooms_above() -> None:
-    wrong = []
+    wrong: list[str] = []
     for path in modules():
         room = room_of(path)
         if room in FRONT:
@@ -69,7 +69,7 @@ def test_the_errors_import_nothing_of_whet() -> None:
 
 def test_the_skill_room_is_pure() -> None:
     forbidden = {"os", "pathlib", "time", "datetime", "socket", "subprocess", "sqlite3", "shutil", "tempfile", "random"}
-    wrong = []
+    wrong: list[str] = []
     for path in sorted((SOURCE / "skill").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

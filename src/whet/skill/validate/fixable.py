@@ -52,11 +52,14 @@ def movable(document: Document, text: str | bytes) -> tuple[str, ...]:
         return ()
     keys = [key for key in values if key not in KEYS and key not in metadata and written(document, key) is not None]
     keys = [key for key in keys if _indifferent(key)] if len(keys) <= MAX_ENTRIES else []
+    if not keys:
+        return ()
+    if not metadata:
+        others = tuple(key for key in values if key not in KEYS and key not in keys)
+        return tuple(keys) if _indifferent_together(tuple(keys), others) else ()
     kept = {key: value for key, value in values.items() if key not in keys}
     moved = {**kept, "metadata": {**metadata, **{key: written(document, key) for key in keys}}}
-    if not keys or _meaning(document) != _meaning(document._replace(values=moved)):
-        return ()
-    return tuple(keys)
+    return tuple(keys) if _meaning(document) == _meaning(document._replace(values=moved)) else ()
 
 
 def quotable(document: Document, text: str | bytes) -> tuple[str, ...]:
@@ -94,6 +97,15 @@ def _indifferent(key: str) -> bool:
         _meaning(nothing._replace(values={key: probe})) == _meaning(nothing._replace(values={"metadata": {key: probe}}))
         for probe in _PROBES
     )
+
+
+@lru_cache(maxsize=512)
+def _indifferent_together(keys: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether these keys can go below metadata while the others stay: one may take another's place."""
+    nothing = Document({}, "", "strict", {}, {}, (), 1)
+    moved, kept = ({key: f"{key} {_PROBES[0]}" for key in group} for group in (keys, others))
+    after = {**kept, "metadata": moved}
+    return _meaning(nothing._replace(values={**kept, **moved})) == _meaning(nothing._replace(values=after))
 
 
 def _meaning(document: Document) -> Skill:
