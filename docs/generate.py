@@ -1,18 +1,22 @@
-"""Write the generated parts of the documentation again: the page about the command line, and the output of sessions.
+"""Write the generated parts of the documentation again: the pages made from tables, the output of sessions.
 
-With `--check`, only tell whether the page about the command line is up to date; the tests look at the sessions.
+With `--check`, only tell whether the pages made from tables are up to date; the tests look at the sessions.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from whet.interfaces.cli.overview import overview
 from whet.interfaces.cli.run import parser_of
 from whet.interfaces.cli.verbs import ALIASES, VERBS
+from whet.library.settings import KNOBS
 
 CLI = Path(__file__).parent / "cli.md"
+SETTINGS = Path(__file__).parent / "settings.md"
+_GENERATED = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def cli() -> str:
@@ -29,23 +33,39 @@ def cli() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def settings() -> str:
+    """The page about settings, with the table of all of them."""
+    rows = ["| setting | kind | default | what it does |", "|---|---|---|---|"]
+    for knob in KNOBS:
+        default = " ".join(knob.default) if isinstance(knob.default, tuple) else knob.default
+        shown = f"`{str(default).lower()}`" if default not in ("", {}) else ""
+        rows.append(f"| `{knob.name}` | {knob.kind} | {shown} | {knob.help} |")
+    table = "\n".join(rows)
+    return _GENERATED.sub(rf"\g<1>{table}\n\2", SETTINGS.read_text(encoding="utf-8"))
+
+
+GENERATED = {CLI: cli, SETTINGS: settings}
+"""Page -> what writes it."""
+
+
 def _code(text: str) -> str:
     return f"```text\n{text}```"
 
 
 def check() -> int:
     """Compare."""
-    if CLI.exists() and CLI.read_text(encoding="utf-8") == cli():
-        return 0
-    sys.stderr.write(f"{CLI.name} is not up to date; run `make docs`.\n")
-    return 1
+    stale = [page.name for page, made in GENERATED.items() if page.read_text(encoding="utf-8") != made()]
+    for name in stale:
+        sys.stderr.write(f"{name} is not up to date; run `make docs`.\n")
+    return 1 if stale else 0
 
 
 def write() -> int:
     """Write every page whose content changed."""
     from sessions import PAGES, rewritten
 
-    CLI.write_text(cli(), encoding="utf-8")
+    for page, made in GENERATED.items():
+        page.write_text(made(), encoding="utf-8")
     for page in PAGES:
         before, after = page.read_text(encoding="utf-8"), rewritten(page)
         if after != before:

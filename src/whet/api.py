@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypedDict
 
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.cache import Cache
@@ -46,21 +46,14 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
 
 
-class Change(NamedTuple):
+class Change(TypedDict):
     """What a reload found, by name."""
 
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
+    added: list[str]
+    removed: list[str]
+    changed: list[str]
     unchanged: int
     total: int
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.changed)
-
-    def to_json(self) -> dict[str, Any]:
-        """The change as JSON carries it."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in self._asdict().items()}
 
 
 class Survey(NamedTuple):
@@ -150,12 +143,11 @@ class Library:
         """Look at the disk and tell what changed since the last look of this library."""
         before = {card.full_name: card for card in self._snapshot.catalogue.cards} if self._snapshot else {}
         now = {card.full_name: card for card in self.catalogue.cards}
-        changed = tuple(
-            name for name, card in now.items() if name in before and before[name].settled() != card.settled()
-        )
-        added = tuple(name for name in now if name not in before)
-        removed = tuple(name for name in before if name not in now)
-        return Change(added, removed, changed, len(now) - len(added) - len(changed), len(now))
+        added = [name for name in now if name not in before]
+        removed = [name for name in before if name not in now]
+        same = {name for name, card in now.items() if name in before and before[name].settled() == card.settled()}
+        changed = [name for name in now if name in before and name not in same]
+        return Change(added=added, removed=removed, changed=changed, unchanged=len(same), total=len(now))
 
     def survey(self) -> Survey:
         """Where skills are looked for now, and what is switched off."""
@@ -465,7 +457,8 @@ class Library:
 
         roots = self._look().survey.roots
         for _ in wait_for_changes([root.real for root in roots]):
-            if change := self.reload():
+            change = self.reload()
+            if change["added"] or change["removed"] or change["changed"]:
                 yield change
 
 

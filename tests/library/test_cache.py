@@ -6,6 +6,7 @@ import os
 import random
 import sqlite3
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -441,9 +442,13 @@ def test_what_the_database_cannot_hold_is_done_without(
     root: str, skill: Callable[..., str], opened: Callable[..., Library]
 ) -> None:
     path = skill(root, "old")
-    os.utime(path, ns=(0, 15_000_000_000 * 10**9))  # a date that has more nanoseconds than SQLite has bits
+    with suppress(OSError, OverflowError):  # a date that has more nanoseconds than SQLite has bits, where it can be set
+        os.utime(path, ns=(0, 15_000_000_000 * 10**9))
     directory = os.fsencode(root) + b"/caf\xe9"
-    os.mkdir(directory)
+    try:
+        os.mkdir(directory)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 only")
     with open(directory + b"/SKILL.md", "wb") as file:
         file.write(b"---\nname: coffee\ndescription: Makes coffee.\n---\n")
     for _ in range(2):

@@ -126,6 +126,15 @@ def test_a_root_may_be_a_skill_and_a_collection_at_once(root: str, skill: Callab
     assert found(walk(root)) == [(".", "whole", ""), ("group/deep", "deep", "group"), ("other", "other", "")]
 
 
+@pytest.fixture
+def exact(root: str) -> None:
+    """Only where names that differ in case are different names."""
+    write(f"{root}/.case", "")
+    if os.path.exists(f"{root}/.CASE"):
+        pytest.skip("this file system does not tell case apart")
+
+
+@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("name", OLD_MAINS)
 def test_old_names_of_the_main_file_are_read_with_a_remark(root: str, name: str) -> None:
     for directory in (f"{root}/old", f"{root}/category/older", root):
@@ -138,6 +147,7 @@ def test_old_names_of_the_main_file_are_read_with_a_remark(root: str, name: str)
         ]
 
 
+@pytest.mark.usefixtures("exact")
 def test_the_modern_name_wins_over_the_old_one(root: str, skill: Callable[..., str]) -> None:
     skill(root, "both")
     write(f"{root}/both/skill.md", "---\nname: old\ndescription: Old.\n---\n")

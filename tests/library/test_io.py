@@ -92,7 +92,7 @@ def test_after_one_edit_one_file_is_read(
     library.list()
     skill(root, "c1/skill-001", description="New.")
     io.clear()
-    assert library.reload().changed == ("skill-001",)
+    assert library.reload()["changed"] == ["skill-001"]
     assert {name: io[name] for name in ("open", "read", "scandir", "listdir")} == {
         "open": 1,
         "read": 1,
@@ -111,7 +111,7 @@ def test_after_one_addition_only_its_directory_is_listed(
     library.list()
     skill(root, "c1/another")
     io.clear()
-    assert library.reload().added == ("another",)
+    assert library.reload()["added"] == ["another"]
     assert (io["scandir"], io["read"]) == (1, 1)
 
 

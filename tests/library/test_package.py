@@ -165,8 +165,11 @@ def test_a_directory_that_is_not_there_is_said_so(tmp_path: Path) -> None:
 
 
 def test_names_that_are_not_utf8_are_listed_and_hashed(tmp_path: Path) -> None:
-    with open(os.fsencode(tmp_path) + b"/caf\xe9", "wb") as file:
-        file.write(b"x")
+    try:
+        with open(os.fsencode(tmp_path) + b"/caf\xe9", "wb") as file:
+            file.write(b"x")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 only")
     files = list_files(str(tmp_path), now=now())
     assert [item.path for item in files if item.path.startswith("caf")] == ["caf\udce9"]
     assert package_digest(str(tmp_path), tuple(item for item in files if item.path.startswith("caf"))) == digest(

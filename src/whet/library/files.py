@@ -120,7 +120,8 @@ def entered(place: str | int, name: str, *, bases: Sequence[str] | None = None) 
     The first place is a path: it is `bases` that says where that may lead. Raises OSError below it.
     """
     if isinstance(place, str) and not _NOFOLLOW:
-        yield os.path.join(place, name)
+        path = os.path.join(place, name)
+        yield path if bases is None else _allowed(path, bases)
         return
     if isinstance(place, str):
         descriptor = open_directory(os.path.join(place, name), bases)
@@ -200,7 +201,7 @@ def _allowed(path: str, bases: Sequence[str]) -> str:
 def _open_without_links(path: str, flags: int) -> int:
     """Open a resolved path; where one of its components has become a link since, that is an error."""
     if _NOFOLLOW_ANY or not _NOFOLLOW:
-        return os.open(path, flags | _NOFOLLOW_ANY)
+        return os.open(path, flags & ~_NOFOLLOW | _NOFOLLOW_ANY)
     *above, last = [part for part in path.split(os.sep) if part] or ["."]
     place = os.open(os.sep, _STEP)
     try:
