@@ -9,8 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+from whet.interfaces.cli.meaning import parser_of
 from whet.interfaces.cli.overview import overview
-from whet.interfaces.cli.run import parser_of
 from whet.interfaces.cli.verbs import ALIASES, VERBS
 from whet.library.settings import KNOBS
 

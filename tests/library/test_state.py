@@ -72,6 +72,17 @@ def test_a_damaged_database_is_an_error_and_not_an_empty_one(decisions: Decision
     assert caught.value.code == "state-corrupt"
 
 
+def test_a_row_that_is_no_text_any_more_does_no_harm(decisions: Decisions) -> None:
+    decisions.disable("kept")
+    decisions.disable("odd")
+    decisions.trust("odd", "/odd")
+    with decisions._writer().write() as connection:
+        connection.execute("UPDATE disabled SET name = x'ff' WHERE name = 'odd'")
+        connection.execute("UPDATE trusted SET identity = 7")
+    assert decisions.disabled() == {("kept", ""), ("b'\\xff'", "")}
+    assert [item.identity for item in decisions.trusted()] == ["7"]
+
+
 def test_a_place_that_cannot_be_written_is_an_error_with_a_hint(
     tmp_path: Path, unprivileged: Callable[[str], Any]
 ) -> None:

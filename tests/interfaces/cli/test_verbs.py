@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet import __version__
-from whet.interfaces.cli.run import parser_of
+from whet.interfaces.cli.meaning import parser_of
 from whet.interfaces.cli.verbs import ALIASES, VERBS
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ _NOT_IN_LIBRARY = frozenset({"new"})
 
 def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """The words that can stand where the last one of `words` stands and begin like it."""
-    from whet.interfaces.cli.run import parser_of, split_verb
+    from whet.interfaces.cli.meaning import parser_of, split_verb
 
     before, current = list(words[:-1]), words[-1] if words else ""
     verb, rest = split_verb(before)

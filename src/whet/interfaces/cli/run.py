@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.interfaces.cli.context import Context
+from whet.interfaces.cli.meaning import parser_of, split_verb
 from whet.interfaces.cli.output import PIPE_GONE, Console, screen_for
-from whet.interfaces.cli.verbs import ALIASES, COMPLETE, VERBS
+from whet.interfaces.cli.verbs import COMPLETE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.interfaces.cli.parser import Parser
-
-_TAKES_VALUE = ("--root", "--project")
 _INTERRUPTED = 130
 """What a shell reports of a program that was interrupted from the keyboard."""
 
@@ -87,33 +84,6 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
         return int(code)
     finally:
         context.close()
-
-
-def parser_of(verb: str) -> tuple[Parser, Any]:
-    """The parser and the module of a command. Raises UsageError with the closest name."""
-    from whet.interfaces.cli.parser import Parser
-
-    name = ALIASES.get(verb, verb)
-    if name not in VERBS:
-        from whet.skill.names import closest
-
-        near = closest(verb, [*VERBS, *ALIASES], 3)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "`whet --help` lists the commands."
-        raise UsageError("unknown-command", f"There is no command {verb!r}.", hint=hint, suggestions=list(near))
-    module = import_module(VERBS[name].module)
-    parser = Parser(name, VERBS[name].summary)
-    module.configure(parser)
-    return parser, module
-
-
-def split_verb(arguments: list[str]) -> tuple[str, list[str]]:
-    """The verb and every other word; the global options may stand before it."""
-    at = 0
-    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "--":
-        at += 2 if arguments[at] in _TAKES_VALUE else 1
-    if at >= len(arguments) or arguments[at] == "--":
-        return "", arguments
-    return arguments[at], arguments[:at] + arguments[at + 1 :]
 
 
 def _no_verb(words: list[str], console: Console) -> int:
