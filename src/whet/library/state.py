@@ -75,7 +75,7 @@ class Decisions:
         """Every repository the user trusts."""
         database = self._reader()
         rows = database.read("SELECT identity, path, since FROM trusted ORDER BY path") if database else ()
-        return tuple(Trusted(*row) for row in rows)
+        return tuple(Trusted(_text(identity), _text(path), since) for identity, path, since in rows)
 
     def trust(self, identity: str, path: str) -> bool:
         """Trust a repository; False when it already was."""
@@ -96,7 +96,8 @@ class Decisions:
     def disabled(self) -> frozenset[tuple[str, str]]:
         """The (name, surface) pairs that are switched off; surface "" is everywhere."""
         database = self._reader()
-        return frozenset(database.read("SELECT name, surface FROM disabled") if database else ())
+        rows = database.read("SELECT name, surface FROM disabled") if database else ()
+        return frozenset((_text(name), _text(surface)) for name, surface in rows)
 
     def disable(self, name: str, surface: str = "") -> bool:
         """Switch a skill off; False when it already was."""
@@ -115,3 +116,8 @@ class Decisions:
             return bool(
                 connection.execute("DELETE FROM disabled WHERE name = ? AND surface = ?", (name, surface)).rowcount
             )
+
+
+def _text(value: object) -> str:
+    """A column as text, which after a flipped bit it may not be: one odd row must not keep the others from counting."""
+    return value if isinstance(value, str) else repr(value)

@@ -9,6 +9,7 @@ test holds the two equal wherever the quick one answers.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from whet.skill.block import resolve_plain
 from whet.skill.dialects import PLAIN_KEYS, Heading
@@ -58,17 +59,26 @@ def quick_heading(head: bytes, name: str) -> Heading | None:
         description = " ".join(description.split())
     if not description or not name or "  " in name or _text(own_name) != name:
         return None
-    category = ""
-    if others := before + between + after:
-        entries = _ENTRY.findall(others)
-        values = dict(entries)
-        if len(values) != len(entries) or not _KEYS.issuperset(values):
-            return None
-        if "category" in values and not (category := _category(values["category"])):
-            return None
-        if "metadata" in values and not _asks_nothing(values["metadata"]):
-            return None
-    return Heading(name, description, category, OPEN, ())
+    category = _category(before + between + after)
+    return None if category is None else Heading(name, description, category, OPEN, ())
+
+
+@lru_cache(maxsize=1024)
+def _category(others: str) -> str | None:
+    """The category given among the other entries, "" for none; None when these are not that simple after all.
+
+    Remembered, because most skills of a library have one of a few licences and nothing else.
+    """
+    entries = _ENTRY.findall(others)
+    values = dict(entries)
+    if len(values) != len(entries) or not _KEYS.issuperset(values):
+        return None
+    if "metadata" in values and not _asks_nothing(values["metadata"]):
+        return None
+    category = values.get("category")
+    if category is None:
+        return ""
+    return None if "\n" in category or category[0] == "[" else _text(category) or None
 
 
 def _text(scalar: str) -> str:
@@ -77,11 +87,6 @@ def _text(scalar: str) -> str:
     if scalar[0] in "\"'":
         return scalar[1:-1].strip(" ")
     return scalar if isinstance(resolve_plain(scalar), str) else ""
-
-
-def _category(value: str) -> str:
-    """The text of the category; "" when it is written as a list or a text block."""
-    return _text(value) if "\n" not in value and value[0] != "[" else ""
 
 
 def _asks_nothing(metadata: str) -> bool:

@@ -302,6 +302,15 @@ def _failures(path: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise sqlite_failure(error, path) from error
+    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message, which then is not text
+        raise sqlite_failure(_corrupt("its schema is not text"), path) from error
+
+
+def _corrupt(message: str) -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError(message)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    error.sqlite_errorname = "SQLITE_CORRUPT"
+    return error
 
 
 def _opening(path: str, busy_ms: int) -> FileLock:
@@ -364,10 +373,7 @@ def _reading(address: str, busy_ms: int, *, tolerant: bool) -> sqlite3.Connectio
 def _refuse_orphaned_log(path: str) -> None:
     """SQLite would delete a log that lies beside an empty or missing file; it is set aside with the rest instead."""
     if _size(path + "-wal") and not _size(path):
-        error = sqlite3.DatabaseError("the file is empty or missing but its log is not")
-        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-        error.sqlite_errorname = "SQLITE_CORRUPT"
-        raise error
+        raise _corrupt("the file is empty or missing but its log is not")
 
 
 def _size(path: str) -> int:
