@@ -328,10 +328,11 @@ def test_switching_off_by_a_qualified_name_spares_the_others_of_that_name(world:
         "success": True,
         "name": "deploy",
         "surface": "",
-        "enabled": False,
-        "changed": False,
-        "hint": "It is still switched off by whet disable.",
+        "enabled": True,
+        "changed": True,
+        "hint": "",
     }
+    assert names(library) == ["deploy"]
 
 
 def test_what_a_file_switches_off_a_command_cannot_switch_on(world: World) -> None:

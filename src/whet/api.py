@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypedDict
 
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.cache import Cache
-from whet.library.catalogue import Catalogue, assemble, competes, find
+from whet.library.catalogue import Catalogue, assemble, competes, find, left_out
 from whet.library.discovery import Bounds, Shelf, discover, revalidate, unchanged, undisturbed
 from whet.library.readiness import LocalProbe, missing
 from whet.library.report import Entry
@@ -152,7 +152,8 @@ class Library:
     def survey(self) -> Survey:
         """Where skills are looked for now, and what is switched off."""
         place = self.place
-        settings, notes = read_settings(config_path(place.state, place.env), home=place.home)
+        path, named = config_path(place.state, place.env), bool(place.env.get("WHET_CONFIG"))
+        settings, notes = read_settings(path, home=place.home, named=named)
         off = [(name, surface, BY_COMMAND) for name, surface in self.decisions.disabled()]
         off.extend((name, "", "config.toml") for name in settings.disabled)
         off.extend((name, surface, "config.toml") for surface, names in settings.disabled_on for name in names)
@@ -279,6 +280,7 @@ class Library:
             "waiting": len(catalogue.waiting),
             "hidden": len(catalogue.cards) - len(cards),
             "shadowed": len(catalogue.shadowed),
+            "left_out": len(left_out(catalogue)),
             "missing_roots": [root.path for root in catalogue.roots if not os.path.isdir(root.real)],
         }
         return {**answer, **{key: value for key, value in aside.items() if value}}
@@ -383,6 +385,9 @@ class Library:
             hint = "Go to the project first, or name it with --project."
             raise UsageError("no-project", "The home directory is never a project.", hint=hint)
         repository = find_repository(self.place.directory, home=self.place.home)
+        if trusted and not self._has_project(repository):
+            hint = "Go to the project first, or name it with --project."
+            raise UsageError("no-project", f"{repository.root} is no repository and has no skills.", hint=hint)
         if trusted:
             changed = self.decisions.trust(repository.identity, repository.root)
         else:
@@ -390,6 +395,11 @@ class Library:
         catalogue = self.catalogue
         names = [card.full_name for card in (*catalogue.cards, *catalogue.waiting) if card.scope == "project"]
         return {"success": True, "project": repository.root, "trusted": trusted, "changed": changed, "skills": names}
+
+    def _has_project(self, repository: Repository) -> bool:
+        """Is there anything to trust: a repository, or skills in the directory?"""
+        marked = os.path.lexists(os.path.join(repository.root, ".git"))
+        return marked or any(root.scope == "project" for root in self.survey().roots)
 
     def enable(self, name: str, surface: str = "") -> dict[str, Any]:
         """Offer a skill again, everywhere or on one surface."""
@@ -406,7 +416,11 @@ class Library:
             card = self.find(name)
             # Asked for by its qualified name or its path, it is this one that is meant and not all of its name.
             key = card.key if key == card.key else name_key(card.qualified)
-        changed = self.decisions.enable(key, surface) if enabled else self.decisions.disable(key, surface)
+        if enabled:
+            keys = {key} if card is None else {key, card.key, name_key(card.qualified)}
+            changed = sum(self.decisions.enable(item, surface) for item in keys) > 0
+        else:
+            changed = self.decisions.disable(key, surface)
         answer = {"success": True, "name": key, "surface": surface, "enabled": enabled, "changed": changed, "hint": ""}
         disabled = self.survey().disabled
         if enabled and (source := disabled.source(card, surface) if card else disabled.by(key, surface)):

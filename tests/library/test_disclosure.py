@@ -256,7 +256,7 @@ for attempt in (lambda: opened.view("one", "notes.md"), lambda: opened.open_card
         attempt()
     except WhetError as error:
         answer.append(error.code)
-""") == [["unreadable"], "skill-not-found", "unreadable"]
+""") == [["unreadable"], "unreadable", "unreadable"]
 
 
 # tier 3

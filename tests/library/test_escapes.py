@@ -160,5 +160,13 @@ def test_a_race_of_directory_and_link_never_gives_out_a_secret(
     assert [str(failure) for failure in failures] == []
     assert BODY in seen
     assert not {text for text in seen if "secret" in text.lower()}
-    refusals = {"file-not-found", "path-escape", "unreadable", "skill-gone", "skill-not-found", "link-escape"}
+    refusals = {
+        "file-not-found",
+        "path-escape",
+        "unreadable",
+        "skill-gone",
+        "skill-not-found",
+        "link-escape",
+        "link-broken",
+    }
     assert seen <= {"# A\n", BODY, *refusals}

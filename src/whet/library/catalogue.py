@@ -145,14 +145,28 @@ def _is_at(card: Card, name: str) -> bool:
     return path in places or os.path.join(card.root.path, path) in places
 
 
+LEFT_OUT = frozenset(("link-escape", "link-broken", "link-cycle", "unreadable", "not-a-file", "too-large"))
+"""Remarks about a place that say: here would be a skill."""
+
+
+def left_out(catalogue: Catalogue) -> tuple[Entry, ...]:
+    """The places where a skill was expected and none could be taken."""
+    return tuple(entry for entry in catalogue.places if entry.code in LEFT_OUT)
+
+
 def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
     wanted = name_key(name)
+    for entry in left_out(catalogue):
+        directory, last = os.path.split(entry.path)
+        if wanted == name_key(os.path.basename(directory) if last.endswith(".md") else last):
+            message = f"{name!r} was left out: {entry.message}"
+            return RefusedError(entry.code, message, hint=entry.hint, path=entry.path)
     waiting = [card for card in catalogue.waiting if card.key == wanted] or _meant(name, catalogue.waiting)
     if waiting:
         return RefusedError(
             "untrusted",
             f"{name!r} is a project skill, and this repository is not trusted.",
-            hint="Look at it, then run `whet trust`.",
+            hint=f"Look at {waiting[0].path}, then run `whet trust`.",
             path=waiting[0].location,
         )
     suggestions = list(closest(name, [card.full_name for card in catalogue.cards]))

@@ -14,7 +14,7 @@ from whet.errors import NotFoundError, UsageError
 from whet.library.card import main_file
 from whet.library.files import open_beneath, open_file, read_descriptor
 from whet.library.package import Listing, Main, file_stamp, look, opened_digest
-from whet.library.readiness import missing
+from whet.library.readiness import missing, wrong_platform
 from whet.library.sidecars import NOTHING, read_beside
 from whet.library.spots import MAIN, Spot, old_form
 from whet.skill.diagnostics import Diagnostic
@@ -131,7 +131,7 @@ def view_answer(opened: Opened, probe: Probe, *, page: int) -> dict[str, Any]:
         "category": skill.category,
         "scope": card.scope,
         "path": card.location,
-        "ready": not lacking,
+        "ready": not lacking and not wrong_platform(skill.gates, probe),
         "missing": [item.to_json() for item in lacking],
         "setup": skill.setup_help,
         "tags": list(skill.tags),

@@ -68,7 +68,9 @@ def config_path(state: str, env: Mapping[str, str]) -> str:
     """Where the user's settings lie."""
     named = env.get("WHET_CONFIG")
     home = env.get("HOME") or env.get("USERPROFILE") or "~"
-    return expand(named, home) if named else os.path.join(state, "config.toml")
+    if not named:
+        return os.path.join(state, "config.toml")
+    return expand(named, home)
 
 
 def expand(path: str, home: str) -> str:
@@ -76,8 +78,10 @@ def expand(path: str, home: str) -> str:
     return home + path[1:] if path == "~" or path.startswith(("~/", "~\\")) else path
 
 
-def read_settings(path: str, *, home: str) -> tuple[Settings, tuple[Entry, ...]]:
-    """The user's settings and what was wrong with them. A file that does not exist says nothing."""
+def read_settings(path: str, *, home: str, named: bool = False) -> tuple[Settings, tuple[Entry, ...]]:
+    """The user's settings and what was wrong with them. Only a file that was `named` must exist."""
+    if named and not os.path.exists(path):
+        raise UsageError("bad-config", f"WHET_CONFIG names {path}, which does not exist.", hint="Correct or unset it.")
     return _check(_load(path), path, home, frozenset(knob.name for knob in KNOBS))
 
 

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from whet.errors import ConflictError, InvalidError, UsageError
 from whet.library.checking import ARCHIVE, UNCACHED, alone, archive_bytes, check, content, is_archive, is_flat
+from whet.library.discovery import OLD_MAINS
+from whet.library.files import inside
 from whet.library.package import list_files, package_digest, package_directory, read_package
 from whet.library.roots import bundled_directory
 from whet.library.spots import MAIN
 from whet.skill import tree
+from whet.skill.frontmatter import read_document
 from whet.skill.names import is_ascii_name, slug, spec_problems
 from whet.skill.validate import Package, valid, validate
 from whet.store.atomic import make_directories, replace_directory, staging, write_bytes
@@ -38,7 +41,10 @@ def digest(path: str) -> str:
     if is_flat(path):
         return tree.digest((tree.file_entry(MAIN, content(path)),))
     directory = package_directory(path)
-    return package_digest(directory, list_files(directory, now=UNCACHED))
+    listed = list_files(directory, now=UNCACHED)
+    if not any(item.path in (MAIN, *OLD_MAINS) for item in listed):
+        raise UsageError("not-a-package", f"{directory} has no {MAIN}.", hint="Name the directory of a skill.")
+    return package_digest(directory, listed)
 
 
 def pack(path: str, output: str | None = None) -> dict[str, Any]:
@@ -53,6 +59,9 @@ def pack(path: str, output: str | None = None) -> dict[str, Any]:
     target = output or f"{name}{ARCHIVE}"
     if os.path.isdir(target):
         target = os.path.join(target, f"{name}{ARCHIVE}")
+    if not is_flat(path) and inside(os.path.realpath(target), os.path.realpath(package_directory(path))):
+        hint = "Choose a file outside the skill with -o."
+        raise UsageError("output-inside", f"{target} lies in the skill and would become a part of it.", hint=hint)
     if os.path.lexists(target) and not _is_archive_of(name, target):
         hint = "Choose another file with -o, or move this one away."
         raise ConflictError("file-exists", f"{target} exists and is not an archive of {name}.", hint=hint)
@@ -94,7 +103,7 @@ def unpack(path: str, directory: str | None = None, *, force: bool = False, stat
     if os.path.isdir(path):
         raise UsageError("not-an-archive", f"{path} is a directory.", hint=f"Name a {ARCHIVE} file.")
     package = archive.unpack(archive_bytes(path))
-    name = package.name or slug(os.path.basename(path).split(".")[0])
+    name = package.name or _declared_name(package.files) or slug(os.path.basename(path).split(".")[0])
     target = os.path.join(os.path.abspath(os.path.expanduser(directory or os.curdir)), name)
     replaced = _put(target, package.files, replace=force, state=state)
     return {
@@ -106,6 +115,13 @@ def unpack(path: str, directory: str | None = None, *, force: bool = False, stat
         "skipped": list(package.skipped),
         "replaced": replaced,
     }
+
+
+def _declared_name(files: Sequence[File]) -> str:
+    """What a skill that lies at the root of its archive calls itself, when that can be a directory's name."""
+    main = next(file for file in files if file.path.lower() == MAIN.lower())
+    name = read_document(main.data).values.get("name")
+    return name if isinstance(name, str) and is_ascii_name(name) else ""
 
 
 def begin(root: str, name: str, description: str | None = None, *, state: str) -> dict[str, Any]:
@@ -136,7 +152,7 @@ def _put(target: str, files: Sequence[File], *, replace: bool, state: str) -> bo
     with alone(state, target):
         existed = os.path.lexists(target)
         if existed and not replace:
-            hint = "Choose another name or place; `whet unpack --force` replaces what is there."
+            hint = "Choose another name or place, or move it away."
             raise ConflictError("skill-exists", f"{target} exists already.", hint=hint, path=target)
         if existed and (os.path.islink(target) or not os.path.isdir(target)):
             raise ConflictError("not-a-directory", f"{target} is not a directory of its own.", hint="Move it away.")

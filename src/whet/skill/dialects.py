@@ -164,10 +164,11 @@ class _Reader:
         """The words from all the named places; a number in a list is spelled as its author spelled it."""
         found: list[str] = []
         for path in paths:
-            value = self.at(path)
+            value, texts = self.at(path), self.document.texts
             if isinstance(value, list):
-                texts = self.document.texts
                 value = [item if item is None else texts.get(f"{path}.{n}", item) for n, item in enumerate(value)]
+            elif isinstance(value, int | float):
+                value = texts.get(path, value)
             found.extend(words(value, separators=separators))
         return unique(found)
 

@@ -59,6 +59,7 @@ def world(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
     with open("plain.txt", "w", encoding="utf-8") as file:
         file.write("not an archive")
     os.mkdir("empty")
+    os.mkdir(".git")
 
 
 def test_every_command_is_tried() -> None:

@@ -25,7 +25,13 @@ def test_a_good_package_has_no_findings_under_spec_and_upload() -> None:
 def test_all_problems_are_reported_with_their_lines() -> None:
     text = "---\nname: My_Demo\ncolour: [red]\ndescription:\ncompatibility:\n- git\nmetadata:\n  a: 1\n  b: [c]\n---\n"
     assert check(text) == [
-        Finding("unknown-key", "error", 3, "The key 'colour' is not one of the six of the specification."),
+        Finding(
+            "unknown-key",
+            "error",
+            3,
+            "The key 'colour' is not one of the specification's: name, description, license, compatibility, metadata,"
+            " allowed-tools.",
+        ),
         Finding(
             "name-not-lowercase", "error", 2, "The name 'My_Demo' has capital letters.", "Sets the name to 'demo'."
         ),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.api import Library
+    from whet.library.visibility import Caller
 
 
 class Outcome(NamedTuple):
@@ -30,6 +31,13 @@ class Context:
         self._library: Library | None = None
 
     @property
+    def caller(self) -> Caller:
+        """Who asks: a person, at the command line."""
+        from whet.library.visibility import Caller
+
+        return Caller(surface="cli")
+
+    @property
     def library(self) -> Library:
         """The library the global options name."""
         if self._library is None:
@@ -40,15 +48,17 @@ class Context:
         return self._library
 
     def locate(self, text: str) -> str:
-        """The path of a skill that is given by its path, or by its name in the library; what exists on disk wins."""
+        """The path of a skill that is given by its path, or by its name in the library; a skill on disk wins."""
         path = os.path.expanduser(text)
-        if os.path.lexists(path) or os.path.isabs(path) or text.startswith(os.curdir) or text.endswith(".skill"):
+        if os.path.isabs(path) or text.startswith(os.curdir) or text.endswith((".skill", ".md", os.sep, "/")):
+            return path
+        if os.path.isfile(path) or os.path.isfile(os.path.join(path, "SKILL.md")):
             return path
         try:
             return self.library.find(text).location
         except NotFoundError:
-            if os.sep in text or "/" in text:  # a path after all, and whoever opens it says that it is not there
-                return path
+            if os.path.lexists(path) or os.sep in text or "/" in text:
+                return path  # a path after all, and whoever opens it says what is wrong with it
             raise
 
     def close(self) -> None:

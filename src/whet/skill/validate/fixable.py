@@ -54,7 +54,7 @@ def movable(document: Document, text: str | bytes) -> tuple[str, ...]:
     keys = [key for key in keys if _indifferent(key)] if len(keys) <= MAX_ENTRIES else []
     if not keys:
         return ()
-    if not metadata:
+    if not metadata and all(isinstance(values[key], str) for key in keys):
         others = tuple(key for key in values if key not in KEYS and key not in keys)
         return tuple(keys) if _indifferent_together(tuple(keys), others) else ()
     kept = {key: value for key, value in values.items() if key not in keys}

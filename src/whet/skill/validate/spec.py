@@ -33,6 +33,8 @@ _NOTE_FIXES = {
     "comment-as-value": _QUOTES,
 }
 
+_KNOWN = "name, description, license, compatibility, metadata, allowed-tools"
+
 
 def missing(package: Package) -> Finding:
     """The one finding about a package without a main file."""
@@ -79,7 +81,7 @@ def _unknown(package: Package, document: Document) -> Iterator[Finding]:
     for key in document.values:
         if key not in KEYS:
             fix = f"Moves it to metadata.{key}." if key in moved else ""
-            message = f"The key {key!r} is not one of the six of the specification."
+            message = f"The key {key!r} is not one of the specification's: {_KNOWN}."
             yield Finding("unknown-key", "error", document.lines.get(key), message, fix)
 
 
@@ -117,7 +119,7 @@ def _description(document: Document) -> Iterator[Finding]:
             message = f"The description is not text; read as {description!r}."
             yield Finding("description-not-text", "warning", line, message, _QUOTES)
         if len(description) > MAX_DESCRIPTION:
-            message = f"The description has {len(description):,} characters; at most {MAX_DESCRIPTION:,} go."
+            message = f"The description has {len(description):,} characters; at most {MAX_DESCRIPTION:,} are allowed."
             yield Finding("description-too-long", "error", line, message)
 
 
@@ -130,7 +132,7 @@ def _optional(package: Package, document: Document) -> Iterator[Finding]:
             yield Finding("compatibility-empty", "warning", lines["compatibility"], message)
         yield from _text(document, "compatibility", "error")
         if text and len(text) > MAX_COMPATIBILITY:
-            message = f"The compatibility field has {len(text):,} characters; at most {MAX_COMPATIBILITY} go."
+            message = f"The compatibility field has {len(text):,} characters; at most {MAX_COMPATIBILITY} are allowed."
             yield Finding("compatibility-too-long", "error", lines["compatibility"], message)
     yield from _text(document, "license", "warning")
     tools = values.get("allowed-tools")

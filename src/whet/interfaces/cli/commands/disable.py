@@ -30,4 +30,5 @@ def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:
     where = f" on {answer['surface']}" if answer["surface"] else ""
     verb = "is not offered any more" if answer["changed"] else "was switched off already"
     screen.said.append(f"{answer['name']} {verb}{where}.")
-    screen.hints.append(f"`whet enable {answer['name']}` takes it back.")
+    option = f" --surface {answer['surface']}" if answer["surface"] else ""
+    screen.hints.append(f"`whet enable {answer['name']}{option}` takes it back.")

@@ -33,7 +33,14 @@ def configure(parser: Parser) -> None:
 def run(context: Context, options: Namespace) -> Outcome:
     """Ask for tier 1."""
     return Outcome(
-        context.library.list(options.category, options.query, options.limit, options.cursor, include_hidden=options.all)
+        context.library.list(
+            options.category,
+            options.query,
+            options.limit,
+            options.cursor,
+            caller=context.caller,
+            include_hidden=options.all,
+        )
     )
 
 
@@ -97,3 +104,5 @@ def _aside(answer: dict[str, Any]) -> Iterator[str]:
         yield f"{count:,} hidden (`whet list --all`)"
     if count := answer.get("shadowed"):
         yield f"{count:,} shadowed (`whet doctor`)"
+    if count := answer.get("left_out"):
+        yield f"{count:,} left out (`whet doctor`)"

@@ -29,7 +29,7 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Ask for tier 2, or for tier 3."""
-    return Outcome(context.library.view(options.name, options.file, options.page))
+    return Outcome(context.library.view(options.name, options.file, options.page, caller=context.caller))
 
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:

@@ -52,7 +52,9 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
         heading = f"{screen.place(result['path'])}: {verdict}"
         if screen.tty:
             screen.line(heading)
-        for finding in result["findings"]:
+        for finding in result.get("fixed", ()):
+            screen.said.append(f"Fixed: {finding['message']} [{finding['code']}]")
+        for finding in sorted(result["findings"], key=lambda finding: finding["line"] or 0):
             (_row if screen.tty else _line)(finding, result, screen)
         if not screen.tty:
             screen.line(heading)
