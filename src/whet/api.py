@@ -26,7 +26,7 @@ from whet.library.discovery import Bounds, Shelf, discover, revalidate, unchange
 from whet.library.readiness import LocalProbe, missing
 from whet.library.report import Entry
 from whet.library.repository import find_repository, is_same
-from whet.library.roots import Place, Root, configured_roots, explicit_roots, user_root
+from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
 from whet.library.settings import PROJECT_FILE, config_path, read_project_settings, read_settings
 from whet.library.state import Decisions
 from whet.library.visibility import BY_COMMAND, PERSON, Caller, Disabled, hidden
@@ -87,6 +87,8 @@ class Library:
         self._explicit = None if roots is None else tuple(roots)
         self._clock = clock
         self._snapshot: _Snapshot | None = None
+        self._reported: Catalogue | None = None
+        """What the last reload told of; looking in between does not move it."""
 
     @classmethod
     def open(
@@ -112,8 +114,13 @@ class Library:
         directory = os.path.abspath(os.fspath(project)) if project is not None else _working_directory()
         if not os.path.isdir(directory):
             raise UsageError("no-such-project", f"There is no directory {directory}.", hint="Check --project.")
-        place = Place(directory, user_home(env, platform), state, platform, env)
         named = None if roots is None else [os.fspath(root) for root in roots]
+        if any("\0" in root for root in named or ()):
+            raise UsageError("bad-root", "The path of a root has a NUL in it.", hint="Check --root.")
+        person = (
+            state if named is not None and not env.get("HOME") and platform != "win32" else user_home(env, platform)
+        )
+        place = Place(directory, person, state, platform, env)
         return cls(place, named, clock=clock, probe=probe)
 
     def close(self) -> None:
@@ -140,9 +147,10 @@ class Library:
         return self._look().catalogue
 
     def reload(self) -> Change:
-        """Look at the disk and tell what changed since the last look of this library."""
-        before = {card.full_name: card for card in self._snapshot.catalogue.cards} if self._snapshot else {}
-        now = {card.full_name: card for card in self.catalogue.cards}
+        """Look at the disk and tell what changed since the last reload, or since the first look of this library."""
+        before = {card.full_name: card for card in self._reported.cards} if self._reported else {}
+        self._reported = self.catalogue
+        now = {card.full_name: card for card in self._reported.cards}
         added = [name for name in now if name not in before]
         removed = [name for name in before if name not in now]
         same = {name for name, card in now.items() if name in before and before[name].settled() == card.settled()}
@@ -163,11 +171,12 @@ class Library:
         else:
             trusted = frozenset(item.identity for item in self.decisions.trusted())
             roots, repository = configured_roots(place, settings, trusted)
+            notes = (*notes, *escaped_roots(place, settings, repository))
             if repository.identity in trusted:
                 names, project_notes = read_project_settings(repository.root, home=place.home)
                 off.extend((name, "", PROJECT_FILE) for name in names)
                 notes = (*notes, *project_notes)
-        bases = (*(root.real for root in roots), *(os.path.realpath(path) for path in settings.links))
+        bases = (*(root.real for root in roots if root.trusted), *(os.path.realpath(path) for path in settings.links))
         bounds = Bounds(settings.depth, settings.max_directories, bases)
         return Survey(roots, bounds, repository, Disabled(off), notes)
 
@@ -183,14 +192,18 @@ class Library:
         now = self._clock()
         shelves = []
         for root in survey.roots:
-            old = known.get(root) or self.cache.shelf(root, survey.bounds)
-            shelf = discover(root, survey.bounds, old, now)
+            old = known.get(root) or (self.cache.shelf(root, survey.bounds) if root.trusted else None)
+            bounds = survey.bounds
+            if not root.trusted:  # its links may lead about in it, and nobody else's into it
+                bounds = bounds._replace(bases=(*bounds.bases, root.real))
+            shelf = discover(root, bounds, old, now)
             if shelf is not old:
-                self.cache.save(shelf, old, survey.bounds)
+                self.cache.save(shelf, old, bounds)
             shelves.append(shelf)
         same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)]
         catalogue = before.catalogue if before is not None and same else assemble(shelves)
         self._snapshot = _Snapshot(survey, tuple(shelves), catalogue)
+        self._reported = self._reported or catalogue
         return self._snapshot
 
     def _make_user_root(self) -> None:
@@ -462,7 +475,7 @@ class Library:
 
         self.decisions.close()
         state = repair_state(self.place.state)
-        roots = repair_roots(self.survey().roots)
+        roots = repair_roots(root for root in self.survey().roots if root.trusted)
         return {"repaired": [*state.done, *roots.done], "lost": [*state.lost, *roots.lost]}
 
     def watch(self) -> Iterator[Change]:

@@ -281,12 +281,13 @@ def test_skills_of_an_untrusted_repository_wait(
 def test_a_waiting_skill_is_never_offered_even_if_a_link_in_a_trusted_root_leads_to_it(
     places: dict[str, str], skill: Callable[..., str], opened: Callable[..., Library]
 ) -> None:
-    """The link is the user's own doing, and so is the skill then."""
+    """Standing in a repository must not open it to links from elsewhere."""
     skill(places["project"], "deploy")
     os.symlink(f"{places['project']}/deploy", f"{places['user']}/deploy")
     library = opened()
-    assert library.find("deploy").scope == "user"
-    assert len(library.catalogue.waiting) == 1
+    with pytest.raises(RefusedError) as caught:
+        library.find("deploy")
+    assert (caught.value.code, len(library.catalogue.waiting)) == ("link-escape", 1)
 
 
 # categories

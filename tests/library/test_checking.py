@@ -54,9 +54,9 @@ def test_an_old_main_file_is_checked_under_its_name(tmp_path: Path) -> None:
     assert (os.path.basename(result["file"]), result["valid"], codes(result)) == ("skill.md", True, ["main-file-name"])
 
 
-def test_a_single_file_is_not_a_package(tmp_path: Path) -> None:
+def test_a_single_file_is_checked_like_a_skill_and_told_where_to_go(tmp_path: Path) -> None:
     (tmp_path / "flat.md").write_text(TEXT.format("flat"), encoding="utf-8")
-    assert codes(check(str(tmp_path / "flat.md"))) == ["skill-md-missing"]
+    assert codes(check(str(tmp_path / "flat.md"))) == ["main-file-name"]
 
 
 @posix

@@ -282,6 +282,7 @@ def test_what_another_process_decides_is_seen_by_the_next_call(
         library.find("mine")
     assert caught.value.code == "untrusted"
     decide("trust()")
+    library.reload()
     assert library.view("mine")["name"] == "mine"
     assert names() == ["always", "mine"]
     decide("disable('mine')")

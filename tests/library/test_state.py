@@ -36,7 +36,8 @@ def test_decisions_last_and_tell_whether_they_changed_anything(decisions: Decisi
     assert again.trusted() == (Trusted("a", "/a", 7), Trusted("b", "/b", 7))
     assert again.disabled() == {("x", ""), ("x", "mcp")}
     assert [again.untrust("b"), again.untrust("b")] == [True, False]
-    assert [again.enable("x"), again.enable("x"), again.enable("x", "mcp")] == [True, False, True]
+    assert [again.enable("x", "mcp"), again.disable("x", "mcp")] == [True, True]
+    assert [again.enable("x"), again.enable("x"), again.enable("x", "mcp")] == [True, False, False]
     assert (again.trusted(), again.disabled()) == ((Trusted("a", "/a", 7),), frozenset())
     again.close()
 

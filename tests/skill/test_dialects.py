@@ -133,7 +133,7 @@ def test_hermes() -> None:
         "license": "MIT",
         "author": "Night Shift",
         "tags": ("telephone", "3.10"),
-        "category": "errands",
+        "category": "shelf",
         "related": ("contacts", "calendar"),
         "gates": Gates(
             platforms=("macos", "linux"),
@@ -198,7 +198,7 @@ def test_whet() -> None:
         "updated": "2026-02-10",
         "id": "7f3a",
         "tags": ("kitchen", "hand tools"),
-        "category": "household",
+        "category": "shelf",
         "when_to_use": "The blade slides off a tomato.",
         "when_not_to_use": "The blade is serrated.",
         "triggers": ("my knife is dull", "sharpen the knife"),

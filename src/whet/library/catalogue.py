@@ -60,12 +60,13 @@ def assemble(shelves: Sequence[Shelf]) -> Catalogue:
         places.extend(shelf.notes)
         for container in shelf.containers.values():
             places.extend(container.notes)
-            if container.description:
-                categories.setdefault(container.category, container.description)
         cards = sorted(shelf.cards(), key=_rank)
         if not shelf.root.trusted:
             waiting.extend(cards)
             continue
+        for container in shelf.containers.values():
+            if container.description:
+                categories.setdefault(container.category, container.description)
         for card in cards:
             resolved = card.resolved
             if resolved in seen:

@@ -93,7 +93,7 @@ def mend(path: str, profile: Profile = "spec", *, state: str) -> dict[str, Any]:
         raise UsageError("cannot-fix-archive", f"{path} is an archive, which is never changed.", hint=hint)
     found = _read(path)
     fixed: tuple[Finding, ...] = ()
-    if found.package.text is not None and not found.problems:
+    if found.package.text is not None and valid(found.problems):
         with alone(state, os.path.dirname(found.main)):
             found, fixed = _mended(_read(path))
     return {**_result(path, found, profile), "fixed": [finding.to_json() for finding in fixed]}
@@ -104,7 +104,7 @@ def _mended(found: _Found) -> tuple[_Found, tuple[Finding, ...]]:
         text, fixed = fix(found.package)
     except InvalidError as error:
         return found._replace(problems=(Finding(error.code, "error", None, error.message),)), ()
-    if text.encode() != found.package.text:
+    if fixed and text.encode() != found.package.text:
         write_text(found.main, text)
     return found._replace(package=found.package._replace(text=text)), fixed
 
@@ -122,7 +122,9 @@ def _read(path: str) -> _Found:
     if is_archive(path):
         return _read_archive(path)
     if is_flat(path):
-        return _Found(Package("", content(path), os.path.basename(path)), path, ())
+        note = Finding("main-file-name", "warning", None, "A skill without a directory; move it to NAME/SKILL.md.")
+        stem = os.path.basename(path).removesuffix(".md")
+        return _Found(Package(stem, content(path), MAIN, (MAIN,)), path, (note,))
     directory = package_directory(path)
     shown = os.path.dirname(path) if os.path.isfile(path) else path
     problems: list[Finding] = []
@@ -181,14 +183,17 @@ def archive_bytes(path: str) -> bytes:
 
 
 def content(path: str, limit: int = MAX_DOCUMENT) -> bytes:
-    """A file's content, at most `limit` bytes."""
+    """A file's whole content; one with more than `limit` bytes is refused."""
     try:
-        return read_file(path, limit)
+        data = read_file(path, limit + 1)
     except FileNotFoundError as error:
         raise NotFoundError("path-not-found", f"There is no {path}.", hint="Check the path.") from error
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror}."
         raise FailedError("unreadable", message, hint="Check its permissions.") from error
+    if len(data) > limit:
+        raise InvalidError("too-large", f"{path} has more than {limit:,} bytes.", hint="Make it smaller.")
+    return data
 
 
 def _read_beneath(directory: str, name: str) -> bytes:

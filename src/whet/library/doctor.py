@@ -71,7 +71,7 @@ def examine_state(state: str) -> Iterator[Entry]:
     """What is wrong with Whet's own directory."""
     path = os.path.join(state, STATE_FILE)
     try:
-        problem = check(path) if os.path.exists(path) else None
+        problem = check(path)
     except FailedError as error:
         yield Entry(error.code, "error", "", path, error.message, error.hint)
     else:
@@ -147,7 +147,7 @@ class Repaired(NamedTuple):
 def repair_state(state: str) -> Repaired:
     """Set a damaged state database aside and save from it what can be read."""
     path = os.path.join(state, STATE_FILE)
-    if not os.path.exists(path) or not check(path):
+    if not check(path):
         return Repaired()
     outcome = repair_database(path, state_schema(), TABLES)
     rows = sum(outcome.salvage.rows.values())

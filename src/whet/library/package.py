@@ -20,6 +20,7 @@ from whet.library.spots import MAIN
 from whet.skill.paths import MAX_SEGMENTS
 from whet.skill.tree import Entry as TreeEntry
 from whet.skill.tree import digest, escapes, file_entry, ignored, link_entry
+from whet.store.atomic import is_leftover
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 MAX_FILES = 10_000
 MAX_BYTES = 512 * 1024 * 1024
 _CHUNK = 1 << 20
-_BEING_WRITTEN = (".whet-tmp-", ".whet-old-")
-"""In the names of what `whet.store.atomic` has not put in place yet."""
 
 
 class PackageFile(NamedTuple):
@@ -99,7 +98,7 @@ class _Walk:
         """Take in one directory and those below it. What vanishes meanwhile is not there."""
         with os.scandir(place) as found:
             for entry in found:
-                if ignored(entry.name) or any(mark in entry.name for mark in _BEING_WRITTEN):
+                if ignored(entry.name) or is_leftover(entry.name):
                     continue
                 self.left -= 1
                 if self.left < 0:

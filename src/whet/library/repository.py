@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from whet.library.files import read_file
+
 _MAX_LEVELS = 64
 _MAX_POINTER = 4096
 
@@ -76,8 +78,7 @@ def _identity(root: str, marker: str) -> str:
 def _pointer(path: str, prefix: str, base: str) -> str:
     """The path a one-line git file names, or "" when it names none."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            line = file.readline(_MAX_POINTER).strip()
+        line = os.fsdecode(read_file(path, _MAX_POINTER).partition(b"\n")[0]).strip()
     except OSError:
         return ""
     if not line.startswith(prefix) or "\0" in line:

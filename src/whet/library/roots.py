@@ -10,6 +10,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.library.files import inside
+from whet.library.report import Entry
 from whet.library.repository import Repository, find_repository, is_same, project_directories
 from whet.library.settings import expand
 
@@ -139,7 +141,28 @@ def configured_roots(place: Place, settings: Settings, trusted: Collection[str])
     own = {os.path.realpath(root.path) for root in declared if root.scope == "user"}
     kept = (root for root in declared if root.scope != "project" or os.path.realpath(root.path) not in own)
     named = ("external", "plugin")
-    return tuple(root for root in _resolve(kept) if root.scope in named or os.path.isdir(root.real)), repository
+    found = tuple(root for root in _resolve(kept) if root.scope in named or os.path.isdir(root.real))
+    inner = os.path.realpath(repository.root)
+    return tuple(root for root in found if root.scope != "project" or inside(root.real, inner)), repository
+
+
+def escaped_roots(place: Place, settings: Settings, repository: Repository) -> tuple[Entry, ...]:
+    """The client directories of a project that are links out of its repository: they are no roots."""
+    inner = os.path.realpath(repository.root)
+    if not settings.project_skills or is_same(place.directory, place.home):
+        return ()
+    paths = (
+        _join(directory, client.project)
+        for directory in project_directories(place.directory, repository)
+        for client in CLIENTS
+        if client.project
+    )
+    hint = "Put the skills into the repository, or name their directory under `external` in config.toml."
+    return tuple(
+        Entry("link-escape", "error", "", path, f"The link leads to {real}, outside the repository.", hint)
+        for path in paths
+        if os.path.isdir(path) and not inside(real := os.path.realpath(path), inner)
+    )
 
 
 def _join(base: str, relative: str) -> str:

@@ -12,11 +12,13 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import UsageError
+from whet.library.files import read_file
 from whet.library.report import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_MAX_FILE = 1024 * 1024
 SCOPES = ("project", "user", "org", "external", "bundled")
 PROJECT_FILE = ".whet.toml"
 
@@ -98,8 +100,7 @@ def _load(path: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
+        return tomllib.loads(read_file(path, _MAX_FILE).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
             "bad-config",
@@ -152,7 +153,7 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
     if kind == "names":
         if isinstance(raw, str):  # one name, meant as a list of one
             return (raw,)
-        return tuple(raw) if isinstance(raw, list) and all(isinstance(item, str) for item in raw) else None
+        return tuple(raw) if isinstance(raw, list) and all(isinstance(i, str) and "\0" not in i for i in raw) else None
     if kind == "directories":
         names = _value("names", raw, home, base)
         return None if names is None else tuple(_directory(name, home, base) for name in names)

@@ -53,7 +53,7 @@ class Decisions:
         self._database: Database | None = None
 
     def _reader(self) -> Database | None:
-        if self._database is None and os.path.exists(self.path):
+        if self._database is None and not _absent(self.path):
             return self._writer()
         return self._database
 
@@ -109,15 +109,27 @@ class Decisions:
             )
 
     def enable(self, name: str, surface: str = "") -> bool:
-        """Switch a skill on again; False when it was on."""
+        """Switch a skill on again, on one surface or on all of them; False when it was on."""
         if self._reader() is None:
             return False
+        query = "DELETE FROM disabled WHERE name = ? AND ? IN ('', surface)"
         with self._writer().write() as connection:
-            return bool(
-                connection.execute("DELETE FROM disabled WHERE name = ? AND surface = ?", (name, surface)).rowcount
-            )
+            return bool(connection.execute(query, (name, surface)).rowcount)
 
 
 def _text(value: object) -> str:
     """A column as text, which after a flipped bit it may not be: one odd row must not keep the others from counting."""
     return value if isinstance(value, str) else repr(value)
+
+
+def _absent(path: str) -> bool:
+    """Was nothing ever decided? A file that cannot be seen, or whose log is still there, is not absent."""
+    for part in (path, f"{path}-wal"):
+        try:
+            os.stat(part)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return False
+        return False
+    return True

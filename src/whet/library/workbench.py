@@ -10,7 +10,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any
 
-from whet.errors import ConflictError, InvalidError, UsageError
+from whet.errors import ConflictError, InvalidError, RefusedError, UsageError
 from whet.library.checking import ARCHIVE, UNCACHED, alone, archive_bytes, check, content, is_archive, is_flat
 from whet.library.discovery import OLD_MAINS
 from whet.library.files import inside
@@ -103,6 +103,9 @@ def unpack(path: str, directory: str | None = None, *, force: bool = False, stat
     if os.path.isdir(path):
         raise UsageError("not-an-archive", f"{path} is a directory.", hint=f"Name a {ARCHIVE} file.")
     package = archive.unpack(archive_bytes(path))
+    if package.name.startswith("."):
+        hint = "Look into it before you unpack it by other means."
+        raise RefusedError("hidden-name", f"The archive wants to be unpacked as {package.name}.", hint=hint)
     name = package.name or _declared_name(package.files) or slug(os.path.basename(path).split(".")[0])
     target = os.path.join(os.path.abspath(os.path.expanduser(directory or os.curdir)), name)
     replaced = _put(target, package.files, replace=force, state=state)
@@ -156,6 +159,8 @@ def _put(target: str, files: Sequence[File], *, replace: bool, state: str) -> bo
             raise ConflictError("skill-exists", f"{target} exists already.", hint=hint, path=target)
         if existed and (os.path.islink(target) or not os.path.isdir(target)):
             raise ConflictError("not-a-directory", f"{target} is not a directory of its own.", hint="Move it away.")
+        if existed and not any(os.path.isfile(os.path.join(target, name)) for name in (MAIN, *OLD_MAINS)):
+            raise ConflictError("not-a-package", f"{target} is no skill and is not replaced.", hint="Move it away.")
         with staging(target) as staged:
             for file in files:
                 place = os.path.join(staged, *file.path.split("/"))

@@ -391,7 +391,7 @@ class _Reader:
             updated=self.said("updated", "updated_at", "metadata.updated"),
             id=self.said("id", "metadata.id"),
             tags=unique((*self.words("tags", "metadata.hermes.tags", "metadata.tags", separators=","), *json_tags)),
-            category=self.category() or category,
+            category=category or self.category(),
             related=self.words("metadata.hermes.related_skills", "related_skills"),
             when_to_use=self.told("when_to_use", "when-to-use") or section(body, WHEN),
             when_not_to_use=self.told("when_not_to_use", "when-not-to-use") or section(body, WHEN_NOT),

@@ -141,6 +141,11 @@ def replace_directory(staged: str, target: str, *, durable: bool = True) -> str 
             return _remove_old(old, real) if os.path.lexists(old) else None
 
 
+def is_leftover(name: str) -> bool:
+    """Is this the name of something that a write has not put in place yet, or has moved out of the way?"""
+    return _LEFTOVER.fullmatch(name) is not None
+
+
 def leftovers(directory: str) -> list[str]:
     """What killed writers left in `directory` itself, and what living ones work on there: paths, sorted."""
     try:

@@ -41,7 +41,7 @@ def user_home(env: Mapping[str, str], platform: str = sys.platform) -> str:
     variable = "USERPROFILE" if platform == "win32" else "HOME"
     home = env.get(variable, "")
     if not home:
-        raise UsageError("no-home", f"{variable} is not set, so there is no home directory.", hint=_HINT)
+        raise UsageError("no-home", f"{variable} is not set, so there is no home directory.", hint=f"Set {variable}.")
     if not (ntpath.isabs(home) if platform == "win32" else posixpath.isabs(home)):
         raise UsageError("no-home", f"{variable} is {home!r}, which is not an absolute path.", hint=_HINT)
     return ntpath.normpath(home) if platform == "win32" else posixpath.normpath(home)
