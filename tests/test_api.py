@@ -401,3 +401,12 @@ def test_the_example_in_the_module_works(world: World, capsys: pytest.CaptureFix
     print(library.view("writing-skills")["content"])
     assert "writing-skills - " in capsys.readouterr().out
     assert whet.Library is Library
+
+
+def test_looking_in_between_does_not_hide_a_change_from_reload(world: World) -> None:
+    world.skill("skills/one")
+    library = world.library("skills")
+    library.reload()
+    world.skill("skills/two")
+    assert [item["name"] for item in library.list()["skills"]] == ["one", "two"]
+    assert library.reload() == change(["two"], [], [], 1, 2)
