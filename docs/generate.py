@@ -13,9 +13,11 @@ from whet.interfaces.cli.meaning import parser_of
 from whet.interfaces.cli.overview import overview
 from whet.interfaces.cli.verbs import ALIASES, VERBS
 from whet.library.settings import KNOBS
+from whet.skill.validate import CODES
 
 CLI = Path(__file__).parent / "cli.md"
 SETTINGS = Path(__file__).parent / "settings.md"
+FINDINGS = Path(__file__).parent / "findings.md"
 _GENERATED = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -44,7 +46,26 @@ def settings() -> str:
     return _GENERATED.sub(rf"\g<1>{table}\n\2", SETTINGS.read_text(encoding="utf-8"))
 
 
-GENERATED = {CLI: cli, SETTINGS: settings}
+def findings() -> str:
+    """The page about what `whet validate` can find."""
+    rows = [f"| `{code}` | {sentence} |" for code, sentence in sorted(CODES.items())]
+    return "\n".join(
+        (
+            "# Findings of validation",
+            "",
+            "What `whet validate` can say about a skill; `make docs` writes this page from the code. Each finding has a",
+            "severity that depends on the profile: only errors make a skill invalid. Problems of a package as a whole, such",
+            "as a link that leaves it, appear under the codes of [errors](errors.md).",
+            "",
+            "| code | meaning |",
+            "|---|---|",
+            *rows,
+            "",
+        )
+    )
+
+
+GENERATED = {CLI: cli, SETTINGS: settings, FINDINGS: findings}
 """Page -> what writes it."""
 
 
