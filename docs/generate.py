@@ -53,9 +53,9 @@ def findings() -> str:
         (
             "# Findings of validation",
             "",
-            "What `whet validate` can say about a skill; `make docs` writes this page from the code. Each finding has a",
-            "severity that depends on the profile: only errors make a skill invalid. Problems of a package as a whole, such",
-            "as a link that leaves it, appear under the codes of [errors](errors.md).",
+            "What `whet validate` can say about a skill; `make docs` writes this page from the code. The severity of",
+            "a finding depends on the profile: only errors make a skill invalid. Problems of a package as a whole,",
+            "such as a link that leaves it, appear under the codes of [errors](errors.md).",
             "",
             "| code | meaning |",
             "|---|---|",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
-_INLINE_CODE = re.compile(r"(?<!`)(`++)(.+?)(?<!`)\1(?!`)")
+_INLINE_CODE = re.compile(r"(?<!`)(`{1,8}+)(?!`)(.{1,500}?)(?<!`)\1(?!`)")
 
 
 class Row(NamedTuple):
