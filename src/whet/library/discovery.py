@@ -123,9 +123,9 @@ def revalidate(card: Card) -> bool:
 
 def undisturbed(container: Container) -> bool:
     """Has nothing come, gone or been mended in a container since it was listed? Edits of its skills do not count."""
-    return unchanged((container.path, container.signature)) and all(
-        _watch(path) == seen for path, seen in container.watched
-    )
+    if not unchanged((container.path, container.signature)):
+        return False
+    return not container.watched or all(_watch(path) == seen for path, seen in container.watched)
 
 
 def unchanged(item: tuple[str, Signature]) -> bool:

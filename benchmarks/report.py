@@ -1,0 +1,233 @@
+"""What a run of speed.py amounts to: the goals with their ratios, a table for the terminal, a page for the docs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from contest import Result
+
+    Results = dict[int, dict[str, dict[str, Result]]]
+
+TITLES = {
+    "cold": "Find and read every skill for the first time",
+    "warm": "Look again: has anything changed?",
+    "open": "Open one skill by name",
+    "validate": "Validate one skill against the specification",
+    "process": "Whole programs, start to end",
+}
+LISTS = ("agentskills to-prompt", "hermes skills list", "skills list", "openskills list")
+"""The commands of peers that list skills."""
+_LIST_SIZE = 1000
+
+
+class Goal(NamedTuple):
+    """A ratio and what it should be."""
+
+    name: str
+    value: float | None
+    """None when somebody it takes was not there."""
+    limit: float
+    at_most: bool
+
+    @property
+    def met(self) -> bool | None:
+        if self.value is None:
+            return None
+        return self.value <= self.limit if self.at_most else self.value >= self.limit
+
+    @property
+    def wanted(self) -> str:
+        return f"at {'most' if self.at_most else 'least'} {self.limit:g} x"
+
+    @property
+    def verdict(self) -> str:
+        return {True: "met", False: "missed", None: "not measured"}[self.met]
+
+    def to_json(self) -> dict[str, Any]:
+        value = None if self.value is None else round(self.value, 3)
+        return {**self._asdict(), "value": value, "met": self.met}
+
+
+class Report(NamedTuple):
+    """Everything a run brought."""
+
+    machine: dict[str, Any]
+    peers: dict[str, str | None]
+    """Versions; None for a peer that is not installed."""
+    rounds: int
+    results: Results
+    memory: dict[int, float]
+    """Peak memory of `whet list` in MB, by size."""
+
+    def to_json(self) -> dict[str, Any]:
+        results = {
+            str(size): {
+                contest: {name: result.to_json() for name, result in contenders.items()}
+                for contest, contenders in contests.items()
+            }
+            for size, contests in self.results.items()
+        }
+        memory = {str(size): round(value, 1) for size, value in self.memory.items()}
+        return {
+            "machine": self.machine,
+            "peers": self.peers,
+            "rounds": self.rounds,
+            "goals": [goal.to_json() for goal in goals(self)],
+            "results": results,
+            "peak_memory_mb": memory,
+        }
+
+
+def goals(report: Report) -> list[Goal]:
+    """The ratios that matter."""
+    results = report.results
+    small, large = min(results), max(results)
+    listed = _LIST_SIZE if _LIST_SIZE in results else large
+
+    def ratio(size: int, contest: str, above: str, below: str, *, other: int | None = None) -> float | None:
+        return _ratio(results[size][contest].get(above), results[other or size][contest].get(below))
+
+    lists = [ratio(listed, "process", name, "whet list") for name in LISTS]
+    best = min((value for value in lists if value is not None), default=None)
+    cold, warm = f"First look at {large:,} skills", f"Looking again at {large:,}"
+    opening = f"Opening one by name, {large:,} against {small:,}"
+    return [
+        Goal(f"{cold}, against walk, read 4 KiB, split", ratio(large, "cold", "whet", "floor"), 1.7, True),
+        Goal(f"{cold}, hermes-agent against Whet", ratio(large, "cold", "hermes-agent", "whet"), 6, False),
+        Goal(
+            f"{warm}, against stat of every file and folder watched",
+            ratio(large, "warm", "whet", "floor, all that is watched"),
+            1.5,
+            True,
+        ),
+        Goal(
+            f"{warm}, against stat of every SKILL.md alone",
+            ratio(large, "warm", "whet", "floor, SKILL.md only"),
+            1.5,
+            True,
+        ),
+        Goal(f"{opening}, library in use", ratio(large, "open", "whet", "whet", other=small), 2, True),
+        Goal(
+            f"{opening}, fresh library",
+            ratio(large, "open", "whet, fresh library", "whet, fresh library", other=small),
+            2,
+            True,
+        ),
+        Goal(
+            "Validating one skill, skills-ref against Whet", ratio(large, "validate", "skills-ref", "whet"), 20, False
+        ),
+        Goal(f"`whet list` at {listed:,}, the best peer's command against it", best, 6, False),
+        Goal(
+            "`whet --version`, against bare Python",
+            ratio(small, "process", "whet --version", "python -c pass"),
+            2.5,
+            True,
+        ),
+    ]
+
+
+def _ratio(above: Result | None, below: Result | None) -> float | None:
+    if above is None or below is None or above.error or below.error:
+        return None
+    return above.best / below.best
+
+
+def table(report: Report) -> str:
+    """The report for a terminal."""
+    lines = []
+    for goal in goals(report):
+        value = "-" if goal.value is None else f"{goal.value:.2f} x"
+        lines.append(f"{goal.name:<75} {value:>10}   {goal.wanted:<16} {goal.verdict}")
+    sizes = sorted(report.results)
+    for contest, title in TITLES.items():
+        lines += ["", f"{title} (ms)", " " * 32 + "".join(f"{size:>12,}" for size in sizes)]
+        for name, row in _rows(report, contest):
+            lines.append(f"  {name:<30}" + "".join(f"{cell:>12}" for cell in row))
+    lines += ["", "Peak memory of whet list: " + ", ".join(f"{report.memory[size]:.0f} MB" for size in report.memory)]
+    missing = [name for name, version in report.peers.items() if version is None]
+    if missing:
+        lines.append(f"Not installed: {', '.join(missing)}. See benchmarks/peers.py.")
+    return "\n".join(lines)
+
+
+def _rows(report: Report, contest: str) -> Iterable[tuple[str, list[str]]]:
+    sizes = sorted(report.results)
+    for name in report.results[sizes[0]][contest]:
+        yield name, [_cell(report.results[size][contest].get(name)) for size in sizes]
+
+
+def _cell(result: Result | None) -> str:
+    if result is None:
+        return "-"
+    if result.error:
+        return "failed"
+    milliseconds = result.best * 1e3
+    return (
+        f"{milliseconds:,.{0 if milliseconds >= 100 else 1 if milliseconds >= 10 else 2 if milliseconds >= 1 else 3}f}"
+    )
+
+
+_PAGE = """\
+# How fast it is
+
+Written by `python benchmarks/speed.py`; do not edit. Run it yourself: ratios carry from one machine to another,
+milliseconds do not.
+
+| ratio | measured | goal | |
+|---|---|---|---|
+{goals}
+{contests}
+Peak memory of `whet list`: {memory}.
+
+## How it is measured
+
+{cores} cores, {system}, Python {python}. Peers: {peers}.
+
+Best of {rounds} interleaved rounds ({slow_rounds} for slow peers), every contender in a process of its own, on the same
+generated files, which are in the page cache. Trees come from `benchmarks/trees.py`: unique names, descriptions of 160
+to 1,000 characters, bodies of 2 to 20 KB, three of five skills with supporting files, frontmatter in the mix of forms
+seen in public skills.
+
+- The floors are plain Python without any parsing (`benchmarks/floors.py`): the first walks to every SKILL.md, reads
+  4 KiB and splits at the fences, without listing any skill's folder; the second asks the file system about every
+  known file.
+- Whet, looking again, checks each skill's main file and its folder, so that metadata files beside it are noticed.
+  hermes-agent answers from memory for 30 seconds without looking at the files.
+- deepagents, skills and openskills get the same skills in one flat directory, because they look no deeper.
+- `agentskills to-prompt` stops at the first skill it cannot parse; it is given those it can.
+- Programs run in a home of their own, with telemetry off and no network; their output is read to the end.
+"""
+
+
+def page(report: Report) -> str:
+    """The report as a page of the documentation."""
+    rows = []
+    for goal in goals(report):
+        value = "–" if goal.value is None else f"**{goal.value:.2f} ×**"
+        rows.append(f"| {goal.name} | {value} | {goal.wanted.replace(' x', ' ×')} | {goal.verdict} |")
+    return _PAGE.format(
+        **report.machine,
+        goals="\n".join(rows),
+        contests="".join(_section(report, contest) for contest in TITLES),
+        memory=_memory(report),
+        peers=", ".join(f"{name} {version or '(not installed)'}" for name, version in report.peers.items()),
+        rounds=report.rounds,
+        slow_rounds=-(-report.rounds // 3),
+    )
+
+
+def _section(report: Report, contest: str) -> str:
+    sizes = sorted(report.results)
+    head = " | ".join(f"{size:,} skills" for size in sizes)
+    rows = "".join(f"| {name} | {' | '.join(row)} |\n" for name, row in _rows(report, contest))
+    return f"\n## {TITLES[contest]}\n\n| milliseconds | {head} |\n|---|{'---:|' * len(sizes)}\n{rows}"
+
+
+def _memory(report: Report) -> str:
+    return (
+        ", ".join(f"{report.memory[size]:.0f} MB at {size:,} skills" for size in sorted(report.memory))
+        or "not measured"
+    )
