@@ -186,10 +186,10 @@ Peak memory of `whet list`: {memory}.
 
 {cores} cores, {system}, Python {python}. Peers: {peers}.
 
-Best of {rounds} interleaved rounds ({slow_rounds} for slow peers), every contender in a process of its own, on the same
-generated files, which are in the page cache. Trees come from `benchmarks/trees.py`: unique names, descriptions of 160
-to 1,000 characters, bodies of 2 to 20 KB, three of five skills with supporting files, frontmatter in the mix of forms
-seen in public skills.
+Best of {rounds} interleaved rounds ({slow_rounds} for who takes over two seconds), every contender in a process of its
+own, on the same generated files, which are in the page cache. Trees come from `benchmarks/trees.py`: unique names,
+descriptions of 160 to 1,000 characters, bodies of 2 to 20 KB, three of five skills with supporting files, frontmatter
+in the mix of forms seen in public skills.
 
 - The floors are plain Python without any parsing (`benchmarks/floors.py`): the first walks to every SKILL.md, reads
   4 KiB and splits at the fences, without listing any skill's folder; the second asks the file system about every

@@ -44,11 +44,9 @@ class Field:
         self._stack = stack
         self._workers: dict[str, Worker] = {}
 
-    def contender(
-        self, name: str, worker: str, task: str, arguments: dict[str, Any], *, slow: bool = False
-    ) -> Contender:
+    def contender(self, name: str, worker: str, task: str, arguments: dict[str, Any]) -> Contender:
         """Somebody who does a task in the worker of that name."""
-        return Contender(name, lambda: self.ask(worker, task, arguments), slow)
+        return Contender(name, lambda: self.ask(worker, task, arguments))
 
     def ask(self, worker: str, task: str, arguments: dict[str, Any]) -> Sample:
         """Do a task once."""
@@ -74,9 +72,9 @@ class Field:
             self.contender("floor, with os.walk", "floor", "floor_walk", {"root": self.scene.tree.root}),
             self.contender("whet", "whet", "whet_cold", library),
             self.contender("whet, cache written", "whet, first", "whet_first", library),
-            self.contender("hermes-agent", "hermes-agent", "hermes_cold", {}, slow=True),
-            self.contender("deepagents", "deepagents", "deepagents_cold", {"root": self.scene.flat.root}, slow=True),
-            self.contender("skills-ref", "skills-ref", "skills_ref_readable", {"directories": everything}, slow=True),
+            self.contender("hermes-agent", "hermes-agent", "hermes_cold", {}),
+            self.contender("deepagents", "deepagents", "deepagents_cold", {"root": self.scene.flat.root}),
+            self.contender("skills-ref", "skills-ref", "skills_ref_readable", {"directories": everything}),
         ]
         return self._present(found)
 
@@ -90,7 +88,7 @@ class Field:
             self.contender("floor, all that is watched", "floor", "floor_stat", {"paths": watched}),
             self.contender("whet", "whet", "whet_refresh", library),
             Contender("whet, new process", lambda: self.ask_new_process("whet_load", library)),
-            self.contender("hermes-agent", "hermes-agent", "hermes_cached", {}, slow=True),
+            self.contender("hermes-agent", "hermes-agent", "hermes_cached", {}),
         ]
         return self._present(found)
 
@@ -100,7 +98,7 @@ class Field:
         found = [
             self.contender("whet", "whet", "whet_open_used", {**self._library(), **name}),
             self.contender("whet, fresh library", "whet, fresh", "whet_open_fresh", {**self._library(), **name}),
-            self.contender("hermes-agent", "hermes-agent", "hermes_open", name, slow=True),
+            self.contender("hermes-agent", "hermes-agent", "hermes_open", name),
         ]
         return self._present(found)
 
@@ -109,7 +107,7 @@ class Field:
         some = {"directories": list(self.scene.tree.directories[:_VALIDATED])}
         found = [
             self.contender("whet", "whet", "whet_validate", some),
-            self.contender("skills-ref", "skills-ref", "skills_ref_validate", some, slow=True),
+            self.contender("skills-ref", "skills-ref", "skills_ref_validate", some),
         ]
         return self._present(found)
 
@@ -124,16 +122,16 @@ class Field:
         if "skills-ref" in installed:
             paths = [os.path.relpath(path, scene.home) for path in readable]
             command = [peers.script("agentskills"), "to-prompt", *paths]
-            found.append(_program("agentskills to-prompt", command, own, slow=True))
+            found.append(_program("agentskills to-prompt", command, own))
         if "hermes-agent" in installed:
             command = [peers.script("hermes"), "skills", "list"]
-            found.append(_program("hermes skills list", command, scene.hermes_env(), slow=True))
+            found.append(_program("hermes skills list", command, scene.hermes_env()))
         if "skills" in installed:
             env = scene.npm_env("npm-skills", ".agents/skills")
-            found.append(_program("skills list", [*peers.node("skills"), "list", "-g"], env, slow=True))
+            found.append(_program("skills list", [*peers.node("skills"), "list", "-g"], env))
         if "openskills" in installed:
             env = scene.npm_env("npm-openskills", ".agent/skills")
-            found.append(_program("openskills list", [*peers.node("openskills"), "list"], env, slow=True))
+            found.append(_program("openskills list", [*peers.node("openskills"), "list"], env))
         return found
 
     def _library(self) -> dict[str, Any]:
@@ -145,8 +143,8 @@ class Field:
         return [contender for contender in contenders if contender.name not in absent]
 
 
-def _program(name: str, command: list[str], env: dict[str, str], *, slow: bool = False) -> Contender:
-    return Contender(name, lambda: process(command, env, env["HOME"]), slow)
+def _program(name: str, command: list[str], env: dict[str, str]) -> Contender:
+    return Contender(name, lambda: process(command, env, env["HOME"]))
 
 
 def whet_command() -> list[str]:
@@ -199,7 +197,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how fast Whet is, side by side with its peers.")
     parser.add_argument("--sizes", default="100,1000,10000", help="numbers of skills, separated by commas")
     parser.add_argument("--peers", default=peer_systems.DEFAULT, help="directory or interpreter of the peers")
-    parser.add_argument("--repeat", type=int, default=9, help="rounds; slow contenders take part in a third of them")
+    parser.add_argument("--repeat", type=int, default=9, help="rounds; who is slow takes part in a third of them")
     parser.add_argument("--json", action="store_true", help="print the results as JSON and write no files")
     options = parser.parse_args()
     sizes = sorted({int(size) for size in options.sizes.split(",")})

@@ -215,7 +215,7 @@ class Library:
     def find(self, name: str) -> Card:
         """The skill of that name, checked against the disk, without looking at the others where that is safe.
 
-        A name that is known and unchanged is answered at a cost that does not grow with the library; anything else
+        A name that is known and unchanged is answered at a cost that grows only with the number of directories; else
         (unknown, changed, a qualified name, something that came or went where it would take precedence) means a full
         look. What this does not see is another skill, elsewhere, that was edited to take the same name: a list does.
         """
