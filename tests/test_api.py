@@ -12,6 +12,7 @@ import pytest
 import whet
 from whet import MODEL, Caller, Library, Loaded
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
+from whet.library.lookout import Lookout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -230,7 +231,7 @@ def test_a_missing_root_does_not_make_finding_expensive_or_wrong(world: World, m
     library = world.library("first", "second", clock=lambda: 4 * 10**18)
     assert library.find("same").description == "Second."
     with monkeypatch.context() as patch:
-        patch.setattr(Library, "_look", lambda _: pytest.fail("looked at everything"))
+        patch.setattr(Lookout, "look", lambda _: pytest.fail("looked at everything"))
         assert library.find("same").description == "Second."
     world.skill("first/same", description="First.")
     assert library.find("same").description == "First."

@@ -79,7 +79,7 @@ for thread in threads:
 for thread in threads:
     thread.join()
 assert not failures, failures[0]
-assert library.cache.problem is None, library.cache.problem
+assert library.lookout.cache.problem is None, library.lookout.cache.problem
 library.close()
 print(len(seen))
 """
@@ -171,5 +171,5 @@ def test_threads_share_one_library(root: str, skill: Callable[..., str], opened:
     for thread in threads:
         thread.join()
     assert failures == []
-    assert library.cache.problem is None
+    assert library.lookout.cache.problem is None
     assert library.list()["count"] == 10

@@ -1,0 +1,168 @@
+"""Looking at the disk: where skills are looked for, everything one look brings, one skill by its name.
+
+A `Lookout` belongs to one place. What it hands out is immutable; a look that finds nothing changed hands out the very
+same catalogue again. It is the only thing here that remembers between two calls.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.library.cache import Cache
+from whet.library.catalogue import Catalogue, assemble, competes, find
+from whet.library.discovery import Bounds, Shelf, discover, revalidate, unchanged, undisturbed
+from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
+from whet.library.settings import PROJECT_FILE, Settings, config_path, read_project_settings, read_settings
+from whet.library.state import Decisions
+from whet.library.visibility import BY_COMMAND, Disabled
+from whet.skill.names import key as name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.library.card import Card
+    from whet.library.report import Entry
+    from whet.library.repository import Repository
+    from whet.store.clock import Clock
+
+
+class Survey(NamedTuple):
+    """What is decided before any skill is looked at."""
+
+    roots: tuple[Root, ...]
+    bounds: Bounds
+    repository: Repository | None
+    """The project, unless the roots were given explicitly."""
+    trusted: bool
+    """Whether that project is."""
+    disabled: Disabled
+    settings: Settings
+    notes: tuple[Entry, ...]
+    """What is wrong with the settings."""
+
+
+class Snapshot(NamedTuple):
+    """Everything one look at the disk brought."""
+
+    survey: Survey
+    shelves: tuple[Shelf, ...]
+    catalogue: Catalogue
+
+
+class Lookout:
+    """Looks at the skills of one place, as they are now."""
+
+    def __init__(self, place: Place, roots: Sequence[str] | None, clock: Clock) -> None:
+        self.place = place
+        self.explicit = None if roots is None else tuple(roots)
+        self.clock = clock
+        self.cache = Cache(place.state, clock)
+        self.decisions = Decisions(place.state, clock)
+        self.first: Catalogue | None = None
+        """What the first look found."""
+        self._snapshot: Snapshot | None = None
+
+    def close(self) -> None:
+        """Let the databases go; they are opened again when needed."""
+        self.cache.close()
+        self.decisions.close()
+
+    def survey(self) -> Survey:
+        """Where skills are looked for now, and what is switched off."""
+        place = self.place
+        path, named = config_path(place.state, place.env), bool(place.env.get("WHET_CONFIG"))
+        settings, notes = read_settings(path, home=place.home, named=named)
+        off = [(name, surface, BY_COMMAND) for name, surface in self.decisions.disabled()]
+        off.extend((name, "", "config.toml") for name in settings.disabled)
+        off.extend((name, surface, "config.toml") for surface, names in settings.disabled_on for name in names)
+        repository: Repository | None = None
+        trusted = False
+        if self.explicit is not None:
+            roots = explicit_roots(self.explicit, place)
+        else:
+            identities = frozenset(item.identity for item in self.decisions.trusted())
+            roots, repository = configured_roots(place, settings, identities)
+            trusted = repository.identity in identities
+            notes = (*notes, *escaped_roots(place, settings, repository))
+            if trusted:
+                names, project_notes = read_project_settings(repository.root, home=place.home)
+                off.extend((name, "", PROJECT_FILE) for name in names)
+                notes = (*notes, *project_notes)
+        bases = (*(root.real for root in roots if root.trusted), *(os.path.realpath(path) for path in settings.links))
+        bounds = Bounds(settings.depth, settings.max_directories, bases)
+        return Survey(roots, bounds, repository, trusted, Disabled(off), settings, notes)
+
+    def bases(self) -> tuple[str, ...]:
+        """The directories that links may lead to, as far as is known without looking again."""
+        survey = self._snapshot.survey if self._snapshot else self.survey()
+        return survey.bounds.bases
+
+    def look(self) -> Snapshot:
+        """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""
+        if self._snapshot is None:
+            self._make_user_root()
+        survey = self.survey()
+        before = self._snapshot
+        known: dict[Root, Shelf] = {}
+        if before is not None and before.survey.bounds == survey.bounds:
+            known = {shelf.root: shelf for shelf in before.shelves}
+        now = self.clock()
+        shelves = []
+        for root in survey.roots:
+            old = known.get(root) or (self.cache.shelf(root, survey.bounds) if root.trusted else None)
+            bounds = survey.bounds
+            if not root.trusted:  # its links may lead about in it, and nobody else's into it
+                bounds = bounds._replace(bases=(*bounds.bases, root.real))
+            shelf = discover(root, bounds, old, now)
+            if shelf is not old:
+                self.cache.save(shelf, old, bounds)
+            shelves.append(shelf)
+        same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)]
+        catalogue = before.catalogue if before is not None and same else assemble(shelves)
+        self._snapshot = Snapshot(survey, tuple(shelves), catalogue)
+        self.first = self.first or catalogue
+        return self._snapshot
+
+    def _make_user_root(self) -> None:
+        """On a fresh machine, make the directory people put their skills in. Not being able to is no reason to fail."""
+        if self.explicit is None:
+            with suppress(OSError):
+                os.makedirs(user_root(self.place), exist_ok=True)
+
+    def find(self, name: str) -> tuple[Card, Survey]:
+        """The skill of that name, checked against the disk, without looking at the others where that is safe.
+
+        A name that is known and unchanged is answered at a cost that grows only with the number of directories; else
+        (unknown, changed, a qualified name, something that came or went where it would take precedence) means a full
+        look. What this does not see is another skill, elsewhere, that was edited to take the same name: a look does.
+        """
+        survey, before = self.survey(), self._snapshot
+        if before is None or (before.survey.roots, before.survey.bounds) == (survey.roots, survey.bounds):
+            card = self._remembered(name_key(name), survey, before)
+            if card is not None and revalidate(card) and self._undisturbed(card, survey, before):
+                return card, survey
+        snapshot = self.look()
+        return find(snapshot.catalogue, name), snapshot.survey
+
+    def _remembered(self, key: str, survey: Survey, snapshot: Snapshot | None) -> Card | None:
+        if snapshot is not None:
+            return snapshot.catalogue.by_key.get(key)
+        for root in survey.roots:
+            if root.trusted and (cards := self.cache.cards(key, root, survey.bounds)):
+                return cards[0]
+        return None
+
+    def _undisturbed(self, card: Card, survey: Survey, snapshot: Snapshot | None) -> bool:
+        """Has nothing come or gone, since they were last looked at, in the roots where a skill would beat this one?"""
+        for root in (*competes(card, survey.roots), card.root):
+            if snapshot is not None:
+                shelf = next(shelf for shelf in snapshot.shelves if shelf.root == root)
+                known, same = bool(shelf.containers), all(map(undisturbed, shelf.containers.values()))
+            else:
+                items = self.cache.containers(root, survey.bounds)
+                known, same = bool(items), items is not None and all(map(unchanged, items))
+            if not same or (not known and os.path.lexists(root.path)):
+                return False
+        return True
