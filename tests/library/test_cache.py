@@ -17,6 +17,7 @@ from whet.library.discovery import Bounds, Container, Shelf, discover
 from whet.library.files import Signature
 from whet.library.report import Entry
 from whet.library.roots import Root
+from whet.skill.gates import OPEN
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -35,6 +36,8 @@ metadata:
   openclaw:
     requires: {bins: [git], anyBins: [jq, yq], env: [TOKEN]}
 paths: ["*.py"]
+when_to_use: Always.
+argument-hint: [file]
 """
 
 
@@ -52,6 +55,7 @@ def filled(root: str, skill: Callable[..., str]) -> str:
     for number in range(5):
         skill(root, f"group/skill-{number}")
     skill(root, "gated", more=GATED)
+    skill(root, "guided", more="when_to_use: It is due.\nargument-hint: <file>\n")
     skill(root, "remarks", description="Deploy: to # production")
     os.mkdir(f"{root}/group/skill-1/agents")
     with open(f"{root}/group/DESCRIPTION.md", "w") as file:
@@ -82,7 +86,9 @@ def test_what_is_kept_comes_back_equal(filled: str, tmp_path: Path) -> None:
         assert again.notes == shelf.notes
         assert discover(place, bounds, again, time.time_ns() + 60 * 10**9) is again
         (card,) = found.cards("acme:gated", place, bounds)
-        assert card.gates.commands == ("git",)
+        assert (card.gates.commands, card.when, card.hint) == (("git",), "Always.", "[file]")
+        (card,) = found.cards("acme:guided", place, bounds)
+        assert (card.gates is OPEN, card.when, card.hint) == (True, "It is due.", "<file>")
         assert found.containers(place, bounds) == [
             (path, item.signature) for path, item in sorted(shelf.containers.items())
         ]
@@ -162,6 +168,24 @@ def test_a_root_nobody_used_for_long_is_forgotten(root: str, tmp_path: Path) -> 
     cache.close()
 
 
+def test_when_to_use_it_and_what_to_type_come_from_the_cache_until_the_file_changes(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library], io: Counter[str]
+) -> None:
+    def said(library: Library) -> list[tuple[str, str]]:
+        return [(card.when, card.hint) for card in library.catalogue.cards]
+
+    skill(root, "guided", more="when_to_use: Now.\nargument-hint: [file]\n")
+    library = opened(root, settled=True)
+    assert said(library) == [("Now.", "[file]")]
+    skill(root, "guided", more="when_to_use: Soon\nargument-hint: [file]\n")
+    assert library.reload()["changed"] == ["guided"]
+    assert said(library) == [("Soon", "[file]")]
+    later = opened(root, settled=True)
+    io.clear()
+    assert said(later) == [("Soon", "[file]")]
+    assert (io["open"], io["read"]) == (0, 0)
+
+
 # writing little
 
 
@@ -172,7 +196,7 @@ def test_one_edit_in_a_large_flat_root_writes_one_row(
         skill(root, f"skill-{number:03}")
     library = opened(root, settled=True)
     library.list()
-    connection = library.cache._open().connection
+    connection = library.lookout.cache._open().connection
 
     def written(action: Callable[[], Any]) -> int:
         before = connection.total_changes
@@ -184,6 +208,18 @@ def test_one_edit_in_a_large_flat_root_writes_one_row(
     assert written(lambda: skill(root, "skill-007", description="New.")) == 2  # its row, and the root's version
     assert written(lambda: skill(root, "another")) == 3  # and the row of the directory
     assert written(lambda: os.rename(f"{root}/another", f"{root}/renamed")) == 4  # the row of the old path too
+
+
+def test_only_what_is_out_of_the_ordinary_is_written_beside_the_columns(
+    root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "guided", more="when_to_use: Now.\n")
+    skill(root, "plain")
+    opened(root, settled=True).list()
+    with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
+        rows = dict(connection.execute("SELECT name, more FROM cards"))
+    connection.close()
+    assert (rows["plain"], "Now." in rows["guided"]) == ("", True)
 
 
 def test_a_failed_save_is_made_up_for(
@@ -299,7 +335,7 @@ def test_bytes_flipped_in_the_middle_never_raise_and_lose_no_skill(
         path.write_bytes(data)
         library = opened(filled, settled=True)
         assert library.list() == expected
-        outcomes.add(library.cache.problem.code if library.cache.problem else "")
+        outcomes.add(library.lookout.cache.problem.code if library.lookout.cache.problem else "")
         library.close()
     assert outcomes == {"", "cache-rebuilt"}
 

@@ -86,6 +86,29 @@ def test_the_category_of_the_path_wins_over_that_of_the_file(main: Path) -> None
     assert (card(main).category, card(main, category="path").category) == ("said", "path")
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("", ("", "")),
+        ("when_to_use: It is  due.\nargument-hint: <file>\n", ("It is due.", "<file>")),
+        ("when-to-use: |\n  It is\n  due.\nargument-hint: [file]\n", ("It is due.", "[file]")),
+        ("when_to_use:\n  - One.\n  - Two.\nplatforms: [linux]\nargument_hint: file\n", ("One. Two.", "file")),
+    ],
+)
+def test_a_card_says_when_to_use_it_and_what_to_type(main: Path, rows: str, expected: tuple[str, str]) -> None:
+    main.write_text(f"---\nname: thing\ndescription: Does it.\n{rows}---\n# When to use\n\nIn the body.\n")
+    found = card(main)
+    assert (found.when, found.hint) == expected
+
+
+def test_cards_that_differ_in_either_are_different(main: Path) -> None:
+    main.write_text("---\nname: thing\ndescription: Does it.\nwhen_to_use: Now.\nargument-hint: file\n---\n")
+    found = card(main, ahead=0)
+    assert found.settled() == card(main)
+    for other in (found._replace(when="Later."), found._replace(hint="")):
+        assert other.settled() != found.settled()
+
+
 def test_what_is_beside_the_file_counts(main: Path) -> None:
     main.write_text("---\nname: thing\ndescription: Does it.\n---\n")
     (main.parent / "agents").mkdir()
@@ -156,6 +179,7 @@ LONG = "x" * 200
     [
         "---\nname: thing\ndescription: Does it.\n---\n" + "Body.\n" * 5000,
         "---\nname: thing\n" + f"filler: {LONG}\n" * 40 + "description: Far below.\n---\nBody.\n",
+        "---\nname: thing\ndescription: Near.\n" + f"filler: {LONG}\n" * 40 + "when_to_use: x\nargument-hint: y\n---\n",
         "---\nname: thing\nnote: |\n  a\n  ----\n"
         + "  long\n" * 1500
         + "description: Behind what looks like a fence.\n---\n",
@@ -173,13 +197,14 @@ LONG = "x" * 200
         "---",
         "",
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_a_card_says_what_the_whole_file_says(main: Path, text: str) -> None:
     main.write_bytes(text.encode())
     whole = read_skill(read_document(text.encode()), fallback_name="thing")
     found = card(main)
     assert (found.name, found.description, found.gates) == (whole.name, whole.description, whole.gates)
+    assert (found.when, found.hint) == (whole.when_to_use, whole.argument_hint)
 
 
 LINES = st.sampled_from(

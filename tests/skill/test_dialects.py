@@ -262,12 +262,9 @@ def test_legacy_spellings() -> None:
 def test_the_heading_says_what_the_whole_skill_says(name: str) -> None:
     document = read_document((FIXTURES / name / "SKILL.md").read_bytes())
     heading, skill = read_heading(document, fallback_name=name), read_skill(document, fallback_name=name)
-    assert (heading.name, heading.description, heading.category, heading.gates) == (
-        skill.name,
-        skill.description,
-        skill.category,
-        skill.gates,
-    )
+    assert heading[:4] == (skill.name, skill.description, skill.category, skill.gates)
+    bodiless = read_skill(document._replace(body=""), fallback_name=name)
+    assert (heading.when, heading.hint) == (" ".join(bodiless.when_to_use.split()), skill.argument_hint)
     assert set(heading.notes) <= set(skill.diagnostics)
     assert skill.frontmatter == document.values
     assert skill.body == document.body
@@ -447,6 +444,12 @@ def test_an_argument_hint_in_brackets_stays_in_brackets() -> None:
     assert read("argument-hint: <file>").argument_hint == "<file>"
 
 
+def test_a_heading_says_when_to_use_it_only_where_the_frontmatter_does() -> None:
+    for row, when in (("", ""), ("when_to_use: |\n  Now\n\n  or later.\n", "Now or later.")):
+        document = read_document(f"---\nname: x\ndescription: d\n{row}---\n# When to use\n\nIn the body.\n")
+        assert read_heading(document, fallback_name="x").when == when
+
+
 def test_an_author_may_be_a_mapping_with_a_name() -> None:
     assert read("author: {name: Someone, url: x}").author == "Someone"
     assert read("metadata: {author: {name: Someone}}").author == "Someone"
@@ -470,7 +473,7 @@ KEYS = [
     *("user-invocable", "background", "hooks", "shell", "required_commands", "disallowed-tools", "allowed_tools"),
     *("when-to-use", "when_not_to_use", "x_version", "interface", "dependencies", "policy", "requires", "env"),
     *("envVars", "os", "bins", "config", "collect_secrets", "env_vars", "commands", "requires_tools", "tools"),
-    *("products", "key", "value", "prompt"),
+    *("products", "key", "value", "prompt", "argument_hint"),
 ]
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
 values = st.recursive(
@@ -490,11 +493,8 @@ def test_any_values_make_a_skill(
     sidecars = Sidecars(skill_json, openai_yaml)
     skill = read_skill(document, fallback_name="here", sidecars=sidecars)
     heading = read_heading(document, fallback_name="here", sidecars=sidecars)
-    assert (heading.name, heading.description, heading.category, heading.gates) == (
-        skill.name,
-        skill.description,
-        skill.category,
-        skill.gates,
-    )
+    assert heading[:4] == (skill.name, skill.description, skill.category, skill.gates)
+    bodiless = read_skill(document._replace(body=""), fallback_name="here", sidecars=sidecars)
+    assert (heading.when, heading.hint) == (" ".join(bodiless.when_to_use.split()), skill.argument_hint)
     assert skill.name == " ".join(skill.name.split()) != ""
     assert bool(skill.description) != ("description-missing" in [note.code for note in skill.diagnostics])

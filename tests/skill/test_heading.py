@@ -39,7 +39,22 @@ def full(head: bytes, name: str) -> Heading:
     ],
 )
 def test_ordinary_headings_are_read(block: str, description: str, category: str) -> None:
-    assert quick(block) == Heading("a-b", description, category, OPEN, ())
+    assert quick(block) == Heading("a-b", description, category, OPEN, (), "", "")
+
+
+@pytest.mark.parametrize(
+    ("block", "when", "hint"),
+    [
+        (f"{BASE}when_to_use: It is  due. \n", "It is due.", ""),
+        (f"{BASE}when_to_use: ' It is:  due.'\n", "It is: due.", ""),
+        (f"argument-hint: <file>  <mode>\n{BASE}", "", "<file>  <mode>"),
+        (f'{BASE}argument-hint: " [file]"\n', "", "[file]"),
+        ("name: a-b\nwhen_to_use: Now.\ndescription: Does it.\nargument-hint: file\n", "Now.", "file"),
+    ],
+)
+def test_when_to_use_it_and_what_to_type_are_read(block: str, when: str, hint: str) -> None:
+    assert quick(block) == Heading("a-b", "Does it.", "", OPEN, (), when, hint)
+    assert quick(block) == full(f"---\n{block}---\n".encode(), "a-b")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +78,16 @@ def test_ordinary_headings_are_read(block: str, description: str, category: str)
         f"{BASE}category: [a]\n",
         f"{BASE}category: 3\n",
         f"{BASE}category:\n  - a\n",
+        f"{BASE}when_to_use: ''\n",
+        f"{BASE}when_to_use: 3\n",
+        f"{BASE}when_to_use: >\n  It is due.\n",
+        f"{BASE}when_to_use:\n  - It is due.\n",
+        f"{BASE}when-to-use: It is due.\n",
+        f"{BASE}argument-hint:\n",
+        f"{BASE}argument-hint: [file]\n",
+        f"{BASE}argument-hint: [file] [mode]\n",
+        f"{BASE}argument-hint: true\n",
+        f"{BASE}argument_hint: file\n",
         f"{BASE}platforms: [linux]\n",
         f"{BASE}metadata: text\n",
         f"{BASE}metadata:\n  - a\n",
@@ -90,9 +115,8 @@ MARKS = st.sampled_from(
     [" ", "  ", "\n", "\n  ", "\n    ", "- ", "'", '"', "|", ">-", "[", "]", ",", "{", "\\", "\t", "#"]
 )
 TEXT = st.lists(WORDS | MARKS, max_size=5).map("".join)
-KEYS = st.sampled_from(
-    ["name", "description", "category", "license", "tags", "metadata", "platforms", "hermes", "Odd_key"]
-)
+SAID = ("category", "when_to_use", "when-to-use", "argument-hint", "argument_hint")
+KEYS = st.sampled_from(["name", "description", "license", "tags", "metadata", "platforms", "hermes", "Odd_key", *SAID])
 NAMED = st.sampled_from(
     ["name: a-b", "name: 'a-b' ", "name: 1.0", "description: Does it.", "description: >-\n  Does\n  it."]
 )
@@ -109,3 +133,17 @@ def test_wherever_the_quick_reader_answers_the_full_one_says_the_same(entries: l
         head = ("---\n" + "".join(f"{row}\n" for row in rows) + "---\nBody\n").encode()
         found = quick_heading(head, name)
         assert found is None or found == full(head, name)
+
+
+VALUES = st.sampled_from(["Now.", "a  b ", "' a  b '", '"[a]" ', "<a>", "ä 🚀", "a:b", "it's", "3", "true", "''"])
+LESS_PLAIN = st.sampled_from(["[a]", "[a, b]", "[a] [b]", ">-\n  a\n  b", "\n  - a\n  - b", "'a''b'", "a\n  b", ""])
+SAYING = st.builds("{}: {}".format, st.sampled_from(SAID), VALUES | VALUES | LESS_PLAIN)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(SAYING | LISTED, max_size=3, unique_by=lambda row: row.partition(":")[0]), st.integers(0, 3))
+def test_the_two_say_the_same_of_what_ordinary_headings_say(entries: list[str], place: int) -> None:
+    rows = [*entries[:place], "name: a-b", "description: Does it.", *entries[place:]]
+    head = ("---\n" + "".join(f"{row}\n" for row in rows) + "---\nBody\n").encode()
+    found = quick_heading(head, "a-b")
+    assert found is None or found == full(head, "a-b")

@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     from whet.store.database import Database
 
 FILE = "cache.db"
-READER = "1"
+READER = "2"
 """Raised whenever the same file would be read into a different card."""
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _BUSY_MS = 200
+_NOTHING_MORE = (OPEN, (), (), "", "")
+"""What most cards have behind their root."""
 
 _SCHEMA = """
 CREATE TABLE roots (
@@ -369,8 +371,8 @@ def _container_row(number: int, item: Container) -> tuple[Any, ...]:
 
 
 def _card_row(number: int, container: str, card: Card) -> tuple[Any, ...]:
-    plain = card.gates == OPEN and not card.notes and not card.extras
-    more = "" if plain else _dump((card.gates, card.notes, card.extras))
+    rest = card[14:]
+    more = "" if rest == _NOTHING_MORE else _dump(rest)
     return (number, container, *card[:13], more, _proof(*card[:7], card.real, more))
 
 
@@ -378,12 +380,12 @@ def _card(row: tuple[Any, ...], root: Root) -> Card:
     if row[14] != _proof(*row[:7], *row[12:14]):
         raise ValueError(f"{row[0]} is not as it was saved")
     if not row[13]:
-        return Card._make((*row[:13], root, OPEN, (), ()))
+        return Card._make((*row[:13], root, *_NOTHING_MORE))
     from whet.skill.diagnostics import Diagnostic
 
-    gates, notes, extras = _parse(row[13])
+    gates, notes, extras, when, hint = _parse(row[13])
     remarks = tuple(Diagnostic(*note) for note in notes)
-    return Card._make((*row[:13], root, _gates(gates), remarks, tuple(map(tuple, extras))))
+    return Card._make((*row[:13], root, _gates(gates), remarks, tuple(map(tuple, extras)), when, hint))
 
 
 def _proof(*texts: str) -> int:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Card(NamedTuple):
-    """One skill as found on disk. The first ten fields are what the cache stores as they are."""
+    """One skill as found on disk. The fields before `root` are what the cache stores as they are."""
 
     path: str
     """The main file, as reached through the root."""
@@ -38,6 +38,10 @@ class Card(NamedTuple):
     notes: tuple[Diagnostic, ...] = ()
     extras: tuple[tuple[str, int], ...] = ()
     """Files beside SKILL.md that were read too, and their stamps."""
+    when: str = ""
+    """When to use it, as the frontmatter or skill.json says, in one line; the body is not looked at."""
+    hint: str = ""
+    """What to type after its name, for a menu of commands."""
 
     @property
     def scope(self) -> str:

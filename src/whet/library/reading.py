@@ -50,7 +50,7 @@ def read_card(descriptor: int, spot: Spot, root: Root, now: int) -> Card | None:
         if kind == "flat" and document.step == "none":
             return None
         heading = read_heading(document, fallback_name=stem, sidecars=beside.sidecars)
-    name, description, own_category, gates, notes = heading
+    name, description, own_category, gates, notes, when, hint = heading
     if beside.notes or spot.odd:
         notes = (*notes, *beside.notes, *old_form(spot))
     key = name_key(f"{root.namespace}:{name}" if root.namespace else name)
@@ -72,6 +72,8 @@ def read_card(descriptor: int, spot: Spot, root: Root, now: int) -> Card | None:
         gates,
         notes,
         beside.watched,
+        when,
+        hint,
     )
 
 

@@ -36,6 +36,7 @@ PLAIN_KEYS = frozenset(
     )
 )
 """Keys that say nothing about gates; frontmatter with only these needs no closer look when a library is listed."""
+_GUIDING_KEYS = frozenset(("when_to_use", "when-to-use", "argument-hint", "argument_hint"))
 
 
 class Sidecars(NamedTuple):
@@ -63,6 +64,9 @@ class Heading(NamedTuple):
     category: str
     gates: Gates
     notes: tuple[Diagnostic, ...]
+    when: str = ""
+    """When to use it, as the frontmatter or skill.json says, in one line; the body is not looked at."""
+    hint: str = ""
 
 
 def read_heading(document: Document, *, fallback_name: str, sidecars: Sidecars = NO_SIDECARS) -> Heading:
@@ -72,7 +76,10 @@ def read_heading(document: Document, *, fallback_name: str, sidecars: Sidecars =
     gates = OPEN
     if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(document.values):
         gates = reader.gates()
-    return Heading(name, description, reader.category(), gates, tuple(reader.notes))
+    category, when, hint = reader.category(), "", ""
+    if reader.json or not _GUIDING_KEYS.isdisjoint(document.values):
+        when, hint = one_line(reader.when_to_use()), reader.argument_hint()
+    return Heading(name, description, category, gates, tuple(reader.notes), when, hint)
 
 
 _OPENCLAW = (
@@ -393,7 +400,7 @@ class _Reader:
             tags=unique((*self.words("tags", "metadata.hermes.tags", "metadata.tags", separators=","), *json_tags)),
             category=category or self.category(),
             related=self.words("metadata.hermes.related_skills", "related_skills"),
-            when_to_use=self.told("when_to_use", "when-to-use") or section(body, WHEN),
+            when_to_use=self.when_to_use() or section(body, WHEN),
             when_not_to_use=self.told("when_not_to_use", "when-not-to-use") or section(body, WHEN_NOT),
             triggers=self.words("metadata.whet.triggers", "triggers", separators=r"[,\n]"),
             gates=self.gates(),
@@ -409,6 +416,9 @@ class _Reader:
             frontmatter=self.document.values,
             diagnostics=tuple(self.notes),
         )
+
+    def when_to_use(self) -> str:
+        return self.told("when_to_use", "when-to-use")
 
     def argument_hint(self) -> str:
         """The hint; one such as `[file]`, which YAML takes for a list, as its author wrote it."""

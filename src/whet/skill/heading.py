@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 
 from whet.skill.block import resolve_plain
+from whet.skill.coerce import one_line
 from whet.skill.dialects import PLAIN_KEYS, Heading
 from whet.skill.gates import OPEN
 
@@ -40,6 +41,7 @@ _SIMPLE = re.compile(
 _ENTRY = re.compile(rf"^({_KEY}):[ ]*(.*(?:\n[ -].*)*)", re.MULTILINE)
 _METADATA_KEY = re.compile(rf"\n[ ]+({_KEY}):")
 _KEYS = (PLAIN_KEYS | {"metadata"}) - {"name", "description"}
+_SAID = frozenset(("category", "when_to_use", "argument-hint"))
 _VENDORS = frozenset(("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot"))
 """Keys of `metadata` below which an agent may ask for something."""
 
@@ -59,13 +61,16 @@ def quick_heading(head: bytes, name: str) -> Heading | None:
         description = " ".join(description.split())
     if not description or not name or "  " in name or _text(own_name) != name:
         return None
-    category = _category(before + between + after)
-    return None if category is None else Heading(name, description, category, OPEN, ())
+    said = _said(before + between + after)
+    if said is None:
+        return None
+    category, when, hint = said
+    return Heading(name, description, category, OPEN, (), when, hint)
 
 
 @lru_cache(maxsize=1024)
-def _category(others: str) -> str | None:
-    """The category given among the other entries, "" for none; None when these are not that simple after all.
+def _said(others: str) -> tuple[str, str, str] | None:
+    """Category, when to use it and argument hint, "" where not given; None when it is not that simple after all.
 
     Remembered, because most skills of a library have one of a few licences and nothing else.
     """
@@ -75,10 +80,17 @@ def _category(others: str) -> str | None:
         return None
     if "metadata" in values and not _asks_nothing(values["metadata"]):
         return None
-    category = values.get("category")
-    if category is None:
-        return ""
-    return None if "\n" in category or category[0] == "[" else _text(category) or None
+    if _SAID.isdisjoint(values):
+        return "", "", ""
+    found = {key: _line(values[key]) for key in _SAID if key in values}
+    if not all(found.values()):
+        return None
+    return found.get("category", ""), one_line(found.get("when_to_use", "")), found.get("argument-hint", "")
+
+
+def _line(value: str) -> str:
+    """The text of a value that is one scalar on one line, else ""."""
+    return "" if "\n" in value or value[0] == "[" else _text(value)
 
 
 def _text(scalar: str) -> str:
