@@ -106,20 +106,21 @@ def _errors(texts: list[str], count: Counter) -> dict[str, Any]:
 def _summary(found: list[int], exact: list[int]) -> dict[str, float]:
     """Errors in percent: positive where the rule says more than there is."""
     errors = [(guess - true) / true * 100 for guess, true in zip(found, exact, strict=True)]
-    sizes = sorted(map(abs, errors))
+    by_size = sorted(errors, key=abs)
+    sizes = [abs(error) for error in by_size]
     return {
         "mean": round(sum(errors) / len(errors), 1),
         "absolute": round(sum(sizes) / len(sizes), 1),
         "p95": round(sizes[int(len(sizes) * 0.95)], 1),
-        "worst": round(max(errors, key=abs), 1),
+        "worst": round(by_size[-1], 1),
         "sum": round((sum(found) / sum(exact) - 1) * 100, 1),
     }
 
 
 def _print(results: dict[str, Any]) -> None:
-    print(f"{results['skills']} skills, counted exactly with {results['tokenizer']}; errors in percent")
+    print(f"skills: {results['skills']}, counted exactly with {results['tokenizer']}; errors in percent")
     for name, group in results["texts"].items():
-        print(f"\n{name}: {group['texts']} texts, {group['tokens']} tokens")
+        print(f"\n{name} (texts: {group['texts']}, tokens: {group['tokens']})")
         print(f"  {'':16}{'mean':>8}{'absolute':>10}{'p95':>8}{'worst':>8}{'sum':>8}")
         for rule, errors in group["rules"].items():
             mean, absolute, p95, worst, total = errors.values()
