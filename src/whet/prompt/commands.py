@@ -1,0 +1,231 @@
+"""Slash commands: which skill or bundle a typed `/name` means, and what a typed line asks for.
+
+Cards come in the catalogue's order and the first one takes the command; a bundle comes before every skill, and the
+words that a client keeps for itself before both. Whoever goes without a command is in the report; a skill is still
+reached by `/skill NAME`. Every command has a `menu` form for chat clients, which allow little in a command's name.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.library.report import Entry
+from whet.prompt.mentions import RUN, command_form, spelled
+from whet.skill import names
+from whet.skill.coerce import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from whet.library.card import Card
+    from whet.prompt.bundles import Bundle
+
+RESERVED = frozenset(
+    (
+        # what the client says about itself
+        *("help", "commands", "version", "status", "usage", "cost", "context"),
+        # the conversation
+        *("new", "clear", "compact", "reset", "resume", "rewind", "undo", "history", "session", "sessions"),
+        # the program
+        *("start", "stop", "cancel", "restart", "exit", "quit", "login", "logout"),
+        # how it is set up
+        *("config", "settings", "permissions", "model", "models", "theme", "vim", "init"),
+        # what it works with
+        *("skill", "skills", "bundle", "bundles", "reload", "tools", "mcp", "memory", "agents", "hooks", "plugins"),
+    )
+)
+"""Words that clients keep for themselves. What people call a skill (review, deploy, commit, test) is not among them."""
+MAX_STACK = 6
+"""Commands at the beginning of one line that are taken as such."""
+MAX_MENU = 32
+
+_ASCII = re.compile("[a-z0-9]")
+_TOKEN = re.compile(rf"\s*+/({RUN})(?:@[A-Za-z0-9_]++)?+(?!\S)")
+_SKILL = re.compile(
+    r"""\s*+/skill(?:@[A-Za-z0-9_]++)?+(?::|\s++)(?:"([^"\n]+)"|'([^'\n]+)'|(\S++))(?!\S)""", re.IGNORECASE
+)
+
+
+class Command(NamedTuple):
+    """What one `/name` stands for."""
+
+    name: str
+    """The command form of the full name; a plugin's skill keeps its colon."""
+    kind: str
+    """`skill` or `bundle`."""
+    target: str
+    """The skill's full name, or the bundle's slug."""
+    description: str
+    hint: str
+    """What arguments it takes."""
+    menu: str
+    """The name in `[a-z0-9_]`, at most 32 characters; "" when it has no letter or digit of these."""
+
+
+class CommandMap(NamedTuple):
+    """All commands of a library."""
+
+    commands: tuple[Command, ...]
+    by_name: dict[str, Command]
+    """Command form -> command; a plugin's skill also has its bare name where nobody else has it."""
+    by_menu: dict[str, Command]
+    report: tuple[Entry, ...]
+
+
+class Line(NamedTuple):
+    """What a typed line asks for."""
+
+    commands: tuple[Command, ...]
+    text: str
+    """The rest, as typed, without white space in front."""
+    unknown: str
+    """The first word without its slash, when it looks like a command and is none."""
+
+
+def command_map(
+    cards: Iterable[Card], bundles: Iterable[Bundle] = (), reserved: Collection[str] = RESERVED
+) -> CommandMap:
+    """Give out the commands; `reserved` are the words that the client itself answers to."""
+    kept = {command_form(word) for word in reserved}
+    owners: dict[str, Command] = {}
+    bare: dict[str, set[str]] = {}
+    report: list[Entry] = []
+    for bundle in bundles:
+        about = one_line(bundle.description) or f"Loads {', '.join(map(one_line, bundle.skills))}."
+        command = Command(bundle.slug, "bundle", bundle.slug, about, "", "")
+        if entry := _refusal(command, owners, kept, bundle.path, ""):
+            report.append(entry)
+        else:
+            owners[command.name] = command
+    for card in cards:
+        form = command_form(card.full_name)
+        command = Command(form, "skill", card.full_name, one_line(card.description), one_line(card.hint), "")
+        if entry := _refusal(command, owners, kept, card.path, card.qualified):
+            report.append(entry)
+            continue
+        owners[form] = command
+        if card.root.namespace:
+            bare.setdefault(names.command(card.name), set()).add(form)
+    for word, forms in bare.items():
+        if word and word not in kept and word not in owners and len(forms) == 1:
+            owners[word] = owners[next(iter(forms))]
+    menus = _menus(owners, kept)
+    by_name = {word: command._replace(menu=menus.get(command.name, "")) for word, command in owners.items()}
+    commands = tuple(sorted(set(by_name.values())))
+    by_menu = {command.menu: command for command in commands if command.menu}
+    return CommandMap(commands, by_name, by_menu, tuple(report))
+
+
+def lookup(commands: CommandMap, word: str) -> Command | None:
+    """The command a word means, without its slash: hyphen, underscore and case alike, then the menu form."""
+    found = commands.by_name.get(command_form(word))
+    return found or commands.by_menu.get(names.key(word).replace("-", "_"))
+
+
+def parse_line(
+    text: str,
+    commands: CommandMap,
+    *,
+    stackable: Callable[[Command], bool] = lambda _: True,
+    limit: int = MAX_STACK,
+) -> Line | None:
+    """Take the commands off the beginning of a line; None when it does not begin with a `/word`.
+
+    More than one counts as long as each is known, new and `stackable`; a first one that is not stands alone. The word
+    behind `/skill` is any name of a skill, in quotes where it has spaces.
+    """
+    token = _token(text, 0, commands)
+    if token is None:
+        return None
+    word, command, end = token
+    if command is None:
+        return Line((), text.lstrip(), word)
+    found = {_identity(command): command}
+    while stackable(command) and len(found) < limit and (token := _token(text, end, commands)):
+        command = token[1]
+        if command is None or _identity(command) in found or not stackable(command):
+            break
+        found[_identity(command)] = command
+        end = token[2]
+    return Line(tuple(found.values()), text[end:].lstrip(), "")
+
+
+def complete(commands: CommandMap, prefix: str = "", limit: int = 50) -> list[dict[str, Any]]:
+    """What a client offers while a command is typed: names that begin so, then words in them, then the others."""
+    wanted = _plain(names.key(prefix.strip().removeprefix("/")))
+    offered = [command for command in commands.commands if wanted in _plain(command.name)]
+    offered.sort(key=lambda command: (_rank(_plain(command.name), wanted), command.name))
+    fields = ("name", "menu", "kind", "description", "hint")
+    return [{field: getattr(command, field) for field in fields} for command in offered[:limit]]
+
+
+def _refusal(new: Command, owners: dict[str, Command], kept: set[str], path: str, qualified: str) -> Entry | None:
+    """Why a skill or bundle gets no command of its own; None when it does."""
+    skill = new.target if new.kind == "skill" else ""
+    owner = owners.get(new.name)
+    same = owner is not None and owner.kind == "skill" and names.key(owner.target) == names.key(new.target)
+    reach = qualified if same else new.target
+    hint = f"Type /skill {_quoted(reach)}, or rename it." if skill else "Rename the bundle."
+    if not new.name:
+        message = f"The name {new.target!r} has no letter or digit, so this {new.kind} has no slash command."
+        return Entry("command-empty", "info", skill, path, message, hint)
+    if new.name in kept:
+        message = f"/{new.name} belongs to the client, so the {new.kind} {new.target!r} has no slash command."
+        return Entry("command-reserved", "warning", skill, path, message, hint)
+    if owner:
+        message = f"/{new.name} means the {owner.kind} {owner.target!r}, not the {new.kind} {new.target!r}."
+        return Entry("command-taken", "warning", skill, path, message, hint)
+    return None
+
+
+def _quoted(name: str) -> str:
+    if not re.search(r"\s", name):
+        return name
+    return f"'{name}'" if '"' in name else f'"{name}"'
+
+
+def _menus(owners: dict[str, Command], kept: set[str]) -> dict[str, str]:
+    """Command -> menu form. Whoever fits as it is keeps its name; none may read as the name of another command."""
+    wishes = {command.name: wish for command in owners.values() if (wish := _menu(command.name))}
+    menus: dict[str, str] = {}
+    taken: set[str] = set()
+    numbers: dict[str, int] = {}
+    for name in sorted(wishes, key=lambda name: (wishes[name] != name.replace("-", "_"), name)):
+        wish = menu = wishes[name]
+        while menu in taken or (form := command_form(menu)) in kept or (form in owners and owners[form].name != name):
+            numbers[wish] = numbers.get(wish, 1) + 1
+            tail = f"_{numbers[wish]}"
+            menu = wish[: MAX_MENU - len(tail)].rstrip("_") + tail
+        taken.add(menu)
+        menus[name] = menu
+    return menus
+
+
+def _menu(name: str) -> str:
+    if not _ASCII.search(unicodedata.normalize("NFKD", name)):
+        return ""
+    return names.slug(name).replace("-", "_")[:MAX_MENU].rstrip("_")
+
+
+def _token(text: str, position: int, commands: CommandMap) -> tuple[str, Command | None, int] | None:
+    """The `/word` at a position, what it means, and where it ends; None when there is none."""
+    if named := _SKILL.match(text, position):
+        return "skill", Command("skill", "skill", named[1] or named[2] or named[3], "", "", ""), named.end()
+    found = _TOKEN.match(text, position)
+    if found is None or spelled(word := found[1]) != word or not command_form(word):
+        return None
+    return word, lookup(commands, word), found.end()
+
+
+def _identity(command: Command) -> tuple[str, str]:
+    return command.kind, names.key(command.target)
+
+
+def _plain(name: str) -> str:
+    return name.replace(" ", "-").replace(":", "-")
+
+
+def _rank(name: str, wanted: str) -> int:
+    return 0 if name.startswith(wanted) else 1 if f"-{wanted}" in name else 2
