@@ -259,7 +259,7 @@ def test_a_bundle_is_not_overwritten_unasked(tmp_path: Path) -> None:
         "success": False,
         "error": f"There is a bundle /my-set already: {first.path}.",
         "code": "bundle-exists",
-        "hint": "Choose another name, or overwrite it.",
+        "hint": "Choose another name, or overwrite it with --force.",
         "path": first.path,
     }
     assert read_bundles([str(tmp_path)]) == ((first,), ())

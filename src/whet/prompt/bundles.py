@@ -114,7 +114,8 @@ def save_bundle(
     if os.path.lexists(path):
         if not overwrite:
             message = f"There is a bundle /{slug} already: {path}."
-            raise ConflictError("bundle-exists", message, hint="Choose another name, or overwrite it.", path=path)
+            hint = "Choose another name, or overwrite it with --force."
+            raise ConflictError("bundle-exists", message, hint=hint, path=path)
         with os_failures(path, doing="read", other="read-failed"):
             before, mode = read_file(path, sys.maxsize), os.stat(path).st_mode & 0o777
         write_bytes(f"{path}.before", before, mode=mode)

@@ -1,0 +1,115 @@
+"""The shapes an index can have: what stands before, one line for each skill, what stands behind.
+
+Every line is harmless text: no control or invisible characters, no line breaks, and where the shape has a syntax of its
+own (XML, JSON) it is escaped. A skill without a description, because there was no room for one, is its name alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.skill.names import hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+MARK = "▸"
+_LAST_SEEN = "\U000e0000"
+"""From here on, tags, variation selectors and private use: a place to hide text in, never to show some."""
+_NO_CHARACTERS = "\ufffe\uffff"
+
+_BY_NAME = (
+    "Skills are instructions for particular tasks. When one of these fits the request, or the user names it, load it "
+    "with skill_view(name) before you act and follow it; a description alone is not the instructions. Load several "
+    "when several fit, none when none does."
+)
+_BY_FILE = (
+    "Skills are instructions for particular tasks. When one of these fits the request, or the user names it, read its "
+    "file to the end before you act and follow it; paths in it are relative to its folder. Load several when several "
+    "fit, none when none does."
+)
+
+
+class Line(NamedTuple):
+    """One skill of an index."""
+
+    name: str
+    description: str
+    path: str = ""
+
+
+class Format(NamedTuple):
+    """One shape of an index."""
+
+    line: Callable[[Line], str]
+    before: str = ""
+    behind: str = ""
+    note: Callable[[str], str] = "{}".format
+    """How a remark, such as what is not listed, is written."""
+
+
+def clean(text: str) -> str:
+    """The text in one line, without characters that show nothing, reorder what is shown or have no place in XML."""
+    if not (text.isascii() and text.isprintable()):
+        unseen = {ord(character) for character in set(text) if not character.isspace() and _unseen(character)}
+        text = text.translate(dict.fromkeys(unseen))
+    return " ".join(text.split())
+
+
+def _unseen(character: str) -> bool:
+    return hidden(character) or character >= _LAST_SEEN or character in _NO_CHARACTERS
+
+
+def rules(*, paths: bool) -> str:
+    """What a model is told about using the list."""
+    return _BY_FILE if paths else _BY_NAME
+
+
+def _bullet(line: Line) -> str:
+    described = f"{MARK} {line.name}: {line.description}" if line.description else f"{MARK} {line.name}"
+    return f"{described} (file: {line.path})" if line.path else described
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _xml(line: Line) -> str:
+    parts = [f"<name>{_escape(line.name)}</name>"]
+    if line.description:
+        parts.append(f"<description>{_escape(line.description)}</description>")
+    if line.path:
+        parts.append(f"<location>{_escape(line.path)}</location>")
+    return f"<skill>{''.join(parts)}</skill>"
+
+
+def _json(line: Line) -> str:
+    import json
+
+    fields = {key: value for key, value in line._asdict().items() if value}
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + ","
+
+
+def _json_note(text: str) -> str:
+    import json
+
+    return f'{{"note":{json.dumps(text, ensure_ascii=False)}}},'
+
+
+FORMATS = {
+    "bullet": Format(_bullet),
+    "xml": Format(_xml, "<available_skills>", "</available_skills>", lambda text: f"<note>{_escape(text)}</note>"),
+    "json": Format(_json, "[", "]", _json_note),
+    "tool": Format(_bullet, "Load a skill by its name. The skills:"),
+}
+"""`bullet` for a system prompt, `xml` and `json` for clients that parse it, `tool` for the description of a tool."""
+
+
+def assemble(format_: str, rules_text: str, notes: Sequence[str], lines: Sequence[Line]) -> str:
+    """The whole index."""
+    shape = FORMATS[format_]
+    rows = [shape.line(line) for line in lines]
+    rows.extend(map(shape.note, notes))
+    if format_ == "json":
+        rows[-1:] = [rows[-1].removesuffix(",")] if rows else []
+    return "".join(f"{row}\n" for row in (rules_text, shape.before, *rows, shape.behind) if row)

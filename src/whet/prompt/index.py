@@ -1,0 +1,325 @@
+"""The index: what the model sees before anything is loaded. Names and descriptions, never a body, at a flat cost.
+
+The ladder under pressure, whatever the number of skills: everything in full; every name, with descriptions shortened
+to the phrases that tell siblings apart; the names that matter most, the first of them with a short description, and a
+line that says how many are not listed and how to find them. The text never exceeds its budget and is the same, byte for
+byte, for the same skills and the same use. What was shortened and left out is in the report.
+
+Cost: reading the rows once to rank them when not all fit, and beyond that only what the budget holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from whet.errors import UsageError
+from whet.prompt.formats import FORMATS, Line, assemble, clean, rules
+from whet.prompt.ranking import ranked
+from whet.prompt.shorten import cut, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whet.library.card import Card
+    from whet.library.roots import Root
+    from whet.prompt.ranking import Use
+    from whet.prompt.tokens import Tokenizer
+
+DEFAULT_CHARACTERS = 8_000
+"""The budget when nothing is known of the model's context window."""
+WINDOW_SHARE = 50
+"""Of a known window, one part in this many goes to the index."""
+MAX_DESCRIPTION = 1_024
+"""Characters of one description, which is also what agentskills.io allows: one outlier must not starve the others."""
+
+_RULES_SHARE = 4
+"""The rules for the model may take one part in this many of the budget; else they are left out."""
+_NAMES_SHARE = 0.85
+"""When not all names fit, the part of the budget for names; the rest describes the first of them."""
+_USEFUL = "shorter than this one, a description tells little"
+"""Not more skills get a description in such an index than there is room for this many times."""
+_SHORTEST_ROW = 4
+_NAMED_IN_REPORT = 100
+_CATEGORIES = 10
+_CATEGORIES_SHARE = 8
+"""Largest categories are named as long as the line that says what is not listed takes one part in this many."""
+
+Level = Literal["empty", "full", "shortened", "selected"]
+"""How far the pressure went."""
+
+
+class Budget(NamedTuple):
+    """What an index may cost."""
+
+    limit: int
+    unit: Literal["characters", "tokens"]
+
+
+class Index(NamedTuple):
+    """A rendered index and what became of each skill."""
+
+    text: str
+    level: Level
+    included: tuple[Card, ...]
+    shortened: tuple[str, ...]
+    """Names of the skills whose description is not shown in full."""
+    omitted: tuple[Card, ...]
+    rules: bool
+    """Whether there was room for the rules."""
+    budget: Budget
+    tokens: int
+    tokenizer: str
+
+    def report(self) -> dict[str, Any]:
+        """What was shown, shortened and left out."""
+        return {
+            "total": len(self.included) + len(self.omitted),
+            "included": len(self.included),
+            "shortened": len(self.shortened),
+            "omitted": len(self.omitted),
+            "characters": len(self.text),
+            "tokens": self.tokens,
+            "tokenizer": self.tokenizer,
+            "level": self.level,
+            "rules": self.rules,
+            "budget": self.budget._asdict(),
+            "shortened_names": list(self.shortened),
+            "omitted_names": [card.full_name for card in self.omitted[:_NAMED_IN_REPORT]],
+        }
+
+
+class Options(NamedTuple):
+    """How an index is wanted."""
+
+    format: str = "bullet"
+    rules: bool = True
+    paths: bool = False
+    """Show each skill's file, for an agent that reads files instead of calling skill_view."""
+    limit: int | None = None
+    """At most this many skills: the few that matter for one turn."""
+
+
+def budget_for(characters: int | None = None, tokens: int | None = None, window: int | None = None) -> Budget:
+    """The budget a caller means: one of characters, tokens, or a context window in tokens. Raises UsageError."""
+    given = [name for name, value in (("budget", characters), ("tokens", tokens), ("window", window)) if value]
+    if len(given) > 1:
+        raise UsageError("two-budgets", f"{given[0]} and {given[1]} are both given.", hint="Give one of them.")
+    if min(value for value in (characters, tokens, window, 1) if value is not None) < 1:
+        raise UsageError("bad-budget", "A budget is a number above zero.", hint="Leave it out for the default.")
+    if characters:
+        return Budget(characters, "characters")
+    if tokens or window:
+        return Budget(tokens or max(1, (window or 0) // WINDOW_SHARE), "tokens")
+    return Budget(DEFAULT_CHARACTERS, "characters")
+
+
+def build(
+    cards: Sequence[Card],
+    budget: Budget,
+    options: Options,
+    tokenizer: Tokenizer,
+    *,
+    scopes: Sequence[str] = (),
+    relevance: Callable[[Card], float] | None = None,
+    used: Mapping[str, Use] | None = None,
+) -> Index:
+    """The index of these skills, which come sorted by name and are all visible to the model."""
+    if options.format not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise UsageError("bad-format", f"There is no format {options.format!r}.", hint=f"Formats: {known}.")
+    if options.limit is not None and options.limit < 1:
+        raise UsageError("bad-limit", f"An index of {options.limit} skills makes no sense.", hint="Give 1 or more.")
+
+    ranking: list[int] = []
+
+    def rank(most: int) -> list[int]:
+        """Asked again, it is for fewer: the first answer has them."""
+        if not ranking:
+            ranking.extend(ranked(cards, most, scopes=scopes, relevance=relevance, used=used))
+        return ranking[:most]
+
+    measure = len if budget.unit == "characters" else tokenizer.count
+    limit = budget.limit
+    while cards:
+        draft = _Draft(cards, limit, options, measure, rank).best()
+        text = draft.text()
+        over = measure(text) - budget.limit if text else 0
+        if over <= 0:
+            places = set(draft.places) if text else set()
+            return Index(
+                text,
+                draft.level,
+                tuple(cards[at] for at in sorted(places)),
+                draft.shortened() if text else (),
+                tuple(card for at, card in enumerate(cards) if at not in places),
+                bool(text and draft.rules),
+                budget,
+                tokenizer.count(text),
+                tokenizer.name,
+            )
+        limit -= over  # the tokens of lines do not add up exactly
+    return Index("", "empty", (), (), (), False, budget, 0, tokenizer.name)
+
+
+class _Draft:
+    """One way to spend the budget."""
+
+    def __init__(
+        self,
+        cards: Sequence[Card],
+        limit: int,
+        options: Options,
+        measure: Callable[[str], int],
+        rank: Callable[[int], list[int]],
+        aliases: Mapping[Root, str] | None = None,
+    ) -> None:
+        self.cards = cards
+        self.limit = limit
+        self.options = options
+        self.measure = measure
+        self.rank = rank
+        self.aliases = aliases or {}
+        self.shape = FORMATS[options.format]
+        self.level: Level = "full"
+        self.places: list[int] = []
+        self.descriptions: list[str] = []
+        said = rules(paths=options.paths)
+        self.rules = said if options.rules and self._row(said) * _RULES_SHARE <= limit else ""
+        self.notes = [_meaning(alias, root) for root, alias in self.aliases.items()]
+        around = (self.rules, self.shape.before, self.shape.behind, *map(self.shape.note, self.notes))
+        self.spent = sum(self._row(row) for row in around if row)
+
+    def best(self) -> _Draft:
+        """This draft, or the one with shorter paths if that shows more."""
+        self._spend()
+        if not self.options.paths or self.level == "full":
+            return self
+        uses = Counter(self.cards[at].root for at in self.places)
+        worth = {
+            root: alias
+            for alias, root in ((f"r{number}", root) for number, root in enumerate(uses))
+            if uses[root] * (self.measure(root.path) - self.measure(alias)) > self._note_cost(_meaning(alias, root))
+        }
+        if not worth:
+            return self
+        other = _Draft(self.cards, self.limit, self.options, self.measure, self.rank, worth)
+        other._spend()
+        return max(self, other, key=lambda draft: (len(draft.places), sum(map(len, draft.descriptions))))
+
+    def text(self) -> str:
+        """The index as it stands; nothing when not even what stands around it fits."""
+        if self.spent > self.limit or not (self.places or self.level == "selected"):
+            return ""
+        lines = [self._line(at, text) for at, text in zip(self.places, self.descriptions, strict=True)]
+        return assemble(self.options.format, self.rules, self.notes, lines)
+
+    def shortened(self) -> tuple[str, ...]:
+        """Names of the skills whose description is not what the skill says."""
+        pairs = zip(self.places, self.descriptions, strict=True)
+        return tuple(self.cards[at].full_name for at, text in pairs if text != _said(self.cards[at]))
+
+    def _spend(self) -> None:
+        everybody = range(len(self.cards))
+        if self.options.limit is not None and self.options.limit < len(self.cards):
+            self._select(self.rank(self.options.limit), self.limit)
+        elif self._take(everybody, _described):
+            self.descriptions = [_described(card) for card in self.cards]
+        elif self._take(everybody, lambda _: ""):
+            self.level = "shortened"
+            self._describe(everybody)
+        else:
+            self._select(self.rank(max(self.limit, 0) // _SHORTEST_ROW + 1), int(self.limit * _NAMES_SHARE))
+
+    def _take(self, places: Sequence[int], describe: Callable[[Card], str]) -> bool:
+        """List all of these if they fit, described like this."""
+        spent = self.spent
+        for at in places:
+            spent += self._row(self.shape.line(self._line(at, describe(self.cards[at]))))
+            if spent > self.limit:
+                return False
+        self.spent, self.places = spent, [*places]
+        return True
+
+    def _select(self, candidates: Sequence[int], names_limit: int) -> None:
+        """List those that fit, best first, and say how many do not."""
+        self.level = "selected"
+        sizes = Counter(card.category for card in self.cards if card.category)
+        reserved = self._note_cost(self._rest(len(self.cards), sizes, self.limit // _CATEGORIES_SHARE))
+        self.spent += reserved
+        around = self.spent
+        chosen: list[int] = []
+        for at in candidates:
+            cost = self._row(self.shape.line(self._line(at, "")))
+            most = names_limit if chosen else self.limit
+            if around + cost > most:
+                continue  # too long even alone; it must not end the list for all behind it
+            if self.spent + cost > most:
+                break
+            self.spent += cost
+            chosen.append(at)
+        self.places = sorted(chosen)
+        sizes.subtract(self.cards[at].category for at in chosen)
+        self.notes.append(self._rest(len(self.cards) - len(chosen), sizes, reserved))
+        self._describe(chosen[: max(1, (self.limit - self.spent) // self.measure(_USEFUL))])
+
+    def _describe(self, places: Sequence[int]) -> None:
+        """Give these skills what room there is for descriptions."""
+        bare = self._row(self.shape.line(Line("x", "")))
+
+        def cost(text: str) -> int:
+            return self._row(self.shape.line(Line("x", text))) - bare
+
+        names = [self.cards[at].full_name for at in places]
+        texts = [_described(self.cards[at]) for at in places]
+        shown = dict(zip(places, shorten(names, texts, self.limit - self.spent, cost), strict=True))
+        self.descriptions = [shown.get(at, "") for at in self.places]
+
+    def _line(self, at: int, description: str) -> Line:
+        card = self.cards[at]
+        path = ""
+        if self.options.paths:
+            alias = self.aliases.get(card.root)
+            path = f"{alias}{card.path[len(card.root.path) :]}" if alias else card.path
+        return Line(clean(card.full_name), description, _shown(path))
+
+    def _row(self, row: str) -> int:
+        return self.measure(f"{row}\n")
+
+    def _note_cost(self, note: str) -> int:
+        return self._row(self.shape.note(note))
+
+    def _rest(self, more: int, sizes: Counter[str], most: int) -> str:
+        """How many are not listed, how to find them, and, where that costs no more than `most`, the categories."""
+        how = "`whet list --query WORDS`" if self.options.paths else "skills_list(query=...)"
+        rest = f"{more:,} more {'skill is' if more == 1 else 'skills are'} not listed; find them with {how}."
+        largest = nsmallest(_CATEGORIES, ((-count, name) for name, count in sizes.items() if name and count > 0))
+        said = [f"{clean(name)} {-count:,}" for count, name in largest]
+        for number in range(len(said), 0, -1):
+            longer = f"{rest} Largest categories: {', '.join(said[:number])}."
+            if self._note_cost(longer) <= most:
+                return longer
+        return rest
+
+
+def _meaning(alias: str, root: Root) -> str:
+    return f"{alias} = {_shown(root.path)}"
+
+
+def _shown(path: str) -> str:
+    """A path as it can be copied, with every space; one that hides something is made harmless."""
+    harmless = clean(path)
+    return path if path.isprintable() and path.split() == harmless.split() else harmless
+
+
+def _described(card: Card) -> str:
+    return cut(_said(card), MAX_DESCRIPTION)
+
+
+def _said(card: Card) -> str:
+    """What the skill says of itself: its description, and when to use it where that is said apart."""
+    description, when = clean(card.description), clean(card.when)
+    if not when or when in description:
+        return description
+    return f"{description}. {when}" if description[-1:].isalnum() else f"{description} {when}".lstrip()

@@ -1,0 +1,304 @@
+"""Shortening descriptions so that what tells sibling skills apart stays.
+
+A description is taken apart into *phrases*: runs of words between filler words and punctuation. Nothing is ever cut
+inside a phrase. Each phrase is worth the sum of its words, and a word is worth more
+
+- the fewer other skills of the same index use it (that is what tells siblings apart),
+- the earlier it stands and the more often it is repeated (measured on real messages: a user is four times as likely to
+  say a word from the beginning of a description as one from its end, and says a repeated one twice as often),
+- unless the skill's own name, which is always shown, says it already.
+
+Room is handed out to whichever phrase of whichever skill is worth most for what it costs; every phrase a skill has got
+makes its next one a little less urgent, so that a few long descriptions do not starve the short ones.
+
+A negation ("Do not use for ...", "Forms are not filled in") is one phrase with all that it negates, and what is shown
+after it starts a sentence of its own: half of it, or more than it, would say the opposite. This knows English and the
+commonest Chinese; where it is in doubt, the phrase is the longer one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from heapq import heapify, heappop, heapreplace
+from math import exp, log
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ELLIPSIS = "…"
+"""Ends every description that is not shown in full."""
+
+_FILLER = frozenset(
+    """
+    a about above across after again against all also an and any are around as ask asked asks at based be because
+    been before being below between both but by can could create creating do does during each etc every few for from
+    further get gets getting given guide has have having he help helps her here his how i if in include includes
+    including into is it its just like made make makes making may me mention mentions might more most must my need
+    needs new now of on once one only or other our out over own per provide provides said same says set sets she
+    should show shows skill skills so some such task tasks than that the their them then there these they this those
+    through to too two under until up us use used user users uses using very via vs want wants was we were what when
+    whenever where which while who will with within work working would you your
+    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of two hundred strings
+)
+_MARKS = (
+    r"\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963"
+    r"\u0966-\u1fff\ufe00-\ufe0f"
+)
+"""Signs above, below and between the letters of a word, and the scripts that are full of them."""
+_WORD = re.compile(rf"_*[^\W_](?:[^\W_]|[{_MARKS}]|['’.+#/_-](?=_*[^\W_]))*[+#_]*")
+_TERM = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
+
+_VERB = r"(?:is|are|was|were|has|have|had|will|would|should|can|could|must|may|might|do|does|did)"
+_STILL = r"""(?<=\b(?:e\.g|i\.e))\.|(?<=\bvs)\.|[.,;!?](?![\s"'”’)\]}]|$)"""
+"""A sign that ends nothing: in an abbreviation, a number or the name of a file."""
+_SENTENCE = rf"(?:[^.!?。！？]|{_STILL})*"
+_CLAUSE = rf"(?:[^.,;!?。，；！？—–]|{_STILL})*"
+_NEGATION = re.compile(
+    rf"""(?<![\w-])(?:
+        (?:(?P<verb>{_VERB}\s+(?:(?:\w+ly|also|still|yet)\s+)?(?:not|never)|(?:{_VERB}|ca|wo)n['’]t|cannot|not(?=\s+\w+ed\b))
+          |not|never|neither|except|unless|exclud(?:e|es|ing)|avoid(?:s|ing)?|skip(?:\s+(?:for|if|when)|:)
+        )(?![\w-]){_SENTENCE}
+        |even\s+(?:if|when|though)\s{_CLAUSE}
+        |(?:no|without|instead\s+of|rather\s+than)(?![\w-]){_CLAUSE}
+            (?:(?:,(?=\s){_CLAUSE}){{0,20}}?,?\s(?:and|or|nor)\s{_CLAUSE})?
+    )|(?:不[要用适得能可]|不支持|[请切]勿|禁止|除非){_SENTENCE}""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""From a negation to the end of what it negates: its sentence, or the list or clause that it begins."""
+_SUBJECT = re.compile(
+    r"""\(|(?:[.;:!?)—–]["'”’]*|\b(?:when|whenever|where|if|while|because|that|which|who|but)
+        |,["'”’]*(?!.*\s(?:and|or)\s))\s+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What ends before the subject of a negated verb begins; a comma does, unless it is one of a list."""
+_CONNECTION = re.compile(r"[\w ,/&-]{1,4}|[.:;] ")
+_SENTENCE_LIKE = re.compile(r"[\w ,/&-]{1,24}|[.:;] ")
+"""What may stay between two phrases that are both shown and were neighbours; more where there is room to spare."""
+_ENDINGS = ("ing", "ies", "es", "ed", "s")
+_CLAUSE_END = re.compile(r"[.;:!?,)](?=\s)|\s(?=[—–-]\s)|[。；！？，]")
+_WIDE = "\u2e80"
+"""From here on, scripts that are written without spaces."""
+
+_EARLY_WORDS = 30.0
+_LATE_WORTH = 0.4
+_NAMED_WORTH = 0.3
+_NEGATED_WORTH = 0.3
+_MOST_REPEATS = 4
+_ALMOST = 3
+"""Characters more that are worth showing a text in full."""
+_SPARE = 0.7
+"""The part of all the text for which there is room, from which on it is worth reading like sentences."""
+_HUNGER = 400.0
+"""Characters a skill has got that halve the worth of its next phrase."""
+
+
+class Phrase(NamedTuple):
+    """A piece of a description that is shown whole or not at all."""
+
+    start: int
+    end: int
+    worth: tuple[tuple[str, float], ...]
+    """Its terms, and what each is worth."""
+    negated: bool
+
+
+def shorten(names: Sequence[str], texts: Sequence[str], room: int, cost: Callable[[str], int]) -> list[str]:
+    """Each text as it is shown beside its name, at most `room` in all; "" where there is none left.
+
+    `cost` says what a text takes, and what is not shown costs nothing.
+    """
+    allotment = _Allotment(names, texts, cost)
+    allotment.fill(room)
+    return allotment.shown
+
+
+def cut(text: str, limit: int) -> str:
+    """The beginning of one text, up to the last end of a clause within `limit` characters."""
+    if len(text) <= limit:
+        return text
+    most = limit - len(ELLIPSIS)
+    ends = [found.end() for found in _CLAUSE_END.finditer(text, 0, most)]
+    end = ends[-1] if ends and ends[-1] > limit // 2 else text.rfind(" ", 0, most + 1)
+    if end <= 0 or (end < limit // 2 and text[most] >= _WIDE):
+        end = most  # one word longer than the limit, or a script without spaces
+    for start, stop, negated in phrases(text[:limit]):
+        if negated and 0 < start < end < stop:
+            end = start
+    return text[:end].rstrip(" ,;:.-—–") + ELLIPSIS
+
+
+def terms(text: str) -> list[str]:
+    """The words of a text as they are compared: without case and the commonest English endings."""
+    return [term for word in _TERM.findall(text.casefold()) for term in _terms_of(word)]
+
+
+@lru_cache(maxsize=4096)
+def _terms_of(word: str) -> tuple[str, ...]:
+    if word.isascii():
+        for ending in _ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) > 2:
+                return (word[: -len(ending)],)
+    elif max(word) >= _WIDE:
+        return tuple(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+    return (word,)
+
+
+@lru_cache(maxsize=1024)
+def _terms_in(text: str) -> tuple[str, ...]:
+    """`terms` of a description: an index is made again and again from the same ones."""
+    return tuple(terms(text))
+
+
+@lru_cache(maxsize=1024)
+def _taken_apart(text: str) -> tuple[tuple[int, int, bool, tuple[str, ...]], ...]:
+    """`phrases` of a description with the terms in each."""
+    return tuple(
+        (start, end, negated, tuple(term for term in dict.fromkeys(terms(text[start:end])) if len(term) > 1))
+        for start, end, negated in phrases(text)
+    )
+
+
+def phrases(text: str) -> list[tuple[int, int, bool]]:
+    """Where the phrases of a text begin and end, and whether each is a negation."""
+    found: list[tuple[int, int, bool]] = []
+    at = 0
+    while negation := _NEGATION.search(text, at):
+        start, end = negation.span()
+        if negation["verb"]:
+            start = max((subject.end() for subject in _SUBJECT.finditer(text, at, start)), default=at)
+        if text[start - 1 : start] == "(" and (closing := text.find(")", start, end)) > 0:
+            end = closing
+        found.extend(_plain_phrases(text, at, start))
+        found.append((start, len(text[:end].rstrip()), True))
+        at = end
+    found.extend(_plain_phrases(text, at, len(text)))
+    return found
+
+
+def _plain_phrases(text: str, start: int, end: int) -> list[tuple[int, int, bool]]:
+    found: list[tuple[int, int, bool]] = []
+    first = last = -1
+    for word in _WORD.finditer(text, start, end):
+        filler = word[0].lower() in _FILLER
+        if first >= 0 and (filler or text[last : word.start()] != " "):
+            found.append((first, last, False))
+            first = -1
+        if not filler:
+            first = word.start() if first < 0 else first
+            last = word.end()
+    if first >= 0:
+        found.append((first, last, False))
+    return found
+
+
+class _Allotment:
+    """One handing out of room among the descriptions of an index."""
+
+    def __init__(self, names: Sequence[str], texts: Sequence[str], cost: Callable[[str], int]) -> None:
+        self.texts = texts
+        self.cost = cost
+        self.phrases = _weigh(names, texts)
+        self.shown = [""] * len(texts)
+        self._spent = [0] * len(texts)
+        self._connection = _CONNECTION
+        self._chosen: list[list[int]] = [[] for _ in texts]
+        self._said: list[set[str]] = [set() for _ in texts]
+
+    def fill(self, room: int) -> None:
+        """Hand out the room, the most urgent phrase first, then show in full what almost is."""
+        if room >= _SPARE * sum(map(self.cost, self.texts)):
+            self._connection = _SENTENCE_LIKE
+        heap = [
+            (-self._urgency(at, number), at, number)
+            for at, found in enumerate(self.phrases)
+            for number in range(len(found))
+        ]
+        heapify(heap)
+        while heap and heap[0][0] < 0 and room > 0:
+            _, at, number = heap[0]
+            now = -self._urgency(at, number)
+            if len(heap) > 1 and now > min(heap[1][0], heap[2][0] if len(heap) > 2 else 0.0):
+                heapreplace(heap, (now, at, number))
+                continue
+            heappop(heap)
+            if now < 0:
+                room -= self._take(at, number, room)
+        self._complete(room)
+
+    def _complete(self, room: int) -> None:
+        """Show in full what almost is, as far as the room goes, the smallest differences first."""
+        short = [(self.cost(text) - self._spent[at], at) for at, text in enumerate(self.texts)]
+        for more, at in sorted(short):
+            if more <= room and self.shown[at] != self.texts[at]:
+                self.shown[at] = self.texts[at]
+                room -= more
+
+    def _urgency(self, at: int, number: int) -> float:
+        """What a phrase is worth now for each unit of what it costs; nothing once all of the text is shown."""
+        if not self.phrases[at]:
+            return 0.0
+        phrase, said = self.phrases[at][number], self._said[at]
+        worth = sum(value for term, value in phrase.worth if term not in said)
+        spent = self._spent[at]
+        return worth / ((phrase.end - phrase.start + (2 if spent else 4)) * (1 + spent / _HUNGER))
+
+    def _take(self, at: int, number: int, room: int) -> int:
+        """Show one more phrase if it fits; what that costs."""
+        phrase, spent = self.phrases[at][number], self._spent[at]
+        if phrase.end - phrase.start > room and self.cost(self.texts[at][phrase.start : phrase.end]) > room:
+            return 0
+        before = self._chosen[at]
+        self._chosen[at] = sorted((*before, number))
+        text, whole = self._joined(at), self.texts[at]
+        if len(whole) <= len(text) + _ALMOST and self.cost(whole) - spent <= room:
+            text = whole
+            self.phrases[at] = []
+        more = self.cost(text) - spent
+        if more > room:
+            self._chosen[at] = before
+            return 0
+        self.shown[at], self._spent[at] = text, spent + more
+        self._said[at].update(term for term, _ in phrase.worth)
+        return more
+
+    def _joined(self, at: int) -> str:
+        """The chosen phrases in their order; neighbours keep the few letters that stood between them."""
+        text, found = self.texts[at], self.phrases[at]
+        parts: list[str] = []
+        last = -2
+        for number in self._chosen[at]:
+            phrase = found[number]
+            if parts:
+                before = found[last]
+                between = text[before.end : phrase.start] if number == last + 1 else ""
+                parts.append(between if self._connection.fullmatch(between) else ". " if before.negated else ", ")
+            parts.append(text[phrase.start : phrase.end])
+            last = number
+        return "".join(parts) + ELLIPSIS
+
+
+def _weigh(names: Sequence[str], texts: Sequence[str]) -> list[list[Phrase]]:
+    """Every phrase of every text with its worth."""
+    own = [set(terms(name)) for name in names]
+    said = [_terms_in(text) for text in texts]
+    users = Counter(term for name, words in zip(own, said, strict=True) for term in name.union(words))
+    rarity = {term: log(1 + len(texts) / count) for term, count in users.items() if term not in _FILLER}
+    found: list[list[Phrase]] = []
+    for text, name, words in zip(texts, own, said, strict=True):
+        repeats = Counter(words)
+        worth: dict[str, float] = {}
+        for place, term in enumerate(words):
+            if term not in worth:
+                early = _LATE_WORTH + exp(-place / _EARLY_WORDS)
+                named = _NAMED_WORTH if term in name else 1.0
+                worth[term] = rarity.get(term, 0.0) * early * named * min(repeats[term], _MOST_REPEATS)
+        row: list[Phrase] = []
+        for start, end, negated, inside in _taken_apart(text):
+            share = _NEGATED_WORTH if negated else 1.0
+            values = tuple((term, worth.get(term, 0.0) * share) for term in inside)
+            row.append(Phrase(start, end, values, negated))
+        found.append(row)
+    return found

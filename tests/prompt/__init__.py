@@ -1,0 +1,1 @@
+"""The prompt room: what the model sees."""
