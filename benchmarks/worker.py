@@ -70,7 +70,7 @@ def whet_cold(root: str, state: str) -> Run:
     from whet.library.discovery import discover
 
     def run() -> tuple[Any, ...]:
-        survey = _open(root, state).survey()
+        survey = _open(root, state).lookout.survey()
         shelves = [discover(item, survey.bounds, None, time.time_ns()) for item in survey.roots]
         return assemble(shelves).cards
 
@@ -111,7 +111,7 @@ def whet_watched(root: str, state: str) -> Run:
     from whet.library.discovery import discover
 
     def run() -> list[str]:
-        survey = _open(root, state).survey()
+        survey = _open(root, state).lookout.survey()
         shelf = discover(survey.roots[0], survey.bounds, None, time.time_ns())
         return [*shelf.containers, *(path for card in shelf.cards() for path in (card.path, card.directory))]
 

@@ -22,13 +22,18 @@ __all__ = [
     "Library",
     "Loaded",
     "LocalProbe",
+    "Need",
     "NotFoundError",
     "Probe",
     "RefusedError",
+    "Session",
     "Skill",
+    "Tokenizer",
     "UsageError",
+    "Use",
     "WhetError",
     "__version__",
+    "recover",
 ]
 
 _HOMES = {
@@ -49,6 +54,11 @@ _HOMES = {
     "whet.library.readiness": ("LocalProbe", "Probe"),
     "whet.library.report": ("Entry",),
     "whet.library.visibility": ("MODEL", "PERSON", "Caller"),
+    "whet.prompt.message": ("recover",),
+    "whet.prompt.needs": ("Need",),
+    "whet.prompt.ranking": ("Use",),
+    "whet.prompt.session": ("Session",),
+    "whet.prompt.tokens": ("Tokenizer",),
     "whet.skill.model": ("Skill",),
 }
 
@@ -71,6 +81,11 @@ if TYPE_CHECKING:
     from whet.library.readiness import LocalProbe, Probe
     from whet.library.report import Entry
     from whet.library.visibility import MODEL, PERSON, Caller
+    from whet.prompt.message import recover
+    from whet.prompt.needs import Need
+    from whet.prompt.ranking import Use
+    from whet.prompt.session import Session
+    from whet.prompt.tokens import Tokenizer
     from whet.skill.model import Skill
 
 

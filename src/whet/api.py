@@ -18,23 +18,25 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
-from whet.errors import RefusedError, UsageError, WhetError
+from whet.errors import UsageError, WhetError
 from whet.library.catalogue import Catalogue, left_out
 from whet.library.lookout import Lookout
-from whet.library.readiness import LocalProbe, missing
+from whet.library.readiness import missing
 from whet.library.report import Entry
 from whet.library.roots import Place, user_root
-from whet.library.visibility import PERSON, Caller, hidden
+from whet.library.visibility import MODEL, PERSON, Caller, hidden
 from whet.skill.gates import OPEN
 from whet.store.clock import system_clock
 from whet.store.home import user_home, whet_home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from whet.library.card import Card
-    from whet.library.disclosure import Loaded, Opened
+    from whet.library.disclosure import Loaded
     from whet.library.readiness import Probe
+    from whet.prompt.ranking import Use
+    from whet.prompt.tokens import Tokenizer
     from whet.skill.model import Skill
     from whet.store.clock import Clock
 
@@ -54,8 +56,7 @@ class Library:
 
     def __init__(self, place: Place, roots: Sequence[str] | None, *, clock: Clock, probe: Probe | None) -> None:
         self.place = place
-        self.lookout = Lookout(place, roots, clock)
-        self._probe = probe
+        self.lookout = Lookout(place, roots, clock, probe)
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
 
@@ -105,11 +106,6 @@ class Library:
     # looking
 
     @property
-    def probe(self) -> Probe:
-        """What is asked whether a skill is ready: the one given, or this machine as it is now."""
-        return self._probe or LocalProbe(self.place.env, self.place.platform)
-
-    @property
     def catalogue(self) -> Catalogue:
         """The skills as they are on disk now."""
         return self.lookout.look().catalogue
@@ -146,7 +142,7 @@ class Library:
         from whet.library.listing import list_answer
 
         snapshot = self.lookout.look()
-        disabled, probe = snapshot.survey.disabled, self.probe
+        disabled, probe = snapshot.survey.disabled, snapshot.survey.probe
 
         def describe(card: Card) -> dict[str, Any]:
             ready = card.gates is OPEN or not missing(card.gates, probe)
@@ -185,45 +181,130 @@ class Library:
         *,
         caller: Caller = PERSON,
         loaded: Loaded | None = None,
+        session_id: str = "",
     ) -> dict[str, Any]:
         """Tier 2, one skill's instructions; with `file_path` tier 3, one of its files.
 
         With `loaded`, content this conversation has seen already is answered with a short stub. A skill hidden from a
         model is refused; a person may look at anything.
         """
-        from whet.library.disclosure import file_answer, stub, view_answer
+        from whet.prompt.viewing import view
 
-        card, survey = self.lookout.find(name)
-        probe = self.probe
-        reason = hidden(card, caller, survey.disabled, probe)
-        if reason and caller.model:
-            raise RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
-        if file_path is not None:
-            answer = file_answer(card, file_path, page=page, bases=survey.bounds.bases)
-        else:
-            answer = view_answer(self.open_card(card), probe, page=page)
-            if reason:
-                answer["hidden"] = reason._asdict()
-        if loaded is not None and loaded.knows(card.path, file_path or "", page, answer["digest"]):
-            return stub(card, file_path or "", page, answer["digest"])
-        return answer
+        return view(self.lookout, name, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
 
-    def open_card(self, card: Card) -> Opened:
-        """Read a skill in full: its typed form, its files, its digest."""
-        from whet.library.disclosure import open_skill
+    # what the model sees
 
-        lookout = self.lookout
-        return open_skill(card, cache=lookout.cache, now=lookout.clock(), bases=lookout.bases())
+    def index(
+        self,
+        budget: int | None = None,
+        *,
+        tokens: int | None = None,
+        window: int | None = None,
+        format: str = "bullet",  # noqa: A002  what it is called on every surface
+        rules: bool = True,
+        paths: bool = False,
+        limit: int | None = None,
+        caller: Caller = MODEL,
+        relevance: Callable[[Card], float] | None = None,
+        used: Mapping[str, Use] | None = None,
+        tokenizer: Tokenizer | None = None,
+    ) -> dict[str, Any]:
+        """The list of skills for a model's prompt, never larger than its budget, and a report of what was cut.
+
+        The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. `limit` and
+        `relevance` make the variant for one turn: only the few skills that matter now. `used` says what was used how
+        often; it decides, with relevance and scope, who is listed when not all can be.
+        """
+        from whet.prompt.desk import index
+        from whet.prompt.index import Options, budget_for
+
+        room, options = budget_for(budget, tokens, window), Options(format, rules, paths, limit)
+        return index(self.lookout, room, options, caller=caller, relevance=relevance, used=used, tokenizer=tokenizer)
+
+    def invoke(
+        self,
+        text: str,
+        *,
+        budget: int | None = None,
+        note: str = "",
+        reserved: Collection[str] | None = None,
+        caller: Caller = PERSON,
+    ) -> dict[str, Any]:
+        """What a user's line asks for (`/name args`, `$name`, bundles, several at once), as one message for the model.
+
+        Several skills share `budget` tokens and step down from their full text to their description, the least wanted
+        first. A line that asks for no skill comes back as it is. `reserved` are the client's own commands, which no
+        skill can take. Use a `Session` to have nothing repeated.
+        """
+        from whet.prompt.desk import invoke_line
+
+        return invoke_line(self.lookout, text, caller=caller, budget=budget, note=note, reserved=reserved)
+
+    def render(
+        self, *names: str, arguments: str = "", budget: int | None = None, caller: Caller = PERSON
+    ) -> dict[str, Any]:
+        """The same message for skills, or a bundle, given by name."""
+        from whet.prompt.desk import render_named
+
+        return render_named(self.lookout, names, arguments, caller=caller, budget=budget)
+
+    def commands(self, prefix: str = "", limit: int = 50, *, caller: Caller = PERSON) -> dict[str, Any]:
+        """What a client offers while a user types a slash command, and which skills go without one."""
+        from whet.prompt.desk import commands
+
+        return commands(self.lookout, prefix, limit, caller=caller)
+
+    def needs(self, *names: str, caller: Caller = PERSON) -> dict[str, Any]:
+        """Everything the named skills, or all of them, still need, in one list."""
+        from whet.prompt.desk import needs
+
+        return needs(self.lookout, names, caller=caller)
+
+    def bundles(self) -> dict[str, Any]:
+        """The bundles: named sets of skills with an instruction."""
+        from whet.prompt.desk import list_bundles
+
+        return list_bundles(self.lookout)
+
+    def bundle(self, name: str) -> dict[str, Any]:
+        """One bundle, and which of its skills cannot be had."""
+        from whet.prompt.desk import show_bundle
+
+        return show_bundle(self.lookout, name)
+
+    def save_bundle(
+        self,
+        name: str,
+        skills: Sequence[str],
+        *,
+        description: str = "",
+        instruction: str = "",
+        project: bool = False,
+        overwrite: bool = False,
+    ) -> dict[str, Any]:
+        """Write a bundle, for this user or into the project; what it replaces is kept beside it."""
+        from whet.prompt.desk import save_bundle
+
+        what = {"name": name, "skills": skills, "description": description, "instruction": instruction}
+        return save_bundle(self.lookout, project=project, overwrite=overwrite, **what)
+
+    def remove_bundle(self, name: str) -> dict[str, Any]:
+        """Take a bundle out of use; its file is kept under another name."""
+        from whet.prompt.desk import remove_bundle
+
+        return remove_bundle(self.lookout, name)
+
+    # values
 
     def skill(self, name: str) -> Skill:
         """The skill as a typed value."""
-        return self.open_card(self.find(name)).skill
+        return self.lookout.open(self.find(name)).skill
 
     def digest(self) -> str:
         """One digest over all skills: what this library amounts to."""
         from whet.skill.tree import library_digest
 
-        return library_digest((card.qualified, self.open_card(card).digest) for card in self.catalogue.cards)
+        return library_digest((card.qualified, self.lookout.open(card).digest) for card in self.catalogue.cards)
 
     # places
 
@@ -281,7 +362,7 @@ class Library:
     def report(self) -> tuple[Entry, ...]:
         """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""
         snapshot = self.lookout.look()
-        entries, probe = [*snapshot.survey.notes, *snapshot.catalogue.report()], self.probe
+        entries, probe = [*snapshot.survey.notes, *snapshot.catalogue.report()], snapshot.survey.probe
         for card in snapshot.catalogue.cards:
             if card.description and (reason := hidden(card, PERSON, snapshot.survey.disabled, probe)):
                 entries.append(Entry(reason.code, "info", card.full_name, card.path, reason.message, reason.hint))
@@ -295,10 +376,13 @@ class Library:
         A library that cannot be looked at at all, such as one with a damaged state database, still gets a report.
         """
         from whet.library.doctor import examine, examine_state, worst_first
+        from whet.prompt.asking import menu_of
 
         entries = list(examine_state(self.place.state))
         try:
-            entries.extend((*self.report(), *examine(self.catalogue, self.probe)))
+            report, snapshot = self.report(), self.lookout.look()
+            entries.extend((*report, *examine(snapshot.catalogue, snapshot.survey.probe)))
+            entries.extend(menu_of(self.lookout, snapshot, PERSON).report)
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
                 entries.append(Entry(error.code, "error", "", "", error.message, error.hint))

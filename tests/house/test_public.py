@@ -21,13 +21,18 @@ PUBLIC = [
     "Library",
     "Loaded",
     "LocalProbe",
+    "Need",
     "NotFoundError",
     "Probe",
     "RefusedError",
+    "Session",
     "Skill",
+    "Tokenizer",
     "UsageError",
+    "Use",
     "WhetError",
     "__version__",
+    "recover",
 ]
 
 

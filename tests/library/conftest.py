@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNPRIVILEGED = """
 import json, os, sys
 import yaml, sqlite3, hashlib, tomllib, difflib, urllib.parse
-import whet.api, whet.library, pkgutil, importlib
+import whet.api, whet.library, whet.prompt.viewing, whet.prompt.asking, pkgutil, importlib
 for module in pkgutil.iter_modules(whet.library.__path__, "whet.library."):
     importlib.import_module(module.name)
 import whet.skill.dialects, whet.skill.frontmatter, whet.skill.tree, whet.store.salvage

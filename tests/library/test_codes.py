@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 import whet
 from whet import errors
 from whet.skill import archive, paths
@@ -19,7 +21,10 @@ SOURCE = Path(whet.__path__[0])
 MANUAL = Path(__file__).parents[2] / "docs"
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([\w, ]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 CLASSES = {name for name, value in vars(errors).items() if isinstance(value, type)} - {"WhetError", "Any", "ClassVar"}
-COMPUTED = {"api.py", "skill/archive.py", "skill/paths.py", "store/failures.py", "library/catalogue.py"}
+COMPUTED = {
+    *("skill/archive.py", "skill/paths.py", "store/failures.py", "library/catalogue.py"),
+    *("prompt/asking.py", "prompt/viewing.py"),
+}
 """Where the code of an error is no literal; `computed` knows where each of them takes its codes from."""
 
 
@@ -63,8 +68,8 @@ def computed() -> Iterator[tuple[str, str]]:
     """The codes that are taken from tables."""
     yield from ((code, "UsageError") for code in paths._HINTS)
     yield from ((code, "InvalidError") for code in archive._HINTS)
-    # What hides a skill from a model is what it is refused with.
-    yield from ((code, "RefusedError") for code in hidden() if code != "model-only")
+    # What hides a skill is what it is refused with.
+    yield from ((code, "RefusedError") for code in hidden())
     for number in range(1, 30):
         failure = type("Error", (Exception,), {"sqlite_errorcode": number})()
         yield sqlite_failure(failure, "/x").code, "FailedError"
@@ -100,10 +105,10 @@ def test_codes_that_are_no_literals_come_from_known_tables() -> None:
 # diagnostics of the library
 
 
-def told() -> set[tuple[str, str]]:
-    """Code and severity of everything the library reports."""
+def told(room: str) -> set[tuple[str, str]]:
+    """Code and severity of everything that a room reports."""
     found = set()
-    for _, _, arguments in calls("Entry", "Diagnostic", below="library/"):
+    for _, _, arguments in calls("Entry", "Diagnostic", below=room):
         if len(arguments) > 1 and (code := literal(arguments[0])):
             found.add((code, str(literal(arguments[1]))))
     return found
@@ -113,10 +118,11 @@ def hidden() -> set[str]:
     return {str(literal(arguments[0])) for _, _, arguments in calls("Hidden", below="library/")}
 
 
-def test_every_diagnostic_of_the_library_is_documented_with_its_severity() -> None:
-    table = rows("diagnostics.md", "## Diagnostics of the library")
-    assert {(code, severity) for code, severity, _, _ in table} == told()
-    assert [code for code, *_ in table] == sorted(code for code, _ in told())
+@pytest.mark.parametrize(("room", "section"), [("library/", "the library"), ("prompt/", "prompts")])
+def test_every_diagnostic_is_documented_with_its_severity(room: str, section: str) -> None:
+    table = rows("diagnostics.md", f"## Diagnostics of {section}")
+    assert {(code, severity) for code, severity, _, _ in table} == told(room)
+    assert [code for code, *_ in table] == sorted(code for code, _ in told(room))
 
 
 def test_every_reason_to_hide_a_skill_is_documented() -> None:

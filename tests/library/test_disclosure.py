@@ -147,7 +147,7 @@ def test_a_page_of_nothing_makes_no_sense(limit: int, root: str, opened: Callabl
 def test_a_view_tells_everything_about_one_skill(guide: str, root: str, opened: Callable[..., Library]) -> None:
     library = opened(root)
     answer = library.view("guide")
-    assert answer.pop("digest") == library.open_card(library.find("guide")).digest
+    assert answer.pop("digest") == library.lookout.open(library.find("guide")).digest
     assert answer == {
         "success": True,
         "name": "guide",
@@ -238,7 +238,7 @@ def test_a_skill_that_is_gone_a_moment_later_is_said_so(guide: str, root: str, o
     card = library.find("guide")
     os.rename(guide, f"{root}/elsewhere")
     with pytest.raises(NotFoundError) as caught:
-        library.open_card(card)
+        library.lookout.open(card)
     assert caught.value.code == "skill-gone"
 
 
@@ -251,7 +251,7 @@ card = opened.find("one")
 os.chmod(base + "/notes.md", 0)
 answer = [[note["code"] for note in opened.view("one")["diagnostics"]]]
 os.chmod(base + "/SKILL.md", 0)
-for attempt in (lambda: opened.view("one", "notes.md"), lambda: opened.open_card(card)):
+for attempt in (lambda: opened.view("one", "notes.md"), lambda: opened.lookout.open(card)):
     try:
         attempt()
     except WhetError as error:

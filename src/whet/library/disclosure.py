@@ -50,11 +50,12 @@ class Loaded:
         self._seen.clear()
 
     def knows(self, path: str, file: str, page: int, digest: str) -> bool:
-        """Was exactly this content given before? Notes it as given."""
-        place = (path, file, page)
-        known = self._seen.get(place) == digest
-        self._seen[place] = digest
-        return known
+        """Was exactly this content given before?"""
+        return self._seen.get((path, file, page)) == digest
+
+    def add(self, path: str, file: str, page: int, digest: str) -> None:
+        """Note that this content was given."""
+        self._seen[path, file, page] = digest
 
 
 class Opened(NamedTuple):
@@ -116,15 +117,15 @@ def _remark(problem: WhetError) -> Diagnostic:
     return Diagnostic(problem.code, "warning", problem.message, hint=problem.hint)
 
 
-def view_answer(opened: Opened, probe: Probe, *, page: int) -> dict[str, Any]:
-    """Tier 2: the body, and everything one may want to know before following it."""
+def view_answer(opened: Opened, probe: Probe, *, page: int, body: str) -> dict[str, Any]:
+    """Tier 2: the body, as it is to be read, and everything one may want to know before following it."""
     card, skill = opened.card, opened.skill
     lacking = missing(skill.gates, probe)
     return {
         "success": True,
         "name": card.full_name,
         "description": skill.description,
-        **_paged(skill.body, page),
+        **_paged(body, page),
         "files": [{"path": item.path, "size": item.size} for item in opened.files],
         "digest": opened.digest,
         "version": skill.version,
@@ -140,12 +141,12 @@ def view_answer(opened: Opened, probe: Probe, *, page: int) -> dict[str, Any]:
         "compatibility": skill.compatibility,
         "allowed_tools": list(skill.allowed_tools),
         "origin": {"scope": card.scope, "client": card.root.client, "root": card.root.path},
-        "trust": _trust(card),
+        "trust": trust(card),
         "diagnostics": [note.to_json() for note in skill.diagnostics],
     }
 
 
-def _trust(card: Card) -> str:
+def trust(card: Card) -> str:
     """How far the origin is trusted: shipped with Whet, put there by an administrator, or placed by hand."""
     return {"bundled": "builtin", "org": "org"}.get(card.scope, "local")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
 from whet.library.discovery import Bounds, Shelf, discover, revalidate, unchanged, undisturbed
+from whet.library.readiness import LocalProbe
 from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
 from whet.library.settings import PROJECT_FILE, Settings, config_path, read_project_settings, read_settings
 from whet.library.state import Decisions
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.library.card import Card
+    from whet.library.disclosure import Opened
+    from whet.library.readiness import Probe
     from whet.library.report import Entry
     from whet.library.repository import Repository
     from whet.store.clock import Clock
@@ -39,6 +42,8 @@ class Survey(NamedTuple):
     """Whether that project is."""
     disabled: Disabled
     settings: Settings
+    probe: Probe
+    """What is asked whether a skill is ready: the one given, or this machine as it is now."""
     notes: tuple[Entry, ...]
     """What is wrong with the settings."""
 
@@ -54,8 +59,9 @@ class Snapshot(NamedTuple):
 class Lookout:
     """Looks at the skills of one place, as they are now."""
 
-    def __init__(self, place: Place, roots: Sequence[str] | None, clock: Clock) -> None:
+    def __init__(self, place: Place, roots: Sequence[str] | None, clock: Clock, probe: Probe | None) -> None:
         self.place = place
+        self._probe = probe
         self.explicit = None if roots is None else tuple(roots)
         self.clock = clock
         self.cache = Cache(place.state, clock)
@@ -92,12 +98,15 @@ class Lookout:
                 notes = (*notes, *project_notes)
         bases = (*(root.real for root in roots if root.trusted), *(os.path.realpath(path) for path in settings.links))
         bounds = Bounds(settings.depth, settings.max_directories, bases)
-        return Survey(roots, bounds, repository, trusted, Disabled(off), settings, notes)
+        probe = self._probe or LocalProbe(place.env, place.platform, settings=dict(settings.skill_settings))
+        return Survey(roots, bounds, repository, trusted, Disabled(off), settings, probe, notes)
 
-    def bases(self) -> tuple[str, ...]:
-        """The directories that links may lead to, as far as is known without looking again."""
+    def open(self, card: Card) -> Opened:
+        """Read a skill in full: its typed form, its files, its digest."""
+        from whet.library.disclosure import open_skill
+
         survey = self._snapshot.survey if self._snapshot else self.survey()
-        return survey.bounds.bases
+        return open_skill(card, cache=self.cache, now=self.clock(), bases=survey.bounds.bases)
 
     def look(self) -> Snapshot:
         """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""

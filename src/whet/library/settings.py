@@ -16,7 +16,7 @@ from whet.library.files import read_file
 from whet.library.report import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _MAX_FILE = 1024 * 1024
 SCOPES = ("project", "user", "org", "external", "bundled")
@@ -28,7 +28,8 @@ class Knob(NamedTuple):
 
     name: str
     kind: str
-    """`names`, `directories`: lists of strings; `tables`: such a list for each word; `map`: a directory for each."""
+    """`names`, `directories`: lists of strings; `tables`: such a list for each word; `map`: a directory for each;
+    `values`: anything for each word, nested tables being words with dots."""
     default: Any
     help: str
 
@@ -43,6 +44,9 @@ KNOBS = (
     Knob("disabled_on", "tables", {}, "Skills that are not offered on one surface, such as `mcp`."),
     Knob("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
     Knob("bundled_skills", "boolean", True, "Offer the skills that ship with Whet."),
+    Knob("inline_shell", "names", (), "Trust levels whose skills may run inline commands: `builtin`, `org`, `local`."),
+    Knob("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
+    Knob("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
     Knob("depth", "number", 6, "How many directories below a root a skill may lie."),
     Knob("max_directories", "number", 200_000, "How many directories of one root are searched."),
 )
@@ -62,6 +66,9 @@ class Settings(NamedTuple):
     disabled_on: tuple[tuple[str, tuple[str, ...]], ...] = ()
     project_skills: bool = True
     bundled_skills: bool = True
+    inline_shell: tuple[str, ...] = ()
+    skill_settings: tuple[tuple[str, Any], ...] = ()
+    exact_tokens: bool = True
     depth: int = 6
     max_directories: int = 200_000
 
@@ -159,12 +166,23 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
         return None if names is None else tuple(_directory(name, home, base) for name in names)
     if not isinstance(raw, dict):
         return None
+    if kind == "values":
+        return tuple(_flattened(raw))
     if kind == "map":
         if not all(isinstance(item, str) for item in raw.values()):
             return None
         return tuple((name, _directory(item, home, base)) for name, item in raw.items())
     lists = {name: _value("names", item, home, base) for name, item in raw.items()}
     return None if None in lists.values() else tuple(lists.items())
+
+
+def _flattened(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a table by its path, such as `wiki.path`."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flattened(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def _directory(text: str, home: str, base: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +13,17 @@ _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+[\W\d_]*")
 _NOT_PROSE = re.compile(r"[#>|`~<!\[]|---|===|\*\*\*|[-*+][ ]|\d+[.)][ ]")
 WHEN = re.compile(r"when to use|when should (?:i|you) use|use this (?:skill )?when", re.IGNORECASE)
 WHEN_NOT = re.compile(r"(?:do\s+not|do\s?n['’]t|when\s+not\s+to|when\s+to\s+not)\s+use\b|not\s+for\b", re.IGNORECASE)
+
+
+class Section(NamedTuple):
+    """A heading and everything below it, up to the next heading of its level or above."""
+
+    level: int
+    title: str
+    start: int
+    """The row of the heading, counted from 0."""
+    end: int
+    """The first row that is not part of it."""
 
 
 def first_prose(body: str) -> str:
@@ -43,6 +54,22 @@ def section(body: str, title: re.Pattern[str]) -> str:
         if title.match(row, heading.end()):
             start = number + 1
     return "" if start is None else "\n".join(rows[start:]).strip()
+
+
+def sections(rows: list[str]) -> list[Section]:
+    """Every section of a body, in order; one contains those below it."""
+    found: list[Section] = []
+    open_: list[int] = []
+    for number, row in enumerate(_visible(rows)):
+        if _HEADING.match(row):
+            text = row.strip()
+            level = len(text) - len(text.lstrip("#"))
+            while open_ and found[open_[-1]].level >= level:
+                at = open_.pop()
+                found[at] = found[at]._replace(end=number)
+            open_.append(len(found))
+            found.append(Section(level, text.strip("# \t"), number, len(rows)))
+    return found
 
 
 def _visible(rows: list[str]) -> Iterator[str]:

@@ -1,0 +1,192 @@
+"""Who is asked for: from a typed line to skills. `/name args`, `$name`, `[$name](path)`, bundles, several at once.
+
+A command that is none is an error, with the closest names. A mention that is none is not, because a dollar means many
+things; but one that names a path which leads nowhere is reported, and does not fall back to the name.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import NotFoundError, RefusedError, WhetError
+from whet.library.catalogue import find
+from whet.library.visibility import hidden
+from whet.prompt.bundles import find_bundle, read_bundles
+from whet.prompt.commands import RESERVED, command_map, lookup, parse_line
+from whet.prompt.mentions import command_form, find_mentions
+from whet.skill.names import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from whet.library.card import Card
+    from whet.library.lookout import Lookout, Snapshot
+    from whet.library.report import Entry
+    from whet.library.visibility import Caller
+    from whet.prompt.bundles import Bundle
+    from whet.prompt.commands import Command, CommandMap
+
+
+class Asked(NamedTuple):
+    """The skills a line asks for, most wanted first, and what the user says besides."""
+
+    cards: tuple[Card, ...]
+    request: str
+    """The user's own words, less the commands at their beginning."""
+    bundles: tuple[Bundle, ...] = ()
+    missing: tuple[dict[str, Any], ...] = ()
+    """What was asked for by name and cannot be had: {name, code, message, hint}."""
+
+
+class Menu(NamedTuple):
+    """Everything a person can call by a name."""
+
+    commands: CommandMap
+    bundles: tuple[Bundle, ...]
+    report: tuple[Entry, ...]
+
+
+def bundle_directories(lookout: Lookout, snapshot: Snapshot) -> tuple[str, ...]:
+    """Where bundles lie: in the project, once it is trusted, then in the state directory."""
+    own = os.path.join(lookout.place.state, "bundles")
+    survey = snapshot.survey
+    if survey.repository is None or not survey.trusted:
+        return (own,)
+    return (os.path.join(survey.repository.root, ".agents", "bundles"), own)
+
+
+def menu_of(lookout: Lookout, snapshot: Snapshot, caller: Caller, reserved: Collection[str] = RESERVED) -> Menu:
+    """The commands this caller has."""
+    survey = snapshot.survey
+    bundles, report = read_bundles(bundle_directories(lookout, snapshot))
+    cards = [card for card in snapshot.catalogue.cards if not hidden(card, caller, survey.disabled, survey.probe)]
+    commands = command_map(cards, bundles, reserved)
+    return Menu(commands, bundles, (*report, *commands.report))
+
+
+def asked_for(text: str, lookout: Lookout, snapshot: Snapshot, caller: Caller, reserved: Collection[str]) -> Asked:
+    """What a line asks for. Raises NotFoundError and RefusedError for a command that cannot be had."""
+    if "$" not in text and not text.lstrip().startswith("/"):  # most lines; no menu is needed to see it
+        return Asked((), text)
+    menu = menu_of(lookout, snapshot, caller, reserved)
+    line = parse_line(text, menu.commands)
+    gathering = _Gathering(menu.bundles, snapshot, caller)
+    request = text
+    if line is not None and line.unknown:
+        raise _unknown(line.unknown, menu, snapshot, caller)
+    if line is not None:
+        request = line.text
+        for command in line.commands:
+            gathering.command(command)
+    gathering.mentions(request, menu.commands)
+    return gathering.asked(request)
+
+
+def asked_by_name(names: Iterable[str], request: str, lookout: Lookout, snapshot: Snapshot, caller: Caller) -> Asked:
+    """Skills by name and bundles by theirs, a skill before a bundle. Raises what finding each one raises."""
+    bundles, _ = read_bundles(bundle_directories(lookout, snapshot))
+    gathering = _Gathering(bundles, snapshot, caller)
+    for name in names:
+        try:
+            gathering.skill(name)
+        except NotFoundError:
+            if command_form(name) not in {bundle.slug for bundle in bundles}:
+                raise
+            gathering.bundle(find_bundle(bundles, name))
+    return gathering.asked(request)
+
+
+def lacking(bundle: Bundle, snapshot: Snapshot, caller: Caller) -> tuple[dict[str, Any], ...]:
+    """The skills of a bundle that this caller cannot have, and why."""
+    gathering = _Gathering((), snapshot, caller)
+    gathering.bundle(bundle)
+    return gathering.asked("").missing
+
+
+def not_had(name: str, error: WhetError) -> dict[str, Any]:
+    """What is told of something that was asked for and cannot be had."""
+    return {"name": name, "code": error.code, "message": error.message, "hint": error.hint}
+
+
+class _Gathering:
+    """The skills of one line, as they are found."""
+
+    def __init__(self, bundles: tuple[Bundle, ...], snapshot: Snapshot, caller: Caller) -> None:
+        self._known, self._snapshot, self._caller = bundles, snapshot, caller
+        self._cards: dict[str, Card] = {}
+        self._bundles: dict[str, Bundle] = {}
+        self._missing: list[dict[str, Any]] = []
+
+    def asked(self, request: str) -> Asked:
+        return Asked(tuple(self._cards.values()), request, tuple(self._bundles.values()), tuple(self._missing))
+
+    def command(self, command: Command) -> None:
+        if command.kind == "bundle":
+            self.bundle(find_bundle(self._known, command.target))
+        else:
+            self.skill(command.target)
+
+    def skill(self, name: str) -> None:
+        """Take a skill, by any of its names. Raises what finding it raises, and RefusedError."""
+        card = find(self._snapshot.catalogue, name)
+        _check(card, self._snapshot, self._caller)
+        self._cards.setdefault(card.path, card)
+
+    def bundle(self, bundle: Bundle) -> None:
+        self._bundles[bundle.slug] = bundle
+        for name in bundle.skills:
+            self._try(name, name)
+
+    def mentions(self, text: str, commands: CommandMap) -> None:
+        found = find_mentions(text)
+        linked = [mention for mention in found.found if mention.target]
+        blocked = {command_form(mention.name) for mention in linked}
+        for mention in linked:
+            self._try(mention.name, mention.target.removeprefix("skill://"))
+        for mention in found.found:
+            if mention.target or command_form(mention.name) in blocked:
+                continue
+            command = lookup(commands, mention.name)
+            if command is not None:
+                self.command(command)
+            elif name := self._named(mention.name):
+                self._try(mention.name, name)
+        if found.dropped:
+            message = f"{found.dropped} more were mentioned than are loaded at once."
+            self._missing.append({"name": "", "code": "too-many-mentions", "message": message, "hint": "Ask again."})
+
+    def _named(self, word: str) -> str:
+        """The skill that a word names and that has no command: hidden, waiting for trust, or its word is reserved."""
+        catalogue, form = self._snapshot.catalogue, command_form(word)
+        names = (card.full_name for card in (*catalogue.cards, *catalogue.waiting))
+        return next((name for name in names if command_form(name) == form), "")
+
+    def _try(self, name: str, target: str) -> None:
+        """Take a skill if it can be had; else say why not, once."""
+        try:
+            self.skill(target)
+        except WhetError as error:
+            missing = not_had(name, error)
+            if missing not in self._missing:
+                self._missing.append(missing)
+
+
+def _check(card: Card, snapshot: Snapshot, caller: Caller) -> None:
+    """Raise RefusedError when this caller may not have the skill."""
+    survey = snapshot.survey
+    if reason := hidden(card, caller, survey.disabled, survey.probe):
+        raise RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
+
+
+def _unknown(word: str, menu: Menu, snapshot: Snapshot, caller: Caller) -> WhetError:
+    """Why there is no such command: the skill is hidden, or there is none, with the closest names."""
+    for card in (*snapshot.catalogue.cards, *snapshot.catalogue.waiting):
+        if command_form(card.full_name) == command_form(word):
+            try:
+                _check(find(snapshot.catalogue, card.full_name), snapshot, caller)
+            except WhetError as error:
+                return error
+    near = [f"/{name}" for name in closest(word, list(menu.commands.by_name))]
+    hint = f"Did you mean {', '.join(near)}?" if near else "`whet list` shows every skill."
+    return NotFoundError("command-not-found", f"There is no command /{word}.", hint=hint, suggestions=near)

@@ -1,0 +1,192 @@
+"""What a library answers about prompts: the index, a rendered invocation, the commands, the bundles, the needs.
+
+Each function takes a `Lookout`, looks at the disk once, and answers with a plain JSON value.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import UsageError
+from whet.library.visibility import MODEL, PERSON, Caller, hidden
+from whet.prompt.tokens import ESTIMATE, Tokenizer, installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from whet.library.card import Card
+    from whet.library.lookout import Lookout, Snapshot
+    from whet.library.settings import Settings
+    from whet.prompt.bundles import Bundle
+    from whet.prompt.index import Budget, Options
+    from whet.prompt.invocation import Stage
+    from whet.prompt.ranking import Use
+    from whet.store.locks import FileLock
+
+_LOCK_SECONDS = 10.0
+
+
+def index(
+    lookout: Lookout,
+    budget: Budget,
+    options: Options,
+    *,
+    caller: Caller = MODEL,
+    relevance: Callable[[Card], float] | None = None,
+    used: Mapping[str, Use] | None = None,
+    tokenizer: Tokenizer | None = None,
+) -> dict[str, Any]:
+    """The index of the skills this caller may see."""
+    from whet.prompt.index import build
+
+    snapshot = lookout.look()
+    cards = visible(snapshot, caller)
+    scopes = [root.scope for root in snapshot.survey.roots]
+    counter = tokenizer or tokenizer_of(snapshot.survey.settings)
+    made = build(cards, budget, options, counter, scopes=scopes, relevance=relevance, used=used)
+    return {"success": True, "text": made.text, "report": made.report()}
+
+
+def tokenizer_of(settings: Settings) -> Tokenizer:
+    """What counts tokens: exactly, where that is installed and wanted."""
+    return installed() if settings.exact_tokens else ESTIMATE
+
+
+def visible(snapshot: Snapshot, caller: Caller) -> list[Card]:
+    """The skills that are not hidden from this caller."""
+    disabled, probe = snapshot.survey.disabled, snapshot.survey.probe
+    return [card for card in snapshot.catalogue.cards if hidden(card, caller, disabled, probe) is None]
+
+
+def stage_of(lookout: Lookout, snapshot: Snapshot, tokenizer: Tokenizer | None = None, session_id: str = "") -> Stage:
+    """What an invocation needs around it, without a session."""
+    from whet.prompt.invocation import Stage
+
+    survey = snapshot.survey
+    settings = dict(survey.settings.skill_settings)
+    return Stage(lookout, survey, survey.probe, settings, tokenizer or tokenizer_of(survey.settings), session_id)
+
+
+def invoke_line(
+    lookout: Lookout,
+    text: str,
+    *,
+    caller: Caller = PERSON,
+    budget: int | None = None,
+    note: str = "",
+    reserved: Collection[str] | None = None,
+) -> dict[str, Any]:
+    """What a typed line asks for, as one message; a line that asks for no skill is its own message.
+
+    `reserved` are the commands of the client itself.
+    """
+    from whet.prompt.asking import asked_for
+    from whet.prompt.commands import RESERVED
+    from whet.prompt.invocation import invoke
+
+    snapshot = lookout.look()
+    asked = asked_for(text, lookout, snapshot, caller, RESERVED if reserved is None else reserved)
+    return invoke(asked, stage_of(lookout, snapshot), budget=budget, note=note).answer
+
+
+def render_named(
+    lookout: Lookout, names: Sequence[str], arguments: str, *, caller: Caller = PERSON, budget: int | None = None
+) -> dict[str, Any]:
+    """The message for skills, or a bundle, asked for by name; with the cost of each strategy when it is one skill."""
+    from whet.prompt.asking import asked_by_name
+    from whet.prompt.invocation import invoke
+    from whet.prompt.message import ladder
+
+    snapshot = lookout.look()
+    stage = stage_of(lookout, snapshot)
+    made = invoke(asked_by_name(names, arguments, lookout, snapshot, caller), stage, budget=budget)
+    if len(made.blocks) == 1:
+        steps = ladder(made.blocks[0].part, stage.tokenizer.count)
+        made.answer["strategies"] = {strategy: tokens for strategy, (_, tokens) in steps.items()}
+    return made.answer
+
+
+def commands(lookout: Lookout, prefix: str, limit: int, *, caller: Caller = PERSON) -> dict[str, Any]:
+    """What a client can offer while a command is typed, and which skills have none."""
+    from whet.prompt.asking import menu_of
+    from whet.prompt.commands import complete
+
+    menu = menu_of(lookout, lookout.look(), caller)
+    found = complete(menu.commands, prefix, limit)
+    return {"success": True, "commands": found, "report": [entry.to_json() for entry in menu.report]}
+
+
+def needs(lookout: Lookout, names: Sequence[str], *, caller: Caller = PERSON) -> dict[str, Any]:
+    """What the named skills, or all of them, still need; each thing once."""
+    from whet.prompt.needs import collect_needs
+
+    snapshot = lookout.look()
+    cards = [lookout.find(name)[0] for name in names] or visible(snapshot, caller)
+    found = collect_needs(cards, snapshot.survey.probe)
+    return {"success": True, "ready": not found, "needs": [need.to_json() for need in found]}
+
+
+def list_bundles(lookout: Lookout) -> dict[str, Any]:
+    """Every bundle, and what is wrong with their files."""
+    bundles, report = _bundles(lookout)
+    return {
+        "success": True,
+        "bundles": [bundle.to_json() for bundle in bundles],
+        "report": [entry.to_json() for entry in report],
+    }
+
+
+def show_bundle(lookout: Lookout, name: str) -> dict[str, Any]:
+    """One bundle, and which of its skills cannot be had."""
+    from whet.prompt.bundles import find_bundle
+
+    return _told(find_bundle(_bundles(lookout)[0], name), lookout)
+
+
+def _told(bundle: Bundle, lookout: Lookout) -> dict[str, Any]:
+    from whet.prompt.asking import lacking
+
+    return {"success": True, **bundle.to_json(), "missing": list(lacking(bundle, lookout.look(), PERSON))}
+
+
+def save_bundle(lookout: Lookout, *, project: bool, overwrite: bool, **what: Any) -> dict[str, Any]:
+    """Write a bundle, into the state directory or the project."""
+    from whet.prompt.asking import bundle_directories
+    from whet.prompt.bundles import save_bundle as save
+
+    snapshot = lookout.look()
+    directory = os.path.join(lookout.place.state, "bundles")
+    if project:
+        if snapshot.survey.repository is None or not snapshot.survey.trusted:
+            hint = "Run `whet trust` in the project first."
+            raise UsageError("no-project", "There is no trusted project here for a bundle.", hint=hint)
+        directory = bundle_directories(lookout, snapshot)[0]
+    with _alone(lookout):
+        bundle = save(directory, overwrite=overwrite, **what)
+    return _told(bundle, lookout)
+
+
+def remove_bundle(lookout: Lookout, name: str) -> dict[str, Any]:
+    """Take a bundle out of use; its file is kept beside."""
+    from whet.prompt.bundles import find_bundle
+    from whet.prompt.bundles import remove_bundle as remove
+
+    with _alone(lookout):
+        bundle = find_bundle(_bundles(lookout)[0], name)
+        kept = remove(bundle)
+    return {"success": True, **bundle.to_json(), "kept": kept}
+
+
+def _bundles(lookout: Lookout) -> tuple[tuple[Bundle, ...], tuple[Any, ...]]:
+    from whet.prompt.asking import bundle_directories
+    from whet.prompt.bundles import read_bundles
+
+    return read_bundles(bundle_directories(lookout, lookout.look()))
+
+
+def _alone(lookout: Lookout) -> FileLock:
+    """One writer of bundles at a time."""
+    from whet.store.locks import FileLock, lock_path
+
+    return FileLock(lock_path(lookout.place.state, "bundles", "bundles"), timeout=_LOCK_SECONDS)

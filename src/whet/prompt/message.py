@@ -1,0 +1,161 @@
+"""The message that puts skills into a conversation, and the way back from it to the user's own words.
+
+    The user asked for the skill deploy. ...
+
+    <skill_content name="deploy" digest="sha256:...">
+    the rendered body
+    [Skill directory: ...]  [Files: ...]  [Setup needed: ...]  [Settings: ...]  [Note: ...]
+    </skill_content>
+
+    <user_request>
+    what the user typed
+    </user_request>
+
+A harness finds a skill again by its tag, and the user's words by theirs. Everything that does not come from the user is
+kept from writing these tags: a skill can neither end its own block nor put words into the user's mouth. What the user
+typed is kept to the letter.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.prompt.strategies import STRATEGIES, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.library.card import Card
+    from whet.prompt.tokens import Counter
+    from whet.skill.diagnostics import Diagnostic
+    from whet.skill.model import Skill
+
+MAX_BODY = 100_000
+"""Characters of one body in a message; the rest is to be had page by page."""
+_MOST_FILES = 50
+
+_TAGS = re.compile(r"<(?=/?(?:skill_content|skill_reference|user_request)\b)", re.IGNORECASE)
+ASKED = "The user asked for the "
+"""How every message begins that puts skills into a conversation."""
+_OPEN, _CLOSE = "<user_request>\n", "\n</user_request>"
+
+
+class Part(NamedTuple):
+    """One skill, ready to be put into a message."""
+
+    card: Card
+    skill: Skill
+    digest: str
+    body: str
+    """Rendered."""
+    notes: tuple[Diagnostic, ...]
+    allowed_tools: tuple[str, ...]
+    """With the variables for directories filled in."""
+    remarks: tuple[str, ...]
+    """What is worth knowing beside the body: directory, files, setup, settings."""
+
+
+class Block(NamedTuple):
+    """One skill as it stands in a message."""
+
+    part: Part
+    strategy: str
+    """One of `STRATEGIES`, `loaded` (it is in the conversation already) or `omitted`."""
+    text: str
+    tokens: int
+
+
+def neutral(text: str) -> str:
+    """The text with the tags that mark a message written so that they are none."""
+    return _TAGS.sub("&lt;", text)
+
+
+def tagged(name: str, digest: str, text: str, status: str = "") -> str:
+    """A skill's text between tags that only we can write."""
+    label = name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+    extra = f' status="{status}"' if status else ""
+    return f'<skill_content name="{label}" digest="{digest}"{extra}>\n{neutral(text)}\n</skill_content>'
+
+
+def block(part: Part, strategy: str) -> str:
+    """A skill with its tags around it. What is only a description comes without remarks: the skill is not there yet."""
+    body = excerpt(part.body, part.skill.description, strategy).strip("\n")
+    name = part.card.full_name
+    if len(body) > MAX_BODY:
+        body = f"{body[:MAX_BODY]}\n[The rest: skill_view({name!r}, page=2).]"
+    rows = [body, "", *(part.remarks if strategy != "description" else ())]
+    if strategy != "full":
+        rows.append(f"[This is only the {strategy.replace('+', ' and ')}. The whole skill: skill_view({name!r}).]")
+    return tagged(name, part.digest, "\n".join(rows).strip("\n"))
+
+
+def already_loaded(part: Part) -> str:
+    """What stands for a skill whose content is in the conversation, unchanged."""
+    name = part.card.full_name
+    text = f"[{name} is already loaded above and has not changed. Follow it for this request.]"
+    return tagged(name, part.digest, text, "loaded")
+
+
+def ladder(part: Part, count: Counter) -> dict[str, tuple[str, int]]:
+    """The skill by each strategy with its tokens; one that saves nothing gives the same as the one above it."""
+    steps: dict[str, tuple[str, int]] = {}
+    for strategy in STRATEGIES:
+        text = block(part, strategy)
+        steps[strategy] = min((*steps.values(), (text, count(text))), key=lambda step: step[1])
+    return steps
+
+
+def fit(parts: Sequence[Part], budget: int | None, count: Counter) -> list[Block]:
+    """The parts within a token budget, most relevant first: each in full, or one step down after the other.
+
+    Every step goes from the least relevant to the most relevant skill; what does not fit even as its description is
+    omitted. Room that is left in the end raises the most relevant ones again.
+    """
+    steps = [[*ladder(part, count).values(), ("", 0)] for part in parts]
+    chosen = [0] * len(parts)
+
+    def total() -> int:
+        return sum(step[at][1] for step, at in zip(steps, chosen, strict=True))
+
+    if budget is not None:
+        for step in range(1, len(STRATEGIES) + 1):
+            for at in reversed(range(len(parts))):
+                if total() > budget:
+                    chosen[at] = step
+        for at, own in enumerate(steps):
+            room = budget - total() + own[chosen[at]][1]
+            chosen[at] = next(number for number, (_, tokens) in enumerate(own) if tokens <= room)
+    names = (*STRATEGIES, "omitted")
+    return [Block(part, names[at], *own[at]) for part, own, at in zip(parts, steps, chosen, strict=True)]
+
+
+def compose(head: Sequence[str], blocks: Sequence[str], request: str) -> str:
+    """The whole message."""
+    parts = ["\n".join(map(neutral, head)), *blocks]
+    if request:
+        parts.append(f"{_OPEN}{request}{_CLOSE}")
+    return "\n\n".join(filter(None, parts))
+
+
+def recover(message: str) -> str | None:
+    """The user's own words in a message made here; None when it is not such a message, "" when there were none."""
+    head, opened, rest = message.partition(_OPEN)
+    if not any(mark in head for mark in (ASKED, "<skill_content name=")):
+        return None
+    return rest[: rest.rfind(_CLOSE)] if opened and _CLOSE in rest else ""
+
+
+def remarks(
+    part_files: Sequence[tuple[str, int]], directory: str, setup: Sequence[str], settings: Sequence[str]
+) -> tuple[str, ...]:
+    """What stands below a body."""
+    rows = [f"[Skill directory: {directory}. Paths in the skill are relative to it.]"] if directory else []
+    if part_files:
+        listed = ", ".join(f"{path} ({size:,} bytes)" for path, size in part_files[:_MOST_FILES])
+        more = f", and {len(part_files) - _MOST_FILES:,} more" if len(part_files) > _MOST_FILES else ""
+        rows.append(f"[Files, not read yet; open them with skill_view(name, file_path): {listed}{more}.]")
+    rows.extend(f"[Setup needed: {item}]" for item in setup)
+    if settings:
+        rows.append(f"[Settings: {'; '.join(settings)}.]")
+    return tuple(rows)

@@ -1,0 +1,365 @@
+"""One conversation: which skills are active in it, what it has seen, what was asked and given.
+
+    session = Session(library)
+    prompt = session.index()["text"]
+    message = session.invoke("/deploy staging")["message"]
+
+What is active is known by content: the same skill with the same content is not paid for twice, a changed one is given
+again. When the context was compacted, `after_compaction` gives back the skills that were active, newest first, as
+reference: never the user's old request, so that nothing is done a second time, and never by running anything.
+
+A session holds no secret. What a user enters goes to the caller's own store; only its name is remembered. `to_json`
+and `from_json` carry a session from one process to the next.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Protocol
+
+from whet.errors import NotFoundError, UsageError, WhetError
+from whet.library.disclosure import Loaded
+from whet.library.visibility import PERSON, Caller
+from whet.prompt.asking import asked_for
+from whet.prompt.commands import RESERVED
+from whet.prompt.compaction import Active, beginning, message, reference
+from whet.prompt.desk import index, stage_of, tokenizer_of
+from whet.prompt.index import Options, budget_for
+from whet.prompt.invocation import invoke
+from whet.prompt.message import MAX_BODY
+from whet.prompt.needs import Given, Need, collect_needs
+from whet.prompt.ranking import Use
+from whet.prompt.viewing import view
+from whet.skill.names import key as name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from whet.library.card import Card
+    from whet.library.lookout import Lookout, Snapshot, Survey
+    from whet.prompt.message import Part
+    from whet.prompt.shell import Runner
+    from whet.prompt.tokens import Tokenizer
+
+REATTACH_TOKENS = 25_000
+REATTACH_EACH = 5_000
+"""What is given back after a compaction: in all, and of one skill."""
+_VERSION = 1
+
+
+class Source(Protocol):
+    """Where a session finds its skills: a `Library`."""
+
+    @property
+    def lookout(self) -> Lookout:
+        """What looks at the disk."""
+
+
+class Session:
+    """The skills of one conversation."""
+
+    def __init__(
+        self,
+        library: Source,
+        id: str = "",  # noqa: A002  what it is called everywhere else
+        *,
+        caller: Caller = PERSON,
+        tokenizer: Tokenizer | None = None,
+        runner: Runner | None = None,
+    ) -> None:
+        self.library = library
+        self.id = id or os.urandom(8).hex()
+        self.caller = caller
+        self._tokenizer = tokenizer or tokenizer_of(library.lookout.survey().settings)
+        self._runner = runner
+        self._active: dict[str, Active] = {}
+        self._turn = 0
+        self._loaded = Loaded()
+        self._ranking: dict[str, Use] = {}
+        self._asked: set[tuple[str, str]] = set()
+        self._given: set[str] = set()
+        self._settings: dict[str, Any] = {}
+
+    @property
+    def active(self) -> tuple[Active, ...]:
+        """The skills in the context, the one loaded last first."""
+        return tuple(item for item in self._newest() if item.present)
+
+    def _newest(self) -> list[Active]:
+        return sorted(self._active.values(), key=lambda item: -item.turn)
+
+    def _probe(self, survey: Survey) -> Given:
+        """What is ready: as the library says, and what this session was given."""
+        return Given(survey.probe, self._given, self._settings)
+
+    # what the model sees
+
+    def index(
+        self,
+        budget: int | None = None,
+        *,
+        tokens: int | None = None,
+        window: int | None = None,
+        format: str = "bullet",  # noqa: A002  what it is called on every surface
+        rules: bool = True,
+        paths: bool = False,
+        limit: int | None = None,
+        relevance: Callable[[Card], float] | None = None,
+    ) -> dict[str, Any]:
+        """The index, as `Library.index` gives it, with what this conversation used before its last compaction first.
+
+        In between the order does not change, so that the text stays the same and with it what a provider has cached.
+        """
+        return index(
+            self.library.lookout,
+            budget_for(budget, tokens, window),
+            Options(format, rules, paths, limit),
+            caller=self._as_model(),
+            relevance=relevance,
+            used=self._ranking,
+            tokenizer=self._tokenizer,
+        )
+
+    def view(self, name: str, file_path: str | None = None, page: int = 1) -> dict[str, Any]:
+        """A skill or one of its files for the model; a short stub when exactly this is in the context already."""
+        lookout = self.library.lookout
+        card, survey = lookout.find(name)
+        answer = view(
+            lookout,
+            name,
+            file_path,
+            page,
+            caller=self._as_model(),
+            loaded=self._loaded,
+            session_id=self.id,
+            probe=self._probe(survey),
+            runner=self._runner,
+        )
+        if file_path is None and page == 1 and not answer.get("already_loaded"):
+            self._turn += 1
+            self._note(card, answer["digest"], answer["content"], whole=True)
+        return answer
+
+    def _as_model(self) -> Caller:
+        return self.caller._replace(model=True)
+
+    def invoke(
+        self, text: str, *, budget: int | None = None, note: str = "", reserved: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """What a typed line asks for, as `Library.invoke` gives it; what is in the context already is not repeated."""
+        lookout = self.library.lookout
+        snapshot = lookout.look()
+        asked = asked_for(text, lookout, snapshot, self.caller, RESERVED if reserved is None else reserved)
+        stage = stage_of(lookout, snapshot, self._tokenizer, self.id)
+        stage = stage._replace(
+            probe=self._probe(snapshot.survey),
+            settings={**stage.settings, **self._settings},
+            runner=self._runner,
+            loaded=self._is_loaded,
+        )
+        made = invoke(asked, stage, budget=budget, note=note)
+        self._turn += 1 if made.blocks else 0
+        for block in made.blocks:
+            if block.strategy != "omitted":
+                part, whole = block.part, block.strategy in ("full", "loaded")
+                self._note(part.card, part.digest, part.body, whole=whole)
+                if whole:
+                    self._loaded.add(part.card.path, "", 1, part.digest)
+        return made.answer
+
+    def _is_loaded(self, part: Part) -> bool:
+        known = self._active.get(part.card.path)
+        if known is None or not known.whole:
+            return False
+        return (known.digest, known.text) == (part.digest, part.body[:MAX_BODY])
+
+    def _note(self, card: Card, digest: str, text: str, *, whole: bool) -> None:
+        before = self._active.pop(card.path, None)  # so that it comes behind what this turn loaded before it
+        self._active[card.path] = Active(
+            card.full_name,
+            card.path,
+            digest,
+            text[:MAX_BODY],
+            before.times + 1 if before else 1,
+            self._turn,
+            whole=whole,
+            directory=card.directory if card.kind == "skill" else "",
+        )
+
+    # compaction
+
+    def after_compaction(self, budget: int = REATTACH_TOKENS, each: int = REATTACH_EACH) -> dict[str, Any]:
+        """The context was compacted: forget what it had seen, and give back the skills that were active.
+
+        They come newest first, each cut to `each` tokens, as many as `budget` holds. The message is marked as
+        reference; it carries no request of the user's.
+        """
+        if budget < 1 or each < 1:
+            raise UsageError("bad-budget", "A budget is a number above zero.", hint="Leave it out for the default.")
+        self._loaded.clear()
+        self._ranking = {name_key(item.name): Use(item.times, item.turn) for item in self._active.values()}
+        snapshot, count = self.library.lookout.look(), self._tokenizer.count
+        states = {item: self._state(item, snapshot) for item in self.active}
+        gone = [item.name for item, state in states.items() if state == "gone"]
+        there = [item for item, state in states.items() if state != "gone"]
+        kept: dict[Active, str] = {}
+        text_back = ""
+        for item in there:
+            wanted = {**kept, item: beginning(item.text.strip("\n"), each, count)}
+            blocks = [reference(other, text, states[other]) for other, text in wanted.items()]
+            draft = message(blocks, [other.name for other in there if other not in wanted], gone)
+            if count(draft) <= budget:
+                kept, text_back = wanted, draft
+        for item in states:
+            whole = kept.get(item) == item.text.strip("\n")
+            self._active[item.path] = item._replace(present=item in kept, whole=whole)
+        return {
+            "success": True,
+            "message": text_back,
+            "tokens": count(text_back),
+            "reattached": [item.name for item in kept],
+            "left_out": [item.name for item in there if item not in kept],
+            "changed": [item.name for item, state in states.items() if state == "changed"],
+            "gone": gone,
+        }
+
+    def _state(self, item: Active, snapshot: Snapshot) -> str:
+        """What became of the skill since it was loaded: "", `changed`, or `gone` when it is not to be had any more."""
+        catalogue, survey = snapshot.catalogue, snapshot.survey
+        card = next((card for card in _all(snapshot) if card.path == item.path), None)
+        if card is None:
+            return "changed" if name_key(item.name) in catalogue.by_key else "gone"
+        if survey.disabled.source(card, self.caller.surface) is not None:
+            return "gone"
+        try:
+            return "" if self.library.lookout.open(card).digest == item.digest else "changed"
+        except NotFoundError:
+            return "gone"
+        except WhetError:
+            return "changed"
+
+    # requirements
+
+    def needs(self, *names: str) -> tuple[Need, ...]:
+        """What the named skills, or the active ones, still need and were not asked for yet."""
+        lookout = self.library.lookout
+        snapshot = lookout.look()
+        active = {item.path for item in self.active}
+        cards = [lookout.find(name)[0] for name in names] or [card for card in _all(snapshot) if card.path in active]
+        found = collect_needs(cards, self._probe(snapshot.survey))
+        return tuple(need for need in found if (need.kind, need.name) not in self._asked)
+
+    def collect(
+        self,
+        ask: Callable[[tuple[Need, ...]], Mapping[str, str] | None],
+        keep: Callable[[str, str], None],
+        *names: str,
+    ) -> dict[str, Any]:
+        """Ask once for everything that is missing, and hand what was entered to the caller's store.
+
+        `ask` gets all needs at once and answers with values by name; a need it leaves out is not asked for again in
+        this session. `keep` gets each secret, by the name of its environment variable. Values of settings stay in the
+        session and are shown to the model; secrets are never kept, shown or logged here.
+        """
+        needs = self.needs(*names)
+        self._asked.update((need.kind, need.name) for need in needs)
+        entered = (ask(needs) if needs else None) or {}
+        given: list[str] = []
+        for need in needs:
+            value = entered.get(need.name, "")
+            if not value or need.kind not in ("env", "setting"):
+                continue
+            if need.secret:
+                keep(need.name, value)
+                self._given.add(need.name)
+            else:
+                self._settings[need.name] = value
+            given.append(need.name)
+        skipped = [need.name for need in needs if need.name not in given]
+        return {"success": True, "asked": [need.to_json() for need in needs], "given": given, "skipped": skipped}
+
+    # from one process to the next
+
+    def to_json(self) -> dict[str, Any]:
+        """The session as JSON; of what was viewed, files and later pages are not remembered."""
+        active = self._active.values()
+        return {
+            "version": _VERSION,
+            "id": self.id,
+            "turn": self._turn,
+            "active": [item._asdict() for item in active],
+            "viewed": [item.path for item in active if self._loaded.knows(item.path, "", 1, item.digest)],
+            "ranking": {name: list(use) for name, use in self._ranking.items()},
+            "asked": sorted(map(list, self._asked)),
+            "given": sorted(self._given),
+            "settings": dict(self._settings),
+        }
+
+    @classmethod
+    def from_json(cls, library: Source, data: Any, **how: Any) -> Session:
+        """The session that `to_json` wrote. Raises UsageError for anything else."""
+        _check(data, _SESSION)
+        if data["version"] != _VERSION:
+            raise _bad_session(f"version is {data['version']}")
+        session = cls(library, data["id"], **how)
+        session._turn = data["turn"]
+        for item in data["active"]:
+            _check(item, _ACTIVE)
+            active = Active(**{field: item[field] for field in Active._fields})
+            session._active[active.path] = active
+            if active.path in data["viewed"]:
+                session._loaded.add(active.path, "", 1, active.digest)
+        session._ranking = {name: Use(*_list_of(int, use, 2)) for name, use in data["ranking"].items()}
+        session._asked = {(kind, name) for kind, name in (_list_of(str, pair, 2) for pair in data["asked"])}
+        session._given = set(_list_of(str, data["given"]))
+        session._settings = dict(data["settings"])
+        return session
+
+
+_SESSION = {
+    "version": int,
+    "id": str,
+    "turn": int,
+    "active": list,
+    "viewed": list,
+    "ranking": dict,
+    "asked": list,
+    "given": list,
+    "settings": dict,
+}
+_ACTIVE = {
+    "name": str,
+    "path": str,
+    "digest": str,
+    "text": str,
+    "times": int,
+    "turn": int,
+    "present": bool,
+    "whole": bool,
+    "directory": str,
+}
+
+
+def _check(data: Any, shape: Mapping[str, type]) -> None:
+    """Raise UsageError unless the data has all of these keys with values of exactly these types."""
+    if type(data) is not dict:
+        raise _bad_session(f"a {type(data).__name__} stands for an object")
+    for key, kind in shape.items():
+        if type(data.get(key)) is not kind:
+            raise _bad_session(f"{key} is missing" if key not in data else f"{key} is not of type {kind.__name__}")
+
+
+def _list_of(kind: type, data: Any, length: int | None = None) -> list[Any]:
+    if type(data) is not list or any(type(item) is not kind for item in data) or length not in (None, len(data)):
+        raise _bad_session(f"{data!r:.80} is not a list of {length or 'any number of'} {kind.__name__}")
+    return data
+
+
+def _bad_session(what: str) -> UsageError:
+    return UsageError("bad-session", f"This is not a saved session: {what}.", hint="Start a new session.")
+
+
+def _all(snapshot: Snapshot) -> Iterable[Card]:
+    """Every skill that can be loaded, also those that only a qualified name reaches."""
+    catalogue = snapshot.catalogue
+    return (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed))

@@ -1,0 +1,145 @@
+"""Tiers 2 and 3 as they are given out: rendered for who looks, refused where hidden, a stub where loaded already."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prompt.world import Recorder, World, world_in
+from whet import MODEL, Caller, Loaded
+from whet.errors import NotFoundError, RefusedError, UsageError
+from whet.library.readiness import LocalProbe
+from whet.prompt.viewing import view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    with world_in(tmp_path, monkeypatch) as made:
+        yield made
+
+
+def test_a_body_is_rendered_and_places_for_arguments_stay(world: World) -> None:
+    path = world.skill("deploy", "In ${WHET_SKILL_DIR}, for $ARGUMENTS and $0, as ${HERMES_SESSION_ID}; \\$1.\n")
+    directory = os.path.dirname(path)
+    library = world.library()
+    for caller in (Caller(), MODEL):
+        assert library.view("deploy", caller=caller, session_id="s9")["content"] == (
+            f"In {directory}, for $ARGUMENTS and $0, as s9; $1.\n"
+        )
+    answer = library.view("deploy")
+    assert answer["content"] == f"In {directory}, for $ARGUMENTS and $0, as ${{HERMES_SESSION_ID}}; $1.\n"
+    assert [note["code"] for note in answer["diagnostics"]] == ["variable-without-value"]
+
+
+def test_a_file_is_given_as_it_lies_on_disk(world: World) -> None:
+    path = world.skill("deploy")
+    text = "${WHET_SKILL_DIR} $ARGUMENTS !`touch made`\n"
+    with open(os.path.join(os.path.dirname(path), "notes.md"), "w") as file:
+        file.write(text)
+    world.config('inline_shell = ["local"]')
+    answer = world.library().view("deploy", "notes.md", caller=MODEL)
+    assert (answer["content"], answer["file"], answer["pages"]) == (text, "notes.md", 1)
+    assert not (world.project / "made").exists()
+
+
+def test_a_hidden_skill_is_refused_to_a_model_and_marked_for_a_person(world: World) -> None:
+    path = world.skill("deploy")
+    with open(os.path.join(os.path.dirname(path), "notes.md"), "w") as file:
+        file.write("notes")
+    world.config('disabled = ["deploy"]')
+    library = world.library()
+    for file_path in (None, "notes.md"):
+        with pytest.raises(RefusedError) as caught:
+            library.view("deploy", file_path, caller=MODEL)
+        assert caught.value.code == "disabled"
+    assert library.view("deploy")["hidden"] == {
+        "code": "disabled",
+        "message": "Switched off by config.toml.",
+        "hint": "Take it out of `disabled` in config.toml to have it back.",
+    }
+    assert library.view("deploy", "notes.md")["content"] == "notes"
+
+
+def test_what_is_loaded_is_a_stub_until_it_changes(world: World) -> None:
+    path = world.skill("deploy", "a" * 100_000 + "b")
+    with open(os.path.join(os.path.dirname(path), "notes.md"), "w") as file:
+        file.write("notes")
+    library, loaded = world.library(), Loaded()
+    first = library.view("deploy", caller=MODEL, loaded=loaded)
+    assert (first["page"], first["pages"]) == (1, 2)
+    assert library.view("deploy", caller=MODEL, loaded=loaded) == {
+        "success": True,
+        "name": "deploy",
+        "file": "",
+        "page": 1,
+        "digest": first["digest"],
+        "already_loaded": True,
+        "content": "[deploy is already loaded above and has not changed.]",
+        "hint": "Use what is in the context. After a compaction it can be loaded again.",
+    }
+    assert library.view("deploy", page=2, loaded=loaded)["content"] == "b"
+    assert library.view("deploy", page=2, loaded=loaded)["already_loaded"]
+    assert library.view("deploy", "notes.md", loaded=loaded)["content"] == "notes"
+    assert library.view("deploy", "notes.md", loaded=loaded)["content"] == (
+        "[notes.md of deploy is already loaded above and has not changed.]"
+    )
+    world.skill("deploy", "Changed.\n")
+    assert library.view("deploy", caller=MODEL, loaded=loaded)["content"] == "Changed.\n"
+    assert library.view("deploy", "notes.md", loaded=loaded)["already_loaded"]
+    loaded.clear()
+    assert library.view("deploy", caller=MODEL, loaded=loaded)["content"] == "Changed.\n"
+
+
+def test_what_is_refused_is_not_taken_for_loaded(world: World) -> None:
+    world.skill("deploy")
+    library, loaded = world.library(), Loaded()
+    for page in (0, 2):
+        with pytest.raises(UsageError) as caught:
+            library.view("deploy", page=page, loaded=loaded)
+        assert caught.value.code == "no-such-page"
+    with pytest.raises(NotFoundError):
+        library.view("deploy", "nothing.md", loaded=loaded)
+    assert library.view("deploy", loaded=loaded)["content"] == "Body.\n"
+
+
+def test_skills_that_are_one_file_are_viewed_like_any_other(world: World) -> None:
+    (world.mine / "flat.md").write_text("---\nname: flat\ndescription: Does it.\n---\nIn {baseDir}.\n")
+    commands = world.home / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "ship.md").write_text("Ship $ARGUMENTS.\n")
+    library = world.library()
+    assert library.view("flat")["content"] == f"In {world.mine}.\n"
+    assert library.view("ship")["content"] == "Ship $ARGUMENTS.\n"
+    assert (library.view("flat")["files"], library.view("ship")["files"]) == ([], [])
+    with pytest.raises(NotFoundError) as caught:
+        library.view("flat", "SKILL.md")
+    assert caught.value.code == "file-not-found"
+
+
+def test_a_session_brings_its_own_runner_and_probe(world: World) -> None:
+    world.skill("touch", "!`touch made`\n", "required_environment_variables: [KEY]\n")
+    world.config('inline_shell = ["local"]')
+    lookout, runner = world.library().lookout, Recorder()
+    probe = LocalProbe({"KEY": "given"}, "linux")
+    answer = view(lookout, "touch", caller=MODEL, runner=runner, probe=probe)
+    assert (answer["content"], answer["ready"], answer["missing"]) == ("ran\n", True, [])
+    assert runner.scripts == ["bash, 10 s, 4000 characters: touch made"]
+    assert not view(lookout, "touch", runner=runner)["ready"]
+    assert len(runner.scripts) == 1
+    assert not (world.project / "made").exists()
+
+
+def test_a_skill_that_was_removed_is_not_found(world: World) -> None:
+    path = world.skill("deploy")
+    library, loaded = world.library(), Loaded()
+    library.view("deploy", loaded=loaded)
+    os.remove(path)
+    with pytest.raises(NotFoundError) as caught:
+        library.view("deploy", loaded=loaded)
+    assert caught.value.code == "skill-not-found"
