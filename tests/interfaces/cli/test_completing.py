@@ -58,6 +58,18 @@ def test_names_of_skills_also_hidden_ones(complete: Callable[..., list[str]]) ->
     assert complete("--json", "digest", "de") == ["deploy"]
 
 
+def test_names_of_bundles_where_a_bundle_is_meant(
+    complete: Callable[..., list[str]], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    assert complete("bundle", "show", "") == []
+    assert whet("bundle", "create", "Deploy day", "--skills", "deploy").returncode == 0
+    for words in (["show"], ["delete"], ["--json", "show"]):
+        assert complete("bundle", *words, "") == ["deploy-day"]
+    assert complete("render", "de") == ["deploy", "deploy-day"]
+    assert complete("render", "--budget", "9", "tools:lint", "di") == ["digest-mail"]
+    assert complete("needs", "deploy", "d") == ["deploy", "digest-mail"]
+
+
 def test_nothing_where_nothing_or_a_file_fits(complete: Callable[..., list[str]]) -> None:
     for words in (
         ["show", "deploy", ""],
@@ -66,6 +78,11 @@ def test_nothing_where_nothing_or_a_file_fits(complete: Callable[..., list[str]]
         ["nope", ""],
         ["show", "--file", ""],
         ["list", ""],
+        ["render", "deploy", "--", ""],
+        ["render", "deploy", "--", "-"],
+        ["bundle", "create", ""],
+        ["bundle", "list", ""],
+        ["show", "--page", "x", ""],
     ):
         assert complete(*words) == []
 
@@ -73,6 +90,8 @@ def test_nothing_where_nothing_or_a_file_fits(complete: Callable[..., list[str]]
 def test_choices_of_an_option_and_an_argument(complete: Callable[..., list[str]]) -> None:
     assert complete("validate", "--profile", "") == ["spec", "upload", "quality"]
     assert complete("completion", "") == ["bash", "zsh", "fish"]
+    assert complete("index", "--format", "") == ["bullet", "xml", "json", "tool"]
+    assert complete("bundle", "") == ["list", "show", "create", "delete"]
 
 
 def test_the_roots_on_the_line_count(complete: Callable[..., list[str]], tmp_path: Path) -> None:

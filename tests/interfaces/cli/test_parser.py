@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from whet.errors import UsageError
-from whet.interfaces.cli.parser import Parser, number
+from whet.interfaces.cli.parser import Parser, amount, number
 
 
 def parser() -> Parser:
@@ -93,6 +93,20 @@ def test_an_argument_with_choices_takes_only_these() -> None:
     assert caught.value.message == "'cmd' is none of bash, zsh."
 
 
+def test_words_behind_two_hyphens_can_be_kept_apart() -> None:
+    made = Parser("call", "Call")
+    made.positional("names", "NAME", "Who.", many=True)
+    made.words_behind("arguments", "ARGS", "What is said.")
+    assert (made.read(["a", "b"]).names, made.read(["a"]).arguments) == (["a", "b"], [])
+    options = made.read(["a", "--json", "--", "--root", "--", ""])
+    assert (options.names, options.json, options.root, options.arguments) == (["a"], True, [], ["--root", "--", ""])
+    assert made.usage_line() == "Usage: whet call NAME... [OPTIONS] [-- ARGS...]"
+    assert "  NAME                    Who.\n  ARGS                    What is said.\n" in made.format_help()
+    with pytest.raises(UsageError) as caught:
+        made.read(["--", "a"])
+    assert caught.value.message == "NAME is missing."
+
+
 def test_the_help_is_the_same_everywhere() -> None:
     made = parser()
     made.details = "First paragraph.\n\nSecond one, " + "long " * 20 + "end."
@@ -126,3 +140,10 @@ def test_a_number_is_a_whole_one() -> None:
     for text in ("", "-", "1.5", "1_000", "²", "x"):
         with pytest.raises(argparse.ArgumentTypeError):
             number(text)
+
+
+def test_an_amount_is_above_zero() -> None:
+    assert [amount(text) for text in ("1", "12")] == [1, 12]
+    for text in ("0", "-3", "1.5", "x"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            amount(text)

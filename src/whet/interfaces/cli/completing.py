@@ -7,6 +7,7 @@ means that the shell may complete file names. It never fails aloud: a completion
 from __future__ import annotations
 
 from argparse import Namespace
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
@@ -17,10 +18,17 @@ from whet.interfaces.cli.verbs import ALIASES, VERBS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from whet.api import Library
     from whet.interfaces.cli.parser import Option, Parser
 
-_NOT_IN_LIBRARY = frozenset({"new"})
-"""Commands whose NAME is not one that exists."""
+_KINDS: dict[str, tuple[str, ...]] = {
+    "new": (),
+    "render": ("skills", "bundles"),
+    "bundle": (),
+    "bundle show": ("bundles",),
+    "bundle delete": ("bundles",),
+}
+"""What a NAME is the name of, by command and first argument, where it is not that of a skill."""
 
 
 def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -36,6 +44,8 @@ def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     if verb not in VERBS and verb not in ALIASES:
         return []
     parser, _ = parser_of(verb)
+    if parser.behind and "--" in rest:
+        return []
     options = (*parser.options, *GLOBAL_OPTIONS)
     awaiting = next((option for option in options if rest and option.metavar and rest[-1] in option.flags), None)
     if awaiting is not None:
@@ -43,37 +53,47 @@ def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     if current.startswith("-"):
         return _starting(current, _flags(options))
     given = _arguments(rest, options)
-    if verb in _NOT_IN_LIBRARY or not parser.positionals:
+    if not parser.positionals:
         return []
-    at = parser.positionals[min(given, len(parser.positionals) - 1)]
-    if given >= len(parser.positionals) and not at.many:
+    at = parser.positionals[min(len(given), len(parser.positionals) - 1)]
+    if len(given) >= len(parser.positionals) and not at.many:
         return []
     if at.choices:
         return _starting(current, at.choices)
-    return _starting(current, _names(rest, parser, env)) if "NAME" in at.metavar else []
+    kinds = _KINDS.get(" ".join((verb, *given[:1])), _KINDS.get(verb, ("skills",)))
+    return _starting(current, _names(kinds, rest, parser, env)) if "NAME" in at.metavar else []
 
 
-def _arguments(words: list[str], options: Sequence[Option]) -> int:
-    """How many of the words are neither options nor their values."""
+def _arguments(words: list[str], options: Sequence[Option]) -> list[str]:
+    """The words that are neither options nor their values."""
     valued = {flag for option in options if option.metavar for flag in option.flags}
-    count, skip = 0, False
+    found, skip = [], False
     for word in words:
         if not skip and not word.startswith("-"):
-            count += 1
+            found.append(word)
         skip = word in valued
-    return count
+    return found
 
 
-def _names(words: list[str], parser: Parser, env: Mapping[str, str]) -> list[str]:
-    """The names of the skills; with a library that cannot be read there are none."""
-    known, _ = parser.parse_known_args(words)
-    context = Context(Namespace(root=known.root, project=known.project), env)
+def _names(kinds: Iterable[str], words: list[str], parser: Parser, env: Mapping[str, str]) -> list[str]:
+    """The names there are of these kinds; with a library that cannot be read there are none."""
     try:
-        return [skill["name"] for skill in context.library.list(include_hidden=True)["skills"]]
+        known, _ = parser.parse_known_args(words)
+        with closing(Context(Namespace(root=known.root, project=known.project), env)) as context:
+            return [name for kind in kinds for name in _OF_A_KIND[kind](context.library)]
     except (WhetError, OSError):
         return []
-    finally:
-        context.close()
+
+
+def _skills(library: Library) -> list[str]:
+    return [skill["name"] for skill in library.list(include_hidden=True)["skills"]]
+
+
+def _bundles(library: Library) -> list[str]:
+    return [bundle["slug"] for bundle in library.bundles()["bundles"]]
+
+
+_OF_A_KIND = {"skills": _skills, "bundles": _bundles}
 
 
 def _flags(options: Sequence[Option]) -> list[str]:

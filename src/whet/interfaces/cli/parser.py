@@ -77,6 +77,8 @@ class Parser(argparse.ArgumentParser):
         self.details = ""
         """Further sentences for the help."""
         self.positionals: list[Positional] = []
+        self.behind: Positional | None = None
+        """What stands behind `--`, where that is kept apart; otherwise it is arguments like all others."""
         self.options: list[Option] = []
         for option in GLOBAL_OPTIONS:
             if option.flags == ("--root",):
@@ -99,6 +101,10 @@ class Parser(argparse.ArgumentParser):
         """Take an argument; only the last one may be optional or `many`."""
         self.positionals.append(Positional(name, metavar, text, many, optional, choices))
 
+    def words_behind(self, name: str, metavar: str, text: str) -> None:
+        """Take the words behind `--` for themselves, whatever they look like."""
+        self.behind = Positional(name, metavar, text, many=True, optional=True)
+
     def option(self, *flags: str, text: str, metavar: str = "", choices: tuple[str, ...] = (), **kind: Any) -> None:
         """Take an option; with a metavar it has a value. `kind` is passed on to argparse."""
         self.options.append(Option(flags, metavar, text, choices))
@@ -115,8 +121,13 @@ class Parser(argparse.ArgumentParser):
         for word in rest:
             if word.startswith("-") and word != "-":
                 raise self._unknown(word.partition("=")[0])
+        behind = words[split + 1 :]
+        if self.behind:
+            setattr(options, self.behind.name, behind)
+        else:
+            rest += behind
         if not options.help and not options.version:
-            self._assign(options, [*rest, *words[split + 1 :]])
+            self._assign(options, rest)
         return options
 
     def _assign(self, options: argparse.Namespace, given: list[str]) -> None:
@@ -154,15 +165,16 @@ class Parser(argparse.ArgumentParser):
     def usage_line(self) -> str:
         """How the command is called."""
         words = [positional.usage for positional in self.positionals]
-        return " ".join((f"Usage: {self.command}", *words, "[OPTIONS]"))
+        behind = [f"[-- {self.behind.metavar}...]"] if self.behind else []
+        return " ".join((f"Usage: {self.command}", *words, "[OPTIONS]", *behind))
 
     def format_help(self) -> str:
         """The whole help of the command."""
         parts = [self.usage_line(), "", f"{self.summary}."]
         if self.details:
             parts += ["", *_wrapped(self.details, 0)]
-        if self.positionals:
-            parts += ["", "Arguments:", *_rows([(item.metavar, _choices(item)) for item in self.positionals])]
+        if arguments := [*self.positionals, *filter(None, [self.behind])]:
+            parts += ["", "Arguments:", *_rows([(item.metavar, _choices(item)) for item in arguments])]
         if self.options:
             parts += ["", "Options:", *option_rows(self.options)]
         parts += ["", "Everywhere:", *option_rows(GLOBAL_OPTIONS)]
@@ -179,6 +191,13 @@ def number(text: str) -> int:
     if text.removeprefix("-").isdecimal() and len(text) < 19:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+
+
+def amount(text: str) -> int:
+    """A whole number above zero, for argparse's `type`."""
+    if (value := number(text)) > 0:
+        return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not above zero")
 
 
 def _choices(item: Positional | Option) -> str:

@@ -1,0 +1,108 @@
+"""`whet index`."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.interfaces.cli.commands.index import FORMATS, render
+from whet.interfaces.cli.meaning import parser_of
+from whet.interfaces.cli.output import Screen
+from whet.prompt import formats
+from whet.prompt.index import DEFAULT_CHARACTERS, WINDOW_SHARE
+from whet.prompt.tokens import installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+ABOUT = "" if installed().exact else "about "
+
+
+@pytest.fixture
+def root(skill: Callable[..., Path], tmp_path: Path) -> str:
+    """Three skills, one of which is not for models, and one that would like to rule the terminal."""
+    root = tmp_path / "root"
+    skill("alpha", "The first one, which has quite a lot to say about itself.", root=root)
+    skill("mine", "For people only.", extra="disable-model-invocation: true\n", root=root)
+    skill("wild", '"Sets a \\e]0;title\\a and more."', root=root)
+    return str(root)
+
+
+def answer(whet: Callable[..., CompletedProcess[str]], *words: str) -> dict[str, Any]:
+    run = whet("index", *words, "--json")
+    assert (run.returncode, run.stderr) == (0, "")
+    loaded = json.loads(run.stdout)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def test_the_document_has_what_was_promised(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    found = answer(whet, "--root", root, "--no-rules")
+    assert found["text"] == (
+        "▸ alpha: The first one, which has quite a lot to say about itself.\n▸ wild: Sets a ]0;title and more.\n"
+    )
+    report = found["report"]
+    assert (report["total"], report["included"], report["shortened"], report["omitted"]) == (2, 2, 0, 0)
+    assert (report["characters"], report["tokens"] > 0, report["rules"]) == (len(found["text"]), True, False)
+
+
+def test_standard_output_is_the_text_and_nothing_else(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    for words in ([], ["--paths"], ["--no-rules"], *(["--format", shape] for shape in FORMATS)):
+        found = answer(whet, "--root", root, *words)
+        run = whet("index", "--root", root, *words)
+        report = found["report"]
+        cost = f"{report['characters']:,} characters, {ABOUT}{report['tokens']:,} tokens"
+        assert (run.stdout, run.stderr) == (found["text"], f"2 skills, {cost}; 0 shortened; 0 not listed.\n")
+        assert whet("index", "--root", root, *words, "--quiet").stderr == ""
+
+
+def test_a_terminal_gets_the_same(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    found = answer(whet, "--root", root)
+    screen = Screen(tty=True, colour=True, columns=20)
+    render(found, screen, Namespace(no_rules=False))
+    assert screen.text() == found["text"]
+
+
+def test_what_was_cut_is_said(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("index", "--root", root, "--budget", "60")
+    report = answer(whet, "--root", root, "--budget", "60")["report"]
+    assert len(run.stdout) == report["characters"] <= 60
+    assert run.stderr == (
+        f"2 skills, {report['characters']} characters, {ABOUT}{report['tokens']} tokens; "
+        f"{report['shortened']} shortened; 0 not listed.\nThe rules for the model did not fit.\n"
+    )
+    one = whet("index", "--root", root, "--limit", "1")
+    assert one.stderr.startswith("1 skill, ") and one.stderr.endswith("; 0 shortened; 1 not listed.\n")
+
+
+def test_a_budget_for_nothing_and_nothing_for_a_budget(
+    root: str, tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    small = whet("index", "--root", root, "--tokens", "1")
+    assert (small.returncode, small.stdout) == (0, "")
+    assert small.stderr == "The budget is too small for any index; 2 skills not listed.\nhint: Give a larger one.\n"
+    (tmp_path / "empty").mkdir()
+    empty = whet("index", "--root", str(tmp_path / "empty"))
+    assert (empty.returncode, empty.stdout) == (0, "")
+    assert empty.stderr.startswith("There are no skills that a model may see.\nhint: ")
+    assert answer(whet, "--root", str(tmp_path / "empty"))["text"] == ""
+
+
+def test_a_skill_switched_off_at_the_command_line_is_not_in_it(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    skill("noisy")
+    assert "▸ noisy" in whet("index").stdout
+    whet("disable", "noisy", "--surface", "cli")
+    assert "▸ noisy" not in whet("index").stdout
+
+
+def test_the_help_tells_the_numbers_there_are() -> None:
+    text = parser_of("index")[0].format_help()
+    assert f"(default {DEFAULT_CHARACTERS:,})" in text and f"{100 // WINDOW_SHARE} % of a context window" in text
+    assert tuple(formats.FORMATS) == FORMATS
