@@ -127,11 +127,10 @@ _METADATA = (_flat_metadata, _flat_metadata, _hermes_metadata, _openclaw_metadat
 
 def _names(random: Random, count: int) -> list[str]:
     every = len(VERBS) * len(SUBJECTS) * len(CONTEXTS)
-    if count > every:
-        raise SystemExit(f"There are only {every:,} different names.")
-    combinations = itertools.product(VERBS, SUBJECTS, CONTEXTS)
-    chosen = set(random.sample(range(every), count))
-    names = ["-".join(parts) for number, parts in enumerate(combinations) if number in chosen]
+    editions = [""] + [f"-{number}" for number in range(2, -(-count // every) + 1)]
+    combinations = itertools.product(editions, VERBS, SUBJECTS, CONTEXTS)
+    chosen = set(random.sample(range(every * len(editions)), count))
+    names = [f"{'-'.join(parts)}{edition}" for number, (edition, *parts) in enumerate(combinations) if number in chosen]
     random.shuffle(names)
     return names
 
