@@ -13,12 +13,14 @@ from whet.interfaces.cli.meaning import parser_of
 from whet.interfaces.cli.overview import overview
 from whet.interfaces.cli.verbs import ALIASES, VERBS
 from whet.library.settings import KNOBS
+from whet.prompt.rendering import VARIABLES
 from whet.skill.validate import CODES
 
 CLI = Path(__file__).parent / "cli.md"
 SETTINGS = Path(__file__).parent / "settings.md"
 FINDINGS = Path(__file__).parent / "findings.md"
-_GENERATED = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DOTALL)
+PROMPTS = Path(__file__).parent / "prompts.md"
+_GENERATED = re.compile(r"(<!-- generated: \w+ -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def cli() -> str:
@@ -46,6 +48,28 @@ def settings() -> str:
     return _GENERATED.sub(rf"\g<1>{table}\n\2", SETTINGS.read_text(encoding="utf-8"))
 
 
+def prompts() -> str:
+    """The page about prompts, with the table of variables."""
+    by_meaning: dict[str, list[str]] = {}
+    for variable, field in VARIABLES.items():
+        by_meaning.setdefault(field, []).append(f"`{variable}`")
+    rows = ["| variable | stands for |", "|---|---|"]
+    rows.extend(f"| {', '.join(names)} | {_MEANINGS[field]} |" for field, names in by_meaning.items())
+    table = "\n".join(rows).replace("\\", r"\\")
+    return _GENERATED.sub(rf"\g<1>{table}\n\2", PROMPTS.read_text(encoding="utf-8"))
+
+
+_MEANINGS = {
+    "skill_dir": "the skill's directory",
+    "skill_name": "the skill's name",
+    "session_id": "the session, when there is one",
+    "project_dir": "the repository around the working directory, or that directory",
+    "plugin_root": "the plugin's directory, for a plugin's skill",
+    "plugin_data": "the plugin's data directory, when the client has one",
+    "effort": "the skill's `effort`",
+}
+
+
 def findings() -> str:
     """The page about what `whet validate` can find."""
     rows = [f"| `{code}` | {sentence} |" for code, sentence in sorted(CODES.items())]
@@ -65,7 +89,7 @@ def findings() -> str:
     )
 
 
-GENERATED = {CLI: cli, SETTINGS: settings, FINDINGS: findings}
+GENERATED = {CLI: cli, SETTINGS: settings, PROMPTS: prompts, FINDINGS: findings}
 """Page -> what writes it."""
 
 

@@ -1,7 +1,8 @@
 """Sessions shown in the documentation are real: each ```console block is run, and its output written back or compared.
 
 A line that begins with `$ ` is a command; what follows, up to the next command, is its output. All blocks of one page
-share a temporary home. Commands run in a pseudo-terminal 100 columns wide, so that they print what a person would see.
+share a temporary home, in which tokens are estimated, whatever is installed. Commands run in a pseudo-terminal 100
+columns wide, so that they print what a person would see.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ def rewritten(page: Path) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch).resolve() / "home"
         (home / "shop").mkdir(parents=True)
+        (home / ".whet").mkdir()
+        (home / ".whet" / "config.toml").write_text("exact_tokens = false\n", encoding="utf-8")
         return BLOCK.sub(lambda block: f"```console\n{_run(block[1], home)}```", text)
 
 
