@@ -248,11 +248,13 @@ class Library:
 
         return render_named(self.lookout, names, arguments, caller=caller, budget=budget)
 
-    def commands(self, prefix: str = "", limit: int = 50, *, caller: Caller = PERSON) -> dict[str, Any]:
+    def commands(
+        self, prefix: str = "", limit: int = 50, *, reserved: Collection[str] | None = None, caller: Caller = PERSON
+    ) -> dict[str, Any]:
         """What a client offers while a user types a slash command, and which skills go without one."""
         from whet.prompt.desk import commands
 
-        return commands(self.lookout, prefix, limit, caller=caller)
+        return commands(self.lookout, prefix, limit, caller=caller, reserved=reserved)
 
     def needs(self, *names: str, caller: Caller = PERSON) -> dict[str, Any]:
         """Everything the named skills, or all of them, still need, in one list."""
@@ -288,11 +290,11 @@ class Library:
         what = {"name": name, "skills": skills, "description": description, "instruction": instruction}
         return save_bundle(self.lookout, project=project, overwrite=overwrite, **what)
 
-    def remove_bundle(self, name: str) -> dict[str, Any]:
-        """Take a bundle out of use; its file is kept under another name."""
+    def remove_bundle(self, name: str, *, project: bool = False) -> dict[str, Any]:
+        """Take a bundle of the user's, or of the project, out of use; its file is kept under another name."""
         from whet.prompt.desk import remove_bundle
 
-        return remove_bundle(self.lookout, name)
+        return remove_bundle(self.lookout, name, project=project)
 
     # values
 

@@ -22,8 +22,8 @@ MANUAL = Path(__file__).parents[2] / "docs"
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([\w, ]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 CLASSES = {name for name, value in vars(errors).items() if isinstance(value, type)} - {"WhetError", "Any", "ClassVar"}
 COMPUTED = {
-    *("skill/archive.py", "skill/paths.py", "store/failures.py", "library/catalogue.py"),
-    *("prompt/asking.py", "prompt/viewing.py"),
+    *("skill/archive.py", "skill/paths.py", "store/failures.py"),
+    *("library/catalogue.py", "library/visibility.py"),
 }
 """Where the code of an error is no literal; `computed` knows where each of them takes its codes from."""
 

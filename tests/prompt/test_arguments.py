@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.prompt.arguments import split_arguments
+from whet.prompt.arguments import PLACE, has_heredoc, literal, makes_code, quoting, split_arguments
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,122 @@ def test_text_without_quotes_is_split_at_its_spaces(raw: str) -> None:
 def test_a_long_string_of_quotes_is_split_in_one_go(unit: str) -> None:
     raw = unit * (1_000_000 // len(unit))
     assert bare("".join(split_arguments(raw))) == bare(raw)
+
+
+# scripts
+
+
+@pytest.mark.parametrize(
+    ("script", "single", "double"),
+    [
+        ("echo 'a' \"b\" 'c'", ["'a", "'c"], ['b"']),
+        ('echo "it\'s $1"', [], ["it's $1\""]),
+        ("echo \\' \\\" 'a'", ["'a"], []),
+        ("echo \"$(awk '{print $1}')\" 'b'", ["'{print $1}", "'b"], ["$(", '"']),
+        ("echo \"`awk '{print $1}'`\" 'b'", ["'{print $1}", "'b"], ["`", '"']),
+        ('echo "$(echo "x\'s" y)" z', [], ["$(", "x's\"", '"']),
+        ("echo ')' \"(\" 'a'", ["')", "'a"], ['("']),
+        ("# don't\necho 'a'", ["'a"], []),
+        ("echo a#'b' \" # 'c\" 'd'", ["'b", "'d"], [" # 'c\""]),
+        ("echo $'it\\'s $1' 'x$' \"$'\"", [r"$'it\'s $1", "'x$"], ["$'\""]),
+        ("echo 'never closed", ["'never closed"], []),
+        ("", [], []),
+    ],
+)
+def test_quotes_are_found_as_a_shell_finds_them(script: str, single: list[str], double: list[str]) -> None:
+    assert (quoted(script, "'"), quoted(script, '"')) == (single, double)
+
+
+def quoted(script: str, sign: str) -> list[str]:
+    """The pieces in these quotes; a single quote belongs to what it opens, a double one to what it closes."""
+    pieces: list[str] = []
+    before = ""
+    places, quotes = quoting(script)
+    for start, end, quote in zip(places, (*places[1:], len(script)), quotes, strict=True):
+        if quote == sign and before == sign:
+            pieces[-1] += script[start:end]
+        elif quote == sign:
+            pieces.append(script[start:end])
+        before = quote
+    return pieces
+
+
+@given(st.text(alphabet="a'\"\\$()`# \n", max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_the_places_of_quotes_are_in_order(script: str) -> None:
+    places, quotes = quoting(script)
+    assert (places, places[0], len(quotes)) == (sorted(places), 0, len(places))
+
+
+@pytest.mark.parametrize("unit", ["'", '"', "$(", "\"$('", "# ", "\\", "`", "$'", "$'\\"])
+def test_a_long_script_of_quotes_is_read_in_one_go(unit: str) -> None:
+    assert quoting('" ' + unit * (1_000_000 // len(unit)))[0][0] == 0
+
+
+@pytest.mark.parametrize(
+    ("script", "has"), [("cat <<EOT", True), ("cat 3<<-'EOT'", True), ("cat <<< x", False), ("cat < x", False)]
+)
+def test_a_heredoc_is_found(script: str, has: bool) -> None:
+    assert has_heredoc(script) is has
+
+
+@pytest.mark.parametrize(
+    ("script", "sign"),
+    [
+        ("[[ @ -eq 1 ]]", "[["),
+        ("echo $((@ + 1))", "(("),
+        ("echo $[@]", "$["),
+        ("echo ${x:@}", "${x:"),
+        ("echo ${x[@@]}", "${x["),
+        ("x[@]=1", "x["),
+        ("n=@; echo ${!n}", "${!n"),
+        ("[ ! -v @ ]", "[ ! -v"),
+        ("printf -v @ x", "printf -v"),
+        ("declare -i n=@", "declare -i"),
+        ('read -r "@"', "read -r"),
+        ("export @", "export"),
+        ("x; eval  @", "eval"),
+        ("let n=@", "let"),
+        ("trap @ EXIT", "trap"),
+        ("ssh host ls @", "ssh"),
+        ("Invoke-Expression @", "Invoke-Expression"),
+        ('/bin/sh -e  -c "ls @"', "sh -e -c"),
+        ("echo @ | sudo-less | bash", "| bash"),
+        ('python3 -c "print(@)"', "python3 -c"),
+        ('perl -pe "s/x/@/"', "perl -pe"),
+        ('node --eval "@"', "node --eval"),
+    ],
+)
+def test_what_reads_a_value_as_code_is_found(script: str, sign: str) -> None:
+    assert makes_code(script.replace("@", PLACE)) == sign
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "gh issue view @",
+        "[ @ = x ] && echo yes",
+        "bash @/run.sh -c @",
+        "python3 -m json.tool @",
+        "export X=@; read -r line",
+        "ls ~/.ssh/@ letters/@ eval-set/@",
+        'echo "${x:-@}" "${list[*]}" file[0-9].txt',
+        "x=$(cat @) && (cd @; ls)",
+        "cat @ | shuf",
+    ],
+)
+def test_other_scripts_take_values_as_data(script: str) -> None:
+    assert makes_code(script.replace("@", PLACE)) == ""
+
+
+@pytest.mark.parametrize("unit", ["[ ", "${x", "sh -a ", "x[", "declare -a ", "python ", "| ", "-"])
+def test_a_long_script_is_looked_through_in_one_go(unit: str) -> None:
+    assert makes_code(unit * (200_000 // len(unit))) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "bare", "double"),
+    [("a", "a", "a"), ("", "''", ""), ("a b", "'a b'", "a b"), ('"$x`\\', "'\"$x`\\'", '\\"\\$x\\`\\\\')],
+)
+def test_a_value_is_written_as_data(value: str, bare: str, double: str) -> None:
+    assert (literal(value, ""), literal(value, '"')) == (bare, double)

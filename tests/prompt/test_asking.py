@@ -364,7 +364,8 @@ def test_skills_and_bundles_can_be_named_together(world: World) -> None:
     assert names(asked) == ["deploy", "announce", "notes"]
     assert ([item.slug for item in asked.bundles], missing(asked)) == (["release"], [("gone", "skill-not-found")])
     bundle(world.state / "bundles", "deploy", "announce")
-    assert (names(by_name(world, "deploy")), by_name(world, "deploy").bundles) == (["deploy"], ())
+    assert names(by_name(world, "deploy")) == ["announce"], "a bundle comes before a skill, as with /deploy"
+    assert names(by_name(world, "user:deploy")) == ["deploy"]
 
 
 def test_a_name_that_is_nobodys_is_an_error(world: World) -> None:

@@ -376,15 +376,6 @@ def test_a_stack_has_a_limit_and_the_rest_stays_as_typed() -> None:
     commands = command_map([card(f"s{number}") for number in range(MAX_STACK + 2)])
     text = " ".join(f"/s{number}" for number in range(MAX_STACK + 2))
     assert parse_line(text, commands) == Line(commands.commands[:MAX_STACK], "/s6 /s7", "")
-    assert parse_line(text, commands, limit=2) == Line(commands.commands[:2], "/s2 /s3 /s4 /s5 /s6 /s7", "")
-
-
-def test_what_does_not_stack_stands_alone() -> None:
-    def stackable(command: Command) -> bool:
-        return command.target != "ledger"
-
-    assert parse_line("/stock /ledger x", COMMANDS, stackable=stackable) == Line((STOCK,), "/ledger x", "")
-    assert parse_line("/ledger /stock x", COMMANDS, stackable=stackable) == Line((LEDGER,), "/stock x", "")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, settings
@@ -74,20 +76,26 @@ def test_a_window_gives_two_percent_of_its_tokens(window: int, tokens: int) -> N
 
 
 @pytest.mark.parametrize(
-    "given", [{"characters": 5, "tokens": 5}, {"tokens": 5, "window": 5}, {"characters": 5, "window": -1}]
+    ("given", "said"),
+    [
+        ({"characters": 5, "tokens": 5}, "A budget in characters and one in tokens are both given."),
+        ({"tokens": 5, "window": 5}, "A budget in tokens and one for a context window are both given."),
+        ({"characters": 5, "window": -1}, "A budget in characters and one for a context window are both given."),
+    ],
 )
-def test_two_budgets_are_one_too_many(given: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match="both given") as caught:
+def test_two_budgets_are_one_too_many(given: dict[str, int], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
         budget_for(**given)
-    assert caught.value.code == "two-budgets"
+    assert (caught.value.code, caught.value.message) == ("two-budgets", said)
 
 
 @pytest.mark.parametrize("name", ["characters", "tokens", "window"])
-@pytest.mark.parametrize("value", [0, -1])
-def test_no_budget_is_zero_or_less(name: str, value: int) -> None:
-    with pytest.raises(UsageError, match="above zero") as caught:
+@pytest.mark.parametrize("value", [0, -1, "100", 10.5, True, b"1"])
+def test_a_budget_is_a_whole_number_above_zero(name: str, value: Any) -> None:
+    with pytest.raises(UsageError) as caught:
         budget_for(**{name: value})
-    assert caught.value.code == "bad-budget"
+    said = f"A budget is a whole number above zero, not {value!r}."
+    assert (caught.value.code, caught.value.message) == ("bad-budget", said)
 
 
 def test_a_format_or_limit_that_makes_no_sense_is_refused_also_without_skills(few: list[Card]) -> None:
@@ -95,8 +103,9 @@ def test_a_format_or_limit_that_makes_no_sense_is_refused_also_without_skills(fe
         with pytest.raises(UsageError, match="no format 'yaml'") as caught:
             characters(cards, format="yaml")
         assert (caught.value.code, caught.value.hint) == ("bad-format", "Formats: bullet, xml, json, tool.")
-        for most in (0, -3):
-            with pytest.raises(UsageError, match=f"An index of {most} skills") as caught:
+        wrong: list[Any] = [0, -3, "3", 2.5]
+        for most in wrong:
+            with pytest.raises(UsageError, match=f"An index of {most!r} skills") as caught:
                 characters(cards, most=most)
             assert caught.value.code == "bad-limit"
 
@@ -313,6 +322,19 @@ def test_rules_are_left_out_when_they_would_take_more_than_a_quarter(few: list[C
             assert (index.rules, index.report()["rules"]) == (there, there)
 
 
+@pytest.mark.parametrize("paths", [False, True])
+def test_where_programs_read_it_the_rules_are_part_of_what_can_be_parsed(few: list[Card], paths: bool) -> None:
+    made = {
+        format_: build(few, Budget(4_000, "characters"), Options(format_, paths=paths), ESTIMATE).text
+        for format_ in ("json", "xml")
+    }
+    entries = json.loads(made["json"])
+    assert (entries[0], len(entries)) == ({"note": rules(paths=paths)}, 1 + len(few))
+    top = ET.fromstring(made["xml"])
+    assert (top[0].tag, top[0].text) == ("note", rules(paths=paths))
+    assert [child.tag for child in top] == ["note", *["skill"] * len(few)]
+
+
 # who is listed
 
 
@@ -387,8 +409,23 @@ def test_one_skill_more_changes_who_is_listed_by_a_few_at_most(card: Callable[..
         assert len(before ^ after) <= 3
 
 
+def test_a_name_is_shown_as_far_as_the_specification_lets_it_go(card: Callable[..., Card]) -> None:
+    names = ["a" * 64, "b" * 65, f"c{' c' * 3_000}"]
+    index = characters([card(name) for name in names])
+    assert index.text == f"▸ {'a' * 64}: Does it.\n▸ {'b' * 63}…: Does it.\n▸ {'c ' * 31}c…: Does it.\n"
+    assert (index.level, index.shortened) == ("full", (names[1], names[2]))
+    assert index.report()["shortened"] == 2
+    plugin = characters([card("d" * 65, plugin="mail")])
+    assert plugin.text == f"▸ mail:{'d' * 63}…: Does it.\n"
+
+
+def test_a_huge_name_shortens_no_other_skill(card: Callable[..., Card], few: list[Card]) -> None:
+    index = characters([card("a" * 6_500), *few], 600)
+    assert (index.level, index.shortened) == ("full", ("a" * 6_500,))
+
+
 def test_a_name_that_fits_nowhere_does_not_end_the_list_for_the_others(card: Callable[..., Card]) -> None:
-    cards = [card("a" * 9_000), *(card(f"skill-{number:03}") for number in range(900))]
+    cards = [card("a", plugin="p" * 9_000), *(card(f"skill-{number:03}") for number in range(900))]
     index = characters(cards, used={cards[0].key: Use(9, 9)})
     assert len(index.included) > 300
     assert cards[0] in index.omitted

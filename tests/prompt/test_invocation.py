@@ -181,11 +181,11 @@ def test_when_nothing_fits_the_names_are_still_told(world: World) -> None:
         world.skill(name, "row " * 500)
     library = world.library()
     assert library.invoke("/one x", budget=1)["message"] == (
-        "The user asked for the skill one. Follow its instructions for this request.\n"
+        "The user asked for the skill one.\n"
         "No room for one; load with skill_view(name) what is needed.\n\n<user_request>\nx\n</user_request>"
     )
     assert library.invoke("/one /two x", budget=1)["message"] == (
-        "The user asked for the skills one, two. Follow their instructions for this request.\n"
+        "The user asked for the skills one, two.\n"
         "No room for one, two; load with skill_view(name) what is needed.\n\n<user_request>\nx\n</user_request>"
     )
 
@@ -296,7 +296,8 @@ def test_a_bundle_is_a_header_an_instruction_and_its_skills(world: World) -> Non
     digests = [skill["digest"] for skill in answer["skills"]]
     places = [os.path.dirname(path) for path in (notes, announce)]
     assert answer["message"] == (
-        "The user asked for the bundle Release: notes, announce.\n"
+        "The user asked for the bundle Release. Loaded for it: notes, announce. "
+        "Follow their instructions for this request.\n"
         "Not loaded: gone. There is no skill 'gone'.\n"
         "Not loaded: off. off is not available: Switched off by config.toml.\n"
         "Instruction: Stop before pushing.\n"
@@ -320,7 +321,7 @@ def test_a_bundle_of_nothing_still_says_so(world: World) -> None:
     library = world.library()
     library.save_bundle("empty", ["gone"])
     assert library.invoke("/empty x")["message"] == (
-        "The user asked for the bundle empty: nothing of it can be loaded.\n"
+        "The user asked for the bundle empty. Nothing of it can be loaded.\n"
         "Not loaded: gone. There is no skill 'gone'.\n\n<user_request>\nx\n</user_request>"
     )
     assert recover(library.invoke("/empty")["message"]) == ""
@@ -333,8 +334,9 @@ def test_two_bundles_at_once(world: World) -> None:
     library.save_bundle("one", ["notes"], instruction="First.")
     library.save_bundle("two", ["announce", "notes"], instruction="Second.")
     rows = library.invoke("/one /two x")["message"].split("\n")
+    follow = "Follow their instructions for this request."
     assert rows[:4] == [
-        "The user asked for the bundles one, two: notes, announce.",
+        f"The user asked for the bundles one, two. Loaded for them: notes, announce. {follow}",
         "Instruction: First.",
         "Instruction: Second.",
         "",
@@ -377,7 +379,9 @@ def test_bundles_are_saved_shown_and_removed(world: World) -> None:
                 "hint": "Take it out of `disabled` in config.toml to have it back.",
             },
         ],
+        "report": [],
     }
+    assert saved.pop("report") == []
     assert library.bundle("release_day") == saved
     plain = {key: value for key, value in saved.items() if key not in ("success", "missing")}
     assert library.bundles() == {"success": True, "bundles": [plain], "report": []}
@@ -496,7 +500,7 @@ def test_inline_commands_are_off_unless_the_settings_allow_them(world: World) ->
     world.skill("touch", TOUCH)
     library = world.library()
     for answer in (library.invoke("/touch made"), library.render("touch", arguments="made")):
-        assert content(answer, "touch").startswith("Made: !`echo x >> $ARGUMENTS[0]; echo done`\n\n```!\n")
+        assert content(answer, "touch").startswith("Made: !`echo x >> made; echo done`\n\n```!\n")
         assert [note["code"] for note in answer["skills"][0]["notes"]] == ["inline-shell-off"]
     library.view("touch", caller=MODEL)
     library.view("touch")
@@ -523,7 +527,9 @@ def test_inline_commands_run_where_the_level_of_trust_is_named(world: World) -> 
         ("org", "", False),
         ("org", "org", True),
         ("local", "org", False),
-        ("local", "project/.agents/skills", True),
+        ("local", "project/.agents/skills", False),
+        ("project", "project/.agents/skills", True),
+        ("local", "", True),
         ("builtin", "project/.agents/skills", False),
     ],
 )
@@ -563,7 +569,8 @@ def test_a_command_that_fails_is_a_mark_and_no_reason_to_fail(world: World) -> N
     world.config('inline_shell = ["local"]')
     answer = world.library().invoke("/fail")
     assert content(answer, "fail").split("\n")[0] == "Before [inline-shell error: exit 3: broken] after."
-    assert "[Note: The inline command `echo broken >&2; exit 3` failed (exit 3: broken).]" in answer["message"]
+    assert "[Note:" not in answer["message"], "the mark in the body says it already"
+    assert [note["code"] for note in answer["skills"][0]["notes"]] == ["inline-shell-failed"]
 
 
 @posix

@@ -6,20 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.prompt.mentions import MAX_MENTIONS, Mention, Mentions, command_form, find_mentions
+from whet.prompt.mentions import MOST_FOUND, Mention, command_form, find_mentions
 
 
 def named(text: str) -> list[tuple[str, str]]:
     """Name and target of every mention."""
-    return [(mention.name, mention.target) for mention in find_mentions(text).found]
+    return [(mention.name, mention.target) for mention in find_mentions(text)]
 
 
 def test_plain_and_linked_mentions_come_in_order_with_their_places() -> None:
     text = "use $invoices and [$ledger](/books/ledger)."
-    assert find_mentions(text) == Mentions(
-        (Mention("invoices", "", 4, 13), Mention("ledger", "/books/ledger", 18, 42)), 0
-    )
-    assert [text[mention.start : mention.end] for mention in find_mentions(text).found] == [
+    assert find_mentions(text) == (Mention("invoices", "", 4, 13), Mention("ledger", "/books/ledger", 18, 42))
+    assert [text[mention.start : mention.end] for mention in find_mentions(text)] == [
         "$invoices",
         "[$ledger](/books/ledger)",
     ]
@@ -125,7 +123,7 @@ def test_environment_variables_are_not_mentions_even_when_linked(name: str) -> N
     ],
 )
 def test_other_dollars_are_not_mentions(text: str) -> None:
-    assert find_mentions(text) == Mentions((), 0)
+    assert find_mentions(text) == ()
 
 
 def test_an_escaped_backslash_escapes_nothing() -> None:
@@ -149,7 +147,7 @@ def test_an_escaped_backslash_escapes_nothing() -> None:
     ],
 )
 def test_code_is_left_alone(text: str) -> None:
-    assert find_mentions(text) == Mentions((), 0)
+    assert find_mentions(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -173,24 +171,24 @@ def test_backticks_that_close_elsewhere_or_nowhere_hide_nothing(text: str) -> No
 
 def test_what_is_named_twice_counts_once_at_its_first_place() -> None:
     text = "$tax_form then $Tax-Form, [$tax-form](/a), [$TAX-form]( /a ), [$tax-form](/b)"
-    assert find_mentions(text) == Mentions(
-        (Mention("tax_form", "", 0, 9), Mention("tax-form", "/a", 26, 41), Mention("tax-form", "/b", 62, 77)), 0
+    assert find_mentions(text) == (
+        Mention("tax_form", "", 0, 9),
+        Mention("tax-form", "/a", 26, 41),
+        Mention("tax-form", "/b", 62, 77),
     )
 
 
-def test_mentions_beyond_the_limit_are_counted() -> None:
-    text = " ".join(f"$skill-{number}" for number in range(MAX_MENTIONS + 3)) + " $skill-0 $skill-10"
-    found = find_mentions(text)
-    assert ([mention.name for mention in found.found], found.dropped) == ([f"skill-{n}" for n in range(8)], 3)
-    assert find_mentions("$a-b $c-d", 1) == Mentions((Mention("a-b", "", 0, 4),), 1)
-    assert find_mentions("$a-b $c-d", 0) == Mentions((), 2)
+def test_every_mention_is_found_whatever_stands_before_it() -> None:
+    text = " ".join(f"$variable{number}" for number in range(MOST_FOUND - 1))
+    assert find_mentions(f"{text} $ledger")[-1].name == "ledger"
+    assert len(find_mentions(f"{text} $ledger $stock $invoices")) == MOST_FOUND
 
 
 @pytest.mark.parametrize("length", [256, 1_000_000])
 @pytest.mark.parametrize("letters", ["$", "[", "`", "` ", "\\", "[$", "`$", "$[", "(", "~"])
 def test_long_runs_neither_loop_nor_blow_up(letters: str, length: int) -> None:
     text = letters * (length // len(letters))
-    assert find_mentions(text) == Mentions((), 0)
+    assert find_mentions(text) == ()
     assert named(f"{text}\n\n```\n```\n~~~\n~~~\n") == []
 
 
@@ -245,7 +243,7 @@ PIECES = (
 def test_every_span_is_the_mention_it_stands_for(text: str) -> None:
     mentions = find_mentions(text)
     end = 0
-    for mention in mentions.found:
+    for mention in mentions:
         shown = text[mention.start : mention.end]
         assert mention.start >= end
         end = mention.end
@@ -255,6 +253,3 @@ def test_every_span_is_the_mention_it_stands_for(text: str) -> None:
             assert shown.rstrip(")").endswith(mention.target.rstrip(")"))
         else:
             assert shown == f"${mention.name}"
-    everything = find_mentions(text, len(text))
-    assert everything.found[:MAX_MENTIONS] == mentions.found
-    assert (everything.dropped, len(everything.found)) == (0, len(mentions.found) + mentions.dropped)

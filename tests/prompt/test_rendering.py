@@ -6,32 +6,26 @@ import os
 import shlex
 import sys
 import tempfile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.prompt.rendering import MOST_COMMANDS, VARIABLES, Rendered, Scene, expand, render
+from whet.prompt.rendering import VARIABLES, Rendered, Scene, expand, render
 from whet.prompt.shell import LocalRunner, Ran, Shell
 from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
 SCENE = Scene("/skills/deploy", "deploy", "s-1", "/project", "/plugin", "/plugin-data", "high")
 BARE = Scene("/skills/deploy")
-OFF = "To allow it, add the trust level of the skill to `inline_shell` in config.toml."
 posix = pytest.mark.skipif(sys.platform == "win32", reason="runs bash")
 
 
 def text(body: str, arguments: str | None = None, *names: str) -> str:
     return render(body, SCENE, names=names, arguments=arguments).text
-
-
-def off(number: str) -> Diagnostic:
-    return Diagnostic("inline-shell-off", "info", f"{number} not run: inline shell is off.", hint=OFF)
 
 
 # variables
@@ -40,7 +34,7 @@ def off(number: str) -> Diagnostic:
 @pytest.mark.parametrize("variable", VARIABLES)
 def test_every_variable_has_its_value(variable: str) -> None:
     value = getattr(SCENE, VARIABLES[variable])
-    expected = Rendered(f"a{value}/b {value}", (), takes_arguments=False)
+    expected = Rendered(f"a{value}/b {value}", ())
     assert render(f"a{variable}/b {variable}", SCENE) == expected
 
 
@@ -68,7 +62,7 @@ def test_a_variable_without_a_value_stays_and_is_told_once() -> None:
     hint = "Give the session or the project it belongs to, or do without it."
     note = Diagnostic("variable-without-value", "info", message, hint=hint)
     body = "log ${CLAUDE_SESSION_ID}.txt and ${CLAUDE_SESSION_ID}"
-    assert render(body, BARE) == Rendered(body, (note,), takes_arguments=False)
+    assert render(body, BARE) == Rendered(body, (note,))
 
 
 def test_unknown_variables_of_the_known_families_stay_and_are_told() -> None:
@@ -79,7 +73,7 @@ def test_unknown_variables_of_the_known_families_stay_and_are_told() -> None:
         Diagnostic("variable-unknown", "warning", f"{name} is not a known variable and stays as written.", hint=hint)
         for name in names
     )
-    assert render(body, SCENE) == Rendered(body, notes, takes_arguments=False)
+    assert render(body, SCENE) == Rendered(body, notes)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +91,7 @@ def test_unknown_variables_of_the_known_families_stay_and_are_told() -> None:
     ],
 )
 def test_other_braces_are_left_alone_silently(body: str) -> None:
-    assert render(body, SCENE, arguments="x") == Rendered(body, (), takes_arguments=False)
+    assert render(body, SCENE, arguments="x") == Rendered(body, ())
 
 
 def test_a_variable_cannot_be_escaped() -> None:
@@ -146,7 +140,7 @@ def test_declared_names_are_filled_in_longest_first() -> None:
 
 
 def test_undeclared_names_are_shell_text() -> None:
-    assert render("$name $PATH", SCENE, arguments="x") == Rendered("$name $PATH", (), takes_arguments=False)
+    assert render("$name $PATH", SCENE, arguments="x") == Rendered("$name $PATH", ())
 
 
 def unfilled(written: str, place: int) -> Diagnostic:
@@ -157,50 +151,55 @@ def unfilled(written: str, place: int) -> Diagnostic:
 
 def test_a_missing_index_stays_and_is_told_once() -> None:
     notes = (unfilled("$1", 1), unfilled("$ARGUMENTS[2]", 2))
-    assert render("$0 $1 $ARGUMENTS[2] $1", SCENE, arguments="a") == Rendered("a $1 $ARGUMENTS[2] $1", notes, True)
+    assert render("$0 $1 $ARGUMENTS[2] $1", SCENE, arguments="a") == Rendered("a $1 $ARGUMENTS[2] $1", notes)
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "told"),
+    [
+        ("Costs $5.", None, []),
+        ("Costs $5.", "", []),
+        ("Costs $5.", "one two", []),
+        ("Costs $5 for $ARGUMENTS.", "one two", []),
+        ("Costs $5 for $who.", "one two", []),
+        ("Costs $50 for $0.", "one two", []),
+        ("Costs $5 for $0.", "one two", [("$5", 5)]),
+        ("Costs $5 for $ARGUMENTS[0].", "one", [("$5", 5)]),
+        ("From $0 to $1", "", [("$0", 0), ("$1", 1)]),
+        ("Fix $1.", "one", [("$1", 1)]),
+        ("$ARGUMENTS[12]", "", [("$ARGUMENTS[12]", 12)]),
+        (r"Costs \$5 for $0.", "one", []),
+        ("Costs $5 for !`x $0`.", "one", [("$5", 5)]),
+    ],
+)
+def test_a_number_is_missed_only_in_a_body_that_counts(
+    body: str, arguments: str | None, told: list[tuple[str, int]]
+) -> None:
+    rendered = render(body, SCENE, names=("who",), arguments=arguments)
+    notes = [note for note in rendered.notes if note.code != "inline-shell-off"]
+    assert notes == [unfilled(*each) for each in told]
 
 
 def test_a_missing_name_is_empty_and_told() -> None:
     message = "The argument 'to' was not given; $to is left empty."
     note = Diagnostic("argument-not-given", "warning", message, hint="Give 2 or more: from to.")
     rendered = render("[$from] [$to] [$to]", SCENE, names=("from", "to"), arguments="a")
-    assert rendered == Rendered("[a] [] []", (note,), takes_arguments=True)
+    assert rendered == Rendered("[a] [] []", (note,))
 
 
 def test_a_number_that_cannot_be_a_place_is_text() -> None:
     body = f"${'1' * 5000} $ARGUMENTS[{'1' * 5000}]"
-    assert render(body, SCENE, arguments="a") == Rendered(body, (), takes_arguments=False)
+    assert render(body, SCENE, arguments="a") == Rendered(body, ())
 
 
 def test_a_view_leaves_placeholders_and_resolves_escapes() -> None:
     body = r"$ARGUMENTS $ARGUMENTS[0] $0 $name \$0 \$ARGUMENTS ${CLAUDE_EFFORT}"
     expected = "$ARGUMENTS $ARGUMENTS[0] $0 $name $0 $ARGUMENTS high"
-    assert render(body, SCENE, names=("name",)) == Rendered(expected, (), takes_arguments=True)
-
-
-@pytest.mark.parametrize(
-    ("body", "arguments", "takes"),
-    [
-        ("$ARGUMENTS", "x", True),
-        ("$ARGUMENTS", "", True),
-        ("$ARGUMENTS", None, True),
-        ("$ARGUMENTS[3]", "x", True),
-        ("$0", "x", True),
-        ("$3", "x", False),
-        ("$0", None, False),
-        ("$name", "x", True),
-        ("$name", None, True),
-        (r"\$ARGUMENTS \$0 \$name", "x", False),
-        ("plain", "x", False),
-        ("!`echo $ARGUMENTS`", "x", False),
-    ],
-)
-def test_a_body_says_whether_it_has_a_place_for_arguments(body: str, arguments: str | None, takes: bool) -> None:
-    assert render(body, SCENE, names=("name",), arguments=arguments).takes_arguments is takes
+    assert render(body, SCENE, names=("name",)) == Rendered(expected, ())
 
 
 def test_arguments_without_a_place_are_not_appended() -> None:
-    assert render("Body.\n", SCENE, arguments="words") == Rendered("Body.\n", (), takes_arguments=False)
+    assert render("Body.\n", SCENE, arguments="words") == Rendered("Body.\n", ())
 
 
 @pytest.mark.parametrize(
@@ -217,251 +216,23 @@ def test_arguments_without_a_place_are_not_appended() -> None:
     ],
 )
 def test_one_backslash_escapes_a_placeholder(body: str, expected: str) -> None:
-    assert render(body, SCENE, names=("name",), arguments="x") == Rendered(
-        expected, (), takes_arguments="x" in expected
-    )
-
-
-# commands that are not run
-
-
-class Script(NamedTuple):
-    script: str
-    shell: str
-    cwd: str
-    env: Mapping[str, str]
-    seconds: float
-    limit: int
-
-
-class Answering:
-    """A runner that answers from a list and remembers what it was asked."""
-
-    def __init__(self, *answers: str | Ran) -> None:
-        self.answers = list(answers)
-        self.asked: list[Script] = []
-
-    def run(self, script: str, *, shell: str, cwd: str, env: Mapping[str, str], seconds: float, limit: int) -> Ran:
-        self.asked.append(Script(script, shell, cwd, env, seconds, limit))
-        answer = self.answers.pop(0) if self.answers else "out"
-        return answer if isinstance(answer, Ran) else Ran(answer, 0, "", truncated=False)
-
-    @property
-    def scripts(self) -> list[str]:
-        return [asked.script for asked in self.asked]
-
-
-EXAMPLES = """\
-KEY=!`a` x!`b` `!`c` (!`d`) !`` !` ` !`e
-f`
-```bash
-!`in a fence $0`
-```
-~~~
-```!
-in another
-```
-!`x`
-~~~
-- ```
-  !`in a list`
-  ```
-> ```
-> !`in a quotation`
-> ```
-   ````md
-   ```
-   !`in a longer fence`
-    ```!
-   no
-   ````
-Write `` !`git status` `` or ``` a !`x` b ``` in a span.
-```!
-```
-```!x
-!`fence with words`
-```
-"""
-
-
-def test_examples_are_never_commands() -> None:
-    runner = Answering()
-    expected = EXAMPLES.replace("$0", "v")
-    assert render(EXAMPLES, SCENE, arguments="v", shell=Shell(runner, "/", {})) == Rendered(expected, (), True)
-    assert render(EXAMPLES, SCENE, arguments="v") == Rendered(expected, (), takes_arguments=True)
-    assert runner.scripts == []
-
-
-COMMANDS = """\
-!`one $0`
-- !`two` and\t!`three`
-``x`` !`four` ``y``
-```!
-five ${CLAUDE_SKILL_DIR}
-six \\$0
-```
-```sh
-!`example`
-```
-  ````!
-  seven
-    indented
-  ```
-  ````
-~~~
-
-!`eight`
-~~~
-    ```
-    !`example`
-    ```
-!`nine`
-"""
-
-
-def test_without_a_shell_commands_stay_exactly_as_written() -> None:
-    assert render(COMMANDS, SCENE, arguments="v") == Rendered(COMMANDS, (off("7 inline commands were"),), False)
-    assert render("!`one`", SCENE) == Rendered("!`one`", (off("1 inline command was"),), takes_arguments=False)
-
-
-def test_with_a_shell_commands_run_in_order() -> None:
-    runner = Answering("1", "2", "3", "4", "5\n6", "7", "9")
-    body = COMMANDS.replace("$0", "x")
-    expected = (
-        "1\n- 2 and\t3\n``x`` 4 ``y``\n5\n6\n```sh\n!`example`\n```\n7\n"
-        "~~~\n\n!`eight`\n~~~\n    ```\n    !`example`\n    ```\n9\n"
-    )
-    assert render(body, SCENE, shell=Shell(runner, "/", {})) == Rendered(expected, (), takes_arguments=False)
-    blocks = ["five ${CLAUDE_SKILL_DIR}\nsix \\x\n", "seven\n  indented\n```\n"]
-    assert runner.scripts == ["one x", "two", "three", "four", *blocks, "nine"]
-
-
-def test_windows_line_ends_are_line_ends() -> None:
-    runner = Answering("1", "2")
-    body = "```!\r\none\r\ntwo\r\n```\r\n!`three`\r\n```\r\n!`no`\r\n```\r\n"
-    assert render(body, SCENE, shell=Shell(runner, "/", {})).text == "1\r\n2\r\n```\r\n!`no`\r\n```\r\n"
-    assert runner.scripts == ["one\ntwo\n", "three"]
-
-
-def test_a_block_that_is_never_closed_is_not_run() -> None:
-    body = "```!\nrm everything\n!`id`\n"
-    message = "A block of inline commands is not closed by a line ``` and was not run."
-    note = Diagnostic("inline-shell-unclosed", "warning", message, hint="Close it.")
-    assert render(body, SCENE, shell=Shell(Answering(), "/", {})) == Rendered(body, (note,), takes_arguments=False)
-
-
-# commands that are run
-
-
-def test_a_runner_gets_the_directory_the_limits_and_the_values_in_the_environment() -> None:
-    runner = Answering()
-    shell = Shell(runner, "/work", {"PATH": "/bin"}, "sh", 3, 50)
-    body = '!`run "$0" $ARGUMENTS[1] $ARGUMENTS $to {baseDir} ${CLAUDE_SKILL_DIR} $HOME $9 \\$0 $from`'
-    rendered = render(body, BARE, names=("from", "to", "by"), arguments="a b", shell=shell)
-    assert rendered == Rendered("out", (unfilled("$9", 9),), takes_arguments=True)
-    script = (
-        'run "${WHET_ARGUMENT_0}" ${WHET_ARGUMENT_1} ${WHET_ARGUMENTS} ${WHET_ARGUMENT_1} ${WHET_SKILL_DIR}'
-        " ${CLAUDE_SKILL_DIR} $HOME $9 $0 ${WHET_ARGUMENT_0}"
-    )
-    env = {
-        "PATH": "/bin",
-        "WHET_SKILL_DIR": "/skills/deploy",
-        "CLAUDE_SKILL_DIR": "/skills/deploy",
-        "HERMES_SKILL_DIR": "/skills/deploy",
-        "WHET_ARGUMENT_0": "a",
-        "WHET_ARGUMENT_1": "b",
-        "WHET_ARGUMENTS": "a b",
-    }
-    assert runner.asked == [Script(script, "sh", "/work", env, 3, 50)]
-
-
-def test_a_name_without_a_value_is_empty_in_a_command_too() -> None:
-    runner = Answering()
-    rendered = render("!`run $to`", BARE, names=("from", "to"), arguments="a", shell=Shell(runner, "/", {}))
-    assert [note.code for note in rendered.notes] == ["argument-not-given"]
-    assert (runner.scripts, runner.asked[0].env["WHET_ARGUMENT_1"]) == (["run ${WHET_ARGUMENT_1}"], "")
-
-
-def test_in_a_view_a_command_keeps_its_placeholders() -> None:
-    runner = Answering()
-    render("!`run $0 $ARGUMENTS $name \\$1`", BARE, names=("name",), shell=Shell(runner, "/", {}))
-    assert runner.scripts == ["run $0 $ARGUMENTS $name $1"]
-
-
-def test_a_variable_without_a_value_stays_in_a_command_and_is_told() -> None:
-    runner = Answering()
-    rendered = render("!`run ${CLAUDE_SESSION_ID}`", BARE, shell=Shell(runner, "/", {}))
-    assert (runner.scripts, [note.code for note in rendered.notes]) == (
-        ["run ${CLAUDE_SESSION_ID}"],
-        ["variable-without-value"],
-    )
-
-
-def test_in_single_quotes_nothing_is_filled_in_as_in_any_shell() -> None:
-    runner = Answering()
-    rendered = render("!`awk '{print $0, \\$1}' \"it's $0\"`", BARE, arguments="a b", shell=Shell(runner, "/", {}))
-    message = "$0 stands in single quotes in a command, where a shell fills in nothing."
-    note = Diagnostic("inline-shell-quoted", "info", message, hint="Use double quotes where the value is meant.")
-    assert rendered == Rendered("out", (note,), takes_arguments=True)
-    assert runner.scripts == ["awk '{print $0, $1}' \"it's ${WHET_ARGUMENT_0}\""]
-
-
-def test_powershell_gets_references_of_its_own() -> None:
-    runner = Answering()
-    render("!`run $0 {baseDir} ${CLAUDE_SKILL_DIR}`", BARE, arguments="a", shell=Shell(runner, "/", {}, "pwsh"))
-    assert runner.scripts == ["run ${env:WHET_ARGUMENT_0} ${env:WHET_SKILL_DIR} ${env:CLAUDE_SKILL_DIR}"]
-
-
-def test_failures_are_marks_and_the_rest_is_rendered() -> None:
-    runner = Answering(
-        Ran("bad\n", 3, "failed", False), Ran("", None, "timeout", False), Ran("", None, "not-found", False)
-    )
-    rendered = render("!`a` !`b` !`c` !`d` $0", SCENE, arguments="x", shell=Shell(runner, "/", {}))
-    assert rendered.text == (
-        "[inline-shell error: exit 3: bad] [inline-shell timeout: 10 s: b]"
-        " [inline-shell error: bash not found: c] out x"
-    )
-    assert [note.code for note in rendered.notes] == [
-        "inline-shell-failed",
-        "inline-shell-timeout",
-        "inline-shell-failed",
-    ]
-
-
-def limited(number: str) -> Diagnostic:
-    message = f"{number} not run: a body runs 20 at most, for 20000 characters of output."
-    hint = "Put several commands into one block, or let the model run them."
-    return Diagnostic("inline-shell-limit", "warning", message, hint=hint)
-
-
-def test_a_body_runs_a_bounded_number_of_commands() -> None:
-    runner = Answering()
-    rendered = render("!`x $0`\n" * 23, SCENE, arguments="v", shell=Shell(runner, "/", {}))
-    expected = "out\n" * 20 + "!`x $0`\n" * 3
-    assert rendered == Rendered(expected, (limited("3 inline commands were"),), takes_arguments=True)
-    assert len(runner.asked) == MOST_COMMANDS
-
-
-def test_the_output_of_all_commands_together_is_bounded() -> None:
-    runner = Answering(*(["o" * 4000] * 4), "o" * 3000, "o" * 4000, "o")
-    rendered = render("!`x`\n" * 8, SCENE, shell=Shell(runner, "/", {}))
-    expected = ("o" * 4000 + "\n") * 4 + "o" * 3000 + "\n" + "o" * 1000 + "...[truncated]\n" + "!`x`\n" * 2
-    assert rendered.text == expected
-    assert [note.code for note in rendered.notes] == ["inline-shell-truncated", "inline-shell-limit"]
-    assert [asked.limit for asked in runner.asked] == [4000] * 5 + [1000]
-
-
-@posix
-def test_a_real_command_runs_in_the_given_directory(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("noted\n")
-    shell = Shell(LocalRunner(), str(tmp_path), {"PATH": os.environ["PATH"]})
-    body = 'Notes: !`cat notes.txt`\n```!\nfor word in $ARGUMENTS\ndo\n  echo "- $word"\ndone\n```\nEnd: !`exit 3`\n'
-    rendered = render(body, SCENE, arguments="a b", shell=shell)
-    assert rendered.text == "Notes: noted\n- a\n- b\nEnd: [inline-shell error: exit 3: exit 3]\n"
-    assert [note.code for note in rendered.notes] == ["inline-shell-failed"]
+    assert render(body, SCENE, names=("name",), arguments="x") == Rendered(expected, ())
 
 
 # values are never read again
+
+
+class Saying:
+    """A runner whose commands all print the same."""
+
+    def __init__(self, output: str) -> None:
+        self.output = output
+        self.scripts: list[str] = []
+
+    def run(self, script: str, **_: object) -> Ran:
+        self.scripts.append(script)
+        return Ran(self.output, 0, "", truncated=False)
+
 
 LINES = ["\n", "\ntouch X\n", "\n```\n", "~~~\n", "\n```!\ntouch X\n```\n", " !`touch X` ", "; touch X", "&& touch X #"]
 MARKS = r"$ARGUMENTS $ARGUMENTS[0] $0 $1 $name \ \$0 !`id` ``` `` ` '"
@@ -477,7 +248,7 @@ HOSTILE = st.lists(
 @settings(max_examples=200, deadline=None)
 def test_values_come_out_verbatim_and_are_never_read_again(value: str, scene: Scene, output: str) -> None:
     raw = shlex.join([value, "second"])
-    runner = Answering(output, output)
+    runner = Saying(output)
     shown = output.rstrip("\n")
     pieces = {
         "$ARGUMENTS": raw,
@@ -492,7 +263,7 @@ def test_values_come_out_verbatim_and_are_never_read_again(value: str, scene: Sc
     }
     body = " | ".join(pieces)
     rendered = render(body, scene, names=("name",), arguments=raw, shell=Shell(runner, "/", {}))
-    assert rendered == Rendered(" | ".join(pieces.values()), (), takes_arguments=True)
+    assert rendered == Rendered(" | ".join(pieces.values()), ())
     assert runner.scripts == ["one", "two\n"]
 
 
@@ -503,22 +274,24 @@ def test_values_are_only_data_to_a_real_shell(value: str) -> None:
     with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as other:
         scene = Scene(f"/{value}", session_id=value)
         shell = Shell(LocalRunner(), empty, {"PATH": os.environ["PATH"], "HOME": other}, seconds=60)
-        quoted = [
+        places = [
+            ("$0", value),
             ('"$0"', value),
-            ('"$ARGUMENTS[0]"', value),
-            ('"$name"', value),
-            ('"${CLAUDE_SESSION_ID}"', value),
+            ("$ARGUMENTS[0]", value),
+            ('x"$name"', f"x{value}"),
+            ("$name", value),
+            ("${CLAUDE_SESSION_ID}", value),
             ('"{baseDir}"', f"/{value}"),
+            ("{baseDir}", f"/{value}"),
             ('"$ARGUMENTS"', shlex.quote(value)),
-            ('"$(printf %s "$0")"', value.rstrip("\n")),
+            ('"$(printf %s $0)"', value.rstrip("\n")),
         ]
-        bare = ["$0", "$ARGUMENTS", "$ARGUMENTS[0]", "$name", "${CLAUDE_SESSION_ID}", "{baseDir}"]
-        script = "\n".join(f"printf '%s\\n--\\n' {word}" for word, _ in quoted)
-        rest = "\n".join(f"printf '%s' {word} >/dev/null; : $(echo {word})" for word in bare)
+        script = "\n".join(f"printf '%s\\n--\\n' {word}" for word, _ in places)
+        rest = "printf '%s' $ARGUMENTS >/dev/null; : $(echo $ARGUMENTS)"
         body = f"```!\n{script}\n{rest}\n```"
         rendered = render(body, scene, names=("name",), arguments=shlex.quote(value), shell=shell)
-        expected = "".join(f"{data}\n--\n" for _, data in quoted).rstrip("\n")
-        assert rendered == Rendered(expected, (), takes_arguments=True)
+        expected = "".join(f"{data}\n--\n" for _, data in places).rstrip("\n")
+        assert rendered == Rendered(expected, ())
         assert (os.listdir(empty), os.listdir(other)) == ([], [])
 
 
@@ -534,6 +307,24 @@ def test_no_argument_becomes_a_command(value: str, place: str, tmp_path: Path) -
     render(f"!`echo {place}`", SCENE, arguments=shlex.quote(value), shell=shell)
     render(f"!`echo {place}`", SCENE, arguments=value, shell=shell)
     assert os.listdir(tmp_path) == []
+
+
+@posix
+@given(value=HOSTILE | st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+@settings(max_examples=60, deadline=None)
+def test_who_runs_what_is_shown_gets_the_same_data(value: str) -> None:
+    words = ["$0", '"$0"', '"$(printf %s "$0")"', "x$name", "{baseDir}", '"{baseDir}"', '"$ARGUMENTS"', "$ARGUMENTS"]
+    expected = [value, value, value.rstrip("\n"), f"x{value}", f"/{value}", f"/{value}", shlex.quote(value), value]
+    body = "```!\n" + "\n".join(f"printf '%s\\n--\\n' {word}" for word in words) + "\n```"
+    shown = render(body, Scene(f"/{value}"), names=("name",), arguments=shlex.quote(value)).text
+    script = shown.removeprefix("```!\n").removesuffix("\n```")
+    with tempfile.TemporaryDirectory() as empty:
+        env = {"PATH": os.environ["PATH"]}
+        ran = LocalRunner().run(script, shell="bash", cwd=empty, env=env, seconds=60, limit=100_000)
+        assert (ran.output, os.listdir(empty)) == ("".join(f"{data}\n--\n" for data in expected).rstrip("\n"), [])
+
+
+# any body
 
 
 @given(st.text(alphabet="a$0`!~ >-\n{}'\"", max_size=80))
@@ -574,4 +365,4 @@ def test_a_long_body_is_read_in_one_go(unit: str) -> None:
 def test_a_long_body_of_placeholders_is_filled_in_one_go() -> None:
     body = "$0 \\$0 {baseDir} $name " * (LONG // 24)
     expected = "x $0 /skills/deploy x " * (LONG // 24)
-    assert render(body, SCENE, arguments="x", names=("name",)) == Rendered(expected, (), takes_arguments=True)
+    assert render(body, SCENE, arguments="x", names=("name",)) == Rendered(expected, ())

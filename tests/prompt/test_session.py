@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prompt.world import WORDS, Recorder, World, world_in
 from whet import Caller, Library, Session, recover
 from whet.errors import NotFoundError, RefusedError, UsageError
-from whet.prompt.session import Active
+from whet.prompt.compaction import Active
 from whet.prompt.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ GOOD: dict[str, Any] = {
     "version": 1,
     "id": "s1",
     "turn": 3,
-    "active": [Active("a", "/a", "d", "text", 1, 2)._asdict()],
+    "active": [{**Active("a", "/a", "d", "text", 1, 2)._asdict(), "settings": []}],
     "viewed": ["/a"],
     "ranking": {"a": [1, 2]},
     "asked": [["env", "KEY"]],
@@ -255,7 +255,7 @@ def test_after_a_compaction_the_newest_come_back_as_reference_and_nothing_happen
 
     assert session.view("epsilon")["content"] == before["epsilon"].text, "in full, because the context was compacted"
     assert session.view("epsilon")["already_loaded"]
-    assert steps(session.invoke("/alpha /gamma push it to production")) == [("alpha", "full"), ("gamma", "loaded")]
+    assert steps(session.invoke("/alpha /gamma push it to production")) == [("alpha", "full"), ("gamma", "full")]
 
 
 def test_each_is_cut_at_the_end_of_a_line_with_a_way_to_the_rest(world: World) -> None:
@@ -300,7 +300,7 @@ def test_a_later_compaction_gives_back_what_is_still_there(world: World) -> None
     again = session.after_compaction(budget=10_000, each=130)
     assert (again["reattached"], again["left_out"]) == (["epsilon", "delta", "gamma"], [])
     assert "Cut here" not in again["message"]
-    assert [item.whole for item in session.active] == [True, True, True]
+    assert [item.whole for item in session.active] == [False, False, False], "a reminder is not the skill itself"
 
 
 def test_skills_of_one_line_come_back_in_the_order_they_were_asked_for(world: World) -> None:
@@ -386,7 +386,9 @@ def test_a_skill_of_a_project_that_lost_its_trust_does_not_come_back(world: Worl
     session.invoke("/ours")
     session.library.untrust()
     back = session.after_compaction()
-    assert (back["message"], back["gone"], back["reattached"]) == ("", ["ours"], [])
+    assert "Active before, not available any more: ours." in back["message"]
+    assert "Ours." not in back["message"]
+    assert (back["gone"], back["reattached"]) == (["ours"], [])
 
 
 def test_a_shadowed_skill_is_not_mistaken_for_the_one_that_shadows_it(world: World) -> None:
@@ -420,7 +422,7 @@ def test_a_reference_cannot_end_its_block_or_forge_a_request(world: World) -> No
 def test_what_comes_back_is_never_above_its_budget(library: Library, sizes: list[int], budget: int, each: int) -> None:
     paths = [card.path for card in library.catalogue.cards]
     items = [
-        Active(f"s{at}", paths[at], "before", "one two three\n" * size, 1, at)._asdict()
+        {**Active(f"s{at}", paths[at], "before", "one two three\n" * size, 1, at)._asdict(), "settings": []}
         for at, size in enumerate(sizes)
     ]
     session = Session.from_json(library, {**GOOD, "active": items}, tokenizer=WORDS)

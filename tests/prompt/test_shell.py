@@ -8,10 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from whet.prompt.shell import LocalRunner, Ran, Shell, allowed_environment, shown, single_quoted
+from whet.prompt.shell import LocalRunner, Ran, Shell, allowed_environment, shown
 from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -191,61 +189,33 @@ def test_only_what_programs_need_and_is_no_secret_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "reference"),
-    [("bash", "${NAME}"), ("sh", "${NAME}"), ("pwsh", "${env:NAME}"), ("powershell", "${env:NAME}"), ("x", "${NAME}")],
-)
-def test_a_reference_is_written_for_its_shell(program: str, reference: str) -> None:
-    assert Shell(LocalRunner(), "/", {}, program).reference("NAME") == reference
-
-
-# quoting
-
-
-@pytest.mark.parametrize(
-    ("script", "quoted"),
+    ("program", "split", "whole"),
     [
-        ("echo 'a' \"b\" 'c'", ["'a", "'c"]),
-        ('echo "it\'s $1"', []),
-        ("echo \\' 'a'", ["'a"]),
-        ("echo \"$(awk '{print $1}')\" 'b'", ["'{print $1}", "'b"]),
-        ('echo "$(echo "x\'s")"', []),
-        ("echo ')' \"(\" 'a'", ["')", "'a"]),
-        ("# don't\necho 'a'", ["'a"]),
-        ("echo a#'b' \" # 'c\" 'd'", ["'b", "'d"]),
-        ("echo 'never closed", ["'never closed"]),
-        ("", []),
+        ("bash", "${NAME}", '"${NAME}"'),
+        ("sh", "${NAME}", '"${NAME}"'),
+        ("pwsh", "${env:NAME}", "${env:NAME}"),
+        ("powershell", "${env:NAME}", "${env:NAME}"),
+        ("x", "${NAME}", '"${NAME}"'),
     ],
 )
-def test_single_quotes_are_found_as_a_shell_finds_them(script: str, quoted: list[str]) -> None:
-    edges = single_quoted(script)
-    assert [script[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)] == quoted
-
-
-@given(st.text(alphabet="a'\"\\$()# \n", max_size=60))
-@settings(max_examples=200, deadline=None)
-def test_the_edges_of_quotes_are_in_order(script: str) -> None:
-    edges = single_quoted(script)
-    assert edges == sorted(edges) and len(edges) % 2 == 0
-
-
-@pytest.mark.parametrize("unit", ["'", '"', "$(", "\"$('", "# ", "\\"])
-def test_a_long_script_of_quotes_is_read_in_one_go(unit: str) -> None:
-    assert single_quoted('" ' + unit * (1_000_000 // len(unit))) is not None
+def test_a_reference_is_written_for_its_shell(program: str, split: str, whole: str) -> None:
+    shell = Shell(LocalRunner(), "/", {}, program)
+    assert (shell.reference("NAME", whole=False), shell.reference("NAME", whole=True)) == (split, whole)
 
 
 # what stands in the text
 
 
 def told(ran: Ran, script: str = "make report", *, program: str = "bash", limit: int = 4000) -> tuple[str, object]:
-    return shown(ran, script, Shell(LocalRunner(), "/", {}, program), limit)
+    return shown(ran, script, Shell(LocalRunner(), "/", {}, program, limit=limit))
 
 
 BY_HAND = "Run the command by hand in the same directory to see what is wrong."
 
 
-def failed(reason: str, script: str = "make report", hint: str = BY_HAND) -> tuple[str, Diagnostic]:
+def failed(reason: str, script: str = "make report", hint: str = BY_HAND, mark: str = "") -> tuple[str, Diagnostic]:
     message = f"The inline command `{script}` failed ({reason})."
-    return f"[inline-shell error: {reason}]", Diagnostic("inline-shell-failed", "warning", message, hint=hint)
+    return f"[inline-shell error: {mark or reason}]", Diagnostic("inline-shell-failed", "warning", message, hint=hint)
 
 
 def test_output_is_shown_without_its_last_newlines_and_control_characters() -> None:
@@ -257,7 +227,12 @@ def test_a_failure_is_a_mark_with_the_first_line_of_output() -> None:
 
 
 def test_a_silent_failure_is_a_mark_with_the_command() -> None:
-    assert told(Ran("", 2, "failed", False)) == failed("exit 2: make report")
+    assert told(Ran("", 2, "failed", False)) == failed("exit 2", mark="exit 2: make report")
+
+
+def test_a_mark_says_a_thing_once() -> None:
+    assert told(Ran("", 3, "failed", False), "exit 3") == failed("exit 3", "exit 3")
+    assert told(Ran("", None, "failed", False)) == failed("did not start", mark="did not start: make report")
 
 
 def test_a_long_line_is_shortened_in_a_mark() -> None:
@@ -272,7 +247,9 @@ def test_a_command_that_did_not_start_is_a_mark() -> None:
 
 def test_a_missing_shell_is_a_mark() -> None:
     hint = "Install it, or let the skill name another `shell`: bash, sh, powershell, pwsh."
-    assert told(Ran("", None, "not-found", False), program="zsh") == failed("zsh not found: make report", hint=hint)
+    assert told(Ran("", None, "not-found", False), program="zsh") == failed(
+        "zsh not found", hint=hint, mark="zsh not found: make report"
+    )
 
 
 def test_a_timeout_is_a_mark() -> None:
@@ -322,4 +299,4 @@ def test_exit_1_of_a_search_or_comparison_is_an_answer(script: str) -> None:
     "script", ["false", "grep x file; false", "git status", "git log diff", "grepper x", "echo grep x | head"]
 )
 def test_exit_1_of_anything_else_is_a_failure(script: str) -> None:
-    assert told(Ran("", 1, "failed", False), script) == failed(f"exit 1: {script}", script)
+    assert told(Ran("", 1, "failed", False), script) == failed("exit 1", script, mark=f"exit 1: {script}")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prompt.world import Recorder, World, world_in
-from whet import MODEL, Caller, Loaded
+from whet import MODEL, PERSON, Caller, Loaded
 from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.library.readiness import LocalProbe
-from whet.prompt.viewing import view
+from whet.prompt.viewing import view_card
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,10 +127,11 @@ def test_a_session_brings_its_own_runner_and_probe(world: World) -> None:
     world.config('inline_shell = ["local"]')
     lookout, runner = world.library().lookout, Recorder()
     probe = LocalProbe({"KEY": "given"}, "linux")
-    answer = view(lookout, "touch", caller=MODEL, runner=runner, probe=probe)
+    card, survey = lookout.find("touch")
+    answer = view_card(lookout, card, survey, None, 1, caller=MODEL, runner=runner, probe=probe)
     assert (answer["content"], answer["ready"], answer["missing"]) == ("ran\n", True, [])
     assert runner.scripts == ["bash, 10 s, 4000 characters: touch made"]
-    assert not view(lookout, "touch", runner=runner)["ready"]
+    assert not view_card(lookout, card, survey, None, 1, caller=PERSON, runner=runner)["ready"]
     assert len(runner.scripts) == 1
     assert not (world.project / "made").exists()
 

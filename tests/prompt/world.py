@@ -93,4 +93,4 @@ def card(name: str, description: str = "Does it.", **more: Any) -> Card:
 
 def part(name: str, body: str, *, description: str = "Does it.", remarks: tuple[str, ...] = ()) -> Part:
     """A skill ready for a message that lies nowhere."""
-    return Part(card(name, description), Skill(name, description, body), "sha256:0", body, (), (), remarks)
+    return Part(card(name, description), Skill(name, description, body), "sha256:0", body, (), (), (), remarks)

@@ -147,8 +147,8 @@ def view_answer(opened: Opened, probe: Probe, *, page: int, body: str) -> dict[s
 
 
 def trust(card: Card) -> str:
-    """How far the origin is trusted: shipped with Whet, put there by an administrator, or placed by hand."""
-    return {"bundled": "builtin", "org": "org"}.get(card.scope, "local")
+    """How far the origin is trusted; one of `whet.library.settings.TRUST`."""
+    return {"bundled": "builtin", "org": "org", "user": "local", "project": "project"}.get(card.scope, "external")
 
 
 def file_answer(card: Card, path: str, *, page: int, bases: Sequence[str]) -> dict[str, Any]:

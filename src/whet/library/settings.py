@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _MAX_FILE = 1024 * 1024
 SCOPES = ("project", "user", "org", "external", "bundled")
+TRUST = ("builtin", "org", "local", "project", "external")
+"""How far skills are trusted: shipped with Whet, an administrator's, one's own, a trusted repository's, any other."""
 PROJECT_FILE = ".whet.toml"
 
 
@@ -44,7 +46,7 @@ KNOBS = (
     Knob("disabled_on", "tables", {}, "Skills that are not offered on one surface, such as `mcp`."),
     Knob("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
     Knob("bundled_skills", "boolean", True, "Offer the skills that ship with Whet."),
-    Knob("inline_shell", "names", (), "Trust levels whose skills may run inline commands: `builtin`, `org`, `local`."),
+    Knob("inline_shell", "levels", (), f"Whose skills may run inline commands; any of {', '.join(TRUST)}."),
     Knob("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
     Knob("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
     Knob("depth", "number", 6, "How many directories below a root a skill may lie."),
@@ -135,7 +137,9 @@ def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str])
         if value is None and name in _HIDING:
             raise UsageError("bad-config", f"{name} in {path} is {raw!r}.", hint="Give a list of names in quotes.")
         if value is None or (name == "precedence" and sorted(value) != sorted(SCOPES)):
-            wanted = " ".join(SCOPES) if name == "precedence" else knobs[name].kind
+            wanted = {"precedence": " ".join(SCOPES), "inline_shell": f"a list of {', '.join(TRUST)}"}.get(
+                name, knobs[name].kind
+            )
             notes.append(
                 Entry(
                     "bad-setting",
@@ -161,6 +165,9 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
         if isinstance(raw, str):  # one name, meant as a list of one
             return (raw,)
         return tuple(raw) if isinstance(raw, list) and all(isinstance(i, str) and "\0" not in i for i in raw) else None
+    if kind == "levels":
+        names = _value("names", raw, home, base)
+        return names if names is not None and set(names) <= set(TRUST) else None
     if kind == "directories":
         names = _value("names", raw, home, base)
         return None if names is None else tuple(_directory(name, home, base) for name in names)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import RefusedError
 from whet.library.readiness import wrong_platform
 from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
@@ -60,6 +61,11 @@ class Disabled:
     def by(self, key: str, surface: str) -> str | None:
         """Where the name is switched off for this surface."""
         return self._by.get((key, "")) or self._by.get((key, surface))
+
+
+def refusal(card: Card, reason: Hidden) -> RefusedError:
+    """The error for a skill that this caller may not have."""
+    return RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
 
 
 def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Hidden | None:

@@ -1,8 +1,11 @@
-"""What was typed behind a skill's name: its words, and the placeholders in a body that stand for them.
+"""What was typed behind a skill's name: its words, the placeholders that stand for them, and how a script takes them.
 
 Words are split as a shell splits them, with two kindnesses, because people type prose and paths here and not only
 shell: an apostrophe inside or behind a word (`don't`, `users'`) opens no quote, and a backslash before a letter or a
 digit (`C:\\Users`) is a character like any other. Nothing is expanded, and no input is an error.
+
+A script is read for no more than it takes to put values into it: which quotes hold where, and whether it has anything
+that makes code of a value.
 """
 
 from __future__ import annotations
@@ -25,6 +28,27 @@ _PART = re.compile(
 )
 _ESCAPED = re.compile(r'\\(["\\$`])')
 """What a backslash escapes inside double quotes."""
+
+_SIGN = re.compile(r"""\\.|\$?'|["()`]|\$\(|(?<![^\s;&|(])#""", re.DOTALL)
+_WITHOUT_ESCAPES, _WITH_ESCAPES = re.compile(r"[^']*+"), re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL)
+"""What stands in `'...'` and in `$'...'`."""
+PLACE = "\0"
+"""What stands for a placeholder in a script that `makes_code` looks at."""
+_HEREDOC = re.compile(r"(?<!<)<<(?!<)")
+_EVALUATES = re.compile(
+    r"""
+      \[\[ | \(\( | \$\[                                    # arithmetic, where `a[$(id)]` is a number
+    | \$\{\w+:(?![-=?+]) | \$\{\w+\[(?![@*]\]) | \w\[[^]\n]{0,99}\]\+?=
+    | \$\{!\w | (?<![\w./-])(?: (?:test|\[)\s+(?:!\s+)?-v\b | printf\s+-v\b )    # names of variables
+    | (?<![\w./-])(?:declare|typeset|local|readonly|export|read|unset)\b(?:\s+-\w*[in] | (?:\s+-\w+){0,9}\s+"?\0)
+    | (?<![\w./-])(?: eval | let | trap | ssh | (?i:iex|invoke-expression|invoke-command|scriptblock) )(?![\w./-])
+    | (?<![\w.-])(?:ba|da|k|z)?sh\s+(?:-\S+\s+){0,9}-\w*c\b | \|\s*(?:[\w/]*/)?(?:ba|da|k|z)?sh(?![\w./-])
+    | (?<![\w.-])(?:python[\d.]*|perl|ruby|node|php)\s+(?:-\S+\s+){0,9}(?:-\w*[ceEpr]\b|--eval\b)
+    """,
+    re.VERBOSE,
+)
+"""Where a value is read as code even if it stands in quotes; read generously, for a wrong guess only costs a run."""
+_ACTIVE = re.compile(r'(["\\$`])')
 
 
 def split_arguments(raw: str) -> tuple[str, ...]:
@@ -63,9 +87,10 @@ class Answer(NamedTuple):
     """The environment variable that carries the value where it may not stand in the text itself."""
     value: str | None
     """None when the placeholder stays as written."""
-    taken: bool
-    """Whether this is a place for the arguments: `$ARGUMENTS` in any form, a declared name, a `$N` that was given."""
     note: Diagnostic | None = None
+    counts: bool = False
+    """Whether it shows that the body counts its arguments, so that another `$N` is no sum of money: `$ARGUMENTS[N]`,
+    or a `$N` for a word that was typed or for the next one."""
 
 
 class Given(NamedTuple):
@@ -75,23 +100,89 @@ class Given(NamedTuple):
     words: tuple[str, ...]
     names: tuple[str, ...]
 
-    def answer(self, found: re.Match[str]) -> Answer:
-        """Look up a match of `placeholder`: the whole string, or a word by its number, counted from 0, or its name."""
+    @classmethod
+    def of(cls, raw: str | None, names: Sequence[str]) -> Given:
+        """What was typed, split into words."""
+        return cls(raw, split_arguments(raw or ""), tuple(names))
+
+    def answer(self, found: re.Match[str], *, in_command: bool = False) -> Answer:
+        """Look up a match of `placeholder`: the whole string, or a word by its number, counted from 0, or its name.
+
+        A name whose word was not given is empty in prose; in a command it stays, for `rm -r build/$name` is another
+        command without it.
+        """
         name, number = found["name"], found["at"] or found["index"]
-        place_for_all = found["index"] is None
         if self.raw is None:
-            return Answer("", None, place_for_all)
+            return Answer("", None)
         if not name and not number:
-            return Answer("WHET_ARGUMENTS", self.raw, taken=True)
+            return Answer("WHET_ARGUMENTS", self.raw)
         place = self.names.index(name) if name else int(number)
         variable = f"WHET_ARGUMENT_{place}"
+        counts = not name and (found["at"] is not None or place <= len(self.words))
         if place < len(self.words):
-            return Answer(variable, self.words[place], taken=True)
+            return Answer(variable, self.words[place], counts=counts)
         if name:
-            message = f"The argument {name!r} was not given; ${name} is left empty."
+            outcome = "stays as written in commands" if in_command else "is left empty"
+            message = f"The argument {name!r} was not given; ${name} {outcome}."
             hint = f"Give {place + 1} or more: {' '.join(self.names[: place + 1])}."
-            return Answer(variable, "", True, Diagnostic("argument-not-given", "warning", message, hint=hint))
+            note = Diagnostic("argument-not-given", "warning", message, hint=hint)
+            return Answer(variable, None if in_command else "", note)
         written = found.group()
         message = f"There is no argument number {place}, counted from 0; {written} stays as written."
         hint = f"Give {place + 1} or more, or write \\{written} where no argument is meant."
-        return Answer(variable, None, place_for_all, Diagnostic("placeholder-unfilled", "info", message, hint=hint))
+        note = Diagnostic("placeholder-unfilled", "info", message, hint=hint)
+        return Answer(variable, None, note if counts or place < 10 else None, counts)
+
+
+def quoting(script: str) -> tuple[list[int], list[str]]:
+    """The places where quoting changes, the first one 0, and what holds from each: `'`, `"` or nothing.
+
+    A script that `has_heredoc` is misread.
+    """
+    places, quotes = [0], [""]
+    within = [""]
+    at = 0
+    while found := _SIGN.search(script, at):
+        sign, at = found.group(), found.end()
+        if sign in ("'", "$'") and within[-1] != '"':
+            inside = (_WITHOUT_ESCAPES if sign == "'" else _WITH_ESCAPES).match(script, at)
+            end = inside.end() if inside else at
+            places += (found.start(), end)
+            quotes += ("'", "")
+            at = end + 1
+            continue
+        if sign in ('"', "`") and within[-1] == sign:
+            within.pop()
+        elif sign in ('"', "`", "$(") or (sign == "(" and within[-1] != '"'):
+            within.append(sign)
+        elif sign == ")" and within[-1] in ("(", "$("):
+            within.pop()
+        elif sign == "#" and within[-1] != '"':
+            line_end = script.find("\n", at)
+            at = len(script) if line_end < 0 else line_end
+        places.append(found.end())
+        quotes.append('"' if within[-1] == '"' else "")
+    return places, quotes
+
+
+def word_at(script: str, at: int) -> bool:
+    """Whether a word begins there, and not a part of one as behind `x=` and `a/`."""
+    return at == 0 or script[at - 1] in " \t\n(`"
+
+
+def has_heredoc(script: str) -> bool:
+    """Whether `quoting` misreads the script: a heredoc has quotes of its own."""
+    return _HEREDOC.search(script) is not None
+
+
+def makes_code(script: str) -> str:
+    """What in a script, with `PLACE` for each placeholder, would read a value as code, or nothing."""
+    found = _EVALUATES.search(script)
+    return " ".join(found.group().partition(PLACE)[0].rstrip('" ').split()) if found else ""
+
+
+def literal(value: str, quote: str) -> str:
+    """A value written into a script as data, outside quotes or inside double ones."""
+    import shlex
+
+    return _ACTIVE.sub(r"\\\1", value) if quote else shlex.quote(value)

@@ -7,18 +7,19 @@ things; but one that names a path which leads nowhere is reported, and does not 
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.errors import NotFoundError, RefusedError, WhetError
+from whet.errors import NotFoundError, WhetError
 from whet.library.catalogue import find
-from whet.library.visibility import hidden
+from whet.library.visibility import hidden, refusal
 from whet.prompt.bundles import find_bundle, read_bundles
 from whet.prompt.commands import RESERVED, command_map, lookup, parse_line
-from whet.prompt.mentions import command_form, find_mentions
+from whet.prompt.mentions import MAX_MENTIONS, command_form, find_mentions
 from whet.skill.names import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from whet.library.card import Card
     from whet.library.lookout import Lookout, Snapshot
@@ -47,6 +48,12 @@ class Menu(NamedTuple):
     report: tuple[Entry, ...]
 
 
+def visible(snapshot: Snapshot, caller: Caller) -> list[Card]:
+    """The skills that are not hidden from this caller."""
+    disabled, probe = snapshot.survey.disabled, snapshot.survey.probe
+    return [card for card in snapshot.catalogue.cards if hidden(card, caller, disabled, probe) is None]
+
+
 def bundle_directories(lookout: Lookout, snapshot: Snapshot) -> tuple[str, ...]:
     """Where bundles lie: in the project, once it is trusted, then in the state directory."""
     own = os.path.join(lookout.place.state, "bundles")
@@ -58,10 +65,8 @@ def bundle_directories(lookout: Lookout, snapshot: Snapshot) -> tuple[str, ...]:
 
 def menu_of(lookout: Lookout, snapshot: Snapshot, caller: Caller, reserved: Collection[str] = RESERVED) -> Menu:
     """The commands this caller has."""
-    survey = snapshot.survey
     bundles, report = read_bundles(bundle_directories(lookout, snapshot))
-    cards = [card for card in snapshot.catalogue.cards if not hidden(card, caller, survey.disabled, survey.probe)]
-    commands = command_map(cards, bundles, reserved)
+    commands = command_map(visible(snapshot, caller), bundles, reserved)
     return Menu(commands, bundles, (*report, *commands.report))
 
 
@@ -84,16 +89,15 @@ def asked_for(text: str, lookout: Lookout, snapshot: Snapshot, caller: Caller, r
 
 
 def asked_by_name(names: Iterable[str], request: str, lookout: Lookout, snapshot: Snapshot, caller: Caller) -> Asked:
-    """Skills by name and bundles by theirs, a skill before a bundle. Raises what finding each one raises."""
+    """Skills by name and bundles by theirs, a bundle before a skill as with commands. Raises what finding raises."""
     bundles, _ = read_bundles(bundle_directories(lookout, snapshot))
+    slugs = {bundle.slug for bundle in bundles}
     gathering = _Gathering(bundles, snapshot, caller)
     for name in names:
-        try:
-            gathering.skill(name)
-        except NotFoundError:
-            if command_form(name) not in {bundle.slug for bundle in bundles}:
-                raise
+        if command_form(name) in slugs:
             gathering.bundle(find_bundle(bundles, name))
+        else:
+            gathering.skill(name)
     return gathering.asked(request)
 
 
@@ -140,20 +144,22 @@ class _Gathering:
 
     def mentions(self, text: str, commands: CommandMap) -> None:
         found = find_mentions(text)
-        linked = [mention for mention in found.found if mention.target]
+        linked = [mention for mention in found if mention.target]
         blocked = {command_form(mention.name) for mention in linked}
-        for mention in linked:
-            self._try(mention.name, mention.target.removeprefix("skill://"))
-        for mention in found.found:
+        meant: list[Callable[[], None]] = [
+            partial(self._try, mention.name, mention.target.removeprefix("skill://")) for mention in linked
+        ]
+        for mention in found:
             if mention.target or command_form(mention.name) in blocked:
                 continue
-            command = lookup(commands, mention.name)
-            if command is not None:
-                self.command(command)
+            if command := lookup(commands, mention.name):
+                meant.append(partial(self.command, command))
             elif name := self._named(mention.name):
-                self._try(mention.name, name)
-        if found.dropped:
-            message = f"{found.dropped} more were mentioned than are loaded at once."
+                meant.append(partial(self._try, mention.name, name))
+        for take in meant[:MAX_MENTIONS]:
+            take()
+        if more := len(meant[MAX_MENTIONS:]):
+            message = f"{more} more were mentioned than are loaded at once."
             self._missing.append({"name": "", "code": "too-many-mentions", "message": message, "hint": "Ask again."})
 
     def _named(self, word: str) -> str:
@@ -176,7 +182,7 @@ def _check(card: Card, snapshot: Snapshot, caller: Caller) -> None:
     """Raise RefusedError when this caller may not have the skill."""
     survey = snapshot.survey
     if reason := hidden(card, caller, survey.disabled, survey.probe):
-        raise RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
+        raise refusal(card, reason)
 
 
 def _unknown(word: str, menu: Menu, snapshot: Snapshot, caller: Caller) -> WhetError:

@@ -17,7 +17,7 @@ from whet.skill import names
 from whet.skill.coerce import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Collection, Iterable
 
     from whet.library.card import Card
     from whet.prompt.bundles import Bundle
@@ -124,17 +124,11 @@ def lookup(commands: CommandMap, word: str) -> Command | None:
     return found or commands.by_menu.get(names.key(word).replace("-", "_"))
 
 
-def parse_line(
-    text: str,
-    commands: CommandMap,
-    *,
-    stackable: Callable[[Command], bool] = lambda _: True,
-    limit: int = MAX_STACK,
-) -> Line | None:
+def parse_line(text: str, commands: CommandMap) -> Line | None:
     """Take the commands off the beginning of a line; None when it does not begin with a `/word`.
 
-    More than one counts as long as each is known, new and `stackable`; a first one that is not stands alone. The word
-    behind `/skill` is any name of a skill, in quotes where it has spaces.
+    More than one counts, up to `MAX_STACK`, as long as each is known and new. The word behind `/skill` is any name of a
+    skill, in quotes where it has spaces.
     """
     token = _token(text, 0, commands)
     if token is None:
@@ -143,9 +137,9 @@ def parse_line(
     if command is None:
         return Line((), text.lstrip(), word)
     found = {_identity(command): command}
-    while stackable(command) and len(found) < limit and (token := _token(text, end, commands)):
+    while len(found) < MAX_STACK and (token := _token(text, end, commands)):
         command = token[1]
-        if command is None or _identity(command) in found or not stackable(command):
+        if command is None or _identity(command) in found:
             break
         found[_identity(command)] = command
         end = token[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.prompt.message import neutral, remarks, tagged
+from whet.prompt.message import neutral, remarks, spoken, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,6 +33,8 @@ class Active(NamedTuple):
     """Whether all of it is, and not only its beginning or an excerpt."""
     directory: str = ""
     """Its own directory; "" when it is a single file."""
+    settings: tuple[str, ...] = ()
+    """The values of its settings that came with it."""
 
 
 def reference(item: Active, text: str, state: str) -> str:
@@ -42,7 +44,7 @@ def reference(item: Active, text: str, state: str) -> str:
         text += f"\n[Cut here. The rest: skill_view({item.name!r}).]"
     if state == "changed":
         text += f"\n[It has changed on disk since; skill_view({item.name!r}) gives what it says now.]"
-    return tagged(item.name, item.digest, "\n".join((text, *remarks((), directory, (), ()))), "reference")
+    return tagged(item.name, item.digest, "\n".join((text, *remarks((), directory, (), item.settings))), "reference")
 
 
 def beginning(text: str, limit: int, count: Callable[[str], int]) -> str:
@@ -63,8 +65,8 @@ def beginning(text: str, limit: int, count: Callable[[str], int]) -> str:
 def message(blocks: Iterable[str], left_out: Iterable[str], gone: Iterable[str]) -> str:
     """The whole message: the skills given back, and by name those that are not."""
     rows = [_COMPACTED]
-    if names := ", ".join(left_out):
+    if names := ", ".join(map(spoken, left_out)):
         rows.append(f"Also active before, not repeated here: {names}. Load with skill_view(name) what is needed.")
-    if names := ", ".join(gone):
+    if names := ", ".join(map(spoken, gone)):
         rows.append(f"Active before, not available any more: {names}.")
     return "\n\n".join(("<skill_reference>\n" + "\n".join(map(neutral, rows)), *blocks)) + "\n</skill_reference>"

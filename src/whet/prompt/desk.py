@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError
-from whet.library.visibility import MODEL, PERSON, Caller, hidden
+from whet.library.visibility import MODEL, PERSON, Caller
 from whet.prompt.tokens import ESTIMATE, Tokenizer, installed
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def index(
     tokenizer: Tokenizer | None = None,
 ) -> dict[str, Any]:
     """The index of the skills this caller may see."""
+    from whet.prompt.asking import visible
     from whet.prompt.index import build
 
     snapshot = lookout.look()
@@ -45,18 +46,13 @@ def index(
     scopes = [root.scope for root in snapshot.survey.roots]
     counter = tokenizer or tokenizer_of(snapshot.survey.settings)
     made = build(cards, budget, options, counter, scopes=scopes, relevance=relevance, used=used)
-    return {"success": True, "text": made.text, "report": made.report()}
+    gone = [root.path for root in snapshot.survey.roots if not os.path.isdir(root.real)]
+    return {"success": True, "text": made.text, "report": made.report(), **({"missing_roots": gone} if gone else {})}
 
 
 def tokenizer_of(settings: Settings) -> Tokenizer:
     """What counts tokens: exactly, where that is installed and wanted."""
     return installed() if settings.exact_tokens else ESTIMATE
-
-
-def visible(snapshot: Snapshot, caller: Caller) -> list[Card]:
-    """The skills that are not hidden from this caller."""
-    disabled, probe = snapshot.survey.disabled, snapshot.survey.probe
-    return [card for card in snapshot.catalogue.cards if hidden(card, caller, disabled, probe) is None]
 
 
 def stage_of(lookout: Lookout, snapshot: Snapshot, tokenizer: Tokenizer | None = None, session_id: str = "") -> Stage:
@@ -107,18 +103,21 @@ def render_named(
     return made.answer
 
 
-def commands(lookout: Lookout, prefix: str, limit: int, *, caller: Caller = PERSON) -> dict[str, Any]:
+def commands(
+    lookout: Lookout, prefix: str, limit: int, *, caller: Caller = PERSON, reserved: Collection[str] | None = None
+) -> dict[str, Any]:
     """What a client can offer while a command is typed, and which skills have none."""
     from whet.prompt.asking import menu_of
-    from whet.prompt.commands import complete
+    from whet.prompt.commands import RESERVED, complete
 
-    menu = menu_of(lookout, lookout.look(), caller)
+    menu = menu_of(lookout, lookout.look(), caller, RESERVED if reserved is None else reserved)
     found = complete(menu.commands, prefix, limit)
     return {"success": True, "commands": found, "report": [entry.to_json() for entry in menu.report]}
 
 
 def needs(lookout: Lookout, names: Sequence[str], *, caller: Caller = PERSON) -> dict[str, Any]:
     """What the named skills, or all of them, still need; each thing once."""
+    from whet.prompt.asking import visible
     from whet.prompt.needs import collect_needs
 
     snapshot = lookout.look()
@@ -151,31 +150,40 @@ def _told(bundle: Bundle, lookout: Lookout) -> dict[str, Any]:
 
 
 def save_bundle(lookout: Lookout, *, project: bool, overwrite: bool, **what: Any) -> dict[str, Any]:
-    """Write a bundle, into the state directory or the project."""
-    from whet.prompt.asking import bundle_directories
+    """Write a bundle, into the state directory or the project; what its name collides with is in the report."""
+    from whet.prompt.asking import menu_of
     from whet.prompt.bundles import save_bundle as save
 
-    snapshot = lookout.look()
-    directory = os.path.join(lookout.place.state, "bundles")
-    if project:
-        if snapshot.survey.repository is None or not snapshot.survey.trusted:
-            hint = "Run `whet trust` in the project first."
-            raise UsageError("no-project", "There is no trusted project here for a bundle.", hint=hint)
-        directory = bundle_directories(lookout, snapshot)[0]
+    directory = _bundle_directory(lookout, project=project)
     with _alone(lookout):
         bundle = save(directory, overwrite=overwrite, **what)
-    return _told(bundle, lookout)
+    report = [
+        entry.to_json()
+        for entry in menu_of(lookout, lookout.look(), PERSON).report
+        if entry.path == bundle.path or entry.message.startswith(f"/{bundle.slug} means the bundle ")
+    ]
+    return {**_told(bundle, lookout), "report": report}
 
 
-def remove_bundle(lookout: Lookout, name: str) -> dict[str, Any]:
-    """Take a bundle out of use; its file is kept beside."""
-    from whet.prompt.bundles import find_bundle
+def remove_bundle(lookout: Lookout, name: str, *, project: bool) -> dict[str, Any]:
+    """Take a bundle of the user's, or of the project, out of use; its file is kept beside."""
+    from whet.prompt.bundles import find_bundle, read_bundles
     from whet.prompt.bundles import remove_bundle as remove
 
     with _alone(lookout):
-        bundle = find_bundle(_bundles(lookout)[0], name)
+        bundle = find_bundle(read_bundles((_bundle_directory(lookout, project=project),))[0], name)
         kept = remove(bundle)
     return {"success": True, **bundle.to_json(), "kept": kept}
+
+
+def _bundle_directory(lookout: Lookout, *, project: bool) -> str:
+    from whet.prompt.asking import bundle_directories
+
+    snapshot = lookout.look()
+    if project and (snapshot.survey.repository is None or not snapshot.survey.trusted):
+        hint = "Run `whet trust` in the project first."
+        raise UsageError("no-project", "There is no trusted project here for a bundle.", hint=hint)
+    return bundle_directories(lookout, snapshot)[0 if project else -1]
 
 
 def _bundles(lookout: Lookout) -> tuple[tuple[Bundle, ...], tuple[Any, ...]]:

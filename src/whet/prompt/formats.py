@@ -1,11 +1,14 @@
 """The shapes an index can have: what stands before, one line for each skill, what stands behind.
 
 Every line is harmless text: no control or invisible characters, no line breaks, and where the shape has a syntax of its
-own (XML, JSON) it is escaped. A skill without a description, because there was no room for one, is its name alone.
+own (XML, JSON) it is escaped; these can be parsed as they are, with the rules as a note in them. Where it has none, no
+skill can write the mark of a line or the tags of a message. A skill without a description, because there was no room
+for one, is its name alone.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.skill.names import hidden
@@ -17,6 +20,14 @@ MARK = "▸"
 _LAST_SEEN = "\U000e0000"
 """From here on, tags, variation selectors and private use: a place to hide text in, never to show some."""
 _NO_CHARACTERS = "\ufffe\uffff"
+_MESSAGE_TAGS = "skill_content|skill_reference|user_request|available_skills"
+_BLANKS = r"\u115f\u1160\u3164\uffa0"
+"""Letters that show nothing."""
+_GAP = rf"(?:[^\w<>]|[{_BLANKS}])*+"
+"""What a reader may overlook between the beginning of a tag and its name: spaces, slashes, what cannot be seen."""
+_END = rf"(?![^\W{_BLANKS}])"
+_TAGS = re.compile(rf"<(?={_GAP}(?:{_MESSAGE_TAGS}){_END})", re.IGNORECASE)
+_LISTED_TAGS = re.compile(rf"<(?={_GAP}(?:{_MESSAGE_TAGS}|skill){_END})", re.IGNORECASE)
 
 _BY_NAME = (
     "Skills are instructions for particular tasks. When one of these fits the request, or the user names it, load it "
@@ -28,6 +39,16 @@ _BY_FILE = (
     "file to the end before you act and follow it; paths in it are relative to its folder. Load several when several "
     "fit, none when none does."
 )
+
+
+def neutral(text: str) -> str:
+    """The text with the tags that mark a message written so that they are none."""
+    return _TAGS.sub("&lt;", text)
+
+
+def plain(text: str) -> str:
+    """The text as a line without a syntax of its own can hold it: nothing in it is a tag or begins another line."""
+    return _LISTED_TAGS.sub("&lt;", text).replace(MARK, ">")
 
 
 class Line(NamedTuple):
@@ -44,8 +65,14 @@ class Format(NamedTuple):
     line: Callable[[Line], str]
     before: str = ""
     behind: str = ""
-    note: Callable[[str], str] = "{}".format
+    note: Callable[[str], str] = plain
     """How a remark, such as what is not listed, is written."""
+    parsed: bool = False
+    """Whether programs read it: then the rules are a remark, too."""
+
+    def told(self, rules_text: str) -> str:
+        """The rules as they are written."""
+        return self.note(rules_text) if self.parsed and rules_text else rules_text
 
 
 def clean(text: str) -> str:
@@ -66,8 +93,8 @@ def rules(*, paths: bool) -> str:
 
 
 def _bullet(line: Line) -> str:
-    described = f"{MARK} {line.name}: {line.description}" if line.description else f"{MARK} {line.name}"
-    return f"{described} (file: {line.path})" if line.path else described
+    described = f"{line.name}: {line.description}" if line.description else line.name
+    return f"{MARK} {plain(f'{described} (file: {line.path})' if line.path else described)}"
 
 
 def _escape(text: str) -> str:
@@ -96,10 +123,14 @@ def _json_note(text: str) -> str:
     return f'{{"note":{json.dumps(text, ensure_ascii=False)}}},'
 
 
+def _xml_note(text: str) -> str:
+    return f"<note>{_escape(text)}</note>"
+
+
 FORMATS = {
     "bullet": Format(_bullet),
-    "xml": Format(_xml, "<available_skills>", "</available_skills>", lambda text: f"<note>{_escape(text)}</note>"),
-    "json": Format(_json, "[", "]", _json_note),
+    "xml": Format(_xml, "<available_skills>", "</available_skills>", _xml_note, parsed=True),
+    "json": Format(_json, "[", "]", _json_note, parsed=True),
     "tool": Format(_bullet, "Load a skill by its name. The skills:"),
 }
 """`bullet` for a system prompt, `xml` and `json` for clients that parse it, `tool` for the description of a tool."""
@@ -108,8 +139,12 @@ FORMATS = {
 def assemble(format_: str, rules_text: str, notes: Sequence[str], lines: Sequence[Line]) -> str:
     """The whole index."""
     shape = FORMATS[format_]
-    rows = [shape.line(line) for line in lines]
+    told = shape.told(rules_text)
+    rows = [shape.before, told] if shape.parsed else [told, shape.before]
+    rows.extend(map(shape.line, lines))
     rows.extend(map(shape.note, notes))
+    rows = [row for row in rows if row]
     if format_ == "json":
-        rows[-1:] = [rows[-1].removesuffix(",")] if rows else []
-    return "".join(f"{row}\n" for row in (rules_text, shape.before, *rows, shape.behind) if row)
+        rows[-1] = rows[-1].removesuffix(",")
+    rows.append(shape.behind)
+    return "".join(f"{row}\n" for row in rows if row)

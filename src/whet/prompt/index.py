@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from whet.errors import UsageError
 from whet.prompt.formats import FORMATS, Line, assemble, clean, rules
 from whet.prompt.ranking import ranked
-from whet.prompt.shorten import cut, shorten
+from whet.prompt.shorten import ELLIPSIS, cut, shorten
+from whet.skill.names import MAX_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +65,7 @@ class Index(NamedTuple):
     level: Level
     included: tuple[Card, ...]
     shortened: tuple[str, ...]
-    """Names of the skills whose description is not shown in full."""
+    """Names of the skills whose name or description is not shown in full."""
     omitted: tuple[Card, ...]
     rules: bool
     """Whether there was room for the rules."""
@@ -103,11 +104,16 @@ class Options(NamedTuple):
 
 def budget_for(characters: int | None = None, tokens: int | None = None, window: int | None = None) -> Budget:
     """The budget a caller means: one of characters, tokens, or a context window in tokens. Raises UsageError."""
-    given = [name for name, value in (("budget", characters), ("tokens", tokens), ("window", window)) if value]
+    all_three = {"in characters": characters, "in tokens": tokens, "for a context window": window}
+    given = {kind: value for kind, value in all_three.items() if value is not None}
     if len(given) > 1:
-        raise UsageError("two-budgets", f"{given[0]} and {given[1]} are both given.", hint="Give one of them.")
-    if min(value for value in (characters, tokens, window, 1) if value is not None) < 1:
-        raise UsageError("bad-budget", "A budget is a number above zero.", hint="Leave it out for the default.")
+        first, second, *_ = given
+        message = f"A budget {first} and one {second} are both given."
+        raise UsageError("two-budgets", message, hint="Give one of them.")
+    for value in given.values():
+        if not _is_count(value):
+            message = f"A budget is a whole number above zero, not {value!r}."
+            raise UsageError("bad-budget", message, hint="Leave it out for the default.")
     if characters:
         return Budget(characters, "characters")
     if tokens or window:
@@ -129,8 +135,8 @@ def build(
     if options.format not in FORMATS:
         known = ", ".join(FORMATS)
         raise UsageError("bad-format", f"There is no format {options.format!r}.", hint=f"Formats: {known}.")
-    if options.limit is not None and options.limit < 1:
-        raise UsageError("bad-limit", f"An index of {options.limit} skills makes no sense.", hint="Give 1 or more.")
+    if options.limit is not None and not _is_count(options.limit):
+        raise UsageError("bad-limit", f"An index of {options.limit!r} skills makes no sense.", hint="Give 1 or more.")
 
     ranking: list[int] = []
 
@@ -186,9 +192,10 @@ class _Draft:
         self.places: list[int] = []
         self.descriptions: list[str] = []
         said = rules(paths=options.paths)
-        self.rules = said if options.rules and self._row(said) * _RULES_SHARE <= limit else ""
+        told = self.shape.told(said)
+        self.rules = said if options.rules and self._row(told) * _RULES_SHARE <= limit else ""
         self.notes = [_meaning(alias, root) for root, alias in self.aliases.items()]
-        around = (self.rules, self.shape.before, self.shape.behind, *map(self.shape.note, self.notes))
+        around = (self.shape.told(self.rules), self.shape.before, self.shape.behind, *map(self.shape.note, self.notes))
         self.spent = sum(self._row(row) for row in around if row)
 
     def best(self) -> _Draft:
@@ -216,9 +223,11 @@ class _Draft:
         return assemble(self.options.format, self.rules, self.notes, lines)
 
     def shortened(self) -> tuple[str, ...]:
-        """Names of the skills whose description is not what the skill says."""
-        pairs = zip(self.places, self.descriptions, strict=True)
-        return tuple(self.cards[at].full_name for at, text in pairs if text != _said(self.cards[at]))
+        """Names of the skills whose name or description is not what the skill says."""
+        rows = ((self.cards[at], text) for at, text in zip(self.places, self.descriptions, strict=True))
+        return tuple(
+            card.full_name for card, text in rows if text != _said(card) or _named(card) != clean(card.full_name)
+        )
 
     def _spend(self) -> None:
         everybody = range(len(self.cards))
@@ -271,7 +280,7 @@ class _Draft:
         def cost(text: str) -> int:
             return self._row(self.shape.line(Line("x", text))) - bare
 
-        names = [self.cards[at].full_name for at in places]
+        names = [_named(self.cards[at]) for at in places]
         texts = [_described(self.cards[at]) for at in places]
         shown = dict(zip(places, shorten(names, texts, self.limit - self.spent, cost), strict=True))
         self.descriptions = [shown.get(at, "") for at in self.places]
@@ -282,7 +291,7 @@ class _Draft:
         if self.options.paths:
             alias = self.aliases.get(card.root)
             path = f"{alias}{card.path[len(card.root.path) :]}" if alias else card.path
-        return Line(clean(card.full_name), description, _shown(path))
+        return Line(_named(card), description, _shown(path))
 
     def _row(self, row: str) -> int:
         return self.measure(f"{row}\n")
@@ -301,6 +310,18 @@ class _Draft:
             if self._note_cost(longer) <= most:
                 return longer
         return rest
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _named(card: Card) -> str:
+    """The name as it is shown: one that is longer than the specification allows must not starve the others."""
+    name = clean(card.name)
+    if len(name) > MAX_LENGTH:
+        name = name[: MAX_LENGTH - len(ELLIPSIS)].rstrip() + ELLIPSIS
+    return f"{clean(card.root.namespace)}:{name}" if card.root.namespace else name
 
 
 def _meaning(alias: str, root: Root) -> str:

@@ -12,7 +12,8 @@ from whet.errors import UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.readiness import missing
 from whet.prompt.asking import not_had
-from whet.prompt.message import ASKED, Block, Part, already_loaded, compose, fit, remarks
+from whet.prompt.formats import clean
+from whet.prompt.message import ASKED, Block, Part, already_loaded, compose, fit, remarks, setting_lines, spoken
 from whet.prompt.rendering import expand
 from whet.prompt.scene import render_skill, scene_of, shell_of
 
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
     from whet.prompt.asking import Asked
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
+    from whet.skill.diagnostics import Diagnostic
 
 SHARED_TOKENS = 25_000
 """What several skills at once may take together, unless the caller says otherwise. One alone is given in full."""
+_LONGEST_REASON = 200
 
 
 class Stage(NamedTuple):
@@ -64,26 +67,17 @@ def prepare(card: Card, arguments: str, stage: Stage) -> Part:
     if lacking and skill.setup_help:
         lacking.append(skill.setup_help)
     files = [(file.path, file.size) for file in opened.files if file.path != main_file(card)]
-    values = [
-        f"{setting.key} = {_shown(stage.settings.get(setting.key), setting.default)}"
-        for setting in skill.gates.settings
-    ]
-    below = remarks(files, card.directory if card.kind == "skill" else "", lacking, values)
-    notes = tuple(f"[Note: {note.message}]" for note in rendered.notes if note.severity != "info")
+    settings = setting_lines(skill, stage.settings)
+    below = remarks(files, card.directory if card.kind == "skill" else "", lacking, settings)
+    notes = tuple(f"[Note: {note.message}]" for note in rendered.notes if _tells_more(note))
     tools = tuple(expand(tool, scene) for tool in skill.allowed_tools)
-    return Part(card, skill, opened.digest, rendered.text, rendered.notes, tools, (*below, *notes))
+    return Part(card, skill, opened.digest, rendered.text, rendered.notes, tools, settings, (*below, *notes))
 
 
-def _shown(value: Any, default: Any) -> str:
-    """A setting as the model reads it; one left blank has its default."""
-    value = default if value is None or value == "" else value
-    if value is None or value == "":
-        return "(not set)"
-    if isinstance(value, str):
-        return value
-    import json
-
-    return json.dumps(value, ensure_ascii=False, default=str)
+def _tells_more(note: Diagnostic) -> bool:
+    """Is a note worth the model's while: not a trifle, and not what stands in the body as a mark already?"""
+    marked = note.code in ("inline-shell-failed", "inline-shell-timeout")
+    return note.code == "inline-shell-off" or (note.severity != "info" and not marked)
 
 
 def invoke(asked: Asked, stage: Stage, *, budget: int | None = None, note: str = "") -> Invocation:
@@ -134,16 +128,18 @@ def _loaded(part: Part, stage: Stage) -> Block:
 def _head(asked: Asked, blocks: Sequence[Block]) -> list[str]:
     names = [item.part.card.full_name for item in blocks if item.strategy != "omitted"]
     omitted = [item.part.card.full_name for item in blocks if item.strategy == "omitted"]
+    follow = f" Follow {'its' if len(names) == 1 else 'their'} instructions for this request." if names else ""
     if asked.bundles:
         what = "bundle" if len(asked.bundles) == 1 else "bundles"
         titles = _list([bundle.name for bundle in asked.bundles])
-        rows = [f"{ASKED}{what} {titles}: {_list(names) or 'nothing of it can be loaded'}."]
-    elif len(blocks) == 1:
-        rows = [f"{ASKED}skill {blocks[0].part.card.full_name}. Follow its instructions for this request."]
+        it = "it" if len(asked.bundles) == 1 else "them"
+        given = f"Loaded for {it}: {_list(names)}.{follow}" if names else f"Nothing of {it} can be loaded."
+        rows = [f"{ASKED}{what} {titles}. {given}"]
     else:
-        listed = _list([item.part.card.full_name for item in blocks])
-        rows = [f"{ASKED}skills {listed}. Follow their instructions for this request."]
-    rows.extend(f"Not loaded: {item['name'] or 'more'}. {item['message']}" for item in asked.missing)
+        what = "skill" if len(blocks) == 1 else "skills"
+        rows = [f"{ASKED}{what} {_list([item.part.card.full_name for item in blocks])}.{follow}"]
+    for item in asked.missing:
+        rows.append(f"Not loaded: {spoken(item['name'] or 'more')}. {clean(item['message'])[:_LONGEST_REASON]}")
     if omitted:
         rows.append(f"No room for {_list(omitted)}; load with skill_view(name) what is needed.")
     rows.extend(f"Instruction: {bundle.instruction}" for bundle in asked.bundles if bundle.instruction)
@@ -151,7 +147,7 @@ def _head(asked: Asked, blocks: Sequence[Block]) -> list[str]:
 
 
 def _list(names: Sequence[str]) -> str:
-    return ", ".join(names)
+    return ", ".join(map(spoken, names))
 
 
 def _told(item: Block, stage: Stage) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from typing import NamedTuple
 from whet.skill import names
 
 MAX_MENTIONS = 8
-"""Different mentions of one message that count."""
+"""Skills that the mentions of one message may load."""
+MOST_FOUND = 1_000
+"""Mentions of one text that are looked at; what is not a skill is told by whoever knows the skills."""
 
 RUN = r"(?:[\w:-]|[^\x00-\x7f\s])++"
 """What may be a name, as a pattern; `spelled` says how much of it is one, because `\\w` knows no combining marks."""
@@ -41,16 +43,8 @@ class Mention(NamedTuple):
     end: int
 
 
-class Mentions(NamedTuple):
-    """All skills that a text names, in order, each once."""
-
-    found: tuple[Mention, ...]
-    dropped: int
-    """How many more there were beyond the limit."""
-
-
-def find_mentions(text: str, limit: int = MAX_MENTIONS) -> Mentions:
-    """The skills that a message names.
+def find_mentions(text: str) -> tuple[Mention, ...]:
+    """What a message names and may be a skill, in order, each once, at most `MOST_FOUND`.
 
     Not mentions: environment variables, amounts and positions (`$5`), what is escaped (`\\$name`), what stands behind a
     letter, a digit or another dollar, `${x}` and `$(x)`, and everything in code.
@@ -59,7 +53,7 @@ def find_mentions(text: str, limit: int = MAX_MENTIONS) -> Mentions:
     seen: set[tuple[str, str]] = set()
     shown = _without_code(text) if "$" in text else ""
     position = 0
-    while match := _MENTION.search(shown, position):
+    while len(found) < MOST_FOUND and (match := _MENTION.search(shown, position)):
         mention = _mention(shown, match.start(), spelled(match[1]).rstrip(":-"))
         position = mention.end
         if _stands_free(shown, match.start()) and _is_name(mention.name):
@@ -67,7 +61,7 @@ def find_mentions(text: str, limit: int = MAX_MENTIONS) -> Mentions:
             if identity[0] and identity not in seen:
                 seen.add(identity)
                 found.append(mention)
-    return Mentions(tuple(found[:limit]), len(found[limit:]))
+    return tuple(found)
 
 
 def command_form(name: str) -> str:

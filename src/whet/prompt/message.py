@@ -19,12 +19,13 @@ typed is kept to the letter.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.prompt.formats import clean
 from whet.prompt.strategies import STRATEGIES, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from whet.library.card import Card
     from whet.prompt.tokens import Counter
@@ -34,10 +35,15 @@ if TYPE_CHECKING:
 MAX_BODY = 100_000
 """Characters of one body in a message; the rest is to be had page by page."""
 _MOST_FILES = 50
+_MOST_REMARKS = 4_000
+_LONGEST_NAME = 64
+_LONGEST_VALUE = 200
+_PLAIN_NAME = re.compile(r"[\w:.-]{1,64}", re.ASCII)
 
 _TAGS = re.compile(r"<(?=/?(?:skill_content|skill_reference|user_request)\b)", re.IGNORECASE)
 ASKED = "The user asked for the "
 """How every message begins that puts skills into a conversation."""
+_BEGINNING = re.compile(rf'^(?:{ASKED}(?:skills?|bundles?) |<skill_content name="|<skill_reference>)', re.MULTILINE)
 _OPEN, _CLOSE = "<user_request>\n", "\n</user_request>"
 
 
@@ -52,6 +58,8 @@ class Part(NamedTuple):
     notes: tuple[Diagnostic, ...]
     allowed_tools: tuple[str, ...]
     """With the variables for directories filled in."""
+    settings: tuple[str, ...]
+    """`key = value` of each setting the skill declares."""
     remarks: tuple[str, ...]
     """What is worth knowing beside the body: directory, files, setup, settings."""
 
@@ -69,6 +77,14 @@ class Block(NamedTuple):
 def neutral(text: str) -> str:
     """The text with the tags that mark a message written so that they are none."""
     return _TAGS.sub("&lt;", text)
+
+
+def spoken(name: str) -> str:
+    """A name as we say it outside a block: a skill must not speak in our voice through its name."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    short = clean(name).replace('"', "'")
+    return f'"{neutral(short[:_LONGEST_NAME])}{"…" if len(short) > _LONGEST_NAME else ""}"'
 
 
 def tagged(name: str, digest: str, text: str, status: str = "") -> str:
@@ -93,7 +109,7 @@ def block(part: Part, strategy: str) -> str:
 def already_loaded(part: Part) -> str:
     """What stands for a skill whose content is in the conversation, unchanged."""
     name = part.card.full_name
-    text = f"[{name} is already loaded above and has not changed. Follow it for this request.]"
+    text = f"[{spoken(name)} is already loaded above and has not changed. Follow it for this request.]"
     return tagged(name, part.digest, text, "loaded")
 
 
@@ -140,10 +156,29 @@ def compose(head: Sequence[str], blocks: Sequence[str], request: str) -> str:
 
 def recover(message: str) -> str | None:
     """The user's own words in a message made here; None when it is not such a message, "" when there were none."""
-    head, opened, rest = message.partition(_OPEN)
-    if not any(mark in head for mark in (ASKED, "<skill_content name=")):
+    began = _BEGINNING.search(message)
+    if began is None:
         return None
+    _, opened, rest = message[began.start() :].partition(f"\n{_OPEN}")
     return rest[: rest.rfind(_CLOSE)] if opened and _CLOSE in rest else ""
+
+
+def setting_lines(skill: Skill, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """What each setting that a skill declares is set to; one left blank has its default."""
+    lines = []
+    for setting in skill.gates.settings:
+        value = values.get(setting.key)
+        value = setting.default if value is None or value == "" else value
+        if value is None or value == "":
+            text = "(not set)"
+        elif isinstance(value, str):
+            text = clean(value)
+        else:
+            import json
+
+            text = json.dumps(value, ensure_ascii=False, default=str)
+        lines.append(f"{clean(setting.key)} = {text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + '…'}")
+    return tuple(lines)
 
 
 def remarks(
@@ -152,10 +187,10 @@ def remarks(
     """What stands below a body."""
     rows = [f"[Skill directory: {directory}. Paths in the skill are relative to it.]"] if directory else []
     if part_files:
-        listed = ", ".join(f"{path} ({size:,} bytes)" for path, size in part_files[:_MOST_FILES])
+        listed = ", ".join(f"{clean(path)} ({size:,} bytes)" for path, size in part_files[:_MOST_FILES])
         more = f", and {len(part_files) - _MOST_FILES:,} more" if len(part_files) > _MOST_FILES else ""
         rows.append(f"[Files, not read yet; open them with skill_view(name, file_path): {listed}{more}.]")
-    rows.extend(f"[Setup needed: {item}]" for item in setup)
+    rows.extend(f"[Setup needed: {clean(item)}]" for item in setup)
     if settings:
         rows.append(f"[Settings: {'; '.join(settings)}.]")
-    return tuple(rows)
+    return tuple(row if len(row) <= _MOST_REMARKS else f"{row[:_MOST_REMARKS]}…]" for row in rows)

@@ -3,23 +3,27 @@
 The body is read once, from left to right, with one pattern. What is put in (an argument, a directory, what a command
 printed) is never looked at again, so no value can bring a placeholder or a command of its own. Into the text of a
 command no value is put at all: a placeholder there becomes a reference to an environment variable, which is as safe as
-`"$1"` in any script. What cannot be filled stays visible and is told in a note.
+`"$1"` in any script: one word, whatever is in it. Only `$ARGUMENTS` that begins a word outside quotes is split at
+its spaces; such a script runs with `set -f`, so that no part of it is taken for a pattern of file names. What cannot
+be filled stays visible and is told in a note. A command is not run without all its values, nor where a shell could
+take them for code. One that is off or over a limit shows its values, quoted for a POSIX shell, so that a reader who
+runs it runs what was meant.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from bisect import bisect
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.prompt.arguments import Given, placeholder, split_arguments
-from whet.prompt.shell import shown, single_quoted
+from whet.prompt.arguments import PLACE, Answer, Given, has_heredoc, literal, makes_code, placeholder, quoting, word_at
+from whet.prompt.shell import Left, shown
 from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from whet.prompt.arguments import Answer
     from whet.prompt.shell import Shell
 
 MOST_COMMANDS = 20
@@ -62,6 +66,7 @@ _FENCE = (
     r"(?P<fence>`{3,}+(?=[^`\n]*$)|~{3,}+)(?=(?P<info>[^\n]*))"
 )
 _SPAN = r"(?<!`)(?P<ticks>`{2,8})(?!`)(?=(?P<span>[^\n]+?(?<!`)(?P=ticks)(?!`)))"
+_OWN = r"(?P<own>(?<!\\)\$[0-9]\w*)"  # no placeholder (`$1x`), but a shell would fill in something of its own
 _COMMAND = r"(?<!\S)!`(?=(?P<command>[^`\r\n]++)`)"
 _CLOSING = re.compile(r"^([ \t]*+)(`{3,}+)[ \t]*+(?=\r?$)", re.MULTILINE)
 # Word characters and spaces are those of ASCII: prose without spaces (`处理$ARGUMENTS文件`) holds placeholders too.
@@ -73,8 +78,14 @@ class Rendered(NamedTuple):
 
     text: str
     notes: tuple[Diagnostic, ...]
-    takes_arguments: bool
-    """Whether the body has a place for arguments; if not, what was typed must reach the model another way."""
+
+
+class _Filled(NamedTuple):
+    """A script with its values, and why it should not be used: the placeholders without one, what makes it unsafe."""
+
+    text: str
+    missing: dict[str, None]
+    hazard: str
 
 
 def render(
@@ -108,15 +119,14 @@ class _Pass:
 
     def __init__(self, scene: Scene, names: tuple[str, ...], arguments: str | None, shell: Shell | None) -> None:
         self.scene, self.shell = scene, shell
-        self.given = Given(arguments, split_arguments(arguments or ""), names)
+        self.given = Given.of(arguments, names)
         self.values = f"{_VARIABLE}|{placeholder(names)}"
         self.notes: dict[Diagnostic, None] = {}  # in order, each one once
-        self.takes_arguments = False
-        self.block: tuple[str, str] | None = (
-            None  # the code block we are in: what stood before its fence, and the fence
-        )
+        self.counts = False  # whether the body counts its arguments
+        self.block: tuple[str, str] | None = None  # what stood before the fence of the code block we are in, and it
         self.span_end = 0  # where the code span we are in ends
-        self.ran, self.left, self.room = 0, 0, MOST_OUTPUT  # commands run and not run, output they may still give
+        self.ran, self.room, self.spent = 0, MOST_OUTPUT, 0.0  # commands run, output they may still give, their time
+        self.left = Left()
 
     def over(self, body: str) -> Rendered:
         pattern = re.compile(f"{_FENCE}|{_SPAN}|{_COMMAND}|{self.values}", _FLAGS)
@@ -127,9 +137,8 @@ class _Pass:
             text, at = self._replace(found, body)
             parts.append(text)
         parts.append(body[at:])
-        if self.left:
-            self._tell_left()
-        return Rendered("".join(parts), tuple(self.notes), self.takes_arguments)
+        notes = [note for note in self.notes if self.counts or note.code != "placeholder-unfilled"]
+        return Rendered("".join(parts), (*notes, *self.left.notes()))
 
     def _replace(self, found: re.Match[str], body: str) -> tuple[str, int]:
         """What stands in the text for a match, and where to read on."""
@@ -143,11 +152,9 @@ class _Pass:
             if command.strip() and not self.block and found.start() >= self.span_end:
                 end = found.end("command") + 1
                 return self._command(command, body[found.start() : end]), end
-        elif variable := found["variable"]:
-            text = self._variable(variable) or variable
         elif found["escape"]:
             text = text[1:]
-        elif (value := self._argument(found).value) is not None:
+        elif (value := self._tell(self._answer(found)).value) is not None:
             text = value
         return text, found.end()
 
@@ -167,83 +174,120 @@ class _Pass:
             self.block = (lead, fence)
             if closing is None and self.shell:
                 message = f"A block of inline commands is not closed by a line {fence} and was not run."
-                self._tell(Diagnostic("inline-shell-unclosed", "warning", message, hint="Close it."))
+                self.notes[Diagnostic("inline-shell-unclosed", "warning", message, hint="Close it.")] = None
         else:
             self.block = (lead, fence)
         return found.group(), found.end()
 
-    def _variable(self, variable: str) -> str:
+    def _answer(self, found: re.Match[str], *, in_command: bool = False) -> Answer:
+        """What a variable or a placeholder for arguments comes to."""
+        if not (variable := found["variable"]):
+            return self.given.answer(found, in_command=in_command)
+        name = "WHET_SKILL_DIR" if variable == "{baseDir}" else variable[2:-1]
         if value := _value(variable, self.scene):
-            return value
+            return Answer(name, value)
         if variable in VARIABLES:
             message = f"{variable} has no value here and stays as written."
             hint = "Give the session or the project it belongs to, or do without it."
-            self._tell(Diagnostic("variable-without-value", "info", message, hint=hint))
-        else:
-            message = f"{variable} is not a known variable and stays as written."
-            hint = f"Use one of {', '.join(VARIABLES)}."
-            self._tell(Diagnostic("variable-unknown", "warning", message, hint=hint))
-        return ""
+            return Answer(name, None, Diagnostic("variable-without-value", "info", message, hint=hint))
+        message = f"{variable} is not a known variable and stays as written."
+        hint = f"Use one of {', '.join(VARIABLES)}."
+        return Answer(name, None, Diagnostic("variable-unknown", "warning", message, hint=hint))
 
-    def _argument(self, found: re.Match[str]) -> Answer:
-        answer = self.given.answer(found)
-        self.takes_arguments |= answer.taken
-        self._tell(answer.note)
+    def _tell(self, answer: Answer) -> Answer:
+        self.counts |= answer.counts
+        if answer.note:
+            self.notes[answer.note] = None
         return answer
 
     def _command(self, script: str, written: str) -> str:
-        """What a command printed, or the command as it was written when it may not run."""
+        """What a command printed, or the command itself when it is not run."""
         shell = self.shell
-        if shell is None or self.ran == MOST_COMMANDS or self.room <= 0:
-            self.left += 1
-            return written
-        self.ran += 1
-        limit = min(shell.limit, self.room)
+        if shell is None:
+            self.left.add(Left.OFF)
+            return self._spelled(written)
         env = {**shell.env}
-        ready = self._referring(script, shell, env)
-        ran = shell.runner.run(ready, shell=shell.program, cwd=shell.cwd, env=env, seconds=shell.seconds, limit=limit)
-        text, note = shown(ran, script, shell, limit)
-        self.room -= min(len(text), limit)
-        self._tell(note)
-        return text
-
-    def _referring(self, script: str, shell: Shell, env: dict[str, str]) -> str:
-        """The script with references to environment variables for its placeholders; `env` gets their values."""
         for variable in VARIABLES:
             if variable[0] == "$" and (value := _value(variable, self.scene)):
                 env[variable[2:-1]] = value
-        quoted = single_quoted(script)
-
-        def reference(found: re.Match[str]) -> str:
-            if found["escape"]:
-                return found.group()[1:]
-            if bisect(quoted, found.start()) % 2:
-                message = f"{found.group()} stands in single quotes in a command, where a shell fills in nothing."
-                hint = "Use double quotes where the value is meant."
-                self._tell(Diagnostic("inline-shell-quoted", "info", message, hint=hint))
-                return found.group()
-            if variable := found["variable"]:
-                name = "WHET_SKILL_DIR" if variable == "{baseDir}" else variable[2:-1]
-                return shell.reference(name) if self._variable(variable) else variable
-            answer = self._argument(found)
-            if answer.value is None:
-                return found.group()
-            env[answer.variable] = answer.value
-            return shell.reference(answer.variable)
-
-        return re.sub(self.values, reference, script, flags=_FLAGS)
-
-    def _tell(self, note: Diagnostic | None) -> None:
+        ready = self._referring(script, shell, env)
+        if ready.hazard:
+            self.left.add(Left.UNSAFE, f"`{ready.hazard}`")
+            return written
+        if ready.missing:
+            self.left.add(Left.UNFILLED, *ready.missing)
+            return written
+        if self.ran == MOST_COMMANDS or self.room <= 0 or self.spent >= shell.total:
+            most = f"{MOST_COMMANDS} at most, for {MOST_OUTPUT} characters of output and {shell.total:g} seconds"
+            self.left.add(Left.LIMIT, most)
+            return written if shell.is_powershell else self._spelled(written)
+        self.ran += 1
+        seconds, limit = min(shell.seconds, shell.total - self.spent), min(shell.limit, self.room)
+        begun = time.monotonic()
+        ran = shell.runner.run(ready.text, shell=shell.program, cwd=shell.cwd, env=env, seconds=seconds, limit=limit)
+        self.spent += time.monotonic() - begun
+        text, note = shown(ran, script, shell._replace(seconds=seconds, limit=limit))
+        self.room -= min(len(text), limit)
         if note:
             self.notes[note] = None
+        return text
 
-    def _tell_left(self) -> None:
-        number = "1 inline command was" if self.left == 1 else f"{self.left} inline commands were"
-        if self.shell is None:
-            hint = "To allow it, add the trust level of the skill to `inline_shell` in config.toml."
-            message = f"{number} not run: inline shell is off."
-            self._tell(Diagnostic("inline-shell-off", "info", message, hint=hint))
-        else:
-            message = f"{number} not run: a body runs {MOST_COMMANDS} at most, for {MOST_OUTPUT} characters of output."
-            hint = "Put several commands into one block, or let the model run them."
-            self._tell(Diagnostic("inline-shell-limit", "warning", message, hint=hint))
+    def _referring(self, script: str, shell: Shell, env: dict[str, str]) -> _Filled:
+        """The script with references to environment variables for its placeholders; `env` gets their values."""
+        splits = False
+
+        def refer(variable: str, value: str, where: str) -> str:
+            nonlocal splits
+            env[variable] = value
+            splits |= where == "words"
+            return shell.reference(variable, whole=not where)
+
+        filled = self._filled(script, refer)
+        return filled._replace(text=f"set -f; {filled.text}") if splits and not shell.is_powershell else filled
+
+    def _spelled(self, written: str) -> str:
+        """A command that is not run, with its values as a POSIX shell would have to be given them."""
+
+        def spell(_: str, value: str, where: str) -> str:
+            return (
+                " ".join(literal(word, "") for word in self.given.words) if where == "words" else literal(value, where)
+            )
+
+        filled = self._filled(written, spell)  # the signs around the command do not change what is quoted in it
+        return written if filled.hazard else filled.text
+
+    def _filled(self, script: str, put: Callable[[str, str, str], str]) -> _Filled:
+        """A script with what `put` makes of each variable, its value and where it stands.
+
+        That is a double quote inside of such, `words` where it is split, and nothing where it is one word.
+        """
+        values = re.compile(f"{self.values}|{_OWN}", _FLAGS)
+        marked = values.sub(lambda found: found.group() if found["escape"] else PLACE, script)
+        missing: dict[str, None] = {}
+        if PLACE in marked and has_heredoc(script):
+            return _Filled(script, missing, "<<")
+        places, quotes = quoting(script)
+        fills = False
+
+        def replace(found: re.Match[str]) -> str:
+            nonlocal fills
+            written = found.group()
+            if found["escape"]:
+                return written[1:]
+            quote = quotes[bisect(places, found.start()) - 1]
+            answer = Answer("", None) if found["own"] else self._answer(found, in_command=True)
+            if quote == "'":
+                if answer.value is not None:
+                    message = f"{written} stands in single quotes in a command, where a shell fills in nothing."
+                    hint = "Use double quotes where the value is meant."
+                    self.notes[Diagnostic("inline-shell-quoted", "info", message, hint=hint)] = None
+                return written
+            fills = True
+            if (value := self._tell(answer).value) is None:
+                missing[written] = None
+                return written
+            splits = found["all"] and not found["at"] and not quote and word_at(script, found.start())
+            return put(answer.variable, value, "words" if splits else quote)
+
+        text = values.sub(replace, script)
+        return _Filled(text, missing, makes_code(marked) if fills else "")

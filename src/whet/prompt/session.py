@@ -18,6 +18,7 @@ import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whet.errors import NotFoundError, UsageError, WhetError
+from whet.library.card import main_file
 from whet.library.disclosure import Loaded
 from whet.library.visibility import PERSON, Caller
 from whet.prompt.asking import asked_for
@@ -29,7 +30,8 @@ from whet.prompt.invocation import invoke
 from whet.prompt.message import MAX_BODY
 from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.ranking import Use
-from whet.prompt.viewing import view
+from whet.prompt.strategies import excerpt
+from whet.prompt.viewing import view_card
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
@@ -124,9 +126,10 @@ class Session:
         """A skill or one of its files for the model; a short stub when exactly this is in the context already."""
         lookout = self.library.lookout
         card, survey = lookout.find(name)
-        answer = view(
+        answer = view_card(
             lookout,
-            name,
+            card,
+            survey,
             file_path,
             page,
             caller=self._as_model(),
@@ -134,10 +137,13 @@ class Session:
             session_id=self.id,
             probe=self._probe(survey),
             runner=self._runner,
+            settings={**dict(survey.settings.skill_settings), **self._settings},
+            asked_for=self._active,
         )
-        if file_path is None and page == 1 and not answer.get("already_loaded"):
+        main = file_path is None or file_path == main_file(card)
+        if main and page == 1 and not answer.get("already_loaded"):
             self._turn += 1
-            self._note(card, answer["digest"], answer["content"], whole=True)
+            self._note(card, answer["digest"], answer["content"], answer.get("settings", ()), whole=file_path is None)
         return answer
 
     def _as_model(self) -> Caller:
@@ -162,18 +168,19 @@ class Session:
         for block in made.blocks:
             if block.strategy != "omitted":
                 part, whole = block.part, block.strategy in ("full", "loaded")
-                self._note(part.card, part.digest, part.body, whole=whole)
+                text = part.body if whole else excerpt(part.body, part.skill.description, block.strategy)
+                self._note(part.card, part.digest, text, part.settings, whole=whole)
                 if whole:
-                    self._loaded.add(part.card.path, "", 1, part.digest)
+                    self._loaded.add(part.card.path, "", 1, "\n".join((part.digest, *part.settings)))
         return made.answer
 
     def _is_loaded(self, part: Part) -> bool:
         known = self._active.get(part.card.path)
         if known is None or not known.whole:
             return False
-        return (known.digest, known.text) == (part.digest, part.body[:MAX_BODY])
+        return (known.digest, known.text, known.settings) == (part.digest, part.body[:MAX_BODY], part.settings)
 
-    def _note(self, card: Card, digest: str, text: str, *, whole: bool) -> None:
+    def _note(self, card: Card, digest: str, text: str, settings: Iterable[str], *, whole: bool) -> None:
         before = self._active.pop(card.path, None)  # so that it comes behind what this turn loaded before it
         self._active[card.path] = Active(
             card.full_name,
@@ -184,6 +191,7 @@ class Session:
             self._turn,
             whole=whole,
             directory=card.directory if card.kind == "skill" else "",
+            settings=tuple(settings),
         )
 
     # compaction
@@ -203,16 +211,16 @@ class Session:
         gone = [item.name for item, state in states.items() if state == "gone"]
         there = [item for item, state in states.items() if state != "gone"]
         kept: dict[Active, str] = {}
-        text_back = ""
+        text_back = message((), [item.name for item in there], gone) if states else ""
+        text_back = text_back if count(text_back) <= budget else ""
         for item in there:
             wanted = {**kept, item: beginning(item.text.strip("\n"), each, count)}
             blocks = [reference(other, text, states[other]) for other, text in wanted.items()]
             draft = message(blocks, [other.name for other in there if other not in wanted], gone)
             if count(draft) <= budget:
                 kept, text_back = wanted, draft
-        for item in states:
-            whole = kept.get(item) == item.text.strip("\n")
-            self._active[item.path] = item._replace(present=item in kept, whole=whole)
+        for item in states:  # what comes back is a reminder; asked for again, a skill is given in full
+            self._active[item.path] = item._replace(present=item in kept, whole=False)
         return {
             "success": True,
             "message": text_back,
@@ -257,24 +265,23 @@ class Session:
     ) -> dict[str, Any]:
         """Ask once for everything that is missing, and hand what was entered to the caller's store.
 
-        `ask` gets all needs at once and answers with values by name; a need it leaves out is not asked for again in
-        this session. `keep` gets each secret, by the name of its environment variable. Values of settings stay in the
-        session and are shown to the model; secrets are never kept, shown or logged here.
+        It is about the named skills, or those that are active. `ask` gets all needs at once and answers with values by
+        name; a need it leaves out is not asked for again in this session. `keep` gets each secret, by the name of its
+        environment variable. Values of settings stay in the session and are shown to the model; secrets are never
+        kept, shown or logged here.
         """
         needs = self.needs(*names)
-        self._asked.update((need.kind, need.name) for need in needs)
         entered = (ask(needs) if needs else None) or {}
         given: list[str] = []
         for need in needs:
-            value = entered.get(need.name, "")
-            if not value or need.kind not in ("env", "setting"):
-                continue
-            if need.secret:
+            value = entered.get(need.name, "") if need.kind in ("env", "setting") else ""
+            if value and need.secret:
                 keep(need.name, value)
                 self._given.add(need.name)
-            else:
+            elif value:
                 self._settings[need.name] = value
-            given.append(need.name)
+            given.extend([need.name] if value else ())
+            self._asked.add((need.kind, need.name))  # not before it was really asked and kept
         skipped = [need.name for need in needs if need.name not in given]
         return {"success": True, "asked": [need.to_json() for need in needs], "given": given, "skipped": skipped}
 
@@ -287,13 +294,16 @@ class Session:
             "version": _VERSION,
             "id": self.id,
             "turn": self._turn,
-            "active": [item._asdict() for item in active],
-            "viewed": [item.path for item in active if self._loaded.knows(item.path, "", 1, item.digest)],
+            "active": [{**item._asdict(), "settings": list(item.settings)} for item in active],
+            "viewed": [item.path for item in active if self._knows(item)],
             "ranking": {name: list(use) for name, use in self._ranking.items()},
             "asked": sorted(map(list, self._asked)),
             "given": sorted(self._given),
             "settings": dict(self._settings),
         }
+
+    def _knows(self, item: Active) -> bool:
+        return self._loaded.knows(item.path, "", 1, "\n".join((item.digest, *item.settings)))
 
     @classmethod
     def from_json(cls, library: Source, data: Any, **how: Any) -> Session:
@@ -305,10 +315,15 @@ class Session:
         session._turn = data["turn"]
         for item in data["active"]:
             _check(item, _ACTIVE)
-            active = Active(**{field: item[field] for field in Active._fields})
+            active = Active(
+                **{
+                    **{field: item[field] for field in Active._fields},
+                    "settings": tuple(_list_of(str, item["settings"])),
+                }
+            )
             session._active[active.path] = active
             if active.path in data["viewed"]:
-                session._loaded.add(active.path, "", 1, active.digest)
+                session._loaded.add(active.path, "", 1, "\n".join((active.digest, *active.settings)))
         session._ranking = {name: Use(*_list_of(int, use, 2)) for name, use in data["ranking"].items()}
         session._asked = {(kind, name) for kind, name in (_list_of(str, pair, 2) for pair in data["asked"])}
         session._given = set(_list_of(str, data["given"]))
@@ -337,6 +352,7 @@ _ACTIVE = {
     "present": bool,
     "whole": bool,
     "directory": str,
+    "settings": list,
 }
 
 

@@ -44,7 +44,6 @@ _ASKS = re.compile(
     r"\s*(?:\w+=\S*\s+)*+(?:\S*/)?(?:(?:grep|rg|diff|cmp|test|\[\[?)(?!\S)"
     r"|git(?:\s+-C\s+\S+|\s+-\S+)*+\s+(?:diff|grep)(?!\S))"
 )
-_SIGN = re.compile(r"""\\.|['"()]|\$\(|(?<![^\s;&|(])#""", re.DOTALL)
 
 
 class Ran(NamedTuple):
@@ -67,7 +66,10 @@ class Runner(Protocol):
 
 
 class Shell(NamedTuple):
-    """That, where and how the commands of a body are run."""
+    """That, where and how the commands of a body are run.
+
+    `seconds` and `limit` (characters of output) are for one command, `total` is the seconds for all of them together.
+    """
 
     runner: Runner
     cwd: str
@@ -75,10 +77,17 @@ class Shell(NamedTuple):
     program: str = "bash"
     seconds: float = 10
     limit: int = 4000
+    total: float = 30
 
-    def reference(self, name: str) -> str:
-        """How a command of this shell writes the value of an environment variable."""
-        return f"${{env:{name}}}" if _PROGRAMS.get(self.program, ((), ()))[1] is _POWERSHELL else f"${{{name}}}"
+    @property
+    def is_powershell(self) -> bool:
+        return _PROGRAMS.get(self.program, ((), ()))[1] is _POWERSHELL
+
+    def reference(self, name: str, *, whole: bool) -> str:
+        """How a command of this shell writes the value of an environment variable; `whole` keeps it one word."""
+        if self.is_powershell:
+            return f"${{env:{name}}}"  # always one word there
+        return f'"${{{name}}}"' if whole else f"${{{name}}}"
 
 
 class LocalRunner:
@@ -177,55 +186,72 @@ def allowed_environment(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name in _ALLOWED or name.startswith("LC_")}
 
 
-def single_quoted(script: str) -> list[int]:
-    """Where text in single quotes begins and ends, alternately: a shell expands nothing there."""
-    edges: list[int] = []
-    within = [""]
-    at = 0
-    while found := _SIGN.search(script, at):
-        sign, at = found.group(), found.end()
-        if sign == "'" and within[-1] != '"':
-            end = _next(script, "'", at)
-            edges += (found.start(), end)
-            at = end + 1
-        elif sign == '"':
-            if within[-1] == '"':
-                within.pop()
-            else:
-                within.append('"')
-        elif sign == "$(" or (sign == "(" and within[-1] != '"'):
-            within.append("(")
-        elif sign == ")" and within[-1] == "(":
-            within.pop()
-        elif sign == "#" and within[-1] != '"':
-            at = _next(script, "\n", at)
-    return edges
+class Left:
+    """The commands of a body that were not run: how many for which reason, and what all of them lack or have."""
+
+    OFF = Diagnostic(
+        "inline-shell-off",
+        "info",
+        "inline shell is off",
+        hint="To allow it, add the trust level of the skill to `inline_shell` in config.toml.",
+    )
+    LIMIT = Diagnostic(
+        "inline-shell-limit",
+        "warning",
+        "a body runs {what}",
+        hint="Put several commands into one block, or let the model run them.",
+    )
+    UNFILLED = Diagnostic(
+        "inline-shell-unfilled",
+        "warning",
+        "there is no value for {what}",
+        hint="Give what is missing, or put a backslash before a $ that is meant for the shell.",
+    )
+    UNSAFE = Diagnostic(
+        "inline-shell-unsafe",
+        "warning",
+        "values are not safe in a script with {what}",
+        hint="Move it into a script of the skill that takes the values as its arguments.",
+    )
+
+    def __init__(self) -> None:
+        self._reasons: dict[Diagnostic, list[tuple[str, ...]]] = {}
+
+    def add(self, reason: Diagnostic, *what: str) -> None:
+        """One more that was not run."""
+        self._reasons.setdefault(reason, []).append(what)
+
+    def notes(self) -> list[Diagnostic]:
+        """One note for each reason."""
+        notes = []
+        for reason, commands in self._reasons.items():
+            count = "1 inline command was" if len(commands) == 1 else f"{len(commands)} inline commands were"
+            known = list(dict.fromkeys(what for command in commands for what in command))
+            what = ", ".join(known if len(known) <= 5 else (*known[:5], "..."))
+            notes.append(reason._replace(message=f"{count} not run: {reason.message.format(what=what)}."))
+        return notes
 
 
-def _next(text: str, sign: str, start: int) -> int:
-    """Where the sign comes next, or the end of the text."""
-    at = text.find(sign, start)
-    return len(text) if at < 0 else at
-
-
-def shown(ran: Ran, script: str, shell: Shell, limit: int) -> tuple[str, Diagnostic | None]:
+def shown(ran: Ran, script: str, shell: Shell) -> tuple[str, Diagnostic | None]:
     """What stands in the text for a command that was run, and what is worth telling about it."""
-    command = _line(script, 80)
+    command, limit, seconds = _line(script, 80), shell.limit, f"{round(shell.seconds, 2):g}"
     text = _CONTROL.sub("", ran.output).rstrip("\n")
     if ran.problem == "timeout":
-        message = f"The inline command `{command}` did not end within {shell.seconds:g} seconds."
+        message = f"The inline command `{command}` did not end within {seconds} seconds."
         note = Diagnostic("inline-shell-timeout", "warning", message, hint="Make it faster, or have the model run it.")
-        return f"[inline-shell timeout: {shell.seconds:g} s: {command}]", note
+        return f"[inline-shell timeout: {seconds} s: {command}]", note
     if ran.problem and not (ran.code == 1 and _says_no(script)):
+        said = _line(text, 200)
         if ran.problem == "not-found":
-            reason = f"{shell.program} not found: {command}"
+            start = f"{shell.program} not found"
             hint = f"Install it, or let the skill name another `shell`: {', '.join(_PROGRAMS)}."
         else:
             start = "did not start" if ran.code is None else f"exit {ran.code}"
-            reason = f"{start}: {_line(text, 200) or command}"
             hint = "Run the command by hand in the same directory to see what is wrong."
+        reason = f"{start}: {said}" if said else start
+        mark = reason if said or command == start else f"{start}: {command}"
         message = f"The inline command `{command}` failed ({reason})."
-        return f"[inline-shell error: {reason}]", Diagnostic("inline-shell-failed", "warning", message, hint=hint)
+        return f"[inline-shell error: {mark}]", Diagnostic("inline-shell-failed", "warning", message, hint=hint)
     if ran.truncated or len(text) > limit:
         ended = " and was stopped" if ran.code is None else ""
         message = f"The inline command `{command}` printed too much{ended}; the first {limit} characters are shown."

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.errors import RefusedError
 from whet.library.disclosure import file_answer, stub, view_answer
-from whet.library.visibility import PERSON, Caller, hidden
+from whet.library.visibility import PERSON, Caller, hidden, refusal
+from whet.prompt.message import setting_lines
 from whet.prompt.scene import render_skill, scene_of, shell_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from whet.library.card import Card
     from whet.library.disclosure import Loaded
-    from whet.library.lookout import Lookout
+    from whet.library.lookout import Lookout, Survey
     from whet.library.readiness import Probe
     from whet.prompt.shell import Runner
 
@@ -25,32 +28,54 @@ def view(
     caller: Caller = PERSON,
     loaded: Loaded | None = None,
     session_id: str = "",
+) -> dict[str, Any]:
+    """One skill's instructions; with `file_path`, one of its files as it lies on disk."""
+    card, survey = lookout.find(name)
+    return view_card(lookout, card, survey, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
+
+
+def view_card(
+    lookout: Lookout,
+    card: Card,
+    survey: Survey,
+    file_path: str | None,
+    page: int,
+    *,
+    caller: Caller,
+    loaded: Loaded | None = None,
+    session_id: str = "",
     probe: Probe | None = None,
     runner: Runner | None = None,
+    settings: Mapping[str, Any] | None = None,
+    asked_for: Collection[str] = (),
 ) -> dict[str, Any]:
-    """One skill's instructions; with `file_path`, one of its files as it lies on disk.
+    """The same for a skill that was found, as a session has it.
 
     Inline commands run only for a model, and only where the settings allow it: a person who looks is not asking for
-    anything to happen. `probe` and `runner` are those of a session.
+    anything to happen. `asked_for` are the paths of skills that the user asked for; a model may see these even if it
+    must not choose them.
     """
-    card, survey = lookout.find(name)
     reason = hidden(card, caller, survey.disabled, survey.probe)
-    if reason and caller.model:
-        raise RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
+    if reason and caller.model and not (reason.code == "explicit-only" and card.path in asked_for):
+        raise refusal(card, reason)
     if file_path is not None:
         answer = file_answer(card, file_path, page=page, bases=survey.bounds.bases)
-        if loaded is not None and loaded.knows(card.path, file_path, page, answer["digest"]):
+        seen = answer["digest"]
+        if loaded is not None and loaded.knows(card.path, file_path, page, seen):
             return stub(card, file_path, page, answer["digest"])
     else:
         opened = lookout.open(card)
-        if loaded is not None and loaded.knows(card.path, "", page, opened.digest):
+        lines = setting_lines(opened.skill, dict(survey.settings.skill_settings) if settings is None else settings)
+        seen = "\n".join((opened.digest, *lines))
+        if loaded is not None and loaded.knows(card.path, "", page, seen):
             return stub(card, "", page, opened.digest)
         shell = shell_of(opened, lookout, survey, runner) if caller.model else None
         rendered = render_skill(opened, scene_of(opened, lookout, survey, session_id), shell=shell)
         answer = view_answer(opened, probe or survey.probe, page=page, body=rendered.text)
+        answer["settings"] = list(lines)
         answer["diagnostics"].extend(note.to_json() for note in rendered.notes)
         if reason:
             answer["hidden"] = reason._asdict()
     if loaded is not None:
-        loaded.add(card.path, file_path or "", page, answer["digest"])
+        loaded.add(card.path, file_path or "", page, seen)
     return answer

@@ -60,8 +60,8 @@ def test_the_document_of_a_bundle(file: Path, whet: Callable[..., CompletedProce
         }
     ]
     created = answer(whet(*WORDS, *SAYS, "--json"))
-    assert created == answer(whet("bundle", "show", "release_DAY", "--json"))
-    assert created == {"success": True, **bundle, "missing": missing}
+    assert created == {**answer(whet("bundle", "show", "release_DAY", "--json")), "report": []}
+    assert created == {"success": True, **bundle, "missing": missing, "report": []}
     assert answer(whet("bundle", "list", "--json")) == {"success": True, "bundles": [bundle], "report": []}
     deleted = answer(whet("bundle", "delete", "Release day", "--json"))
     assert deleted == {"success": True, **bundle, "kept": f"{file}.removed"}
@@ -142,7 +142,7 @@ def test_here_is_the_trusted_project(file: Path, tmp_path: Path, whet: Callable[
         (["create"], "The NAME to create is missing."),
         (["create", "x"], "--skills is missing."),
         (["list", "x"], "'x' is one argument too many."),
-        (["delete", "x", "--here"], "--here is for create only."),
+        (["show", "x", "--here"], "--here is for create and delete only."),
         (["odd"], "'odd' is none of list, show, create, delete."),
         ([], "ACTION is missing."),
     ],

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from whet.interfaces.cli.commands.index import FORMATS, render
+from whet.interfaces.cli.commands.index import render
 from whet.interfaces.cli.meaning import parser_of
 from whet.interfaces.cli.output import Screen
-from whet.prompt import formats
+from whet.prompt.formats import FORMATS
 from whet.prompt.index import DEFAULT_CHARACTERS, WINDOW_SHARE
 from whet.prompt.tokens import installed
 
@@ -105,4 +106,39 @@ def test_a_skill_switched_off_at_the_command_line_is_not_in_it(
 def test_the_help_tells_the_numbers_there_are() -> None:
     text = parser_of("index")[0].format_help()
     assert f"(default {DEFAULT_CHARACTERS:,})" in text and f"{100 // WINDOW_SHARE} % of a context window" in text
-    assert tuple(formats.FORMATS) == FORMATS
+    assert f"One of {', '.join(FORMATS)}." in " ".join(text.split())
+
+
+def test_a_program_can_parse_what_it_asked_for(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("index", "--root", root, "--format", "json")
+    assert [[*entry] for entry in json.loads(run.stdout)] == [
+        ["note"],
+        ["name", "description"],
+        ["name", "description"],
+    ]
+    run = whet("index", "--root", root, "--format", "xml")
+    assert [child.tag for child in ET.fromstring(run.stdout)] == ["note", "skill", "skill"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--budget", "9" * 20), f"--budget: '{'9' * 20}' has too many digits."),
+        (("--budget", "10.5"), "--budget: '10.5' is not a whole number."),
+        (("--budget", "0"), "--budget: '0' is not above zero."),
+        (("--budget", "9", "--tokens", "9"), "A budget in characters and one in tokens are both given."),
+    ],
+)
+def test_a_budget_that_makes_no_sense_is_refused(
+    whet: Callable[..., CompletedProcess[str]], words: tuple[str, ...], said: str
+) -> None:
+    run = whet("index", *words)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert said in run.stderr
+
+
+def test_a_root_that_does_not_exist_is_named() -> None:
+    report = {"total": 0, "rules": False}
+    screen = Screen(tty=False, colour=False, columns=80)
+    render({"text": "", "report": report, "missing_roots": ["/nowhere"]}, screen, Namespace(no_rules=False))
+    assert screen.said == ["There are no skills that a model may see.", "The root /nowhere does not exist."]

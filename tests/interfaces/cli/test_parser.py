@@ -55,7 +55,7 @@ def test_words_and_what_they_mean(words: list[str], expected: dict[str, object])
         ([], "usage", "NAME is missing."),
         (["a", "--limit"], "usage", "--limit: a value is missing."),
         (["a", "--limit", "x"], "usage", "--limit: 'x' is not a whole number."),
-        (["a", "--limit", "9" * 30], "usage", f"--limit: '{'9' * 30}' is not a whole number."),
+        (["a", "--limit", "9" * 30], "usage", f"--limit: '{'9' * 30}' has too many digits."),
         (["a", "--mode", "odd"], "usage", "--mode: 'odd' is none of fast, slow."),
         (["a", "--all=3"], "usage", "--all: ignored explicit argument '3'."),
         (["a", "--al"], "unknown-option", "whet try has no option --al."),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _COLUMN = 26
 _WIDTH = 100
+_MOST_DIGITS = 18
 _CHOICE = r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"
 _ARGUMENT = r"argument (.+?): (.+)"
 
@@ -188,9 +189,11 @@ def option_rows(options: Sequence[Option]) -> list[str]:
 
 def number(text: str) -> int:
     """A whole number, for argparse's `type`."""
-    if text.removeprefix("-").isdecimal() and len(text) < 19:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    if not text.removeprefix("-").isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    if len(text) > _MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"{text!r} has too many digits")
+    return int(text)
 
 
 def amount(text: str) -> int:

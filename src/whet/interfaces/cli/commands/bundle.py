@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.parser import Parser
 
 ACTIONS = ("list", "show", "create", "delete")
-_ONLY_CREATE = ("skills", "description", "instruction", "here", "force")
+_ONLY_CREATE = ("skills", "description", "instruction", "force")
 _LABEL = 10
 
 
@@ -32,7 +32,7 @@ def configure(parser: Parser) -> None:
     parser.option("--skills", metavar="A,B", action="append", default=[], text="Its skills; may be given again.")
     parser.option("--description", metavar="D", default="", text="What the bundle is for.")
     parser.option("--instruction", metavar="T", default="", text="What a model is told about using them together.")
-    parser.option("--here", text="Put it into the project's .agents/bundles.")
+    parser.option("--here", text="The one in the project's .agents/bundles instead of your own.")
     parser.option("--force", text="Replace the bundle of that name; its file is kept with .before at its end.")
 
 
@@ -45,7 +45,7 @@ def run(context: Context, options: Namespace) -> Outcome:
     if options.action == "show":
         return Outcome(library.bundle(name))
     if options.action == "delete":
-        return Outcome(library.remove_bundle(name))
+        return Outcome(library.remove_bundle(name, project=options.here))
     skills = [skill for given in options.skills for skill in given.split(",") if skill.strip()]
     about = {"description": options.description, "instruction": options.instruction}
     return Outcome(library.save_bundle(name, skills, project=options.here, overwrite=options.force, **about))
@@ -62,6 +62,8 @@ def _check(options: Namespace) -> None:
         message = "--skills is missing."
     elif action != "create" and (given := [option for option in _ONLY_CREATE if getattr(options, option)]):
         message = f"--{given[0]} is for create only."
+    elif options.here and action not in ("create", "delete"):
+        message = "--here is for create and delete only."
     if message:
         raise UsageError("usage", message, hint="`whet bundle --help` explains it.")
 
@@ -75,6 +77,7 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     elif options.action == "create":
         screen.line(screen.place(answer["path"]))
         screen.said.append(f"{answer['name']} names {plural(len(answer['skills']), 'skill')}.")
+        _report(answer, screen)
     else:
         screen.said.append(f"{answer['name']} is deleted; its file is kept as {screen.place(answer['kept'])}.")
     missing = answer.get("missing", ())
@@ -91,11 +94,15 @@ def _list(answer: dict[str, Any], screen: Screen) -> None:
     else:
         for row in rows:
             screen.line("\t".join(map(clean, row)))
-    for entry in answer["report"]:
-        screen.said.append(f"{screen.place(entry['path'])}: {entry['severity']}: {entry['message']} [{entry['code']}]")
+    _report(answer, screen)
     if not rows:
         screen.said.append("No bundles yet.")
         screen.hints.append("`whet bundle create NAME --skills A,B` makes one.")
+
+
+def _report(answer: dict[str, Any], screen: Screen) -> None:
+    for entry in answer["report"]:
+        screen.said.append(f"{screen.place(entry['path'])}: {entry['severity']}: {entry['message']} [{entry['code']}]")
 
 
 def _show(answer: dict[str, Any], screen: Screen) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.text import clean_block, plural
+from whet.prompt.formats import FORMATS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-
-FORMATS = ("bullet", "xml", "json", "tool")
 
 
 def configure(parser: Parser) -> None:
@@ -27,7 +26,7 @@ def configure(parser: Parser) -> None:
     parser.option("--budget", metavar="N", type=amount, text="At most this many characters (default 8,000).")
     parser.option("--tokens", metavar="N", type=amount, text="At most this many tokens.")
     parser.option("--window", metavar="N", type=amount, text="At most 2 % of a context window of this many tokens.")
-    parser.option("--format", metavar="F", choices=FORMATS, default="bullet", text="Its shape (default bullet).")
+    parser.option("--format", metavar="F", choices=tuple(FORMATS), default="bullet", text="Its shape (default bullet).")
     parser.option("--paths", text="Show each skill's file, for an agent that reads files itself.")
     parser.option("--no-rules", text="Leave out what a model is told about using the list.")
     parser.option("--limit", metavar="N", type=amount, text="At most this many skills.")
@@ -63,6 +62,7 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     else:
         screen.said.append("There are no skills that a model may see.")
         screen.hints.append("`whet list --all` shows every skill, `whet roots` where they are looked for.")
+    screen.said.extend(f"The root {path} does not exist." for path in answer.get("missing_roots", ()))
 
 
 def _cost(report: dict[str, Any]) -> str:

@@ -35,7 +35,8 @@ def configure(parser: Parser) -> None:
 def run(context: Context, options: Namespace) -> Outcome:
     """Ask for the message."""
     what = {"arguments": joined(options.arguments), "budget": options.budget}
-    return Outcome(context.library.render(*options.names, **what, caller=context.caller))
+    answer = context.library.render(*options.names, **what, caller=context.caller)
+    return Outcome(answer, 0 if any(skill["strategy"] != "omitted" for skill in answer["skills"]) else 1)
 
 
 def joined(words: Sequence[str]) -> str:
