@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import FailedError
+from whet.store import atomic
 from whet.store.atomic import (
     Cleaned,
     clean_leftovers,
@@ -194,6 +195,7 @@ def test_when_the_new_directory_cannot_move_in_the_old_one_is_back(
             raise OSError(28, "No space left on device")
         rename(source, destination)
 
+    monkeypatch.setattr(atomic, "exchange", lambda *_: False)
     monkeypatch.setattr(os, "rename", refusing)
     with pytest.raises(FailedError) as caught:
         replace_directory(str(staged), str(target))
@@ -326,6 +328,7 @@ def test_cleaning_leaves_alone_a_directory_that_is_being_replaced(
         seen.extend(cleaned.outcome for cleaned in clean_leftovers(str(tmp_path)))
         rename(source, destination)
 
+    monkeypatch.setattr(atomic, "exchange", lambda *_: False)
     monkeypatch.setattr(os, "rename", cleaning)
     assert replace_directory(str(staged), str(target)) is None
     assert seen == ["in-use", "in-use"]

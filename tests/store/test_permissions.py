@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COMMON = """
-import json, os, shutil, sys, urllib.parse
+import ctypes, json, os, shutil, sys, urllib.parse
 from whet.errors import FailedError
 from whet.store.atomic import clean_leftovers, make_directories, replace_directory, write_bytes
 from whet.store.blobs import Blobs

@@ -1,7 +1,7 @@
 """Files and directories that change in one step: whoever looks, and whenever the power fails, it is all old or all new.
 
 A file is written beside its target under a temporary name, synced, and renamed over it. A directory cannot be renamed
-over another one, so the old one steps aside first:
+over another one: the two swap places where the system can do that, else the old one steps aside first:
 
     .NAME.whet-tmp-RANDOM     not yet in place, or no longer: rubbish once its process is dead
     .NAME.whet-old-RANDOM     the complete old directory, between stepping aside and the new one being in place
@@ -22,6 +22,7 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from whet.store.exchange import exchange
 from whet.store.failures import os_failure, os_failures
 from whet.store.locks import is_file_at, try_lock
 
@@ -128,6 +129,10 @@ def replace_directory(staged: str, target: str, *, durable: bool = True) -> str 
         if durable:
             _sync_tree(staged)
         with _marked(real), _marked(staged):
+            if os.path.lexists(real) and exchange(staged, real):
+                if durable:
+                    sync_directory(os.path.dirname(real))
+                return _remove_old(staged, real)
             try:
                 with suppress(FileNotFoundError):
                     os.rename(real, old)
