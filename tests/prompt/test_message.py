@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from prompt.world import World, part, world_in
 from whet import recover
-from whet.prompt.message import already_loaded, block, compose, neutral, remarks, tagged
+from whet.prompt.formats import neutral
+from whet.prompt.message import already_loaded, block, compose, remarks, tagged
 from whet.prompt.strategies import STRATEGIES
 
 if TYPE_CHECKING:

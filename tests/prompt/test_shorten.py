@@ -168,6 +168,12 @@ def test_a_cut_falls_between_words(text: str, limit: int, expected: str) -> None
 
 def test_a_negation_is_not_cut_in_two() -> None:
     assert cut("Deploys the shop. Do not deploy on Fridays, unless it burns.", 50) == "Deploys the shop…"
+    assert cut("Do not deploy on Fridays, Saturdays or Sundays.", 30) == "Do not deploy on Fridays…"
+
+
+def test_a_cut_never_ends_before_the_negation_of_what_it_shows() -> None:
+    assert cut("Reads CSV. Excel, Word, slides and maps are not supported.", 35) == "Reads CSV…"
+    assert cut("Excel, Word, slides, forms and maps are not supported.", 35) == ELLIPSIS
 
 
 @given(st.text(max_size=80), st.integers(2, 60))
@@ -210,18 +216,61 @@ def test_a_word_that_is_lowered_differently_alone_is_no_trouble() -> None:
         ),
         ("Excel files are not supported. Reads text.", "Excel files are not supported"),
         ("Reads text: Excel, Word and PDF are not supported.", "Excel, Word and PDF are not supported"),
-        ("Reads text, is not for charts.", "is not for charts"),
+        ("Reads text, is not for charts.", "Reads text, is not for charts"),
+        ("Reads text. Is not for charts.", "Is not for charts"),
         ("Reads text (PDF forms not supported) and charts.", "PDF forms not supported"),
         ("Reads text (not charts) and tables.", "not charts"),
         ("Reads text when charts cannot be drawn.", "charts cannot be drawn"),
         ("Reads text. Avoid charts, tables and PDF.", "Avoid charts, tables and PDF"),
-        ("Reads text without charts, tables or PDF, in order.", "without charts, tables or PDF"),
-        ("Reads 1,000 rows rather than 1,000,000 rows, in order.", "rather than 1,000,000 rows"),
+        ("Reads text without charts, tables, PDF. In order.", "without charts, tables, PDF"),
+        ("Reads 1,000 rows rather than 1,000,000 rows, maps. In order.", "rather than 1,000,000 rows, maps"),
         ("Reads text. Skip when charts are asked for; or tables.", "Skip when charts are asked for; or tables"),
         ("Reads text. Use even if the user never says chart, for tables.", "even if the user never says chart"),
         ("提取表格，不要用于合同、发票。支持图表。", "不要用于合同、发票"),
-        ("Reads text, never charts vs. tables. Quick.", "never charts vs. tables"),
-        ('Says "not yet." Reads text.', "not yet"),
+        ("Reads text, never charts vs. tables. Quick.", "Reads text, never charts vs. tables"),
+        ('Says "not yet." Reads text.', 'Says "not yet'),
+        (
+            "No longer supports Excel workbooks, charts, pivots. Reads CSV.",
+            "No longer supports Excel workbooks, charts, pivots",
+        ),
+        ("Works with everything but PDF forms, maps. Quick.", "everything but PDF forms, maps"),
+        ("Reads all known formats but PDF.", "all known formats but PDF"),
+        ("For anything other than PDF forms, maps.", "anything other than PDF forms, maps"),
+        ("Reads text, apart from PDF, maps.", "apart from PDF, maps"),
+        ("Out of scope: Excel, charts. Reads CSV.", "Out of scope: Excel, charts"),
+        ("Reads CSV. Excel, charts are outside its scope.", "Excel, charts are outside its scope"),
+        (
+            "Reads CSV. Deprecated in favour of pdf-pro, which fills forms.",
+            "Deprecated in favour of pdf-pro, which fills forms",
+        ),
+        ("Superseded by pdf-pro, pdf-max. Reads CSV.", "Superseded by pdf-pro, pdf-max"),
+        ("Reads CSV. Charts were replaced by maps, plans.", "Charts were replaced by maps, plans"),
+        ("Reads CSV. Dont use for Excel, charts; doesnt draw.", "Dont use for Excel, charts; doesnt draw"),
+        ("Reads CSV. It isn't for Excel, charts.", "It isn't for Excel, charts"),
+        ("Reads CSV. Charts, maps not intended.", "Charts, maps not intended"),
+        ("Reads CSV. Excel, charts, maps excluded.", "Excel, charts, maps excluded"),
+        ("Reads CSV. Excel, charts unsupported.", "Excel, charts unsupported"),
+        ("Reads CSV. Excel: unsupported. Quick.", "Excel: unsupported"),
+        ("Reads CSV. Excel (unsupported), maps.", "Excel (unsupported)"),
+        ("Reads CSV. Excel [deprecated] and maps.", "Excel [deprecated]"),
+        ("Reads CSV. Excel (.xlsx) is not supported.", "Excel (.xlsx) is not supported"),
+        ("Reads CSV. Excel charts, which are not supported.", "Excel charts, which are not supported"),
+        ("Reads CSV. Excel, Word etc. are not supported.", "Excel, Word etc. are not supported"),
+        ("Reads CSV. Excel has no support.", "Excel has no support"),
+        ("Reads CSV. For Excel, do not use it.", "For Excel, do not use it"),
+        ("Reads CSV. For Excel: never use it.", "For Excel: never use it"),
+        ("Reads CSV. For Excel, use the xlsx skill instead.", "For Excel, use the xlsx skill instead"),
+        ("Reads CSV. Excel is (not) supported.", "Excel is (not) supported"),
+        ("Reads CSV. Do _not_ use for Excel, do **not** draw.", "Do _not_ use for Excel, do **not** draw"),
+        ("Reads CSV. Do not use for: 1. Excel 2. Charts. Quick.", "Do not use for: 1. Excel 2. Charts"),
+        ("Reads CSV. Refuse Excel, charts.", "Refuse Excel, charts"),
+        ('Use for "no rows arrive", "charts hang".', "no rows arrive"),
+        ('You "do not" use it for Excel, charts. Quick.', 'You "do not" use it for Excel, charts'),
+        ("Reads CSV. Excel (which is not supported), maps.", "Excel (which is not supported)"),
+        ("Reads CSV. Excel (cannot be read) and maps.", "Excel (cannot be read)"),
+        ("Reads CSV. Excel (no), maps.", "Excel (no)"),
+        ('Do not use for "Excel. Charts" or maps. Quick.', 'Do not use for "Excel. Charts" or maps'),
+        ("图表，表格不支持。提取文本。", "图表，表格不支持"),
     ],
 )
 def test_a_negation_is_one_phrase_with_all_that_it_negates(text: str, expected: str) -> None:
@@ -229,7 +278,9 @@ def test_a_negation_is_one_phrase_with_all_that_it_negates(text: str, expected: 
 
 
 def test_a_word_that_only_contains_a_negation_is_none() -> None:
-    text = "A no-code tool for not-for-profit notes, with do-not-disturb and without-rowid tables, notably --no-verify"
+    text = (
+        "A no-code tool for not-for-profit notes, with do-not-disturb and without-rowid tables, --no-verify, not_found"
+    )
     assert [part for part, negated in parts(text) if negated] == []
 
 
@@ -252,6 +303,30 @@ DENIALS = [
     "No {0}, {1} or {2}",
     "It cannot read {0}: {1}, {2} (see {0})",
     "不要用于 {0}、{1}，{2}",
+    "No {0}, {1}, {2}",
+    "Without {0}, {1}, {2}",
+    "No longer supports {0}, {1}, {2}",
+    "Everything but {0}, {1}, {2}",
+    "All files but {0} or {1}, {2}",
+    "Anything other than {0}, {1}, {2}",
+    "Apart from {0}, {1}, {2}",
+    "Out of scope: {0}, {1}, {2}",
+    "{0}, {1}, {2} are out of scope",
+    "Deprecated in favour of {0}, which draws {1}, {2}",
+    "Superseded by {0}, {1} and {2}",
+    "{0} was replaced by {1}, {2}",
+    "dont use for {0}, {1}, {2}",
+    "It doesnt read {0}, {1}, {2}",
+    "It isn't for {0}, {1}, {2}",
+    "Not intended for {0}, {1}, {2}",
+    "{0}, {1}, {2} not intended",
+    "{0}, {1}, {2} are excluded",
+    "{0}, {1}, {2}: unsupported",
+    "{0}, {1}, {2} (unsupported)",
+    "{0} (old {1}) and {2} cannot be read",
+    "{0}, {1} etc. are never read, nor is {2}",
+    "For {0}, {1}, {2}, use another skill instead",
+    "图表 {0}、{1}，{2} 不支持",
 ]
 denials = st.builds(str.format, st.sampled_from(DENIALS), *[st.sampled_from(THINGS)] * 3)
 claims = st.lists(st.sampled_from(GOALS), min_size=1, max_size=5).map(lambda some: f"Use for {', '.join(some)}")

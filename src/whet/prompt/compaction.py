@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.prompt.message import neutral, remarks, spoken, tagged
+from whet.prompt.formats import neutral
+from whet.prompt.message import remarks, spoken, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

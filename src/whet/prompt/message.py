@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.prompt.formats import clean
+from whet.prompt.formats import clean, neutral
 from whet.prompt.strategies import STRATEGIES, excerpt
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ _LONGEST_NAME = 64
 _LONGEST_VALUE = 200
 _PLAIN_NAME = re.compile(r"[\w:.-]{1,64}", re.ASCII)
 
-_TAGS = re.compile(r"<(?=/?(?:skill_content|skill_reference|user_request)\b)", re.IGNORECASE)
 ASKED = "The user asked for the "
 """How every message begins that puts skills into a conversation."""
 _BEGINNING = re.compile(rf'^(?:{ASKED}(?:skills?|bundles?) |<skill_content name="|<skill_reference>)', re.MULTILINE)
@@ -72,11 +71,6 @@ class Block(NamedTuple):
     """One of `STRATEGIES`, `loaded` (it is in the conversation already) or `omitted`."""
     text: str
     tokens: int
-
-
-def neutral(text: str) -> str:
-    """The text with the tags that mark a message written so that they are none."""
-    return _TAGS.sub("&lt;", text)
 
 
 def spoken(name: str) -> str:

@@ -51,29 +51,48 @@ _MARKS = (
 _WORD = re.compile(rf"_*[^\W_](?:[^\W_]|[{_MARKS}]|['’.+#/_-](?=_*[^\W_]))*[+#_]*")
 _TERM = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
 
-_VERB = r"(?:is|are|was|were|has|have|had|will|would|should|can|could|must|may|might|do|does|did)"
-_STILL = r"""(?<=\b(?:e\.g|i\.e))\.|(?<=\bvs)\.|[.,;!?](?![\s"'”’)\]}]|$)"""
-"""A sign that ends nothing: in an abbreviation, a number or the name of a file."""
+_VERB = r"(?:is|are|was|were|be|has|have|had|will|would|should|can|could|must|may|might|need|do|does|did)"
+_STILL = (
+    r"""\.(?=\s+(?-i:[a-z]))|(?<=\b(?:e\.g|i\.e))\.|(?<=\bvs)\.|(?<=\s\d)\.|(?<=\s\d\d)\.|[.,;!?](?![\s"'”’)\]}]|$)"""
+)
+"""A sign that ends nothing: in an abbreviation, the number of an item, a number or the name of a file."""
 _SENTENCE = rf"(?:[^.!?。！？]|{_STILL})*"
 _CLAUSE = rf"(?:[^.,;!?。，；！？—–]|{_STILL})*"
 _NEGATION = re.compile(
-    rf"""(?<![\w-])(?:
-        (?:(?P<verb>{_VERB}\s+(?:(?:\w+ly|also|still|yet)\s+)?(?:not|never)|(?:{_VERB}|ca|wo)n['’]t|cannot|not(?=\s+\w+ed\b))
-          |not|never|neither|except|unless|exclud(?:e|es|ing)|avoid(?:s|ing)?|skip(?:\s+(?:for|if|when)|:)
-        )(?![\w-]){_SENTENCE}
-        |even\s+(?:if|when|though)\s{_CLAUSE}
-        |(?:no|without|instead\s+of|rather\s+than)(?![\w-]){_CLAUSE}
-            (?:(?:,(?=\s){_CLAUSE}){{0,20}}?,?\s(?:and|or|nor)\s{_CLAUSE})?
-    )|(?:不[要用适得能可]|不支持|[请切]勿|禁止|除非){_SENTENCE}""",
+    rf"""(?<![^\W_])(?<![^\W_]_)(?<!-)(?:
+        (?:(?P<verb>
+              {_VERB}\s+(?:(?:\w+ly|also|still|yet|be)\s+)?["“(*_]*(?:not|never|no)|(?:{_VERB}|ca|wo|sha|ai)n['’ʼ`´]?t|cannot
+              |never|no\s+longer|nothing|none|unable|instead(?!\s+of)
+            )
+          |(?P<state>
+              not\s+(?:(?:\w+ly|yet)\s+)?(?:\w+ed|meant|available|possible|suitable|part\s+of|in\s+scope)|not\s+yet
+              |unsupported|deprecated|superseded|replaced\s+by|discontinued|obsolete|excluded|avoided|forbidden
+              |(?:out\s+of|outside|beyond)\s+(?:\w+\s+)?scope|(?<=\()(?:no|not|never)(?=\))
+            )
+          |(?:(?:every|any|no)(?:thing|one|body)|all|any|every|each|none)\s+(?:[\w-]+\s+){{0,3}}?(?:but|other\s+than|except)
+          |not|neither|nor|no|without|instead\s+of|rather\s+than
+          |other\s+than|(?:apart|aside)\s+from|except|unless|exclud(?:e|es|ing)|(?:exception|exclusion|limitation)s?:
+          |avoid(?:s|ing)?|ignor(?:e|es|ing)|lack(?:s|ing)?|refus(?:e|es|ing)|skip(?:\s+(?:for|if|when)|:)
+        )(?!_*[^\W_]|-){_SENTENCE}
+        |even\s+(?:if|when|though|without)\s{_CLAUSE}
+    )|(?:(?P<wide>不支持|不[能可]|无法|不再)|不[要用适得]|[请切]勿|禁止|除非){_SENTENCE}""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""From a negation to the end of what it negates: its sentence, or the list or clause that it begins."""
+"""From a negation to the end of the sentence: where a list of what it negates ends, only its writer knows.
+
+With `verb`, `state` or `wide`, what stands before it is negated too.
+"""
+_REST = re.compile(_SENTENCE, re.IGNORECASE)
 _SUBJECT = re.compile(
-    r"""\(|(?:[.;:!?)—–]["'”’]*|\b(?:when|whenever|where|if|while|because|that|which|who|but)
-        |,["'”’]*(?!.*\s(?:and|or)\s))\s+""",
-    re.IGNORECASE | re.VERBOSE,
+    r"""\((?![^()]*\))|(?:[.;:!?—–]["'”’]*|\b(?:when|whenever|where|if|while|because|but))\s+|[。！？；：（]\s*""",
+    re.IGNORECASE,
 )
-"""What ends before the subject of a negated verb begins; a comma does, unless it is one of a list."""
+"""What ends before the subject of a negation begins; a comma does not, as in "Excel, Word are not read"."""
+_BESIDE = re.compile(r"(?:\s*:|\s*[(\[](?:which|that|who|it|this|they|these)?)\s*$", re.IGNORECASE)
+_BESIDE_REMARK = re.compile(r"\s*[:(\[—–-]\s*$")
+"""What may stand between a thing and a negation of it: a verb, or a remark such as "unsupported"."""
+_QUOTES = '"“'
+_QUOTED = re.compile(r"""(?<![^\s(\[{,:])(?:"[^"]*"(?!\w)|“[^”]*”|\([^()]*\)|\[[^][]*\]|\{[^{}]*\})""")
 _CONNECTION = re.compile(r"[\w ,/&-]{1,4}|[.:;] ")
 _SENTENCE_LIKE = re.compile(r"[\w ,/&-]{1,24}|[.:;] ")
 """What may stay between two phrases that are both shown and were neighbours; more where there is room to spare."""
@@ -124,8 +143,8 @@ def cut(text: str, limit: int) -> str:
     end = ends[-1] if ends and ends[-1] > limit // 2 else text.rfind(" ", 0, most + 1)
     if end <= 0 or (end < limit // 2 and text[most] >= _WIDE):
         end = most  # one word longer than the limit, or a script without spaces
-    for start, stop, negated in phrases(text[:limit]):
-        if negated and 0 < start < end < stop:
+    for start, stop, negated in phrases(text[: 2 * limit]):
+        if negated and start < end < stop and (start or not any(phrase[2] for phrase in phrases(text[:end]))):
             end = start
     return text[:end].rstrip(" ,;:.-—–") + ELLIPSIS
 
@@ -164,18 +183,46 @@ def _taken_apart(text: str) -> tuple[tuple[int, int, bool, tuple[str, ...]], ...
 def phrases(text: str) -> list[tuple[int, int, bool]]:
     """Where the phrases of a text begin and end, and whether each is a negation."""
     found: list[tuple[int, int, bool]] = []
+    quotes = [quoted.span() for quoted in _QUOTED.finditer(text)]
     at = 0
     while negation := _NEGATION.search(text, at):
-        start, end = negation.span()
-        if negation["verb"]:
-            start = max((subject.end() for subject in _SUBJECT.finditer(text, at, start)), default=at)
-        if text[start - 1 : start] == "(" and (closing := text.find(")", start, end)) > 0:
-            end = closing
+        start, end = _reach(text, at, negation, quotes)
         found.extend(_plain_phrases(text, at, start))
         found.append((start, len(text[:end].rstrip()), True))
         at = end
     found.extend(_plain_phrases(text, at, len(text)))
     return found
+
+
+def _reach(text: str, at: int, negation: re.Match[str], quotes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Where what is negated begins and ends: behind `at`, and not beyond the quotes or brackets that it stands in."""
+    start, end = negation.span()
+    first = at
+    for opening, closing in quotes:
+        if opening < start < closing and _is_apart(text[opening:closing], negation):
+            first, end = max(at, opening + 1), min(end, closing - 1)
+        elif start < opening < end < closing - 2:  # a sentence that ends in quotes goes on behind them
+            end = next(_REST.finditer(text, closing)).end()
+    if negation["verb"] or negation["state"] or negation["wide"]:
+        beside = (_BESIDE_REMARK if negation["state"] else _BESIDE).search(text, at, start)
+        before = beside.start() if beside else start
+        if before < first:  # the brackets hold a remark on what stands before them
+            first, end = at, end + 1
+        ends = (subject.end() for subject in _SUBJECT.finditer(text, first, before) if not _goes_on(text, subject))
+        start = max(ends, default=first)
+    return start, end
+
+
+def _goes_on(text: str, stop: re.Match[str]) -> bool:
+    """Whether a full stop is that of an abbreviation: "Word etc. are not read"."""
+    return stop[0][0] == "." and text[stop.end() : stop.end() + 1].islower()
+
+
+def _is_apart(quoted: str, negation: re.Match[str]) -> bool:
+    """Whether what stands in quotes or brackets can be negated alone: it is more than a word that is stressed."""
+    if quoted[0] in _QUOTES:
+        return len(quoted.split()) > 2
+    return len(quoted.split()) > 1 or bool(negation["state"])
 
 
 def _plain_phrases(text: str, start: int, end: int) -> list[tuple[int, int, bool]]:
@@ -274,7 +321,8 @@ class _Allotment:
             if parts:
                 before = found[last]
                 between = text[before.end : phrase.start] if number == last + 1 else ""
-                parts.append(between if self._connection.fullmatch(between) else ". " if before.negated else ", ")
+                apart = ". " if before.negated or phrase.negated else ", "
+                parts.append(between if self._connection.fullmatch(between) else apart)
             parts.append(text[phrase.start : phrase.end])
             last = number
         return "".join(parts) + ELLIPSIS
