@@ -124,6 +124,7 @@ def test_what_is_there_stays_when_unpacking_fails(tmp_path: Path, monkeypatch: p
             raise OSError(28, "No space left on device")
         real(source, target)
 
+    monkeypatch.setattr("whet.store.atomic.exchange", lambda *_: False)
     monkeypatch.setattr(os, "rename", fail)
     with pytest.raises(FailedError) as caught:
         unpack(path, str(tmp_path / "out"), force=True, state=str(tmp_path / "state"))
