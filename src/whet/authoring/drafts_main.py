@@ -1,0 +1,186 @@
+"""The main file of a skill that is being changed: its text, its version, what it says of itself.
+
+Bytes that are not UTF-8 survive, because the text carries them along as surrogates; texts that come from a caller never
+hold any (see `drafts_limits`). The version is written where the skill keeps it. A skill that has none gets one below
+`metadata`, which is the only place the specification leaves for it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.authoring.versions import next_version
+from whet.errors import InvalidError, UsageError, WhetError
+from whet.library.discovery import OLD_MAINS
+from whet.skill.dialects import read_skill
+from whet.skill.edit import line_end, replace_body, set_value
+from whet.skill.frontmatter import BOM, Document, find_fences, read_document, read_repaired
+from whet.skill.paths import MAIN_FILE
+from whet.skill.validate.fixable import written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whet.authoring.trees import Item, Tree
+
+MAIN_FILES = (MAIN_FILE, *OLD_MAINS)
+KEEP = "keep"
+"""Asked for as a version: the one the skill has."""
+_VERSIONS = (("version",), ("metadata", "version"))
+
+
+class Main(NamedTuple):
+    """The main file, read."""
+
+    path: str
+    text: str
+    document: Document
+
+
+def main_of(tree: Mapping[str, Item]) -> Main:
+    """The main file of a skill."""
+    path = next((name for name in MAIN_FILES if name in tree), "")
+    if not path:
+        raise UsageError("not-a-package", f"The skill has no {MAIN_FILE}.", hint="Restore it from its history.")
+    if tree[path].link:
+        raise not_text(path, "is a link")
+    text = tree[path].data.decode("utf-8", "surrogateescape")
+    return Main(path, text, read_document(text))
+
+
+def with_text(tree: Mapping[str, Item], path: str, text: str) -> Tree:
+    """The tree with another text in one of its files."""
+    return {**tree, path: tree[path]._replace(data=text.encode("utf-8", "surrogateescape"))}
+
+
+def not_text(path: str, why: str) -> InvalidError:
+    """What to raise about a file that cannot be changed as a text."""
+    hint = "Replace it as a whole: SKILL.md with edit, another file with write_file."
+    return InvalidError("not-a-text-file", f"{path} {why}, so it cannot be changed as a text.", hint=hint, path=path)
+
+
+def said(document: Document, *path: str) -> str:
+    """A scalar of the frontmatter as text; empty when there is none."""
+    if len(path) == 2 and not isinstance(document.values.get(path[0]), dict):
+        return ""
+    return written(document, *path) or ""
+
+
+# --- texts from callers ---------------------------------------------------------------------------------------------
+
+
+def as_document(text: str) -> str:
+    """The text from its frontmatter on, if it has any; else nothing. A rule of dashes that opens nothing is none."""
+    mark = BOM if text.startswith(BOM) else ""
+    text = mark + text.lstrip(f"{BOM} \t\r\n")
+    fences = find_fences(text)
+    return text if fences.start >= 0 and (fences.closed or read_document(text).values) else ""
+
+
+def like(old: str, text: str) -> str:
+    """A new text with the byte order mark, the line ends and the end of the file it replaces."""
+    mark = BOM if old.startswith(BOM) else ""
+    text = mark + with_ends(text.removeprefix(BOM), line_end(old))
+    return text if text.endswith("\n") or not old.endswith("\n") else text + line_end(old)
+
+
+def with_ends(text: str, end: str) -> str:
+    """The text with one kind of line end."""
+    text = text.replace("\r\n", "\n")
+    return text.replace("\n", end) if end != "\n" else text
+
+
+def with_body(main: Main, body: str) -> str:
+    """The main file with another body, set off from the frontmatter as the old one was."""
+    end = line_end(main.text)
+    body = with_ends(body.removeprefix(BOM), end)
+    if main.document.body.startswith(("\n", "\r\n")) and not body.startswith(("\n", "\r\n")):
+        body = end + body
+    return replace_body(main.text, body)
+
+
+def filled(text: str, old: Document) -> tuple[str, tuple[str, ...]]:
+    """A whole new document with the name, description and version of the old one where it has none, and which."""
+    new = read_document(text)
+    missing = [key for key in ("name", "description") if not said(new, key).strip() and said(old, key).strip()]
+    for key in missing:
+        text = set_value(text, key, said(old, key))
+    version = version_of(old)
+    if not version_of(new):
+        for place in _places(old, version)[:1]:
+            with suppress(InvalidError):  # `numbered` meets the same refusal and reports it
+                text = set_value(text, place, version)
+    return text, tuple(missing)
+
+
+def quoted(text: str) -> str:
+    """The text with the values in quotes that keep its frontmatter from being YAML; itself where that does not help."""
+    document, fences = read_document(text), find_fences(text)
+    block = text[fences.start : fences.end].replace("\r\n", "\n")
+    repaired = read_repaired(block) if document.step == "repaired" else None
+    if repaired is None:
+        return text
+    rows = list(zip(block.split("\n"), repaired[0].split("\n"), strict=True))
+    healed = text
+    try:
+        for path, line in document.lines.items():
+            old, new = rows[line - 2]
+            parent, _, child = path.partition(".")
+            held = document.values.get(parent)
+            value = document.values.get(path, held.get(child) if isinstance(held, dict) else None)
+            if old != new and isinstance(value, str):
+                healed = set_value(healed, path, value)
+    except WhetError:
+        return text
+    return healed if read_document(healed).step == "strict" else text
+
+
+# --- the version ----------------------------------------------------------------------------------------------------
+
+
+def version_of(document: Document) -> str:
+    """The version a skill declares; empty when it declares none."""
+    return read_skill(document._replace(body="")).version
+
+
+def numbered(text: str, old: Document, told: str) -> tuple[str, str, tuple[str, ...]]:
+    """A changed main file with its next version, that version, and what is worth knowing about it.
+
+    A version that the change itself brought counts, unless the caller `told` which it is to be.
+    """
+    new = read_document(text)
+    current, given = version_of(old), version_of(new)
+    told = KEEP if told.lower() == KEEP else told
+    if told == KEEP:
+        wanted = current or given
+    elif told or not given or given == current:
+        wanted = next_version(current, told)
+    else:
+        wanted = given
+    reason = "that was asked for" if told == KEEP else ""
+    if wanted != given and new.step == "none" and not told:
+        reason = "it has no frontmatter to say one in"
+    elif wanted != given:
+        try:
+            text, given = _said_at(text, _places(new, given) or _places(old, current), wanted), wanted
+        except InvalidError as error:
+            if told not in ("", KEEP):
+                raise
+            reason = error.message[0].lower() + error.message[1:].rstrip(".")
+    kept = f"The version stays {given!r}" if given else "The skill stays without a version"
+    return text, given, (f"{kept}: {reason}.",) if reason else ()
+
+
+def _said_at(text: str, places: list[str], version: str) -> str:
+    """The text with a version at the first place, which is the one that is read, and at the others if that can be."""
+    text = set_value(text, places[0] if places else "metadata.version", version)
+    for place in places[1:]:
+        with suppress(InvalidError):
+            text = set_value(text, place, version)
+    return text
+
+
+def _places(document: Document, version: str) -> list[str]:
+    """Where the document says this version."""
+    return [".".join(path) for path in _VERSIONS if version and said(document, *path).strip() == version]

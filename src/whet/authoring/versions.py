@@ -1,0 +1,71 @@
+"""The version a skill gets when it is changed.
+
+People number skills in many ways: with one number, two or three, with dates, with words, or not at all. The next
+version looks like the one before it, so that nobody's scheme is replaced by ours. What a version says decides nothing
+in Whet (content digests do); it is there for people to tell two states of a skill apart, so it is never the same twice
+in a row, and never longer or stranger than a reader of frontmatter can take.
+"""
+
+from __future__ import annotations
+
+import re
+
+from whet.errors import UsageError
+
+MAX_LENGTH = 64
+"""Characters in a version."""
+
+PARTS = ("major", "minor", "patch")
+
+_NUMBERS = re.compile(r"([vV]?)([0-9]{1,18}(?:\.[0-9]{1,18}){0,2})(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+_DATE = re.compile(r"[vV]?(?:19|20)[0-9]{2}([-./]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12][0-9]|3[01])")
+_COUNTED = re.compile(r"(.+)\.([0-9]{1,18})", re.DOTALL)
+_EXAMPLES = "Give major, minor or patch, or the version itself, such as 1.2.0."
+
+
+def next_version(current: str, told: str = "") -> str:
+    """The version that follows `current`, unless the caller `told` which part to raise or which version it is.
+
+    Without word from the caller the last number goes up, and a pre-release becomes its release; dates and words are
+    counted behind a dot. No version at all stands for an unnumbered first one.
+    """
+    now = "".join(c if c.isprintable() and not c.isspace() else "-" for c in current.strip()) or "1"
+    part = told.lower()
+    if told and part not in PARTS:
+        return _given(told, now)
+    dated = _DATE.fullmatch(now)
+    found = None if dated else _NUMBERS.fullmatch(now)
+    if found and (found[2].count(".") == 2 or not (found[3] or found[4])):
+        return _raised(found[1], found[2].split("."), part, candidate=bool(found[3]))
+    if part:
+        raise UsageError(
+            "bad-version", f"The version {now[:MAX_LENGTH]!r} has no {part} part to raise.", hint=_EXAMPLES
+        )
+    counted = None if dated else _COUNTED.fullmatch(now)
+    base, number = (counted[1], _plus_one(counted[2])) if counted else (now, "1")
+    return f"{base[: MAX_LENGTH - len(number) - 1]}.{number}"
+
+
+def _given(told: str, now: str) -> str:
+    shown = repr(told[:MAX_LENGTH])
+    if len(told) > MAX_LENGTH or " " in told or not told.isprintable():
+        message = f"{shown} is no version: it needs 1 to {MAX_LENGTH} printable characters without spaces."
+        raise UsageError("bad-version", message, hint=_EXAMPLES)
+    if told == now:
+        raise UsageError("bad-version", f"{shown} is the version the skill has already.", hint=_EXAMPLES)
+    return told
+
+
+def _raised(mark: str, numbers: list[str], part: str, *, candidate: bool) -> str:
+    """Raise one number and clear those behind it; a pre-release of exactly that version only loses its suffix."""
+    at = PARTS.index(part) if part else len(numbers) - 1
+    numbers += ["0"] * (at + 1 - len(numbers))
+    behind = numbers[at + 1 :]
+    if not (candidate and all(int(number) == 0 for number in behind)):
+        numbers = [*numbers[:at], _plus_one(numbers[at]), *("0" for _ in behind)]
+    return mark + ".".join(numbers)
+
+
+def _plus_one(number: str) -> str:
+    """The next number, in as many digits: 09 is followed by 10, 007 by 008."""
+    return str(int(number) + 1).zfill(len(number))

@@ -1,0 +1,1 @@
+"""The authoring room: how skills change and how nothing is lost."""
