@@ -1,0 +1,283 @@
+"""How often each skill is viewed, used and changed, and whether it helped.
+
+    usage = Usage(state, clock)
+    usage.record("use", "deploy", digest)
+    usage.of("deploy").uses
+
+Recording appends one line to a log (`usage_log`) and nothing else: no lock, no database, no sync, and no failure that
+reaches the caller. Reading counts the log first: its lines are added to `usage.db` in one transaction, which also
+notes the name of the segment they came from, and the segment is deleted. Whoever makes the log large counts it too,
+unless somebody else is at it.
+
+Counts are worth keeping, but nothing waits for them. Where they cannot be written, what is in the log is added up in
+memory. Where the database is damaged, it is set aside, a new one is made, and what can still be read goes there. A
+database of a newer Whet or of another program is left alone, and the log with it. `problems` tells.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import threading
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
+
+from whet.errors import FailedError, WhetError
+from whet.learning.usage_counts import (
+    TABLES,
+    Total,
+    added,
+    count,
+    damage,
+    is_counted,
+    load,
+    move,
+    tally,
+    together,
+    usage_schema,
+)
+from whet.learning.usage_log import LAST, Event, Kind, Log
+from whet.library.report import Entry
+from whet.store.clock import iso
+from whet.store.failures import os_failures
+from whet.store.locks import FileLock, is_file_at
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator
+
+    from whet.store.clock import Clock
+    from whet.store.database import Database
+
+__all__ = ["Event", "Kind", "Total", "Usage"]
+
+T = TypeVar("T")
+
+DIRECTORY = "usage"
+FILE = "usage.db"
+_PATIENCE = 5.0
+"""Seconds that a reader waits for somebody else who counts."""
+_BUSY_MS = 1000
+_LOOKS = 3
+"""How often the log is read again because it was counted meanwhile."""
+
+
+class Usage:
+    """The usage of one state directory, for any number of threads.
+
+    The database is open only as long as a call lasts: SQLite does not survive a fork, and agents do fork.
+    """
+
+    def __init__(self, state: str, clock: Clock) -> None:
+        self._log = Log(os.path.join(state, DIRECTORY))
+        self.path = os.path.join(state, DIRECTORY, FILE)
+        self._clock = clock
+        self._turn = threading.RLock()
+        self._notes: dict[str, Entry] = {}
+        self._failures = itertools.count(1)
+        self._failure = 0, ""
+
+    def record(self, kind: Kind, skill: str, digest: str, *, version: str = "", session: str = "") -> bool:
+        """Note that something happened to a skill. Never raises; False when it could not be noted."""
+        try:
+            large = self._log.append(Event(self._clock(), kind, skill, digest, version, session))
+        except Exception as error:  # noqa: BLE001  whatever it is, an invocation must not fail because of it
+            self._failure = next(self._failures), str(error)
+            return False
+        if large:
+            self._count_soon()
+        return True
+
+    def totals(self) -> tuple[Total, ...]:
+        """Every skill that anything is known about, all its versions together, by name."""
+        by_skill: dict[str, list[Total]] = {}
+        for total in self._rows():
+            by_skill.setdefault(total.skill, []).append(total)
+        return tuple(whole for _, totals in sorted(by_skill.items()) if (whole := together(totals)))
+
+    def of(self, skill: str) -> Total | None:
+        """One skill, all its versions together; None when nothing is known about it."""
+        return together(self._rows(skill))
+
+    def versions(self, skill: str) -> tuple[Total, ...]:
+        """The versions of a skill, told apart by their content, the one that was last touched first."""
+        return tuple(sorted(self._rows(skill), key=lambda total: (total.last, total.digest), reverse=True))
+
+    def rename(self, old: str, new: str) -> bool:
+        """Give all that was recorded so far about one skill to another; whether there was anything and it worked."""
+        try:
+            with self.writing() as connection:
+                return old != new and move(connection, old, new)
+        except WhetError as error:
+            self._unavailable(error)
+            return False
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction on the counts, which hold everything recorded so far. What fails is raised."""
+        with self._turn:
+            self._mended(self._counted)
+            with self._alone(_PATIENCE), self._opened() as database:
+                self._count(database)
+                with database.write() as connection:
+                    yield connection
+
+    def close(self) -> None:
+        """Do nothing: what a call opens it also closes. For callers that close whatever they have opened."""
+
+    @property
+    def problems(self) -> tuple[Entry, ...]:
+        """What could not be recorded, counted or read, as far as it has come up."""
+        number, why = self._failure
+        if not number:
+            return tuple(self._notes.values())
+        message = f"{number} {'event' if number == 1 else 'events'} could not be recorded: {why}."
+        hint = "Check free space and who may write there. Invocations are not affected."
+        return (*self._notes.values(), Entry("usage-not-recorded", "warning", "", self._log.path, message, hint))
+
+    # --- counting ---------------------------------------------------------------------------------------------------
+
+    def _alone(self, seconds: float) -> FileLock:
+        """The lock of whoever changes the database or the segments of the log."""
+        return FileLock(os.path.join(self._log.directory, "locks", "usage.lock"), timeout=seconds)
+
+    def _count_soon(self) -> None:
+        """Count the log if nobody else is at it. What is wrong is left to the next reader."""
+        if not self._turn.acquire(blocking=False):
+            return
+        try:
+            with self._alone(0), self._opened() as database:
+                self._count(database)
+        except Exception as error:  # noqa: BLE001  the event is recorded; nothing else matters to the caller
+            if not (isinstance(error, FailedError) and error.code == "lock-timeout"):
+                self._unavailable(error)
+        finally:
+            self._turn.release()
+
+    def _count(self, database: Database) -> None:
+        """Add the segments to the counts, and then the log, so that segments do not pile up where that fails."""
+        with os_failures(self._log.path, doing="count"):
+            for name in self._log.names():
+                if database.read_only:
+                    raise PermissionError(errno.EACCES, f"{self.path} may only be read")
+                with database.use() as connection:
+                    done = is_counted(connection, name)
+                segment = name if done else self._log.seal(name)
+                if not done:
+                    totals, damaged = tally(self._log.read(segment))
+                    with database.write() as connection:
+                        count(connection, segment, totals, damaged, min(max(self._clock(), 1), LAST))
+                self._log.remove(segment)
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def _rows(self, skill: str | None = None) -> list[Total]:
+        """The counts by skill and version, of one skill or of all."""
+        with self._turn:
+            try:
+                rows = self._mended(lambda: self._counted(skill))
+            except WhetError as error:
+                self._unavailable(error)
+                return self._looked_up(skill)
+            self._notes.pop("usage-unavailable", None)
+            return rows
+
+    def _counted(self, skill: str | None = None) -> list[Total]:
+        """Count what is in the log, then read. Makes no database as long as there is nothing to count."""
+        with os_failures(self._log.directory, doing="read", other="read-failed"):
+            waiting = self._log.names()
+        if waiting:
+            with self._alone(_PATIENCE), self._opened() as database:
+                self._count(database)
+        return self._stored(skill)[0]
+
+    def _stored(self, skill: str | None) -> tuple[list[Total], set[str]]:
+        """The counts in the database and the segments they hold, at one moment."""
+        if not (os.path.exists(self.path) or os.path.exists(f"{self.path}-wal")):
+            return [], set()
+        with self._opened() as database, database.use() as connection:
+            connection.execute("BEGIN")
+            totals, odd = load(connection, skill)
+            lines, last = damage(connection)
+            segments = {row[0] for row in connection.execute("SELECT segment FROM counted")}
+        self._damaged(odd, lines, last)
+        return totals, segments
+
+    def _looked_up(self, skill: str | None) -> list[Total]:
+        """The counts as far as they can be read, and what is not counted yet, without writing anything."""
+        for _ in range(_LOOKS):
+            with ExitStack() as stack:
+                log: BinaryIO | None = None
+                names: list[str] = []
+                waiting: dict[str, list[Total]] = {}
+                stored: list[Total] = []
+                segments: set[str] = set()
+                with suppress(OSError):  # whatever cannot be read is what brought us here
+                    log = stack.enter_context(open(self._log.path, "rb"))
+                with suppress(OSError):
+                    names = self._log.names()
+                for name in names:
+                    with suppress(OSError):
+                        waiting[name] = tally(self._log.read(name))[0]
+                with suppress(WhetError):
+                    stored, segments = self._stored(skill)
+                if log is None or is_file_at(log.fileno(), self._log.path):
+                    break
+        for name, totals in waiting.items():
+            if name not in segments:
+                stored.extend(total for total in totals if skill in (None, total.skill))
+        return added(stored)
+
+    # --- the database -----------------------------------------------------------------------------------------------
+
+    def _opened(self) -> Database:
+        from whet.store.database import Database
+
+        return Database.open(self.path, usage_schema(), durable=True, busy_ms=_BUSY_MS)
+
+    def _mended(self, use: Callable[[], T]) -> T:
+        """Do it; where that shows the database to be damaged, mend it and do it again."""
+        for certain in (False, True):
+            try:
+                return use()
+            except FailedError as error:
+                if not _is_damage(error):
+                    raise
+            self._mend(certain=certain)
+        return use()
+
+    def _mend(self, *, certain: bool) -> None:
+        """Replace the database by one with all that can be saved; unless `certain`, only if it looks damaged."""
+        from whet.store.database import check, repair
+
+        with self._alone(_PATIENCE):
+            if not certain and check(self.path) is None:
+                return  # another process was faster, or the damage is where no check finds it
+            outcome = repair(self.path, usage_schema(), TABLES, clock=self._clock)
+        aside, saved = outcome.set_aside, outcome.salvage.rows["counts"]
+        message = f"The usage counts were damaged and set aside as {aside}; those of {saved} skill versions were saved."
+        hint = " ".join(f"Lost: {sentence}." for sentence in outcome.salvage.lost) or "Nothing was lost."
+        self._notes["usage-rebuilt"] = Entry("usage-rebuilt", "warning", "", self.path, message, hint)
+
+    # --- the report -------------------------------------------------------------------------------------------------
+
+    def _unavailable(self, error: Exception) -> None:
+        message, hint = (error.message, error.hint) if isinstance(error, WhetError) else (str(error), "")
+        self._notes["usage-unavailable"] = Entry("usage-unavailable", "warning", "", self.path, message, hint)
+
+    def _damaged(self, rows: int, lines: int, last: int) -> None:
+        self._notes.pop("usage-damaged", None)
+        parts = [f"{lines} lines of the log, last at {iso(last)}"] if lines else []
+        parts += [f"{rows} rows of the database"] if rows else []
+        if parts:
+            message = f"Damaged and left out: {' and '.join(parts)}."
+            hint = "Everything else is counted. Nothing has to be done."
+            self._notes["usage-damaged"] = Entry("usage-damaged", "info", "", self.path, message, hint)
+
+
+def _is_damage(error: FailedError) -> bool:
+    """Whether a failure says that the database is broken, or that tables of it are."""
+    return error.code == "state-corrupt" or (
+        error.code == "state-failed" and error.details.get("sqlite") in ("SQLITE_ERROR", "OperationalError")
+    )
