@@ -1,0 +1,203 @@
+"""Looking back and going back: versions of a skill, their differences, and every way to have an earlier one again.
+
+Going back is a change like any other: it is written and entered by the same hand, and can itself be undone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.authoring.merging import merged
+from whet.authoring.trees import digest, read_tree
+from whet.authoring.writer import Change
+from whet.errors import ConflictError, NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.authoring.journal import Entry, Journal
+    from whet.authoring.trees import Item, Tree
+
+
+_VERSION = re.compile(r"^(---\n(?:(?!---\n).*\n)*?[ ]*version:)([^\n]*)")
+"""Where frontmatter says the version."""
+
+
+class Version(NamedTuple):
+    """One content a skill has had."""
+
+    number: int
+    entry: Entry
+
+
+def versions(journal: Journal, path: str) -> tuple[Version, ...]:
+    """The contents a skill has had, oldest first, counted from 1; where it was gone there is none."""
+    entries = [entry for entry in journal.entries(path=path) if entry.after]
+    return tuple(Version(number, entry) for number, entry in enumerate(entries, 1))
+
+
+def version_at(journal: Journal, path: str, number: int) -> Version:
+    """One version by its number. Raises NotFoundError."""
+    known = versions(journal, path)
+    if not 1 <= number <= len(known):
+        hint = f"It has versions 1 to {len(known)}." if known else "Nothing was changed through Whet yet."
+        raise NotFoundError("no-such-version", f"There is no version {number}.", hint=hint)
+    return known[number - 1]
+
+
+def difference(before: Mapping[str, Item] | None, after: Mapping[str, Item] | None, names: tuple[str, str]) -> str:
+    """What changed between two contents, as a unified diff; files that are not text are named."""
+    from difflib import unified_diff
+
+    old, new = before or {}, after or {}
+    parts: list[str] = []
+    for path in sorted({*old, *new}):
+        one, other = old.get(path), new.get(path)
+        if one == other:
+            continue
+        left, right = _text(one), _text(other)
+        if left is None or right is None or (one and one.link) or (other and other.link):
+            parts.append(f"{path}: {_described(one)} -> {_described(other)}\n")
+            continue
+        if one and other and one.executable != other.executable:
+            parts.append(f"{path}: {'now' if other.executable else 'no longer'} executable\n")
+        origin = f"{names[0]}/{path}" if one else "/dev/null"
+        target = f"{names[1]}/{path}" if other else "/dev/null"
+        lines = unified_diff(left.splitlines(keepends=True), right.splitlines(keepends=True), origin, target)
+        parts.extend(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return "".join(parts)
+
+
+def _text(item: Item | None) -> str | None:
+    if item is None:
+        return ""
+    try:
+        return None if b"\0" in item.data else item.data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _described(item: Item | None) -> str:
+    if item is None:
+        return "nothing"
+    return f"a link to {item.data.decode(errors='replace')}" if item.link else f"{len(item.data):,} bytes"
+
+
+def to_version(journal: Journal, skill: str, path: str, number: int | None) -> Change:
+    """Going back to a version; without a number, to the content before the last change."""
+    known = versions(journal, path)
+    current = read_tree(path)
+    now = digest(current) if current is not None else ""
+    if number is None:
+        entries = journal.entries(path=path)
+        held = [*(entry.before for entry in entries), *(entry.after for entry in entries[-1:])]
+        older = [of for of in held if of and of != now]
+        if not older:
+            hint = "`whet history NAME` shows what there is." if known else "Nothing was changed through Whet yet."
+            raise NotFoundError("no-such-version", f"{skill} has no earlier version.", hint=hint)
+        wanted = older[-1]
+    else:
+        wanted = version_at(journal, path, number).entry.after
+    if wanted == now:
+        raise UsageError("nothing-changes", f"{skill} is at that version already.", hint="Name another with --to.")
+    return Change("rollback", skill, path, journal.content(wanted), now)
+
+
+def undone(journal: Journal, entries: Sequence[Entry]) -> list[Change]:
+    """The changes that take entries back, the last one first. Raises ConflictError where something else came after.
+
+    A skill that went on since is merged: what the entry changed goes back where nobody touched the same lines again.
+    """
+    trees: dict[str, Tree | None] = {}
+    seen: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for entry in sorted(entries, key=lambda entry: -entry.id):
+        path = entry.path
+        if entry.action == "found" and not entry.before and journal.entries(path=path)[0].id == entry.id:
+            message = f"Entry {entry.id} only says that {entry.skill} was there before its history began."
+            raise ConflictError("cannot-undo", message, hint="Use delete to remove the skill.", entry=entry.id)
+        if path not in trees:
+            trees[path] = read_tree(path)
+            seen[path] = _digest(trees[path])
+            names[path] = entry.skill
+        before, after = journal.content(entry.before), journal.content(entry.after)
+        trees[path] = _reverted(entry, trees[path], before, after)
+    return [Change("undo", names[path], path, tree, seen[path]) for path, tree in trees.items()]
+
+
+def _digest(tree: Tree | None) -> str:
+    return "" if tree is None else digest(tree)
+
+
+def _reverted(entry: Entry, now: Tree | None, before: Tree | None, after: Tree | None) -> Tree | None:
+    if _digest(now) == entry.after:
+        return before
+    hint = "Undo what came after it first, or go back with `whet rollback`."
+    if now is None or before is None or after is None:
+        message = f"{entry.skill} has changed since entry {entry.id}."
+        raise ConflictError("cannot-undo", message, hint=hint, entry=entry.id)
+    result = dict(now)
+    for path in {*before, *after}:
+        if before.get(path) == after.get(path):
+            continue
+        if now.get(path) == after.get(path):
+            restored_item = before.get(path)
+        elif (restored_item := _merged(now.get(path), after.get(path), before.get(path))) is None:
+            message = f"{path} of {entry.skill} has changed since entry {entry.id}."
+            raise ConflictError("cannot-undo", message, hint=hint, entry=entry.id, path=path)
+        if restored_item is not None:
+            result[path] = restored_item
+        else:
+            result.pop(path, None)
+    return result
+
+
+def _merged(now: Item | None, after: Item | None, before: Item | None) -> Item | None:
+    """The file as it is now without what an entry did to it; None when that cannot be told apart.
+
+    Every change counts the version up, which must not keep an older change from being undone: the version stays.
+    """
+    texts = [_text(item) if item and not item.link else None for item in (now, after, before)]
+    if now is None or None in texts:
+        return None
+    current, base, earlier = (text or "" for text in texts)
+    version = _VERSION.search(current)
+    if version:
+        base, earlier = (_VERSION.sub(lambda found: found[1] + version[2], text, count=1) for text in (base, earlier))
+    text = merged(base, current, earlier)
+    return None if text is None else now._replace(data=text.encode())
+
+
+def restored(journal: Journal, name: str) -> Change:
+    """Bringing back the skill of that name that was deleted last."""
+    from whet.skill.names import closest, key
+
+    gone: dict[str, Entry] = {}
+    for entry in journal.entries():
+        if entry.after:
+            gone.pop(entry.path, None)
+        elif entry.before and entry.action != "rename":
+            gone[entry.path] = entry
+    found = [entry for entry in gone.values() if key(entry.skill) == key(name)]
+    if not found:
+        near = list(closest(name, [entry.skill for entry in gone.values()]))
+        hint = f"Did you mean {', '.join(near)}?" if near else "Nothing of that name was deleted through Whet."
+        raise NotFoundError("nothing-to-restore", f"No deleted skill is called {name!r}.", hint=hint, suggestions=near)
+    entry = max(found, key=lambda entry: entry.id)
+    return Change("restore", entry.skill, entry.path, journal.content(entry.before), "")
+
+
+def exported(journal: Journal, path: str) -> dict[str, Any]:
+    """One skill's whole history as a value: its entries, exactly as they are hashed, and every content they name."""
+    from base64 import b64encode
+
+    entries = journal.entries(path=path)
+    contents: dict[str, dict[str, Any]] = {}
+    for of in sorted({of for entry in entries for of in (entry.before, entry.after) if of}):
+        tree = journal.content(of) or {}
+        contents[of] = {
+            name: {"base64": b64encode(item.data).decode(), "executable": item.executable, "link": item.link}
+            for name, item in sorted(tree.items())
+        }
+    return {"entries": [{**entry.to_json(), "time_ns": entry.time} for entry in entries], "contents": contents}

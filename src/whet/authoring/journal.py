@@ -1,0 +1,334 @@
+"""The history of skills: an append-only, hash-chained journal, with every content it names kept by digest.
+
+Each entry says who changed which skill, why, and from which content to which. An entry's hash covers its fields and the
+hash of the one before it, so that nothing can be changed, dropped or slipped in later without being noticed. `lineage`
+is one digest over the contents of all skills the journal knows, before and after: it adds up what each skill
+contributes, so that an entry costs the same however many skills there are, and `verify` can prove it from the journal.
+
+A change is written down *before* it is made (an intent, with both contents stored) and turned into entries when it is
+done. Whoever comes after a killed writer finds the intent and finishes or takes back the change; see `writer`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.authoring.trees import Item, Tree, digest, entries
+from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
+from whet.store.blobs import Blobs
+from whet.store.clock import iso
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from whet.store.clock import Clock
+    from whet.store.database import Database, Schema
+
+FILE = "history.db"
+BLOBS = "contents"
+ORIGIN = "0" * 64
+"""What stands before the first entry."""
+_SPACE = 1 << 256
+_GRACE_NS = 3600 * 10**9
+"""Longer than any writer takes from storing a content to writing down what refers to it."""
+
+_SCHEMA = """
+CREATE TABLE trees (digest TEXT PRIMARY KEY, manifest TEXT NOT NULL, kept INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, origin TEXT NOT NULL, action TEXT NOT NULL,
+    skill TEXT NOT NULL, path TEXT NOT NULL, reason TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
+    checked TEXT NOT NULL, run TEXT NOT NULL, lineage TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE
+);
+CREATE INDEX journal_by_path ON journal (path, id);
+CREATE INDEX journal_by_skill ON journal (skill, id);
+CREATE INDEX journal_by_run ON journal (run, id);
+CREATE TABLE intents (id TEXT PRIMARY KEY, time INTEGER NOT NULL, changes TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE proposals (
+    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, origin TEXT NOT NULL, reason TEXT NOT NULL,
+    cause TEXT NOT NULL, changes TEXT NOT NULL, state TEXT NOT NULL, decided INTEGER NOT NULL, remark TEXT NOT NULL
+);
+"""
+TABLES = ("trees", "journal", "intents", "proposals")
+_COLUMNS = "id, time, actor, origin, action, skill, path, reason, before, after, checked, run, lineage, previous, hash"
+
+
+class Entry(NamedTuple):
+    """One change of one skill."""
+
+    id: int
+    time: int
+    actor: str
+    """`user`, `agent`, `curator`, or `unknown` for a change that was found and not made here."""
+    origin: str
+    """Where the actor works: `foreground`, `background`, or a source."""
+    action: str
+    skill: str
+    path: str
+    """The skill's directory."""
+    reason: str
+    before: str
+    """Content digest; "" when there was no skill."""
+    after: str
+    checked: str
+    """What the check before the write said."""
+    run: str
+    """What belongs to one batch or one run of the curator has the same."""
+    lineage: str
+    """The lineage digest after this entry."""
+    previous: str
+    hash: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry as JSON carries it."""
+        return {**self._asdict(), "time": iso(self.time)}
+
+
+class Note(NamedTuple):
+    """An entry to be, as long as it has no place in the chain."""
+
+    actor: str
+    origin: str
+    action: str
+    skill: str
+    path: str
+    reason: str
+    before: str
+    after: str
+    checked: str
+    run: str
+
+
+class Problem(NamedTuple):
+    """Something in the history that is not as it must be."""
+
+    entry: int
+    code: str
+    message: str
+
+
+def history_schema() -> Schema:
+    """The tables of the history; a change is a new migration at the end, never an edit."""
+    from whet.store.database import Schema
+
+    return Schema(application_id=0x57484849, migrations=(_SCHEMA,))
+
+
+class Journal:
+    """The door to the history of one state directory. Reading never creates it."""
+
+    def __init__(self, state: str, clock: Clock) -> None:
+        self.path = os.path.join(state, FILE)
+        self.blobs = Blobs(os.path.join(state, BLOBS))
+        self.clock = clock
+        self._opening = threading.Lock()
+        self._database: Database | None = None
+
+    def close(self) -> None:
+        """Let the database go; the next use opens it again."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _reader(self) -> Database | None:
+        return self._database or (self._writer() if os.path.exists(self.path) else None)
+
+    def _writer(self) -> Database:
+        with self._opening:
+            if self._database is None:
+                from whet.store.database import Database
+
+                self._database = Database.open(self.path, history_schema(), durable=True)
+            return self._database
+
+    # contents
+
+    def keep(self, tree: Mapping[str, Item] | None) -> str:
+        """Store a content; its digest, "" for none."""
+        if tree is None:
+            return ""
+        of = digest(tree)
+        rows = [[entry.path, entry.kind, entry.executable, entry.sha256] for entry in entries(tree)]
+        for item in tree.values():
+            self.blobs.put(item.data)
+        query = "INSERT INTO trees VALUES (?, ?, ?) ON CONFLICT (digest) DO UPDATE SET kept = excluded.kept"
+        with self._writer().write() as connection:
+            connection.execute(query, (of, json.dumps(rows), self.clock()))
+        return of
+
+    def content(self, of: str) -> Tree | None:
+        """The content of that digest, proven; None for ""."""
+        if not of:
+            return None
+        try:
+            tree = {
+                path: Item(self.blobs.get(hash_), executable=executable, link=kind == "link")
+                for path, kind, executable, hash_ in self._manifest(of)
+            }
+            same = digest(tree) == of
+        except (AttributeError, InvalidError, TypeError, UsageError, ValueError):  # no manifest any more
+            same = False
+        if not same:
+            raise FailedError("history-damaged", f"The stored content {of} is not what it was.", hint=_DOCTOR)
+        return tree
+
+    def _manifest(self, of: str) -> list[tuple[str, str, bool, str]]:
+        database = self._reader()
+        rows = database.read("SELECT manifest FROM trees WHERE digest = ?", (of,)) if database else []
+        if not rows:
+            hint = "`whet history NAME` shows the versions that are kept."
+            raise NotFoundError("no-such-content", f"No content {of} is kept.", hint=hint)
+        manifest: list[tuple[str, str, bool, str]] = json.loads(rows[0][0])
+        return manifest
+
+    # entries
+
+    def entries(self, *, skill: str = "", path: str = "", run: str = "", last: int | None = None) -> tuple[Entry, ...]:
+        """Entries, oldest first: of one skill by its name or directory, of one run, or all."""
+        where = [(column, value) for column, value in (("skill", skill), ("path", path), ("run", run)) if value]
+        query = f"SELECT {_COLUMNS} FROM journal"  # noqa: S608  columns are ours
+        if where:
+            query += " WHERE " + " AND ".join(f"{column} = ?" for column, _ in where)
+        query += " ORDER BY id DESC" + (f" LIMIT {last}" if last else "")
+        database = self._reader()
+        rows = database.read(query, [value for _, value in where]) if database else []
+        return tuple(Entry(*row) for row in reversed(rows))
+
+    def entry(self, number: int) -> Entry:
+        """One entry by its number."""
+        database = self._reader()
+        query = f"SELECT {_COLUMNS} FROM journal WHERE id = ?"  # noqa: S608  columns are ours
+        rows = database.read(query, (number,)) if database else []
+        if not rows:
+            hint = "`whet history` shows the entries."
+            raise NotFoundError("no-such-entry", f"The history has no entry {number}.", hint=hint)
+        return Entry(*rows[0])
+
+    def head(self, path: str) -> Entry | None:
+        """The last entry about a skill's directory."""
+        found = self.entries(path=path, last=1)
+        return found[0] if found else None
+
+    # intents
+
+    def intend(self, id_: str, notes: Sequence[Note]) -> None:
+        """Write down what is about to be done."""
+        text = json.dumps([list(note) for note in notes])
+        with self._writer().write() as connection:
+            connection.execute("INSERT INTO intents VALUES (?, ?, ?)", (id_, self.clock(), text))
+
+    def intents(self) -> list[tuple[str, list[Note]]]:
+        """What was about to be done and is not settled, oldest first."""
+        database = self._reader()
+        rows = database.read("SELECT id, changes FROM intents ORDER BY time, id") if database else []
+        return [(id_, [Note(*note) for note in json.loads(text)]) for id_, text in rows]
+
+    def settle(self, id_: str, notes: Sequence[Note]) -> tuple[Entry, ...]:
+        """Strike out an intent and append what came of it to the chain, in one step; () when somebody else did."""
+        with self._writer().write() as connection:
+            if id_ and not connection.execute("DELETE FROM intents WHERE id = ?", (id_,)).rowcount:
+                return ()
+            return tuple(self._append(connection, notes))
+
+    def _append(self, connection: sqlite3.Connection, notes: Iterable[Note]) -> Iterator[Entry]:
+        for note in notes:
+            rows = connection.execute("SELECT id, lineage, hash FROM journal ORDER BY id DESC LIMIT 1").fetchall()
+            last, lineage, previous = rows[0] if rows else (0, ORIGIN, ORIGIN)
+            entry = Entry(last + 1, self.clock(), *note, advance(lineage, note), previous, "")
+            entry = entry._replace(hash=chained(entry))
+            marks = ", ".join("?" * len(entry))
+            connection.execute(f"INSERT INTO journal VALUES ({marks})", entry)  # noqa: S608  marks only
+            yield entry
+
+    def database(self, *, create: bool = False) -> Database | None:
+        """The database, for what else is kept in it; None when there is none yet."""
+        return self._writer() if create else self._reader()
+
+    # the whole
+
+    def verify(self) -> tuple[Problem, ...]:
+        """Everything in the history that does not fit: the chain, the lineage, the contents.
+
+        Entries that are missing at the very end leave nothing behind that could tell; whoever noted down the number and
+        the lineage of the last entry can compare.
+        """
+        problems: list[Problem] = []
+        previous = lineage = ORIGIN
+        seen: set[str] = set()
+        for at, entry in enumerate(self.entries(), 1):
+            if entry.id != at:
+                problems.append(Problem(entry.id, "entry-missing", f"Entry {at} is missing."))
+            problems.extend(_misfits(entry, previous, lineage))
+            previous, lineage = entry.hash, entry.lineage
+            seen.update((entry.before, entry.after))
+            if entry.id != at:
+                break
+        for of in sorted(seen - {""}):
+            try:
+                self.content(of)
+            except (FailedError, NotFoundError) as error:
+                problems.append(Problem(0, error.code, error.message))
+        return tuple(problems)
+
+    def compact(self) -> int:
+        """Remove stored contents that no entry, no intent and no proposal refers to; how many files that were."""
+        database = self._reader()
+        if database is None:
+            return 0
+        now = self.clock()
+        with database.write() as connection:
+            kept = {of for row in connection.execute("SELECT before, after FROM journal") for of in row}
+            for (text,) in connection.execute("SELECT changes FROM intents").fetchall():
+                kept.update(of for note in json.loads(text) for of in Note(*note)[6:8])
+            for (text,) in connection.execute("SELECT changes FROM proposals").fetchall():
+                kept.update(of for change in json.loads(text) for of in change[3:])
+            kept.update(
+                of for (of,) in connection.execute("SELECT digest FROM trees WHERE kept > ?", (now - _GRACE_NS,))
+            )
+            known = dict(connection.execute("SELECT digest, manifest FROM trees").fetchall())
+            connection.executemany("DELETE FROM trees WHERE digest = ?", [(of,) for of in known if of not in kept])
+        files = {row[3] for of, manifest in known.items() if of in kept for row in json.loads(manifest)}
+        return len(self.blobs.remove_unreferenced(files, older_than_ns=_GRACE_NS, now_ns=now))
+
+
+_DOCTOR = "Run `whet verify-history`; it lists what is damaged."
+
+
+def _misfits(entry: Entry, previous: str, lineage: str) -> Iterator[Problem]:
+    """What does not fit about an entry, given what the one before it says."""
+    if entry.previous != previous or entry.hash != chained(entry):
+        yield Problem(entry.id, "chain-broken", "The entry is not what was written.")
+    try:
+        follows = entry.lineage == advance(lineage, entry)
+    except FailedError:
+        follows = False
+    if not follows:
+        yield Problem(entry.id, "lineage-broken", "The lineage does not follow from the entry.")
+
+
+def chained(entry: Entry) -> str:
+    """The hash of an entry: over all of its other fields, the hash of the entry before among them."""
+    fields = entry._replace(hash="")
+    text = json.dumps(list(fields), ensure_ascii=False, separators=(",", ":"), default=str)
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def advance(lineage: str, change: Note | Entry) -> str:
+    """The lineage after a change: what the skill contributed goes, what it contributes now comes."""
+    try:
+        total = int(lineage, 16) - _share(change.path, change.before) + _share(change.path, change.after)
+    except ValueError:
+        raise FailedError("history-damaged", f"{lineage!r} is no lineage.", hint=_DOCTOR) from None
+    return f"{total % _SPACE:064x}"
+
+
+def _share(path: str, of: str) -> int:
+    """What one skill with this content contributes, wherever its directory lies; nothing when there is none."""
+    if not of:
+        return 0
+    name = os.path.basename(path)
+    return int.from_bytes(sha256(f"{len(name)}:{name}{of}".encode("utf-8", "surrogatepass")).digest(), "big")

@@ -1,0 +1,421 @@
+"""The agent's own hand: create, edit, patch, delete, write and remove files, rename, restore; one or many, or none.
+
+Operations are applied to contents in memory first, one after the other; only when all of them have worked, and every
+result has passed the check, is anything written, and then all of it as one change. What may not be written directly (a
+skill that ships with Whet or was put there by an administrator, everything where writes are staged, everything a check
+wants a person to see) becomes a proposal.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.authoring import drafts
+from whet.authoring.drafts_limits import check_category, check_name
+from whet.authoring.drafts_main import MAIN_FILES, main_of, version_of
+from whet.authoring.history import restored
+from whet.authoring.proposals import Proposals
+from whet.authoring.trees import digest, read_tree
+from whet.authoring.writer import By, Change, Writer
+from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.library.discovery import SKIPPED
+from whet.skill.names import key, slug
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whet.authoring.checks import Check
+    from whet.authoring.drafts import Draft
+    from whet.authoring.journal import Entry, Journal
+    from whet.authoring.trees import Tree
+    from whet.library.card import Card
+    from whet.library.lookout import Lookout
+
+MOST_OPERATIONS = 20
+ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file", "rename", "restore")
+_PROTECTED = {"bundled": "It ships with Whet.", "org": "An administrator put it there.", "plugin": "It is a plugin's."}
+
+
+class Target(NamedTuple):
+    """A skill as the operations so far would leave it."""
+
+    name: str
+    path: str
+    before: Tree | None
+    """What lies at the path now."""
+    tree: Tree | None
+    action: str = ""
+    cause: str = ""
+    """Why it must not be written without asking."""
+    source: str = ""
+    """The skill that would be copied to the path, where that is another."""
+    original: Tree | None = None
+    """What that one holds."""
+    fixed: str = ""
+    """Why its directory can be neither removed nor renamed."""
+
+
+class Author:
+    """Changes the skills of one library."""
+
+    def __init__(self, lookout: Lookout, journal: Journal, *, check: Check, new_root: Callable[[], str]) -> None:
+        self.lookout = lookout
+        self.journal = journal
+        self.writer = Writer(journal, lookout.place.state)
+        self.proposals = Proposals(journal)
+        self._check = check
+        self._new_root = new_root
+
+    def apply(
+        self,
+        operations: Sequence[Mapping[str, Any]],
+        by: By,
+        *,
+        viewed: Callable[[str, str], bool] | None = None,
+        stage: bool = False,
+    ) -> dict[str, Any]:
+        """Do all of these or none. `viewed` tells whether a path was seen with this digest."""
+        if not 1 <= len(operations) <= MOST_OPERATIONS:
+            message = f"{len(operations)} operations were given."
+            raise UsageError("bad-operations", message, hint=f"Give 1 to {MOST_OPERATIONS}.")
+        self.writer.recover()
+        bench = _Bench(self)
+        results: list[dict[str, Any]] = []
+        for number, operation in enumerate(operations):
+            try:
+                results.append(bench.apply(operation))
+            except WhetError as error:
+                if len(operations) > 1:
+                    error.details.update(failed_index=number, completed_before_failure=0)
+                raise
+        changes = bench.changes()
+        warnings = [*bench.warnings, *self._unread(bench, by, viewed)]
+        if not changes:
+            return _answer(results, (), warnings or ["Nothing changes."])
+        checked, cause = self._checked(changes, by)
+        staged = stage or self.lookout.survey().settings.stage_writes
+        cause = cause or bench.cause() or ("Writes are staged." if staged else "")
+        if "unchecked" in checked.split(", "):
+            warnings.append("Nothing has scanned this for dangers.")
+        if cause:
+            number = self.proposals.propose(changes, bench.bases(), by, cause, bench.originals())
+            return {**_answer(results, (), warnings), "staged": True, "proposal": number, "reason": cause}
+        return _answer(results, self.writer.write(changes, by._replace(checked=checked)), warnings)
+
+    def _checked(self, changes: Sequence[Change], by: By) -> tuple[str, str]:
+        """What the check says of all results together, and why a person must decide, if one must."""
+        labels: dict[str, None] = {}
+        causes: dict[str, None] = {}
+        for change in changes:
+            if change.after is None:
+                continue
+            try:
+                verdict = self._check(change.skill, change.after, by.actor)
+            except Exception as error:
+                message = f"{change.skill} could not be checked: {error}."
+                raise FailedError("check-failed", message, hint="Nothing was written.") from error
+            if verdict.decision not in ("allow", "ask"):
+                message = f"{change.skill} may not be written: {verdict.reason or 'the check says no.'}"
+                raise RefusedError("blocked", message, hint="`whet scan` shows what was found.")
+            labels[verdict.label] = None
+            if verdict.decision == "ask":
+                causes[verdict.reason or f"A person must see {change.skill} first."] = None
+        return ", ".join(labels), " ".join(causes)
+
+    def _unread(self, bench: _Bench, by: By, viewed: Callable[[str, str], bool] | None) -> list[str]:
+        """What was changed without having been looked at: a warning, and for background work an error."""
+        if viewed is None and by.origin == "foreground":
+            return []
+        blind = [
+            target.name
+            for target in bench.targets()
+            for path, tree in [(target.source, target.original) if target.source else (target.path, target.before)]
+            if tree is not None and not (viewed and viewed(path, digest(tree)))
+        ]
+        if blind and by.origin != "foreground":
+            message = f"{', '.join(blind)} must be viewed, as it is now, before it is changed."
+            raise RefusedError("not-viewed", message, hint="Call skill_view(name) first, then change it.")
+        return [f"{name} was changed without having been viewed." for name in blind]
+
+    def target(self, card: Card) -> Target:
+        """A skill of the library; one that may not be written where it is gets a copy among the user's own."""
+        path = os.path.realpath(card.directory)
+        if card.kind != "skill":
+            hint = "Move it to NAME/SKILL.md first."
+            raise UsageError("single-file", f"{card.full_name} is a single file.", hint=hint, path=card.path)
+        tree = read_tree(path)
+        if tree is None:
+            raise NotFoundError("skill-gone", f"{card.path} is not there any more.", hint="List the skills again.")
+        cause = _PROTECTED.get(card.scope, "")
+        if cause:
+            own = os.path.realpath(os.path.join(self._new_root(), os.path.basename(path)))
+            if os.path.lexists(own):
+                message = f"{card.name} cannot be copied to be changed: {own} exists already."
+                raise ConflictError("skill-exists", message, hint="Change that one, by its path.", path=own)
+            return Target(card.name, own, None, tree, cause=cause, source=path, original=tree)
+        fixed = ""
+        if os.path.islink(card.directory):
+            fixed = f"{card.directory} is a link to {path}."
+        elif path == card.root.real:
+            fixed = f"{path} is a root; other skills may lie in it."
+            if any(name.endswith("/SKILL.md") for name in tree):
+                hint = "Move it to a directory of its own first."
+                raise UsageError("root-skill", f"Other skills lie in {path}.", hint=hint, path=path)
+        return Target(card.name, path, tree, tree, fixed=fixed)
+
+    def place(self, name: str, category: str) -> str:
+        """Where a new skill goes. Raises where it would lie in another skill, and not be found."""
+        path = self._new_root()
+        if category:
+            check_category(category)
+            parts = category.split("/")
+            if len(parts) >= self.lookout.survey().settings.depth:
+                message = f"The category {category!r} lies too deep; no skill would be found in it."
+                raise UsageError("bad-category", message, hint="Choose a shorter one.")
+            for part in parts:
+                path = os.path.join(path, part)
+                if part in SKIPPED or any(os.path.lexists(os.path.join(path, main)) for main in MAIN_FILES):
+                    message = f"No skill can lie in {path}."
+                    raise UsageError("bad-category", message, hint="Choose another category.", path=path)
+        return os.path.realpath(os.path.join(path, slug(name)))
+
+
+class _Bench:
+    """The skills that a batch of operations concerns, as they would become."""
+
+    def __init__(self, author: Author) -> None:
+        self._author = author
+        self._targets: dict[str, Target] = {}
+        self._names: dict[str, str] = {}
+        self.warnings: list[str] = []
+
+    def targets(self) -> list[Target]:
+        return [target for target in self._targets.values() if target.action]
+
+    def cause(self) -> str:
+        return next((target.cause for target in self.targets() if target.cause), "")
+
+    def bases(self) -> dict[str, Tree | None]:
+        return {target.path: target.before for target in self._targets.values()}
+
+    def originals(self) -> dict[str, Tree | None]:
+        return {target.path: target.original for target in self._targets.values()}
+
+    def changes(self) -> list[Change]:
+        return [
+            Change(
+                target.action,
+                target.name,
+                target.path,
+                target.tree,
+                "" if target.before is None else digest(target.before),
+            )
+            for target in self.targets()
+            if target.tree != target.before and not (target.source and target.tree == target.original)
+        ]
+
+    def apply(self, operation: Mapping[str, Any]) -> dict[str, Any]:
+        """Apply one operation; what is told of it."""
+        fields = read_operation(operation)
+        action, name = fields.pop("action"), fields.pop("name")
+        handler: Callable[..., dict[str, Any]] = getattr(self, f"_{action}")
+        return {"action": action, **handler(name, **fields)}
+
+    def _find(self, name: str) -> Target:
+        path = self._names.get(key(name))
+        if path is not None:
+            target = self._targets[path]
+            if target.tree is None:
+                raise NotFoundError("skill-not-found", f"{name!r} is deleted by an operation before this one.")
+            return target
+        card, _ = self._author.lookout.find(name)
+        return self._take(self._author.target(card), name)
+
+    def _take(self, target: Target, *names: str) -> Target:
+        self._targets.setdefault(target.path, target)
+        for name in (target.name, *names):
+            self._names[key(name)] = target.path
+        return self._targets[target.path]
+
+    def _become(self, target: Target, draft: Draft, action: str) -> dict[str, Any]:
+        first = action if target.tree is None else target.action or action
+        self._targets[target.path] = target._replace(tree=draft.tree, action=first)
+        self.warnings.extend(draft.warnings)
+        return {"name": target.name, "path": target.path, "version": draft.version, "digest": digest(draft.tree)}
+
+    def _create(
+        self, name: str, *, description: str = "", body: str = "", category: str = "", version: str = ""
+    ) -> dict[str, Any]:
+        called = check_name(name)
+        target = self._same(name, called)
+        if target is None:
+            draft = drafts.create(name, description=description, body=body)
+            if version:
+                self.warnings.append(f"A new skill begins with version {draft.version}.")
+            path = self._author.place(name, category)
+            hint = "Choose another name, or change that skill by its own name."
+            target = self._take(Target(called, self._free(path, hint), None, None))
+            return {**self._become(target, draft, "create"), "created": True}
+        draft = drafts.improve(target.tree or {}, description=description, body=body, version=version)
+        return {**self._become(target, draft, "create"), "created": False}
+
+    def _same(self, name: str, called: str) -> Target | None:
+        """The skill that is called so already, in whatever spelling."""
+        for spelling in dict.fromkeys((name, called)):
+            try:
+                return self._find(spelling)
+            except (NotFoundError, RefusedError):  # a repository nobody trusts takes no names
+                continue
+        found = [card for card in self._author.lookout.look().catalogue.cards if slug(card.name) == called]
+        return self._find(found[0].path) if found and key(found[0].name) not in self._names else None
+
+    def _free(self, path: str, hint: str) -> str:
+        """The path, if no skill is there, or none any more after the operations so far."""
+        taken = self._targets[path].tree is not None if path in self._targets else os.path.lexists(path)
+        if taken:
+            raise ConflictError("skill-exists", f"{path} exists already.", hint=hint, path=path)
+        return path
+
+    def _edit(self, name: str, *, body: str, version: str = "") -> dict[str, Any]:
+        target = self._find(name)
+        return self._become(target, drafts.edit(target.tree or {}, body, version=version), "edit")
+
+    def _patch(self, name: str, *, find: str, replace: str, **how: Any) -> dict[str, Any]:
+        target = self._find(name)
+        how["path"] = how.pop("file_path", "")
+        how["every"] = how.pop("all", False)
+        draft = drafts.patch(target.tree or {}, find, replace, **how)
+        return {**self._become(target, draft, "patch"), "replacements": draft.replacements}
+
+    def _write_file(
+        self, name: str, *, file_path: str, content: str | bytes, executable: bool | None = None, version: str = ""
+    ) -> dict[str, Any]:
+        target = self._find(name)
+        data = content.encode() if isinstance(content, str) else content
+        draft = drafts.write_file(target.tree or {}, file_path, data, executable=executable, version=version)
+        return {**self._become(target, draft, "write-file"), "file": file_path}
+
+    def _remove_file(self, name: str, *, file_path: str, version: str = "") -> dict[str, Any]:
+        target = self._find(name)
+        draft = drafts.remove_file(target.tree or {}, file_path, version=version)
+        return {**self._become(target, draft, "remove-file"), "file": file_path}
+
+    def _delete(self, name: str) -> dict[str, Any]:
+        target = self._find(name)
+        if target.cause:
+            message = f"{target.name} cannot be deleted: {target.cause}"
+            raise RefusedError("protected", message, hint=f"Run `whet disable {target.name}` instead.")
+        self._leave(target, "delete")
+        return {"name": target.name, "path": target.path, "version": "", "digest": ""}
+
+    def _leave(self, target: Target, action: str) -> None:
+        """Nothing is at the path any more."""
+        if target.fixed:
+            hint = "Do it by hand; `whet disable` keeps a skill from being offered."
+            raise RefusedError("fixed-directory", f"{action} is not possible: {target.fixed}", hint=hint)
+        self._targets[target.path] = target._replace(tree=None, action=action)
+
+    def _rename(self, name: str, *, new_name: str) -> dict[str, Any]:
+        target = self._find(name)
+        draft = drafts.rename(target.tree or {}, new_name)
+        path = os.path.join(os.path.dirname(target.path), slug(new_name))
+        self._free(path, "Choose another name.")
+        if target.cause:
+            raise RefusedError(
+                "protected", f"{target.name} cannot be renamed: {target.cause}", hint="Create a new one."
+            )
+        self._leave(target, "rename")
+        new = self._take(Target(slug(new_name), path, None, None), new_name)
+        return {**self._become(new, draft, "rename"), "renamed_from": target.name}
+
+    def _restore(self, name: str) -> dict[str, Any]:
+        change = restored(self._author.journal, name)
+        self._free(change.path, "Rename or delete that one first.")
+        tree = dict(change.after or {})
+        target = self._take(Target(change.skill, change.path, None, None), name)
+        self._targets[change.path] = target._replace(tree=tree, action="restore")
+        return {
+            "name": change.skill,
+            "path": change.path,
+            "version": version_of(main_of(tree).document),
+            "digest": digest(tree),
+        }
+
+
+FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "create": (("name",), ("description", "body", "category", "version")),
+    "edit": (("name", "body"), ("version",)),
+    "patch": (("name", "find", "replace"), ("file_path", "all", "tolerant", "version")),
+    "delete": (("name",), ()),
+    "write_file": (("name", "file_path", "content"), ("executable", "version")),
+    "remove_file": (("name", "file_path"), ("version",)),
+    "rename": (("name", "new_name"), ()),
+    "restore": (("name",), ()),
+}
+"""Action -> what it must have, and what it may have."""
+_ALIASES = {
+    "old_string": "find",
+    "old_text": "find",
+    "new_string": "replace",
+    "new_text": "replace",
+    "path": "file_path",
+    "file": "file_path",
+    "replace_all": "all",
+    "file_content": "content",
+}
+FLAGS = frozenset(("all", "tolerant", "executable"))
+
+
+def read_operation(operation: Mapping[str, Any]) -> dict[str, Any]:
+    """An operation with its fields under their own names. Raises UsageError that says what to write instead."""
+    fields: dict[str, Any] = {}
+    written: dict[str, str] = {}
+    """Field -> how the caller wrote it."""
+    for name, value in (operation if isinstance(operation, dict) else {}).items():
+        field = _field(str(name), operation)
+        if field in fields:
+            message = f"{written[field]} and {name} are the same field."
+            raise UsageError("bad-operation", message, hint="Give one of them.", field=str(name))
+        fields[field], written[field] = value, str(name)
+    action = str(fields.get("action", "")).replace("-", "_")
+    if action not in FIELDS:
+        hint = f"Give an action out of {', '.join(ACTIONS)}."
+        raise UsageError("bad-operation", f"{fields.get('action')!r} is no action.", hint=hint)
+    needed, optional = FIELDS[action]
+    shape = ", ".join((*needed, *(f"{name}?" for name in optional)))
+    missing = [name for name in needed if name not in fields]
+    unknown = [name for name in fields if name not in (*needed, *optional, "action")]
+    wrong = [
+        name
+        for name, value in fields.items()
+        if not (
+            isinstance(value, bool) if name in FLAGS else isinstance(value, (str, bytes) if name == "content" else str)
+        )
+    ]
+    for names, problem in (
+        (missing, "is missing"),
+        (unknown, "is not one of its fields"),
+        (wrong, "has the wrong type"),
+    ):
+        if names:
+            hint = f"{action} takes {shape}."
+            name = written.get(names[0], names[0])
+            raise UsageError("bad-operation", f"{action}: {name} {problem}.", hint=hint, field=name)
+    return {**fields, "action": action}
+
+
+def _field(name: str, operation: Mapping[str, Any]) -> str:
+    """The own name of a field; what is a body to one action is a content to another."""
+    own = _ALIASES.get(name, name)
+    if own in ("body", "content"):
+        return "content" if str(operation.get("action")).replace("-", "_") == "write_file" else "body"
+    return own
+
+
+def _answer(results: list[dict[str, Any]], entries: Sequence[Entry], warnings: Sequence[str]) -> dict[str, Any]:
+    made = [entry for entry in entries if entry.action != "found"]
+    shared = {"success": True, "warnings": list(warnings), "entries": [entry.id for entry in made]}
+    if len(results) == 1:
+        return {**shared, **results[0], "entry": made[-1].id if made else None}
+    return {**shared, "operations_applied": len(results), "results": results}

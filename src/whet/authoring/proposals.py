@@ -1,0 +1,170 @@
+"""Changes that wait for a person: with their difference, bound to the content they were made for.
+
+A proposal keeps what the skill would become, not how: approving it writes exactly what was shown. If the skill has
+moved on since, the proposal is stale and must be made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.authoring.history import difference
+from whet.authoring.trees import digest, read_tree
+from whet.authoring.writer import By, Change
+from whet.errors import ConflictError, NotFoundError
+from whet.store.clock import iso
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.authoring.journal import Entry, Journal
+    from whet.authoring.trees import Item
+    from whet.authoring.writer import Writer
+
+_LOCK_SECONDS = 10.0
+_COLUMNS = "id, time, actor, origin, reason, cause, changes, state, decided, remark"
+
+
+class Proposed(NamedTuple):
+    """One skill's part of a proposal."""
+
+    action: str
+    skill: str
+    path: str
+    base: str
+    """Digest of what it was made for; "" for no skill."""
+    after: str
+    shown: str = ""
+    """Digest of what the difference is shown against, where that is not the base: the skill that is copied."""
+
+
+class Proposal(NamedTuple):
+    """A change that waits, or waited."""
+
+    id: int
+    time: int
+    actor: str
+    origin: str
+    reason: str
+    cause: str
+    """Why it was not simply done."""
+    changes: tuple[Proposed, ...]
+    state: str
+    """`pending`, `approved`, `rejected` or `stale`."""
+    decided: int
+    remark: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The proposal as JSON carries it."""
+        changes = [change._asdict() for change in self.changes]
+        decided = iso(self.decided) if self.decided else ""
+        return {**self._asdict(), "time": iso(self.time), "decided": decided, "changes": changes}
+
+
+class Proposals:
+    """The proposals of one history."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+
+    def propose(
+        self,
+        changes: Sequence[Change],
+        bases: Mapping[str, Mapping[str, Item] | None],
+        by: By,
+        cause: str,
+        originals: Mapping[str, Mapping[str, Item] | None] | None = None,
+    ) -> int:
+        """Keep a change for later; its number. `bases` are the contents it was made for, by path.
+
+        Where a skill is to be copied from elsewhere, `originals` has what is copied.
+        """
+        kept = [
+            Proposed(
+                change.action,
+                change.skill,
+                change.path,
+                self.journal.keep(bases[change.path]),
+                self.journal.keep(change.after),
+                self.journal.keep((originals or {}).get(change.path)),
+            )
+            for change in changes
+        ]
+        database = self.journal.database(create=True)
+        assert database is not None  # noqa: S101  it was asked to be made
+        values = (self.journal.clock(), by.actor, by.origin, by.reason, cause, json.dumps(kept))
+        query = f"INSERT INTO proposals ({_COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, ?, 'pending', 0, '')"  # noqa: S608
+        with database.write() as connection:
+            return int(connection.execute(query, values).lastrowid or 0)
+
+    def all(self, state: str = "") -> tuple[Proposal, ...]:
+        """Every proposal, oldest first, or those in one state."""
+        database = self.journal.database()
+        query = f"SELECT {_COLUMNS} FROM proposals WHERE ? IN ('', state) ORDER BY id"  # noqa: S608  columns are ours
+        return tuple(map(_proposal, database.read(query, (state,)))) if database else ()
+
+    def one(self, number: int) -> Proposal:
+        """One proposal that is pending. Raises NotFoundError and ConflictError."""
+        database, hint = self.journal.database(), "`whet pending` lists what waits."
+        query = f"SELECT {_COLUMNS} FROM proposals WHERE id = ?"  # noqa: S608  columns are ours
+        rows = database.read(query, (number,)) if database else []
+        if not rows:
+            raise NotFoundError("no-such-proposal", f"There is no proposal {number}.", hint=hint)
+        found = _proposal(rows[0])
+        if found.state != "pending":
+            raise ConflictError("proposal-decided", f"Proposal {number} is {found.state}.", hint=hint)
+        return found
+
+    def diff(self, proposal: Proposal) -> str:
+        """What the proposal would change."""
+        content = self.journal.content
+        return "".join(
+            difference(content(change.shown or change.base), content(change.after), (change.skill, change.skill))
+            for change in proposal.changes
+        )
+
+    def approve(self, number: int, writer: Writer, by: By) -> tuple[Entry, ...]:
+        """Do it, if everything is still as it was when it was proposed."""
+        with self._deciding(number):
+            proposal = self.one(number)
+            for change in proposal.changes:
+                current = read_tree(change.path)
+                if (digest(current) if current is not None else "") != change.base:
+                    self._decide(number, "stale", "")
+                    message = f"{change.skill} has changed since it was proposed."
+                    hint = "Look at the skill as it is now and make the change again."
+                    raise ConflictError("proposal-stale", message, hint=hint)
+            changes = [
+                Change(change.action, change.skill, change.path, self.journal.content(change.after), change.base)
+                for change in proposal.changes
+            ]
+            reason = f"{proposal.reason} (proposal {number}, approved by {by.actor})".lstrip()
+            entries = writer.write(changes, By(proposal.actor, proposal.origin, reason, by.checked))
+            self._decide(number, "approved", by.reason)
+            return entries
+
+    def reject(self, number: int, remark: str) -> Proposal:
+        """Leave it undone."""
+        with self._deciding(number):
+            proposal = self.one(number)
+            self._decide(number, "rejected", remark)
+            return proposal._replace(state="rejected", remark=remark)
+
+    def _deciding(self, number: int) -> FileLock:
+        """One decision at a time."""
+        return FileLock(lock_path(os.path.dirname(self.journal.path), "proposal", str(number)), timeout=_LOCK_SECONDS)
+
+    def _decide(self, number: int, state: str, remark: str) -> None:
+        database = self.journal.database(create=True)
+        assert database is not None  # noqa: S101  it was asked to be made
+        query = "UPDATE proposals SET state = ?, decided = ?, remark = ? WHERE id = ? AND state = 'pending'"
+        with database.write() as connection:
+            connection.execute(query, (state, self.journal.clock(), remark, number))
+
+
+def _proposal(row: tuple[Any, ...]) -> Proposal:
+    proposal = Proposal(*row)
+    return proposal._replace(changes=tuple(Proposed(*change) for change in json.loads(row[6])))

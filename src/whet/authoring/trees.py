@@ -1,0 +1,221 @@
+"""A skill's files as one value, read from disk and put back on it.
+
+A `Tree` is everything the digest covers: files with their executable bit, and links. Putting one in the place of
+another is one step for whoever looks: a single file is replaced by a rename, several by swapping whole directories.
+What the digest does not cover (`.git`, caches) is carried along, and files keep their permissions.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import ConflictError, InvalidError, NotFoundError
+from whet.library.files import open_beneath, read_descriptor
+from whet.library.package import MAX_BYTES, list_files
+from whet.skill import tree as trees
+from whet.store.atomic import (
+    is_leftover,
+    make_directories,
+    replace_directory,
+    staging,
+    sync_directory,
+    temporary_path,
+    write_bytes,
+)
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from whet.library.package import PackageFile
+
+_ATTEMPTS = 20
+_REPOSITORY = ".git"
+
+
+class Item(NamedTuple):
+    """One file, or one link."""
+
+    data: bytes
+    """The content; of a link, where it points."""
+    executable: bool = False
+    link: bool = False
+
+
+Tree = dict[str, Item]
+"""Path -> item, with forward slashes."""
+
+
+def digest(tree: Mapping[str, Item]) -> str:
+    """The content digest, as `whet digest` gives it."""
+    return trees.digest(entries(tree))
+
+
+def entries(tree: Mapping[str, Item]) -> Iterator[trees.Entry]:
+    """What is told of each item."""
+    for path, item in tree.items():
+        if item.link:
+            yield trees.link_entry(path, item.data.decode("utf-8", "surrogateescape"))
+        else:
+            yield trees.file_entry(path, item.data, executable=item.executable)
+
+
+def read_tree(directory: str) -> Tree | None:
+    """The tree of a skill's directory, all of one moment; None when there is none."""
+    for _ in range(_ATTEMPTS):
+        if not os.path.lexists(directory):
+            return None
+        try:
+            files = list_files(directory, now=0)
+            found = _read(directory, files)
+            if list_files(directory, now=0) == files:
+                return found
+        except NotFoundError:  # it was moved while it was being read
+            continue
+    message = f"{directory} changes all the time; it could not be read."
+    raise ConflictError("skill-changed", message, hint="Try again.", path=directory)
+
+
+def _read(directory: str, files: Sequence[PackageFile]) -> Tree:
+    found: Tree = {}
+    room = MAX_BYTES
+    for file in files:
+        if file.link:
+            found[file.path] = Item(file.link.replace(os.sep, "/").encode("utf-8", "surrogateescape"), link=True)
+            continue
+        descriptor = open_beneath(directory, file.path)
+        try:
+            data = read_descriptor(descriptor, room + 1)
+        finally:
+            os.close(descriptor)
+        room -= len(data)
+        if room < 0:
+            raise InvalidError("too-large", f"{directory} is larger than {MAX_BYTES:,} bytes.")
+        found[file.path] = Item(data, file.executable)
+    return found
+
+
+def put_tree(directory: str, before: Mapping[str, Item] | None, after: Mapping[str, Item] | None) -> None:
+    """Make the directory hold `after` where it held `before`; None is no directory."""
+    if before == after:
+        return
+    if after is None:
+        _take_away(directory)
+    elif before is None:
+        _make(directory, after)
+    else:
+        changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+        new = after.get(changed[0])
+        if len(changed) == 1 and new and not new.link and not _is_link(before.get(changed[0])):
+            target = os.path.join(directory, *changed[0].split("/"))
+            make_directories(os.path.dirname(target))
+            _put_item(target, new, durable=True)
+        else:
+            _swap(directory, before, after)
+
+
+def _is_link(item: Item | None) -> bool:
+    return item is not None and item.link
+
+
+def _make(directory: str, tree: Mapping[str, Item]) -> None:
+    make_directories(os.path.dirname(directory))
+    with staging(directory) as staged:
+        _fill(staged, tree, durable=True)
+        with os_failures(directory):
+            # Not even an empty directory that somebody made meanwhile is taken: it is theirs.
+            if os.path.lexists(directory):
+                message = f"{directory} exists already."
+                raise ConflictError("skill-exists", message, hint="Choose another name.", path=directory)
+            os.rename(staged, directory)
+            sync_directory(os.path.dirname(directory))
+
+
+def _swap(directory: str, before: Mapping[str, Item], after: Mapping[str, Item]) -> None:
+    with staging(directory) as staged:
+        with os_failures(directory):  # what is read-only stays so, and is then not filled either
+            os.chmod(staged, stat.S_IMODE(os.stat(directory).st_mode))
+        _carry(directory, staged, before, after)
+        _fill(staged, {path: item for path, item in after.items() if before.get(path) != item}, like=directory)
+        replace_directory(staged, directory)
+
+
+def _carry(old: str, new: str, before: Mapping[str, Item], after: Mapping[str, Item], prefix: str = "") -> None:
+    """Link everything that stays from the old directory into the new one, untracked files and empty folders too."""
+    with os_failures(old, doing="copy"), os.scandir(old) as found:
+        for entry in found:
+            path, target = prefix + entry.name, os.path.join(new, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                if not _emptied(entry.path, f"{path}/", before, after):
+                    os.mkdir(target)
+                    _carry(entry.path, target, before, after, f"{path}/")
+                    os.chmod(target, stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode))
+            elif (path not in before or before[path] == after.get(path)) and not is_leftover(entry.name):
+                _link(entry, target)
+
+
+def _emptied(directory: str, prefix: str, before: Mapping[str, Item], after: Mapping[str, Item]) -> bool:
+    """Whether a folder loses its last file, and nothing of somebody else's is in it."""
+    had, has = (any(path.startswith(prefix) for path in tree) for tree in (before, after))
+    return had and not has and not _repository_in(directory)
+
+
+def _repository_in(directory: str) -> str:
+    """The first repository below a directory, or the directory itself if it is one; else nothing."""
+    return next((place for place, *names in os.walk(directory) if any(_REPOSITORY in part for part in names)), "")
+
+
+def _link(entry: os.DirEntry[str], target: str) -> None:
+    if entry.is_symlink():
+        os.symlink(os.readlink(entry.path), target)
+        return
+    try:
+        os.link(entry.path, target)
+    except OSError:  # a file system without hard links
+        from shutil import copy2
+
+        copy2(entry.path, target, follow_symlinks=False)
+
+
+def _fill(directory: str, tree: Mapping[str, Item], like: str = "", *, durable: bool = False) -> None:
+    """Write these items; where `like` has such a file, with its permissions."""
+    for path, item in tree.items():
+        target = os.path.join(directory, *path.split("/"))
+        make_directories(os.path.dirname(target), durable=durable)
+        _put_item(target, item, durable=durable, like=os.path.join(like, *path.split("/")) if like else "")
+
+
+def _put_item(path: str, item: Item, *, durable: bool, like: str = "") -> None:
+    if item.link:
+        with os_failures(path):
+            if os.path.lexists(path):
+                os.unlink(path)
+            os.symlink(item.data.decode("utf-8", "surrogateescape"), path)
+        return
+    like = like or path
+    mode = stat.S_IMODE(os.stat(like).st_mode) if os.path.isfile(like) else None
+    if item.executable:
+        mode = 0o755 if mode is None else mode | (mode & 0o444) >> 2
+    elif mode is not None:
+        mode &= ~0o111
+    write_bytes(path, item.data, mode=mode, durable=durable)
+
+
+def _take_away(directory: str) -> None:
+    """Remove a skill's directory in one step. A repository inside it is somebody's work and stays."""
+    if found := _repository_in(directory):
+        message = f"{found} is a repository of its own; its history would be lost."
+        raise ConflictError("holds-repository", message, hint="Move it away by hand.", path=found)
+    real = os.path.realpath(directory)
+    rubbish = temporary_path(real)
+    with os_failures(directory, doing="remove"):
+        if not os.access(real, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), real)
+        os.rename(real, rubbish)
+        sync_directory(os.path.dirname(real))
+    from shutil import rmtree
+
+    rmtree(rubbish, ignore_errors=True)

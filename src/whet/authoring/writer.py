@@ -1,0 +1,205 @@
+"""The one way a skill changes: locked, written down before and after, whole at every moment, never half of a batch.
+
+1. Changes of killed writers are settled: what is completely there is entered into the journal, anything else is taken
+   back. Both contents are known, so either is possible, and nobody was told that it was done.
+2. All skills concerned are locked, in one order everywhere. What they hold is compared with what the caller saw.
+3. Both contents are stored and the change is written down as an intent.
+4. The files are changed, each skill in one step. If that fails, the others are put back.
+5. The intent becomes entries of the journal. Only now is the change acknowledged.
+
+A skill that was edited by other means since its last entry gets an entry of its own first, so that the chain of
+contents has no gap and the edit can be undone like any other.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.authoring.journal import Note
+from whet.authoring.trees import digest, put_tree, read_tree
+from whet.errors import ConflictError, FailedError, WhetError
+from whet.store.atomic import clean_leftovers
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.authoring.journal import Entry, Journal
+    from whet.authoring.trees import Item, Tree
+
+_LOCK_SECONDS = 10.0
+_ATTEMPTS = 5
+
+
+class Change(NamedTuple):
+    """What one skill's directory shall hold."""
+
+    action: str
+    skill: str
+    path: str
+    after: Mapping[str, Item] | None
+    """None: no skill any more."""
+    expected: str | None = None
+    """The digest the caller saw, "" for no skill; None when it does not matter."""
+
+
+class By(NamedTuple):
+    """Who changes something, and why."""
+
+    actor: str
+    origin: str = "foreground"
+    reason: str = ""
+    checked: str = ""
+    run: str = ""
+
+
+class Writer:
+    """Changes skills on disk and keeps their history."""
+
+    def __init__(self, journal: Journal, state: str) -> None:
+        self.journal = journal
+        self._state = state
+
+    def write(self, changes: Sequence[Change], by: By) -> tuple[Entry, ...]:
+        """Make all of these changes or none; their entries. Raises WhetError."""
+        changes = [change._replace(path=os.path.realpath(change.path)) for change in changes]
+        paths = sorted({change.path for change in changes})
+        told: tuple[str, ...] = ()
+        for _ in range(_ATTEMPTS):
+            told = self.recover()
+            with ExitStack() as locks:
+                for path in paths:
+                    locks.enter_context(self._lock(path, _LOCK_SECONDS))
+                if any(note.path in paths for _, notes in self.journal.intents() for note in notes):
+                    continue  # its writer died a moment ago
+                return self._write(changes, by)
+        message = " ".join((f"An earlier change of {paths[0]} is not settled.", *told))
+        raise FailedError("unsettled-change", message, hint="Mend what is in its way, then try again.", path=paths[0])
+
+    def _write(self, changes: Sequence[Change], by: By) -> tuple[Entry, ...]:
+        before = {change.path: read_tree(change.path) for change in changes}
+        now = {path: _digest(tree) for path, tree in before.items()}
+        for change in changes:
+            if change.expected is not None:
+                _check_same(change, change.expected, now[change.path])
+        id_ = f"r{os.urandom(8).hex()}"  # no run reads as the number of an entry
+        by = by if by.run else by._replace(run=id_)
+        notes = [*self._found(changes, now), *(self._note(change, now, by) for change in changes)]
+        for tree in before.values():
+            self.journal.keep(tree)
+        self.journal.intend(id_, notes)
+        done: list[str] = []
+        try:
+            for change in changes:
+                _check_same(change, now[change.path], _digest(read_tree(change.path)))  # an editor knows no locks
+                done.append(change.path)
+                put_tree(change.path, before[change.path], change.after)
+            return self.journal.settle(id_, notes)
+        except BaseException:
+            self._take_back(id_, done, before)
+            raise
+
+    def _note(self, change: Change, now: Mapping[str, str], by: By) -> Note:
+        after = self.journal.keep(change.after)
+        return Note(
+            by.actor,
+            by.origin,
+            change.action,
+            change.skill,
+            change.path,
+            by.reason,
+            now[change.path],
+            after,
+            by.checked,
+            by.run,
+        )
+
+    def _found(self, changes: Sequence[Change], now: Mapping[str, str]) -> list[Note]:
+        """Entries for what was changed by other means since the journal last heard of these skills.
+
+        They belong to no run: taking a run back must not take back what somebody else did before it.
+        """
+        notes = []
+        for change in changes:
+            head = self.journal.head(change.path)
+            known = head.after if head else ""
+            if known != now[change.path]:
+                reason = "Changed by other means." if head else "Was there before its history began."
+                found = ("unknown", "found", "found", change.skill, change.path, reason, known, now[change.path])
+                notes.append(Note(*found, "", ""))
+        return notes
+
+    def _take_back(self, id_: str, paths: Sequence[str], before: Mapping[str, Tree | None]) -> None:
+        """Put back what was there; where even that fails, the intent stays and the next writer tries again."""
+        with suppress(WhetError):
+            if not self._pending(id_):
+                return  # it was interrupted after it was entered: the change is made
+        back = 0
+        for path in reversed(paths):
+            with suppress(WhetError, OSError):
+                put_tree(path, read_tree(path), before[path])
+                back += 1
+        with suppress(WhetError):
+            if back == len(paths):
+                self.journal.settle(id_, ())
+
+    def _pending(self, id_: str) -> bool:
+        return any(known == id_ for known, _ in self.journal.intents())
+
+    def recover(self) -> tuple[str, ...]:
+        """Settle the changes of writers that were killed; what was done or could not be done, a sentence each."""
+        told: list[str] = []
+        for id_, notes in self.journal.intents():
+            with ExitStack() as locks:
+                try:
+                    for path in sorted({note.path for note in notes}):
+                        locks.enter_context(self._lock(path, 0.0))
+                    if self._pending(id_):
+                        told.append(self._recover(id_, notes))
+                except WhetError as error:
+                    if error.code != "lock-timeout":  # else its writer is alive
+                        told.append(f"A change of {_names(notes)} could not be settled: {error.message}")
+        return tuple(told)
+
+    def _recover(self, id_: str, notes: Sequence[Note]) -> str:
+        made = [note for note in notes if note.action != "found"]
+        for note in made:
+            _clean(note.path)
+        current = {note.path: read_tree(note.path) for note in made}
+        now = {path: _digest(tree) for path, tree in current.items()}
+        if all(now[note.path] == note.after for note in made):
+            self.journal.settle(id_, notes)
+            return f"A change of {_names(notes)} was complete and is now in the history."
+        for note in reversed(made):
+            if now[note.path] == note.after or not now[note.path]:
+                put_tree(note.path, current[note.path], self.journal.content(note.before))
+        self.journal.settle(id_, ())
+        return f"A change of {_names(notes)} was not complete and was taken back."
+
+    def _lock(self, path: str, seconds: float) -> FileLock:
+        return FileLock(lock_path(self._state, "skill", path), timeout=seconds)
+
+
+def _digest(tree: Tree | None) -> str:
+    return "" if tree is None else digest(tree)
+
+
+def _names(notes: Sequence[Note]) -> str:
+    return ", ".join(dict.fromkeys(note.skill for note in notes))
+
+
+def _check_same(change: Change, seen: str, now: str) -> None:
+    if seen != now:
+        message = f"{change.skill} was changed by somebody else a moment ago."
+        raise ConflictError("skill-changed", message, hint="Look at it again, then decide.", digest=now)
+
+
+def _clean(path: str) -> None:
+    """Remove what a killed writer left beside a skill, and in it; what cannot be removed is no part of any skill."""
+    with suppress(WhetError):
+        clean_leftovers(os.path.dirname(path))
+    for directory, *_ in os.walk(path):
+        with suppress(WhetError):
+            clean_leftovers(directory)

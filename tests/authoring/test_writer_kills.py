@@ -1,0 +1,274 @@
+"""Writers that are really killed, at every step and at random moments: no skill is ever half, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+from shutil import copytree, rmtree
+from tempfile import mkdtemp
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+import pytest
+
+from authoring.world import PRELUDE, check_whole, digest_of, start
+from whet import Library
+from whet.authoring.journal import Journal
+from whet.store.clock import system_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECONDS = float(os.environ.get("WHET_KILL_SECONDS", "4"))
+"""How long random kills go on; a release gets more of them."""
+
+STEPS = ("write", "rename", "replace", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "utime", "makedirs")
+"""Every call with which something on the disk changes; of `open` those that make a file, and the swap of directories.
+
+The database writes by itself: its steps are the statements that change it, and the ends of its transactions.
+"""
+
+ARMED = (
+    PRELUDE
+    + f"""
+import signal, shutil, sqlite3, whet.store.database as database, whet.store.atomic as atomic
+import importlib, pkgutil
+for room in ("skill", "library", "store", "authoring", "skill.validate"):
+    package = importlib.import_module("whet." + room)
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+left = 0
+
+def step():
+    # Kill this process just before the step at which the count runs out.
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def armed(real):
+    def call(*args, **kwargs):
+        step()
+        return real(*args, **kwargs)
+    return call
+
+class Connection(sqlite3.Connection):
+    def execute(self, sql, *rest):
+        if not sql.startswith(("BEGIN", "COMMIT", "INSERT", "DELETE", "UPDATE")):
+            return super().execute(sql, *rest)
+        step()
+        done = super().execute(sql, *rest)
+        if sql == "COMMIT":
+            step()
+        return done
+
+def connected(path, busy_ms, *, uri=False):
+    how = dict(timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False, uri=uri, factory=Connection)
+    return sqlite3.connect(path, **how)
+
+def opening(path, flags, *rest, real=os.open, **more):
+    if flags & os.O_CREAT:
+        step()
+    return real(path, flags, *rest, **more)
+
+def arm(count):
+    global left
+    left = count
+    for name in {STEPS!r}:
+        setattr(os, name, armed(getattr(os, name)))
+    os.open = opening
+    atomic.exchange = armed(atomic.exchange)
+    database._connected = connected
+
+def change():
+    library = opened()
+    library.list()
+    arm(count)
+    CHANGE
+
+for line in sys.stdin:
+    count = int(line)
+    child = os.fork()
+    if not child:
+        change()
+        os._exit(0)
+    say(os.waitpid(child, 0)[1])
+"""
+)
+"""Asked for a number, makes the change in a process of its own that is killed at that step; how that one ended."""
+
+PREPARED = (
+    PRELUDE
+    + """
+library = opened()
+for name in ("one", "two"):
+    library.manage([
+        {"action": "create", "name": name, "description": f"Does {name}. Use it.", "body": "First line.\\n"},
+        {"action": "write_file", "name": name, "file_path": "references/a.md", "content": "a"},
+    ])
+library.manage([{"action": "patch", "name": "one", "find": "First", "replace": "Second"}])
+library.manage([{"action": "create", "name": "gone", "description": "Is gone. Use it.", "body": "Gone.\\n"}])
+library.manage([{"action": "delete", "name": "gone"}])
+library.close()
+
+# Contents that nothing refers to, as writers leave them that are killed before they write down what they are about.
+from whet.authoring.journal import Journal
+from whet.authoring.trees import Item
+journal = Journal(top + "/state", time.time_ns)
+for number in range(12):
+    journal.keep({"SKILL.md": Item(b"%d" % number)})
+journal.close()
+"""
+)
+
+CHANGES = {
+    "create": "library.manage([{'action': 'create', 'name': 'new', 'description': 'New. Use it.', 'body': 'New.'}])",
+    "patch": "library.manage([{'action': 'patch', 'name': 'one', 'find': 'Second', 'replace': 'Third'}])",
+    "files": """library.manage([
+        {'action': 'write_file', 'name': 'one', 'file_path': 'scripts/run.sh', 'content': 'x', 'executable': True},
+        {'action': 'remove_file', 'name': 'one', 'file_path': 'references/a.md'},
+    ])""",
+    "delete": "library.manage([{'action': 'delete', 'name': 'one'}])",
+    "restore": "library.manage([{'action': 'restore', 'name': 'gone'}])",
+    "rollback": "library.changes.rollback('one')",
+    "undo": "library.changes.undo('3')",
+    "batch": """library.manage([
+        {'action': 'patch', 'name': 'one', 'find': 'Second', 'replace': 'Third'},
+        {'action': 'patch', 'name': 'two', 'find': 'First', 'replace': 'Third'},
+    ])""",
+    "rename": "library.manage([{'action': 'rename', 'name': 'one', 'new_name': 'other'}])",
+    "compact": "opened(clock=lambda: time.time_ns() + 2 * 3600 * 10**9).changes.compact()",
+}
+SEVERAL = ("batch", "rename")
+"""Changes of more than one directory, of which a part may be seen before they are settled."""
+
+
+STEPS_APART = {"restore": 3, "rollback": 3, "undo": 3, "compact": 2} if SECONDS < 60 else {}
+"""These go the same ways as others of the changes; a quick run tries some of the steps."""
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Path]:
+    """A machine with some skills and some history, in memory where that is possible: kills need no disk."""
+    top = Path(mkdtemp(prefix="whet-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+    (top / "now" / "skills").mkdir(parents=True)
+    subprocess.run([sys.executable, "-c", PREPARED, str(top / "now")], check=True)
+    copytree(top / "now", top / "kept", symlinks=True)
+    yield top / "now"
+    rmtree(top)
+
+
+def again(machine: Path) -> None:
+    """The machine as it was prepared. The journal names directories, so it has to lie where it was made."""
+    rmtree(machine)
+    copytree(machine.parent / "kept", machine, symlinks=True)
+
+
+def seen(top: Path) -> dict[str, str]:
+    """What any reader sees before any recovery: the directories that may be skills by their names, with digests."""
+    return {name: digest_of(str(top / "skills" / name)) for name in os.listdir(top / "skills") if name[0] != "."}
+
+
+def recovered(top: Path) -> list[str]:
+    """Let the next one to come settle what is not settled; what it says."""
+    with Library.open([top / "skills"], home=top / "state", project=top, env={"HOME": str(top)}) as library:
+        told: list[str] = library.changes.recover()["settled"]
+    check_whole(top / "state", top / "skills")
+    return told
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_writer_killed_at_any_step_leaves_every_skill_old_or_new(machine: Path, change: str) -> None:
+    again(machine)
+    before = seen(machine)
+    unsettled, settled, told = list[dict[str, str]](), list[dict[str, str]](), set[str]()
+    command = [sys.executable, "-c", ARMED.replace("CHANGE", CHANGES[change]), str(machine)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for step in count(1, STEPS_APART.get(change, 1)):
+            print(step, file=process.stdin, flush=True)
+            status = int(process.stdout.readline())
+            assert status in (0, signal.SIGKILL)
+            unsettled.append(seen(machine))
+            told.update(sentence.partition(" was ")[2] for sentence in recovered(machine))
+            settled.append(seen(machine))
+            again(machine)
+            if status == 0:
+                break
+        process.stdin.close()
+    after = settled[-1]
+    assert len(settled) > 10
+    assert all(outcome in (before, after) for outcome in settled)
+    assert settled == sorted(settled, key=lambda outcome: outcome == after), "once done, done"
+    if change not in SEVERAL:
+        assert all(outcome in (before, after) for outcome in unsettled), "and no reader saw anything else"
+    if change != "compact":
+        assert before != after
+        assert told == {"complete and is now in the history.", "not complete and was taken back."}
+
+
+LOOP = (
+    PRELUDE
+    + """
+import random
+random.seed(int(sys.argv[2]))
+library = opened()
+say("ready")
+while True:
+    names = [skill["name"] for skill in library.list()["skills"]]
+    def some(): return random.choice(names)
+    text = str(random.random())
+    whole = {"description": f"Does {text}. Use it.", "body": f"Body {text}."}
+    actions = {
+        "create": lambda: [{"action": "create", "name": random.choice("abcd"), **whole}],
+        "patch": lambda: [{"action": "patch", "name": some(), "find": "Body", "replace": f"Body {text}"}],
+        "batch": lambda: [{"action": "edit", "name": name, "body": text} for name in random.sample(names, 2)],
+        "files": lambda: [
+            {"action": "write_file", "name": some(), "file_path": f"references/{text[-1]}.md", "content": text}
+        ],
+        "rename": lambda: [{"action": "rename", "name": some(), "new_name": random.choice("abcdefg")}],
+        "delete": lambda: [{"action": "delete", "name": some()}],
+        "restore": lambda: [{"action": "restore", "name": random.choice("abcdefg")}],
+    }
+    chosen = random.choice([*actions, "rollback", "undo", "compact"])
+    try:
+        if chosen == "compact":
+            library.changes.compact()
+        elif chosen == "rollback":
+            say([library.changes.rollback(some())["entry"]])
+        elif chosen == "undo":
+            say([library.changes.undo(str(random.randrange(1, 50)))["entry"]])
+        else:
+            say(library.manage(actions[chosen]())["entries"])
+    except (WhetError, IndexError, ValueError) as error:
+        assert getattr(error, "exit_code", 1) != 4, error
+"""
+)
+
+
+def test_after_random_kills_everything_acknowledged_is_there(tmp_path: Path) -> None:
+    (tmp_path / "skills").mkdir()
+    until, rounds, acknowledged = monotonic() + SECONDS, 0, 0
+    while monotonic() < until:
+        rounds += 1
+        with start(LOOP, tmp_path, rounds) as process:
+            assert process.stdout is not None and process.stderr is not None
+            assert process.stdout.readline() == '"ready"\n'
+            sleep(random.uniform(0, 0.2))
+            process.kill()
+            lines, errors = process.stdout.read().split("\n")[:-1], process.stderr.read()
+        assert not errors
+        recovered(tmp_path)
+        journal = Journal(str(tmp_path / "state"), system_clock)
+        known = {entry.id for entry in journal.entries()}
+        journal.close()
+        told = {number for line in lines for number in json.loads(line)}
+        assert told <= known
+        acknowledged += len(told)
+    assert rounds > 3 and acknowledged > rounds
