@@ -122,6 +122,17 @@ def test_threads_open_one_database(decisions: Decisions) -> None:
     assert decisions.disabled() == {(f"skill-{number}", "") for number in range(8)}
 
 
+def test_a_database_from_before_the_curator_keeps_its_decisions(decisions: Decisions, tmp_path: Path) -> None:
+    schema = state_schema()
+    path = tmp_path / "state" / "state.db"
+    with Database.open(str(path), schema._replace(migrations=schema.migrations[:1]), durable=False) as database:
+        database.read("INSERT INTO disabled VALUES ('x', '', 1)")
+    assert decisions.disabled() == {("x", "")}
+    with Database.open(str(path), schema, durable=False) as database:
+        rows = database.read("SELECT name FROM sqlite_master WHERE type = 'table'")
+    assert sorted(name for (name,) in rows) == sorted(TABLES)
+
+
 def test_the_tables_to_be_saved_are_all_there_are(tmp_path: Path) -> None:
     with Database.open(str(tmp_path / "state.db"), state_schema(), durable=False) as database:
         rows = database.read("SELECT name FROM sqlite_master WHERE type = 'table'")

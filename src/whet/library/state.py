@@ -1,4 +1,4 @@
-"""What the user decided about skills, kept in the state database: trusted repositories, disabled skills.
+"""The state database, and what the user decided about skills in it: trusted repositories, disabled skills.
 
 Reading never creates the database; the first decision does. A damaged database is an error, not an empty one:
 forgetting that a skill was disabled would offer it again. `whet doctor --repair` sets the file aside and saves what
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whet.store.database import Database, Schema
 
 FILE = "state.db"
-TABLES = ("trusted", "disabled")
+TABLES = ("trusted", "disabled", "pins", "lifecycle", "curator")
 
 
 class Trusted(NamedTuple):
@@ -39,12 +39,17 @@ def state_schema() -> Schema:
             CREATE TABLE disabled (
                 name TEXT NOT NULL, surface TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (name, surface));
             """,
+            """
+            CREATE TABLE pins (name TEXT PRIMARY KEY, reason TEXT NOT NULL, since INTEGER NOT NULL);
+            CREATE TABLE lifecycle (path TEXT PRIMARY KEY, state TEXT NOT NULL, since INTEGER NOT NULL);
+            CREATE TABLE curator (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+            """,
         ),
     )
 
 
-class Decisions:
-    """The door to the user's decisions. Opens the database on first use and keeps it open."""
+class State:
+    """The door to the state database. Opens it on first use and keeps it open; for any number of threads."""
 
     def __init__(self, state: str, clock: Clock) -> None:
         self.path = os.path.join(state, FILE)
@@ -71,11 +76,15 @@ class Decisions:
             self._database.close()
             self._database = None
 
+
+class Decisions(State):
+    """What the user decided."""
+
     def trusted(self) -> tuple[Trusted, ...]:
         """Every repository the user trusts."""
         database = self._reader()
         rows = database.read("SELECT identity, path, since FROM trusted ORDER BY path") if database else ()
-        return tuple(Trusted(_text(identity), _text(path), since) for identity, path, since in rows)
+        return tuple(Trusted(text_of(identity), text_of(path), since) for identity, path, since in rows)
 
     def trust(self, identity: str, path: str) -> bool:
         """Trust a repository; False when it already was."""
@@ -97,7 +106,7 @@ class Decisions:
         """The (name, surface) pairs that are switched off; surface "" is everywhere."""
         database = self._reader()
         rows = database.read("SELECT name, surface FROM disabled") if database else ()
-        return frozenset((_text(name), _text(surface)) for name, surface in rows)
+        return frozenset((text_of(name), text_of(surface)) for name, surface in rows)
 
     def disable(self, name: str, surface: str = "") -> bool:
         """Switch a skill off; False when it already was."""
@@ -117,7 +126,7 @@ class Decisions:
             return bool(connection.execute(query, (name, surface)).rowcount)
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
     """A column as text, which after a flipped bit it may not be: one odd row must not keep the others from counting."""
     return value if isinstance(value, str) else repr(value)
 

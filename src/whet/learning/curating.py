@@ -1,0 +1,197 @@
+"""The curator at work: what is known of each skill goes into a plan, and a plan that is wanted is applied.
+
+    curating = library.curating
+    print(curating.curate()["report"])        # what it would do
+    curating.curate(apply=True)               # do it: one run, undone by `whet undo RUN`
+
+Applying archives skills through the same hand that writes them, as one run with its history, bound to the contents
+the plan was made for. Merges become proposals: the one to keep gets the others as reference files, and nothing happens
+until a person approves.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from whet.authoring.trees import Item, digest, read_tree
+from whet.authoring.writer import By, Change
+from whet.errors import ConflictError, RefusedError
+from whet.learning.curator import Ages, Standing, make_plan
+from whet.skill.names import key, slug
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.authoring.journal import Entry
+    from whet.authoring.manage import Author
+    from whet.learning.curator import Merge, Plan
+    from whet.learning.lifecycle import Lifecycle
+    from whet.learning.usage import Usage
+    from whet.library.card import Card
+    from whet.library.lookout import Snapshot
+
+_CURATED = frozenset(("user", "project", "external"))
+
+
+class Curating:
+    """The curator of one library."""
+
+    def __init__(self, author: Author, usage: Usage, lifecycle: Lifecycle) -> None:
+        self._author = author
+        self._usage = usage
+        self._lifecycle = lifecycle
+
+    def pin(self, name: str, reason: str = "") -> dict[str, Any]:
+        """Never touch this skill."""
+        card, _ = self._author.lookout.find(name)
+        changed = self._lifecycle.pin(card.name, reason)
+        return {"success": True, "name": card.name, "pinned": True, "changed": changed}
+
+    def unpin(self, name: str) -> dict[str, Any]:
+        """Treat this skill like any other."""
+        changed = self._lifecycle.unpin(name)
+        return {"success": True, "name": key(name), "pinned": False, "changed": changed}
+
+    def archive(self, name: str, reason: str = "") -> dict[str, Any]:
+        """Put a skill away by hand; a pinned one must be unpinned first."""
+        target = self._author.target(self._author.lookout.find(name)[0])
+        if key(target.name) in self._lifecycle.pins():
+            hint = f"Run `whet unpin {target.name}` first."
+            raise ConflictError("pinned", f"{target.name} is pinned.", hint=hint)
+        if target.cause:
+            hint = f"Run `whet disable {target.name}` instead."
+            raise RefusedError("protected", f"{target.name} cannot be archived: {target.cause}", hint=hint)
+        change = Change("archive", target.name, target.path, None, digest(target.before or {}))
+        entries = self._author.writer.write([change], By("user", reason=reason))
+        self._lifecycle.set_states({target.path: "archived"})
+        return {"success": True, "name": target.name, "path": target.path, "entry": entries[-1].id}
+
+    def plan(self) -> Plan:
+        """What the curator would do now."""
+        snapshot = self._author.lookout.look()
+        settings = snapshot.survey.settings
+        ages = Ages(stale_days=settings.stale_days, archive_days=max(settings.stale_days, settings.archive_days))
+        standings, texts = self._known(snapshot)
+        now, last_run = self._author.journal.clock(), self._lifecycle.last_run()
+        return make_plan(standings, texts, now=now, last_run=last_run, ages=ages)
+
+    def curate(self, *, apply: bool = False, if_due: bool = False) -> dict[str, Any]:
+        """The plan, and with `apply` what came of it; with `if_due`, apply it only when an interval has gone by."""
+        last_run = self._lifecycle.last_run()
+        plan = self.plan()
+        answer = {"success": True, "applied": False, "run": "", "plan": plan.to_json(), "report": plan.report()}
+        if if_due and not plan.due:
+            if plan.start_over:
+                self._lifecycle.ran(plan.at, after=last_run)
+            return answer
+        if not (apply or if_due):
+            return answer
+        if not self._lifecycle.ran(plan.at, after=last_run):
+            hint = "Look at what it did, then run it again."
+            raise ConflictError("curator-ran", "Another process ran the curator a moment ago.", hint=hint)
+        run = f"r{os.urandom(8).hex()}"
+        by = By("curator", "background", "Not used for long.", run=run)
+        archived = [step for step in plan.steps if step.after == "archived"]
+        changes = [Change("archive", step.name, step.path, None, step.digest) for step in archived]
+        entries = self._author.writer.write(changes, by) if changes else ()
+        self._lifecycle.set_states({step.path: step.after for step in plan.steps})
+        proposals = [number for merge in plan.merges if (number := self._propose(merge))]
+        self._author.journal.compact()
+        made = [entry.id for entry in entries if entry.action == "archive"]
+        return {**answer, "applied": True, "run": run if made else "", "entries": made, "proposals": proposals}
+
+    def _known(self, snapshot: Snapshot) -> tuple[list[Standing], dict[str, str]]:
+        """Everything the plan is made from."""
+        from whet.prompt.asking import bundle_directories
+        from whet.prompt.bundles import read_bundles
+
+        lookout = self._author.lookout
+        entries: dict[str, list[Entry]] = {}
+        for entry in self._author.journal.entries():
+            entries.setdefault(entry.path, []).append(entry)
+        totals = {total.skill: total for total in self._usage.totals()}
+        pins, states = self._lifecycle.pins(), self._lifecycle.states()
+        bundles, _ = read_bundles(bundle_directories(lookout, snapshot))
+        named: dict[str, list[str]] = {}
+        for bundle in bundles:
+            for member in bundle.skills:
+                named.setdefault(key(member), []).append(f"/{bundle.slug}")
+        standings: list[Standing] = []
+        texts: dict[str, str] = {}
+        opened: dict[str, tuple[str, ...]] = {}
+        cards = [card for card in snapshot.catalogue.cards if card.kind == "skill" and card.scope in _CURATED]
+        for card in cards:
+            if _is_mine(os.path.realpath(card.directory), entries):
+                skill = lookout.open(card).skill
+                texts[card.full_name] = f"{card.name}\n{skill.description}\n{skill.body}"
+                opened[card.full_name] = skill.related
+        for name, related in opened.items():
+            for other in related:
+                named.setdefault(key(other), []).append(name)
+        for card in cards:
+            path = os.path.realpath(card.directory)
+            own = entries.get(path, [])
+            state, since = states.get(path, ("active", 0))
+            total = totals.get(card.qualified)
+            tree = read_tree(path) if card.full_name in texts else None
+            standings.append(
+                Standing(
+                    name=card.full_name,
+                    path=path,
+                    digest=digest(tree) if tree is not None else "",
+                    created=own[0].time if own else 0,
+                    last=max([entry.time for entry in own if entry.actor != "curator"] + [total.last if total else 0]),
+                    uses=total.uses if total else 0,
+                    state="stale" if state == "stale" else "active",
+                    pinned=card.key in pins,
+                    referenced_by=tuple(dict.fromkeys(named.get(card.key, ()))),
+                    mine=card.full_name in texts,
+                    since=since if state == "stale" else 0,
+                )
+            )
+        return standings, texts
+
+    def _propose(self, merge: Merge) -> int:
+        """A proposal that makes one skill of several; 0 when the same one waits already."""
+        lookout = self._author.lookout
+        cards = {name: lookout.find(name)[0] for name in (merge.into, *merge.others)}
+        into = cards[merge.into]
+        bases = {os.path.realpath(card.directory): read_tree(card.directory) for card in cards.values()}
+        kept = os.path.realpath(into.directory)
+        tree = dict(bases[kept] or {})
+        for name in merge.others:
+            tree.update(_as_references(cards[name], bases[os.path.realpath(cards[name].directory)] or {}))
+        changes = [Change("merge", into.name, kept, tree)]
+        changes += [
+            Change("merge", cards[name].name, os.path.realpath(cards[name].directory), None) for name in merge.others
+        ]
+        waiting = [sorted(change.path for change in item.changes) for item in self._author.proposals.all("pending")]
+        if sorted(bases) in waiting:
+            return 0
+        reason = f"{', '.join(merge.others)} into {merge.into}. {merge.reason}"
+        return self._author.proposals.propose(changes, bases, By("curator", "background", reason), "Near duplicates.")
+
+
+def _is_mine(path: str, entries: Mapping[str, Sequence[Entry]]) -> bool:
+    """Did the agent create this skill? Its first entry tells; one that was renamed goes back to its old directory."""
+    seen: set[str] = set()
+    while path not in seen and (own := entries.get(path)):
+        seen.add(path)
+        first = own[0]
+        if first.action != "rename":
+            return first.actor == "agent" and first.action == "create"
+        gone = (entry.path for other in entries.values() for entry in other if entry.run == first.run)
+        path = next((each for each in gone if each != path), path)
+    return False
+
+
+def _as_references(card: Card, tree: Mapping[str, Item]) -> dict[str, Item]:
+    """A skill's files as reference material of another."""
+    prefix = f"references/{slug(card.name)}"
+    found: dict[str, Item] = {}
+    for path, item in tree.items():
+        if not item.link:
+            main = path == os.path.basename(card.path)
+            found[f"{prefix}.md" if main else f"{prefix}/{path}"] = item
+    return found

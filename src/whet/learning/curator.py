@@ -1,0 +1,348 @@
+"""The curator: skills that the agent wrote and nobody uses become stale, then are archived; near duplicates are named.
+
+A plan is a value. Making one reads no file, writes nothing and asks no model. Somebody else prints it or applies it,
+and a dry run is a plan that nobody applies.
+
+- Only skills that the agent created are touched, and of these none that is pinned, new, or named by something else.
+- Stale is a word of warning: nothing changes for the skill. It is active again as soon as it is used.
+- A skill is archived when it was stale for a whole interval at least, so never by the run that first finds it stale.
+  Archiving is a delete with history, bound to the content the plan was made for, and can be undone.
+- Merges are proposals and nothing else.
+- Times that cannot be right change nothing: a clock that went back, or far ahead, must not make a library look unused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.learning.similar import near_duplicates
+from whet.store.clock import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from whet.learning.similar import Pair
+
+DAY = 86_400 * 10**9
+"""In nanoseconds."""
+
+_YEAR_DAYS = 365
+_GROUP = 5
+"""Skills in one proposal to merge; more at once nobody can review."""
+_PAIRS = 200
+"""Pairs of near duplicates that proposals are made from."""
+_LATEST = 1 << 63
+_LISTED = 20
+"""Names that a report shows of those left alone for one reason."""
+
+
+class Ages(NamedTuple):
+    """When the curator acts, in days."""
+
+    stale_days: int = 30
+    """Without use, view or change, until a skill is stale."""
+    archive_days: int = 90
+    """Without use, view or change, until a stale skill is archived."""
+    grace_days: int = 14
+    """How long a new skill is not touched."""
+    interval_days: int = 7
+    """From one run to the next."""
+
+
+AGES = Ages()
+
+
+class Standing(NamedTuple):
+    """What is known of a skill. Times are nanoseconds since 1970 UTC, 0 for never or not known."""
+
+    name: str
+    path: str
+    digest: str
+    created: int
+    last: int
+    """The last use, view or change."""
+    uses: int
+    state: str
+    """`active` or `stale`."""
+    pinned: bool
+    referenced_by: tuple[str, ...]
+    """Skills and bundles that name it."""
+    mine: bool
+    """Created by the agent."""
+    since: int = 0
+    """Since when it is stale."""
+
+
+class Step(NamedTuple):
+    """A change of one skill's state, good only for the content with this digest."""
+
+    name: str
+    path: str
+    digest: str
+    before: str
+    after: str
+    """`active`, `stale` or `archived`."""
+    reason: str
+
+
+class Kept(NamedTuple):
+    """A skill that is left as it is, and why."""
+
+    name: str
+    reason: str
+
+
+class Merge(NamedTuple):
+    """A proposal to make one skill of several."""
+
+    into: str
+    others: tuple[str, ...]
+    score: float
+    """Of the two that are least alike among those that bring the group together."""
+    shared: tuple[str, ...]
+    """The words that tell most of what they have in common."""
+    reason: str
+
+
+class Plan(NamedTuple):
+    """What the curator would do at one moment."""
+
+    at: int
+    steps: tuple[Step, ...]
+    kept: tuple[Kept, ...]
+    merges: tuple[Merge, ...]
+    due: bool
+    """Whether a run that nobody asked for may apply it."""
+    start_over: bool = False
+    """Whether this is the time from which the interval is to be counted: the first run, or the clock jumped."""
+    notes: tuple[str, ...] = ()
+    """What is to be said about the plan as a whole."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON carries it."""
+        return {
+            "at": iso(self.at),
+            "due": self.due,
+            "start_over": self.start_over,
+            "notes": list(self.notes),
+            "steps": [step._asdict() for step in self.steps],
+            "kept": [kept._asdict() for kept in self.kept],
+            "merges": [
+                {**merge._asdict(), "others": list(merge.others), "shared": list(merge.shared)} for merge in self.merges
+            ],
+        }
+
+    def report(self) -> str:
+        """The plan as people read it, in Markdown."""
+        parts = [f"# Curator, {iso(self.at)}", *self.notes]
+        for after, title in _TITLES.items():
+            found = [_step_line(step) for step in self.steps if step.after == after]
+            if found:
+                parts += [f"## {title}", "\n".join(found)]
+        if not self.steps:
+            parts.append("No skill changes its state.")
+        if self.merges:
+            parts += ["## Worth merging", "\n".join(map(_merge_line, self.merges))]
+        if self.kept:
+            parts += ["## Left alone", "\n".join(_kept_lines(self.kept))]
+        return "\n\n".join(parts) + "\n"
+
+
+_TITLES = {"archived": "To be archived", "stale": "To be marked as stale", "active": "In use again"}
+
+
+def make_plan(
+    standings: Sequence[Standing], texts: Mapping[str, str], *, now: int, last_run: int, ages: Ages = AGES
+) -> Plan:
+    """What to do with these skills now. `texts` holds name, description and body of skills, by their names.
+
+    Whether the plan is `due` does not change what is in it: a person may look at any time, and apply it.
+    """
+    jumped = _jump(now, last_run)
+    due = bool(last_run) and not jumped and now - last_run >= ages.interval_days * DAY
+    steps: list[Step] = []
+    kept: list[Kept] = []
+    for standing in sorted(standings):
+        found = _judged(standing, now, ages)
+        if jumped and isinstance(found, Step):
+            found = Kept(standing.name, "the clock jumped")
+        if isinstance(found, Step):
+            steps.append(found)
+        else:
+            kept.append(found)
+    archived = {step.path for step in steps if step.after == "archived"}
+    return Plan(
+        at=now,
+        steps=tuple(steps),
+        kept=tuple(kept),
+        merges=_merges(standings, archived, texts),
+        due=due,
+        start_over=not last_run or bool(jumped),
+        notes=() if due else (jumped or _early(last_run, ages),),
+    )
+
+
+# --- the age of skills ----------------------------------------------------------------------------------------------
+
+
+def _jump(now: int, last_run: int) -> str:
+    """What is wrong with the clock, if the last run tells."""
+    if now < last_run:
+        return f"The clock stands before the last run ({iso(last_run)}). Nothing changes."
+    if last_run and now - last_run > _YEAR_DAYS * DAY:
+        return f"The last run ({iso(last_run)}) is more than a year ago, or the clock is wrong. Nothing changes."
+    return ""
+
+
+def _early(last_run: int, ages: Ages) -> str:
+    """Why a plan is not due."""
+    days = _days(ages.interval_days)
+    if not last_run:
+        return f"The curator has not run yet. By itself it changes nothing for {days}."
+    return f"The last run was {iso(last_run)}. By itself the curator changes nothing for {days} after it."
+
+
+def _judged(standing: Standing, now: int, ages: Ages) -> Step | Kept:
+    """What becomes of one skill."""
+    protected = _protection(standing, now, ages)
+    if protected:
+        return Kept(standing.name, protected)
+    idle = now - max(standing.last, standing.created)
+    if standing.state != "stale":
+        if idle < ages.stale_days * DAY:
+            return Kept(standing.name, "in use")
+        return _step(standing, "stale", _idle(standing, idle))
+    if idle < ages.stale_days * DAY:
+        return _step(standing, "active", f"Active again {_days(idle // DAY)} ago." if idle >= DAY else "Active again.")
+    if idle < ages.archive_days * DAY:
+        return Kept(standing.name, "stale, not long enough to be archived")
+    warned = now - standing.since
+    if not standing.since or warned <= 0 or warned < ages.interval_days * DAY:
+        return Kept(standing.name, "stale only now; a later run archives it")
+    return _step(standing, "archived", _idle(standing, idle))
+
+
+def _protection(standing: Standing, now: int, ages: Ages) -> str:
+    """Why a skill must not be touched whatever its age; "" when it may be."""
+    if not standing.mine:
+        return "not created by the agent"
+    if standing.pinned:
+        return "pinned"
+    if standing.referenced_by:
+        return f"referenced by {', '.join(standing.referenced_by)}"
+    if not standing.last and not standing.created:
+        return "its age is not known"
+    if standing.last > now:
+        return "last active in the future, if the clock is right"
+    if standing.created and now - standing.created < ages.grace_days * DAY:
+        return "new"
+    return ""
+
+
+def _step(standing: Standing, after: str, reason: str) -> Step:
+    before = "stale" if standing.state == "stale" else "active"
+    return Step(standing.name, standing.path, standing.digest, before, after, reason)
+
+
+def _idle(standing: Standing, idle: int) -> str:
+    if not standing.last:
+        return f"Never used since it was created {_days(idle // DAY)} ago."
+    return f"Not used, viewed or changed for {_days(idle // DAY)}."
+
+
+def _days(days: int) -> str:
+    return f"{days} day" if days == 1 else f"{days} days"
+
+
+# --- near duplicates ------------------------------------------------------------------------------------------------
+
+
+def _merges(standings: Sequence[Standing], archived: set[str], texts: Mapping[str, str]) -> tuple[Merge, ...]:
+    """Groups of skills that say nearly the same, the most alike first; no skill is in two of them."""
+    times = Counter(standing.name for standing in standings)
+    known = {
+        standing.name: standing
+        for standing in standings
+        if standing.mine
+        and standing.state in ("active", "stale")
+        and standing.path not in archived
+        and times[standing.name] == 1  # of two skills with one name, it cannot be told whose the text is
+    }
+    comparable = {name: texts[name] for name in known if name in texts}
+    pairs = near_duplicates(comparable, most=_PAIRS)
+    found = [merge for group in _groups(pairs) for merge in _proposals(group, pairs, known)]
+    return tuple(sorted(found, key=lambda merge: (-merge.score, merge.into)))
+
+
+def _groups(pairs: Sequence[Pair]) -> list[list[str]]:
+    """What is connected by pairs, taken from the most alike on, as long as a group does not grow too large."""
+    group_of: dict[str, list[str]] = {}
+    for pair in pairs:
+        one, other = (group_of.setdefault(name, [name]) for name in (pair.one, pair.other))
+        if one is not other and len(one) + len(other) <= _GROUP:
+            one += other
+            for name in other:
+                group_of[name] = one
+    return [group for name, group in group_of.items() if name == group[0]]
+
+
+def _proposals(group: Sequence[str], pairs: Sequence[Pair], known: Mapping[str, Standing]) -> Iterator[Merge]:
+    """What to merge of one group: into the most used, then the oldest, what is not protected and connected with it."""
+    left = sorted(group, key=lambda name: (-known[name].uses, known[name].created or _LATEST, name))
+    while left:
+        into = left[0]
+        free = {into, *(name for name in left if not known[name].pinned and not known[name].referenced_by)}
+        inside = [pair for pair in pairs if pair.one in free and pair.other in free]
+        reached = [into]
+        links: list[Pair] = []
+        while link := next((pair for pair in inside if (pair.one in reached) != (pair.other in reached)), None):
+            links.append(link)
+            reached.append(link.other if link.one in reached else link.one)
+        if links:
+            others = tuple(sorted(reached[1:]))
+            score = min(link.score for link in links)
+            reason = f"Each is {score:.0%} like another, or more; {_why(known[into], [known[name] for name in others])}"
+            yield Merge(into, others, score, links[0].shared, reason)
+        left = [name for name in left if name not in reached]
+
+
+def _why(into: Standing, others: Sequence[Standing]) -> str:
+    """Why this one of a group is the one to keep."""
+    if into.uses > max(other.uses for other in others):
+        return "the one to keep is used most."
+    if 0 < into.created < min(other.created or _LATEST for other in others if other.uses == into.uses):
+        return "the one to keep is the oldest of those used most."
+    return "nothing but the name tells which one to keep."
+
+
+# --- for people -----------------------------------------------------------------------------------------------------
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _code(name: str) -> str:
+    """A name as Markdown shows it literally."""
+    return f"`{_line(name.replace('`', chr(39)))}`"
+
+
+def _step_line(step: Step) -> str:
+    return f"- {_code(step.name)} in {_code(step.path)}. {step.reason}"
+
+
+def _merge_line(merge: Merge) -> str:
+    others, shared = (", ".join(map(_code, names)) for names in (merge.others, merge.shared))
+    return f"- {others} into {_code(merge.into)}. {merge.reason} Words in common: {shared}."
+
+
+def _kept_lines(kept: Sequence[Kept]) -> list[str]:
+    names: dict[str, list[str]] = {}
+    for item in kept:
+        names.setdefault(_line(item.reason), []).append(_code(item.name))
+    lines = []
+    for reason, found in sorted(names.items()):
+        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+        lines.append(f"- {reason} ({len(found)}): {', '.join(found[:_LISTED])}{more}")
+    return lines

@@ -1,0 +1,443 @@
+"""The curator: every rule as a whole plan, and what no plan may ever hold."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whet.learning.curator import AGES, DAY, Ages, Kept, Merge, Plan, Standing, Step, make_plan
+from whet.learning.similar import near_duplicates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NOW = 1_800_000_000 * 10**9
+WEEK_AGO = NOW - 7 * DAY
+LATEST = 2**62
+
+SCAN = """scanning-dependencies
+Scan the dependencies of a project for known vulnerabilities with Trivy, offline.
+Run `trivy fs --offline-scan --format json package-lock.json`, keep HIGH and CRITICAL, and write severity, CVE and fixed
+version into a CSV report. Where the database is missing, say so and stop."""
+AUDIT = """dependency-audit
+Audit dependencies for known vulnerabilities with Trivy in offline mode.
+`trivy fs --offline-scan --format json package-lock.json` lists them; keep CRITICAL and HIGH, report severity, CVE and
+fixed version as CSV. Stop and say so where the database is missing."""
+CHECK = """vulnerability-check
+Check a project's dependencies for vulnerabilities, offline, with Trivy.
+Keep HIGH and CRITICAL of `trivy fs --offline-scan --format json package-lock.json` and write a CSV report with
+severity, CVE and fixed version. If the database is missing, say so and stop."""
+LETTER = "cover-letter\nWrite a cover letter for a job.\nChoose three achievements and end with a question."
+
+
+def skill(
+    name: str, *, created: int = 200, last: int | None = None, stale: int | None = None, **more: object
+) -> Standing:
+    """A skill of the agent, with its times as days before now."""
+    standing = Standing(
+        name=name,
+        path=f"/skills/{name}",
+        digest=f"sha256:{name}",
+        created=NOW - created * DAY,
+        last=0 if last is None else NOW - last * DAY,
+        uses=0,
+        state="active" if stale is None else "stale",
+        pinned=False,
+        referenced_by=(),
+        mine=True,
+        since=0 if stale is None else NOW - stale * DAY,
+    )
+    return standing._replace(**more)  # type: ignore[arg-type]  # the fields of the standing, as the tests name them
+
+
+def step(name: str, before: str, after: str, reason: str) -> Step:
+    return Step(name, f"/skills/{name}", f"sha256:{name}", before, after, reason)
+
+
+def plan(*standings: Standing, last_run: int = WEEK_AGO, ages: Ages = AGES) -> Plan:
+    return make_plan(standings, {}, now=NOW, last_run=last_run, ages=ages)
+
+
+def applied(standings: Sequence[Standing], found: Plan) -> list[Standing]:
+    """The skills as they stand once the plan is carried out."""
+    after = {(each.name, each.path): each.after for each in found.steps}
+    stood = [(each, after.get((each.name, each.path), each.state)) for each in standings]
+    return [
+        each if state == each.state else each._replace(state=state, since=found.at if state == "stale" else 0)
+        for each, state in stood
+        if state != "archived"
+    ]
+
+
+def due(steps: tuple[Step, ...] = (), kept: tuple[Kept, ...] = (), merges: tuple[Merge, ...] = ()) -> Plan:
+    return Plan(NOW, steps, kept, merges, due=True)
+
+
+# --- ages -----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_to_look_at_is_an_empty_plan() -> None:
+    assert plan() == due()
+
+
+def test_a_skill_without_activity_becomes_stale() -> None:
+    assert plan(skill("idle", last=30), skill("busy", last=29), skill("never")) == due(
+        (
+            step("idle", "active", "stale", "Not used, viewed or changed for 30 days."),
+            step("never", "active", "stale", "Never used since it was created 200 days ago."),
+        ),
+        (Kept("busy", "in use"),),
+    )
+
+
+def test_a_stale_skill_is_archived_when_it_stays_unused() -> None:
+    assert plan(skill("done", last=90, stale=60), skill("waits", last=89, stale=59)) == due(
+        (step("done", "stale", "archived", "Not used, viewed or changed for 90 days."),),
+        (Kept("waits", "stale, not long enough to be archived"),),
+    )
+
+
+def test_no_skill_is_archived_by_the_run_that_first_finds_it_stale() -> None:
+    old = skill("old", last=190)
+    first = plan(old)
+    assert first == due((step("old", "active", "stale", "Not used, viewed or changed for 190 days."),))
+    waits = due(kept=(Kept("old", "stale only now; a later run archives it"),))
+    assert plan(*applied([old], first)) == waits
+    assert plan(skill("old", last=190, stale=6)) == waits
+    assert plan(skill("old", last=190, stale=7)).steps[0].after == "archived"
+
+
+@pytest.mark.parametrize("since", [0, NOW, NOW + DAY])
+def test_a_stale_skill_is_not_archived_when_it_is_not_known_how_long_it_is_stale(since: int) -> None:
+    ages = Ages(interval_days=0)
+    assert plan(skill("old", last=190, stale=1, since=since), ages=ages).steps == ()
+
+
+def test_a_stale_skill_that_is_used_is_active_again() -> None:
+    assert plan(skill("a", last=29, stale=5), skill("b", last=1, stale=5), skill("c", last=0, stale=5)) == due(
+        (
+            step("a", "stale", "active", "Active again 29 days ago."),
+            step("b", "stale", "active", "Active again 1 day ago."),
+            step("c", "stale", "active", "Active again."),
+        )
+    )
+
+
+def test_a_skill_is_left_alone_for_a_reason() -> None:
+    assert plan(
+        skill("bundled", mine=False),
+        skill("pinned", pinned=True),
+        skill("named", referenced_by=("bundle release", "deploy")),
+        skill("new", created=13),
+        skill("unknown", created=0)._replace(created=0),
+        skill("tomorrow", last=-1),
+        skill("pinned-stale", last=100, stale=60, pinned=True),
+        skill("named-in-use", last=1, stale=60, referenced_by=("deploy",)),
+    ) == due(
+        kept=(
+            Kept("bundled", "not created by the agent"),
+            Kept("named", "referenced by bundle release, deploy"),
+            Kept("named-in-use", "referenced by deploy"),
+            Kept("new", "new"),
+            Kept("pinned", "pinned"),
+            Kept("pinned-stale", "pinned"),
+            Kept("tomorrow", "last active in the future, if the clock is right"),
+            Kept("unknown", "its age is not known"),
+        )
+    )
+
+
+def test_a_skill_is_new_for_the_days_of_grace_even_when_stale_comes_sooner() -> None:
+    ages = Ages(stale_days=1, archive_days=2, grace_days=14, interval_days=1)
+    assert plan(skill("young", created=13, last=12), ages=ages).kept == (Kept("young", "new"),)
+    assert plan(skill("young", created=14, last=12), ages=ages).steps[0].after == "stale"
+
+
+def test_where_only_one_time_is_known_it_counts() -> None:
+    assert plan(skill("a", last=40, created=0)._replace(created=0)).steps[0].after == "stale"
+    assert plan(skill("a", created=40)).steps[0].after == "stale"
+    assert plan(skill("a", created=20)).kept == (Kept("a", "in use"),)
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_run_only_remembers_the_time() -> None:
+    assert plan(skill("idle", last=40), last_run=0) == Plan(
+        NOW,
+        (step("idle", "active", "stale", "Not used, viewed or changed for 40 days."),),
+        (),
+        (),
+        due=False,
+        start_over=True,
+        notes=("The curator has not run yet. By itself it changes nothing for 7 days.",),
+    )
+
+
+def test_a_plan_is_due_once_the_interval_is_over() -> None:
+    early = plan(last_run=WEEK_AGO + 1)
+    note = "The last run was 2027-01-08T08:00:00Z. By itself the curator changes nothing for 7 days after it."
+    assert early == Plan(NOW, (), (), (), due=False, notes=(note,))
+    assert plan(last_run=WEEK_AGO) == due()
+
+
+@pytest.mark.parametrize(
+    ("last_run", "note"),
+    [
+        (NOW + 1, "The clock stands before the last run (2027-01-15T08:00:00Z). Nothing changes."),
+        (
+            NOW - 366 * DAY,
+            "The last run (2026-01-14T08:00:00Z) is more than a year ago, or the clock is wrong. Nothing changes.",
+        ),
+    ],
+)
+def test_a_clock_that_jumped_changes_nothing_and_the_plan_says_so(last_run: int, note: str) -> None:
+    found = plan(skill("busy", last=3), skill("idle", last=40), skill("old", last=100, stale=60), last_run=last_run)
+    kept = (Kept("busy", "in use"), Kept("idle", "the clock jumped"), Kept("old", "the clock jumped"))
+    assert found == Plan(NOW, (), kept, (), due=False, start_over=True, notes=(note,))
+
+
+def test_a_year_without_a_run_is_no_jump() -> None:
+    assert plan(last_run=NOW - 365 * DAY) == due()
+
+
+# --- merges ---------------------------------------------------------------------------------------------------------
+
+
+def merges(*standings: Standing, **texts: str) -> tuple[Merge, ...]:
+    return make_plan(standings, texts, now=NOW, last_run=WEEK_AGO).merges
+
+
+def test_near_duplicates_are_proposed_for_merging_into_the_most_used() -> None:
+    texts = {"scan": SCAN, "audit": AUDIT, "check": CHECK, "letter": LETTER}
+    standings = [
+        skill("scan", last=1, uses=3),
+        skill("audit", last=1, uses=9),
+        skill("check", last=1),
+        skill("letter", last=1),
+    ]
+    pairs = near_duplicates(texts)
+    score = sorted(pair.score for pair in pairs)[1]
+    assert {name for pair in pairs for name in pair[:2]} == {"audit", "check", "scan"}
+    first = next(pair for pair in pairs if "audit" in pair[:2])
+    reason = f"Each is {score:.0%} like another, or more; the one to keep is used most."
+    assert merges(*standings, **texts) == (Merge("audit", ("check", "scan"), score, first.shared, reason),)
+
+
+@pytest.mark.parametrize(
+    ("standings", "into", "why"),
+    [
+        ((skill("a", created=50), skill("b", created=60)), "b", "the one to keep is the oldest of those used most."),
+        (
+            (skill("a", created=0)._replace(created=0, last=5), skill("b")),
+            "b",
+            "the one to keep is the oldest of those used most.",
+        ),
+        ((skill("a"), skill("b")), "a", "nothing but the name tells which one to keep."),
+        ((skill("a", uses=2), skill("b", uses=1, created=900)), "a", "the one to keep is used most."),
+    ],
+)
+def test_of_those_used_as_often_the_oldest_is_kept(standings: tuple[Standing, ...], into: str, why: str) -> None:
+    (found,) = merges(*standings, a=SCAN, b=AUDIT)
+    assert (found.into, found.others) == (into, tuple({"a", "b"} - {into}))
+    assert found.reason == f"Each is {found.score:.0%} like another, or more; {why}"
+
+
+@pytest.mark.parametrize("protected", [skill("a", uses=1, pinned=True), skill("a", uses=1, referenced_by=("bundle",))])
+def test_what_is_protected_may_take_others_in_but_is_never_taken_in(protected: Standing) -> None:
+    assert [merge[:2] for merge in merges(protected, skill("b"), a=SCAN, b=AUDIT)] == [("a", ("b",))]
+    assert merges(protected, skill("b", uses=2), a=SCAN, b=AUDIT) == ()
+    more = {"b": SCAN.replace("Trivy", "Grype"), "c": SCAN.replace("CVE", "identifier"), "d": AUDIT}
+    found = merges(protected, skill("b", uses=2), skill("c"), skill("d"), a=SCAN, **more)
+    assert [merge[:2] for merge in found] == [("b", ("c", "d"))]
+
+
+def test_what_is_connected_only_by_a_protected_skill_is_taken_in_by_that_one() -> None:
+    texts = {"a": SCAN, "b": AUDIT, "c": CHECK}
+    assert [pair[:2] for pair in near_duplicates(texts)] == [("a", "c"), ("a", "b")]
+    found = merges(skill("a", uses=1, pinned=True), skill("b", uses=2), skill("c"), **texts)
+    assert [merge[:2] for merge in found] == [("a", ("c",))]
+
+
+def test_only_what_the_agent_made_and_this_plan_keeps_is_merged() -> None:
+    assert merges(skill("a", mine=False), skill("b"), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a", last=100, stale=60), skill("b", last=1), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a", state="archived"), skill("b"), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a"), skill("b"), a=SCAN) == ()
+
+
+def test_a_name_that_two_skills_have_is_not_merged() -> None:
+    assert merges(skill("a"), skill("a", path="/elsewhere"), skill("b"), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a"), skill("a", path="/elsewhere", mine=False), skill("b"), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a"), skill("a", path="/elsewhere", last=100, stale=60), skill("b"), a=SCAN, b=AUDIT) == ()
+
+
+def test_a_group_has_at_most_five_skills_and_no_skill_is_in_two() -> None:
+    texts = {f"s{number:02}": f"{SCAN}\n{LETTER}\nNumber {number}" for number in range(12)}
+    found = merges(*(skill(name, uses=number) for number, name in enumerate(texts)), **texts)
+    named = [name for merge in found for name in (merge.into, *merge.others)]
+    assert sorted(named) == sorted(set(named))
+    assert max(len(merge.others) for merge in found) == 4
+    assert all(len(merge.others) <= 4 for merge in found)
+
+
+# --- for programs and people ----------------------------------------------------------------------------------------
+
+SHOWN = Plan(
+    NOW,
+    (
+        step("a", "stale", "archived", "Not used, viewed or changed for 90 days."),
+        step("b`\nb", "active", "stale", "Not used, viewed or changed for 30 days."),
+        step("c", "stale", "active", "Active again."),
+    ),
+    (Kept("d", "pinned"), *(Kept(f"e{number}", "in use") for number in range(22)), Kept("f", "referenced by x\ny")),
+    (Merge("g", ("h", "i"), 0.7, ("trivy", "offline"), "Each is 70% like another, or more; it is used most."),),
+    due=False,
+    start_over=True,
+    notes=("The curator has not run yet.",),
+)
+
+
+def test_a_plan_is_json() -> None:
+    small = SHOWN._replace(steps=SHOWN.steps[:1], kept=SHOWN.kept[:1])
+    assert json.loads(json.dumps(small.to_json())) == small.to_json()
+    assert small.to_json() == {
+        "at": "2027-01-15T08:00:00Z",
+        "due": False,
+        "start_over": True,
+        "notes": ["The curator has not run yet."],
+        "steps": [
+            {
+                "name": "a",
+                "path": "/skills/a",
+                "digest": "sha256:a",
+                "before": "stale",
+                "after": "archived",
+                "reason": "Not used, viewed or changed for 90 days.",
+            }
+        ],
+        "kept": [{"name": "d", "reason": "pinned"}],
+        "merges": [
+            {
+                "into": "g",
+                "others": ["h", "i"],
+                "score": 0.7,
+                "shared": ["trivy", "offline"],
+                "reason": "Each is 70% like another, or more; it is used most.",
+            }
+        ],
+    }
+
+
+def test_a_plan_is_a_report() -> None:
+    names = ", ".join(f"`e{number}`" for number in range(20))
+    assert (
+        SHOWN.report()
+        == f"""# Curator, 2027-01-15T08:00:00Z
+
+The curator has not run yet.
+
+## To be archived
+
+- `a` in `/skills/a`. Not used, viewed or changed for 90 days.
+
+## To be marked as stale
+
+- `b' b` in `/skills/b' b`. Not used, viewed or changed for 30 days.
+
+## In use again
+
+- `c` in `/skills/c`. Active again.
+
+## Worth merging
+
+- `h`, `i` into `g`. Each is 70% like another, or more; it is used most. Words in common: `trivy`, `offline`.
+
+## Left alone
+
+- in use (22): {names} and 2 more
+- pinned (1): `d`
+- referenced by x y (1): `f`
+"""
+    )
+
+
+def test_a_plan_without_steps_says_so() -> None:
+    assert due().report() == "# Curator, 2027-01-15T08:00:00Z\n\nNo skill changes its state.\n"
+
+
+# --- whatever the skills ---------------------------------------------------------------------------------------------
+
+ANY_AGES = st.builds(Ages, *[st.integers(0, 120)] * 4)
+TIMES = st.one_of(st.just(0), st.integers(-3, 400).map(lambda days: NOW - days * DAY), st.integers(0, LATEST))
+STANDINGS = st.lists(
+    st.builds(
+        Standing,
+        name=st.sampled_from("abcdefgh"),
+        path=st.sampled_from(["/1", "/2", "/3"]),
+        digest=st.just("sha256:x"),
+        created=TIMES,
+        last=TIMES,
+        uses=st.integers(0, 3),
+        state=st.sampled_from(["active", "stale"]),
+        pinned=st.booleans(),
+        referenced_by=st.sampled_from([(), ("bundle",)]),
+        mine=st.booleans(),
+        since=TIMES,
+    ),
+    max_size=8,
+    unique_by=lambda each: (each.name, each.path),
+)
+BODIES = st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from([SCAN, AUDIT, CHECK, LETTER]), max_size=8)
+RUNS = st.one_of(st.just(0), st.just(NOW), st.integers(-1, 400).map(lambda days: NOW - days * DAY))
+
+
+@settings(max_examples=150, deadline=None)
+@given(STANDINGS, RUNS, ANY_AGES)
+def test_no_step_ever_concerns_a_protected_skill(standings: list[Standing], last_run: int, ages: Ages) -> None:
+    found = make_plan(standings, {}, now=NOW, last_run=last_run, ages=ages)
+    by_place = {(each.name, each.path): each for each in standings}
+    assert len(found.steps) + len(found.kept) == len(standings)
+    for each in found.steps:
+        standing = by_place[each.name, each.path]
+        assert standing.mine and not standing.pinned and not standing.referenced_by
+        assert not standing.created or NOW - standing.created >= ages.grace_days * DAY
+        assert 0 < max(standing.last, standing.created) <= NOW
+        assert (each.before, each.digest) == (standing.state, standing.digest)
+        assert (each.before, each.after) in {("active", "stale"), ("stale", "archived"), ("stale", "active")}
+
+
+@settings(max_examples=150, deadline=None)
+@given(STANDINGS, RUNS, ANY_AGES, BODIES)
+def test_planning_is_deterministic_and_doing_it_twice_does_it_once(
+    standings: list[Standing], last_run: int, ages: Ages, texts: dict[str, str]
+) -> None:
+    found = make_plan(standings, texts, now=NOW, last_run=last_run, ages=ages)
+    backwards = dict(reversed(texts.items()))
+    assert make_plan(standings[::-1], backwards, now=NOW, last_run=last_run, ages=ages) == found
+    again = make_plan(applied(standings, found), texts, now=NOW, last_run=NOW, ages=ages)
+    assert again.start_over is False
+    if not (last_run and found.start_over):  # had the clock jumped, the first plan would have no steps
+        assert again.steps == ()
+
+
+@settings(max_examples=100, deadline=None)
+@given(STANDINGS, BODIES)
+def test_merges_never_name_a_skill_twice_nor_take_in_a_protected_one(
+    standings: list[Standing], texts: dict[str, str]
+) -> None:
+    found = make_plan(standings, texts, now=NOW, last_run=WEEK_AGO)
+    named = [name for merge in found.merges for name in (merge.into, *merge.others)]
+    assert len(named) == len(set(named))
+    by_name = {each.name: each for each in standings}
+    archived = {each.name for each in found.steps if each.after == "archived"}
+    for merge in found.merges:
+        assert 1 <= len(merge.others) <= 4
+        assert all(by_name[name].mine and name in texts for name in (merge.into, *merge.others))
+        assert not any(by_name[name].pinned or by_name[name].referenced_by for name in merge.others)
+        assert all(by_name[name].uses <= by_name[merge.into].uses for name in merge.others)
+        assert not archived & {merge.into, *merge.others}
