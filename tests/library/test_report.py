@@ -23,7 +23,7 @@ def sayable(*names: str) -> set[str]:
     """The codes that appear in the source as the first argument of these."""
     room = Path(whet.library.__path__[0])
     found = set()
-    for path in (*room.glob("*.py"), room.parent / "api.py"):
+    for path in (*room.glob("*.py"), room.parent / "api" / "library.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
                 first = node.args[0] if node.args else None

@@ -18,12 +18,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
+from whet.api.changing import Changing
 from whet.errors import UsageError, WhetError
 from whet.library.catalogue import Catalogue, left_out
 from whet.library.lookout import Lookout
 from whet.library.readiness import missing
 from whet.library.report import Entry
-from whet.library.roots import Place, user_root
+from whet.library.roots import Place
 from whet.library.visibility import MODEL, PERSON, Caller, hidden
 from whet.skill.gates import OPEN
 from whet.store.clock import system_clock
@@ -32,6 +33,7 @@ from whet.store.home import user_home, whet_home
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from whet.authoring.checks import Check
     from whet.library.card import Card
     from whet.library.disclosure import Loaded
     from whet.library.readiness import Probe
@@ -51,12 +53,19 @@ class Change(TypedDict):
     total: int
 
 
-class Library:
+class Library(Changing):
     """The skills of one place. Make one with `Library.open`."""
 
-    def __init__(self, place: Place, roots: Sequence[str] | None, *, clock: Clock, probe: Probe | None) -> None:
-        self.place = place
-        self.lookout = Lookout(place, roots, clock, probe)
+    def __init__(
+        self,
+        place: Place,
+        roots: Sequence[str] | None,
+        *,
+        clock: Clock,
+        probe: Probe | None = None,
+        check: Check | None = None,
+    ) -> None:
+        super().__init__(Lookout(place, roots, clock, probe), check)
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
 
@@ -71,6 +80,7 @@ class Library:
         platform: str = sys.platform,
         clock: Clock = system_clock,
         probe: Probe | None = None,
+        check: Check | None = None,
     ) -> Library:
         """Open the library of this machine and project, or of exactly the given `roots`.
 
@@ -91,11 +101,13 @@ class Library:
             state if named is not None and not env.get("HOME") and platform != "win32" else user_home(env, platform)
         )
         place = Place(directory, person, state, platform, env)
-        return cls(place, named, clock=clock, probe=probe)
+        return cls(place, named, clock=clock, probe=probe, check=check)
 
     def close(self) -> None:
         """Let the databases go. The library can still be used; they are opened again when needed."""
         self.lookout.close()
+        if self._changes is not None:
+            self._changes.close()
 
     def __enter__(self) -> Self:
         return self
@@ -213,13 +225,15 @@ class Library:
 
         The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. `limit` and
         `relevance` make the variant for one turn: only the few skills that matter now. `used` says what was used how
-        often; it decides, with relevance and scope, who is listed when not all can be.
+        often (by default, what `usage` has counted); it decides, with relevance and scope, who is listed when not all
+        can be.
         """
         from whet.prompt.desk import index
         from whet.prompt.index import Options, budget_for
 
         room, options = budget_for(budget, tokens, window), Options(format, rules, paths, limit)
-        return index(self.lookout, room, options, caller=caller, relevance=relevance, used=used, tokenizer=tokenizer)
+        known = self.used if used is None else used
+        return index(self.lookout, room, options, caller=caller, relevance=relevance, used=known, tokenizer=tokenizer)
 
     def invoke(
         self,
@@ -318,15 +332,6 @@ class Library:
         ]
         return {"success": True, "roots": roots}
 
-    def new_root(self, *, project: bool = False) -> str:
-        """The directory a new skill goes to: the person's own, the first explicit root, or the project's."""
-        if project:
-            repository = self.lookout.survey().repository
-            if repository is None:
-                raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root or --here.")
-            return os.path.join(repository.root, ".agents", "skills")
-        return self.lookout.survey().roots[0].path if self.lookout.explicit else user_root(self.place)
-
     # decisions
 
     def trusted(self) -> dict[str, Any]:
@@ -385,6 +390,7 @@ class Library:
             report, snapshot = self.report(), self.lookout.look()
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.survey.probe)))
             entries.extend(menu_of(self.lookout, snapshot, PERSON).report)
+            entries.extend((*self.changes.interrupted(), *self.usage.problems))
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
                 entries.append(Entry(error.code, "error", "", "", error.message, error.hint))
@@ -397,7 +403,10 @@ class Library:
         self.lookout.close()
         state = repair_state(self.place.state)
         roots = repair_roots(root for root in self.lookout.survey().roots if root.trusted)
-        return {"repaired": [*state.done, *roots.done], "lost": [*state.lost, *roots.lost]}
+        settled = self.changes.recover()["settled"]
+        if removed := self.changes.compact()["removed"]:
+            settled.append(f"{removed} stored contents that nothing refers to were removed.")
+        return {"repaired": [*state.done, *roots.done, *settled], "lost": [*state.lost, *roots.lost]}
 
     def watch(self) -> Iterator[Change]:
         """Wait for changes and tell them as they happen. Needs the `watch` extra; nothing else does."""

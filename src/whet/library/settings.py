@@ -49,6 +49,9 @@ KNOBS = (
     Knob("inline_shell", "levels", (), f"Whose skills may run inline commands; any of {', '.join(TRUST)}."),
     Knob("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
     Knob("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
+    Knob("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
+    Knob("stale_days", "number", 30, "Days without use after which the curator calls an agent's skill stale."),
+    Knob("archive_days", "number", 90, "Days without use after which the curator archives it."),
     Knob("depth", "number", 6, "How many directories below a root a skill may lie."),
     Knob("max_directories", "number", 200_000, "How many directories of one root are searched."),
 )
@@ -71,6 +74,9 @@ class Settings(NamedTuple):
     inline_shell: tuple[str, ...] = ()
     skill_settings: tuple[tuple[str, Any], ...] = ()
     exact_tokens: bool = True
+    stage_writes: bool = False
+    stale_days: int = 30
+    archive_days: int = 90
     depth: int = 6
     max_directories: int = 200_000
 

@@ -34,10 +34,10 @@ def index(
     *,
     caller: Caller = MODEL,
     relevance: Callable[[Card], float] | None = None,
-    used: Mapping[str, Use] | None = None,
+    used: Mapping[str, Use] | Callable[[], Mapping[str, Use]] | None = None,
     tokenizer: Tokenizer | None = None,
 ) -> dict[str, Any]:
-    """The index of the skills this caller may see."""
+    """The index of the skills this caller may see. `used` may be a function; it is asked when not all can be listed."""
     from whet.prompt.asking import visible
     from whet.prompt.index import build
 

@@ -129,7 +129,7 @@ def build(
     *,
     scopes: Sequence[str] = (),
     relevance: Callable[[Card], float] | None = None,
-    used: Mapping[str, Use] | None = None,
+    used: Mapping[str, Use] | Callable[[], Mapping[str, Use]] | None = None,
 ) -> Index:
     """The index of these skills, which come sorted by name and are all visible to the model."""
     if options.format not in FORMATS:
@@ -143,7 +143,8 @@ def build(
     def rank(most: int) -> list[int]:
         """Asked again, it is for fewer: the first answer has them."""
         if not ranking:
-            ranking.extend(ranked(cards, most, scopes=scopes, relevance=relevance, used=used))
+            known = used() if callable(used) else used
+            ranking.extend(ranked(cards, most, scopes=scopes, relevance=relevance, used=known))
         return ranking[:most]
 
     measure = len if budget.unit == "characters" else tokenizer.count

@@ -8,11 +8,13 @@ and no time stamp of a file decides anything.
 from __future__ import annotations
 
 from heapq import nsmallest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from zlib import crc32
 
+from whet.skill.names import key
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whet.library.card import Card
 
@@ -22,6 +24,32 @@ class Use(NamedTuple):
 
     times: int
     last: int
+
+
+class Counted(Protocol):
+    """What is told of a skill's use: its qualified name, how often it was used, when last."""
+
+    @property
+    def skill(self) -> str:
+        """`scope:name`."""
+
+    @property
+    def uses(self) -> int:
+        """How often."""
+
+    @property
+    def last_used(self) -> int:
+        """When last."""
+
+
+def used(totals: Iterable[Counted]) -> dict[str, Use]:
+    """The use of each skill by the key of its name, whatever scope it was in."""
+    found: dict[str, Use] = {}
+    for total in totals:
+        name = key(total.skill.partition(":")[2])
+        before = found.get(name, Use(0, 0))
+        found[name] = Use(before.times + total.uses, max(before.last, total.last_used))
+    return found
 
 
 def ranked(

@@ -15,7 +15,7 @@ and `from_json` carry a session from one process to the next.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.card import main_file
@@ -47,6 +47,8 @@ REATTACH_TOKENS = 25_000
 REATTACH_EACH = 5_000
 """What is given back after a compaction: in all, and of one skill."""
 _VERSION = 1
+_FOREMOST = 1_000_000
+"""What this conversation used comes before everything that others did."""
 
 
 class Source(Protocol):
@@ -55,6 +57,15 @@ class Source(Protocol):
     @property
     def lookout(self) -> Lookout:
         """What looks at the disk."""
+
+    def used(self) -> Mapping[str, Use]:
+        """What was used before this conversation."""
+
+    def record(self, kind: Literal["view", "use"], card: Card, digest: str, session: str = "") -> None:
+        """Count that a skill was viewed or used."""
+
+    def skill_manage(self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None) -> dict[str, Any]:
+        """Change skills as an agent does."""
 
 
 class Session:
@@ -77,7 +88,7 @@ class Session:
         self._active: dict[str, Active] = {}
         self._turn = 0
         self._loaded = Loaded()
-        self._ranking: dict[str, Use] = {}
+        self._ranking: dict[str, Use] | None = None
         self._asked: set[tuple[str, str]] = set()
         self._given: set[str] = set()
         self._settings: dict[str, Any] = {}
@@ -118,9 +129,14 @@ class Session:
             Options(format, rules, paths, limit),
             caller=self._as_model(),
             relevance=relevance,
-            used=self._ranking,
+            used=self._used,
             tokenizer=self._tokenizer,
         )
+
+    def _used(self) -> dict[str, Use]:
+        if self._ranking is None:
+            self._ranking = dict(self.library.used())
+        return self._ranking
 
     def view(self, name: str, file_path: str | None = None, page: int = 1) -> dict[str, Any]:
         """A skill or one of its files for the model; a short stub when exactly this is in the context already."""
@@ -144,7 +160,19 @@ class Session:
         if main and page == 1 and not answer.get("already_loaded"):
             self._turn += 1
             self._note(card, answer["digest"], answer["content"], answer.get("settings", ()), whole=file_path is None)
+            self.library.record("view", card, answer["digest"], self.id)
         return answer
+
+    def manage(self, arguments: Any) -> dict[str, Any]:
+        """The tool `skill_manage` for this conversation: what is changed must have been viewed in it as it is now."""
+
+        def viewed(directory: str, digest: str) -> bool:
+            return any(
+                item.digest == digest and os.path.realpath(os.path.dirname(item.path)) == directory
+                for item in self._active.values()
+            )
+
+        return self.library.skill_manage(arguments, viewed=viewed)
 
     def _as_model(self) -> Caller:
         return self.caller._replace(model=True)
@@ -170,6 +198,7 @@ class Session:
                 part, whole = block.part, block.strategy in ("full", "loaded")
                 text = part.body if whole else excerpt(part.body, part.skill.description, block.strategy)
                 self._note(part.card, part.digest, text, part.settings, whole=whole)
+                self.library.record("use", part.card, part.digest, self.id)
                 if whole:
                     self._loaded.add(part.card.path, "", 1, "\n".join((part.digest, *part.settings)))
         return made.answer
@@ -205,7 +234,8 @@ class Session:
         if budget < 1 or each < 1:
             raise UsageError("bad-budget", "A budget is a number above zero.", hint="Leave it out for the default.")
         self._loaded.clear()
-        self._ranking = {name_key(item.name): Use(item.times, item.turn) for item in self._active.values()}
+        own = {name_key(item.name): Use(_FOREMOST + item.times, item.turn) for item in self._active.values()}
+        self._ranking = {**self.library.used(), **own}
         snapshot, count = self.library.lookout.look(), self._tokenizer.count
         states = {item: self._state(item, snapshot) for item in self.active}
         gone = [item.name for item, state in states.items() if state == "gone"]
@@ -296,7 +326,7 @@ class Session:
             "turn": self._turn,
             "active": [{**item._asdict(), "settings": list(item.settings)} for item in active],
             "viewed": [item.path for item in active if self._knows(item)],
-            "ranking": {name: list(use) for name, use in self._ranking.items()},
+            "ranking": {name: list(use) for name, use in (self._ranking or {}).items()},
             "asked": sorted(map(list, self._asked)),
             "given": sorted(self._given),
             "settings": dict(self._settings),

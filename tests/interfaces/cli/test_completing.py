@@ -36,8 +36,8 @@ def complete(
 
 def test_commands_come_first(complete: Callable[..., list[str]]) -> None:
     assert complete("") == complete() == list(VERBS)
-    assert complete("un") == ["unpack", "untrust"]
-    assert complete("--quiet", "--root", "x", "un") == ["unpack", "untrust"]
+    assert complete("un") == ["unpin", "undo", "unpack", "untrust"]
+    assert complete("--quiet", "--root", "x", "un") == ["unpin", "undo", "unpack", "untrust"]
     assert complete("--qu") == ["--quiet"]
     assert complete("--root", "") == []
 
@@ -70,9 +70,25 @@ def test_names_of_bundles_where_a_bundle_is_meant(
     assert complete("needs", "deploy", "d") == ["deploy", "digest-mail"]
 
 
+def test_what_is_deleted_proposed_or_in_the_history(
+    complete: Callable[..., list[str]], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    for verb in ("restore", "approve", "reject", "pending", "undo"):
+        assert complete(verb, "") == []
+    assert whet("delete", "deploy").returncode == 0
+    assert whet("edit", "digest-mail", "--body", "x", "--stage").returncode == 0
+    assert (complete("restore", ""), complete("history", "")) == (["deploy"], ["digest-mail", "tools:lint"])
+    assert [complete(verb, "") for verb in ("approve", "reject", "pending")] == [["1"]] * 3
+    assert complete("undo", "") == ["2", "1"]
+
+
 def test_nothing_where_nothing_or_a_file_fits(complete: Callable[..., list[str]]) -> None:
     for words in (
         ["show", "deploy", ""],
+        ["rename", "deploy", ""],
+        ["diff", "deploy", ""],
+        ["write-file", "deploy", ""],
+        ["create", "fresh", "--body-file", ""],
         ["new", "d"],
         ["unpack", ""],
         ["nope", ""],

@@ -29,6 +29,27 @@ GOOD: dict[str, list[str]] = {
     "new": ["fresh"],
     "validate": ["thing"],
     "digest": ["thing"],
+    "create": ["fresh", "--description", "Does it.", "--body", "Do it."],
+    "edit": ["thing", "--body", "Do it well."],
+    "patch": ["thing", "--find", "Do it twice.", "--replace", "Do it well."],
+    "rename": ["thing", "other"],
+    "delete": ["thing"],
+    "restore": ["gone"],
+    "write-file": ["thing", "references/a.md", "--content", "More."],
+    "remove-file": ["thing", "references/old.md"],
+    "archive": ["thing"],
+    "curate": [],
+    "pin": ["thing"],
+    "unpin": ["thing"],
+    "history": ["thing"],
+    "diff": ["thing"],
+    "rollback": ["thing"],
+    "undo": ["3"],
+    "verify-history": [],
+    "pending": ["1"],
+    "approve": ["1"],
+    "reject": ["1"],
+    "usage": ["thing"],
     "pack": ["thing"],
     "unpack": ["thing.skill"],
     "trust": [],
@@ -57,6 +78,68 @@ BAD: dict[str, list[list[str]]] = {
     "new": [[], ["Bad Name"], ["thing"], ["x", "--description", ""], ["x", "--description", "y" * 2000]],
     "validate": [[], ["no-such"], ["./no-such"], ["thing", "--profile", "odd"], ["--recursive", "thing.skill"]],
     "digest": [[], ["no-such"], ["thing", "--library"], ["./no-such"], ["plain.txt"]],
+    "create": [
+        *([], ["---"], ["x"], ["x", "--description", "y"], ["x", "--body", "y"], ["x", "--description", ""]),
+        *(["x", "--body", "y", "--body-file", "plain.txt"], ["x", "--body-file", "no-such"], ["x", "--body-file", "."]),
+        *(["x", "--description", "y", "--body-file", "binary"], ["thing"], ["x", "y"], ["x", "--body-file"]),
+        *(["thing", "--body", "y", "--set-version", "a b"], ["thing", "--description", "y" * 2000]),
+    ],
+    "edit": [
+        *([], ["no-such"], ["thing"], ["no-such", "--body", "x"], ["thing", "--body", ""], ["thing", "--body"]),
+        *(["thing", "--body", "x", "--body-file", "plain.txt"], ["thing", "--body-file", "binary"]),
+        *(["thing", "--body", "---\nname: other\n---\nx"], ["thing", "--body-file", "large"]),
+    ],
+    "patch": [
+        *(
+            [],
+            ["thing"],
+            ["thing", "--find", "x"],
+            ["thing", "--replace", "x"],
+            ["no-such", "--find", "a", "--replace", "b"],
+        ),
+        *(["thing", "--find", "Do it thrice.", "--replace", "x"], ["thing", "--find", "", "--replace", "x"]),
+        *(["thing", "--find", "o", "--replace", "x"], ["thing", "--find", "o", "--replace", "o"]),
+        *(["thing", "--find", "o", "--replace", "x", "--file", "no.md"],),
+        *(["thing", "--find", "o", "--replace", "x", "--file", "../x"],),
+        *(["thing", "--find", "o", "--replace", "x", "--all", "--tolerant"],),
+    ],
+    "rename": [[], ["thing"], ["no-such", "x"], ["thing", "---"], ["thing", "thing"], ["thing", "x", "y"]],
+    "delete": [[], ["no-such"], ["commit-messages"], ["thing", "extra"]],
+    "restore": [[], ["no-such"], ["thing"]],
+    "write-file": [
+        *([], ["thing"], ["thing", "a.md"], ["no-such", "a.md", "--content", "x"], ["thing", "../a", "--content", "x"]),
+        *(["thing", "SKILL.md", "--content", "x"], ["thing", "a.md", "--content", "x", "--content-file", "plain.txt"]),
+        *(["thing", "a.md", "--content-file", "no-such"], ["thing", "a.md", "--content-file", "large"]),
+    ],
+    "remove-file": [[], ["thing"], ["thing", "no.md"], ["thing", "SKILL.md"], ["thing", "../a"], ["no-such", "a.md"]],
+    "archive": [[], ["no-such"], ["thing", "extra"]],
+    "curate": [["extra"], ["--apply", "--if-due"]],
+    "pin": [[], ["no-such"], ["thing", "extra"]],
+    "unpin": [[], ["thing", "extra"]],
+    "history": [["no-such"], ["thing", "--last", "0"], ["--export"], ["thing", "--export", "--last", "1"], ["a", "b"]],
+    "diff": [
+        [],
+        ["no-such"],
+        ["thing", "x"],
+        ["thing", ""],
+        ["thing", "0"],
+        ["thing", "99"],
+        ["thing", "1", "99"],
+        ["thing", "9" * 30],
+    ],
+    "rollback": [[], ["no-such"], ["thing", "--to", "0"], ["thing", "--to", "99"], ["commit-messages"]],
+    "undo": [[], [""], ["0"], ["99"], ["9" * 30], ["no-such"], ["1", "2"]],
+    "verify-history": [["extra"]],
+    "pending": [["0"], ["99"], ["x"], ["9" * 30], ["1", "2"]],
+    "approve": [[], ["0"], ["99"], ["x"]],
+    "reject": [[], ["0"], ["99"], ["x"]],
+    "usage": [
+        ["no-such"],
+        ["--import", "no-such"],
+        ["--import", "plain.txt"],
+        ["thing", "--import", "x"],
+        ["--import"],
+    ],
     "pack": [[], ["no-such"], ["./no-such"], ["thing", "-o", "plain.txt"], ["empty"]],
     "unpack": [[], ["no-such"], ["plain.txt"], ["thing"], ["empty"]],
     "trust": [["extra"]],
@@ -70,11 +153,22 @@ EVERYWHERE = [["--nope"], ["--root"], ["--json=1"]]
 
 @pytest.fixture
 def world(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
-    """One skill, its archive, a file that is no archive and a directory that is no skill."""
+    """One skill, its archive and its history; a deleted one, a proposal, files and a directory that are of no use."""
     skill("thing")
-    assert whet("pack", "thing").returncode == 0
     with open("plain.txt", "w", encoding="utf-8") as file:
         file.write("not an archive")
+    for path, data in (("binary", b"\xff\x00"), ("large", b"x" * (1024 * 1024 + 1))):
+        with open(path, "wb") as stream:
+            stream.write(data)
+    for words in (
+        ["write-file", "thing", "references/old.md", "--content", "Old."],
+        ["patch", "thing", "--find", "Do it.", "--replace", "Do it twice."],
+        ["pack", "thing"],
+        ["create", "gone", "--description", "Is gone.", "--body", "Go."],
+        ["delete", "gone"],
+        ["create", "later", "--description", "Comes later.", "--body", "Wait.", "--stage"],
+    ):
+        assert whet(*words).returncode == 0
     os.mkdir("empty")
     os.mkdir(".git")
 
@@ -136,6 +230,23 @@ def test_without_json_an_error_is_a_line_and_a_hint(verb: str, whet: Callable[..
         (["new", "thing"], 1, "skill-exists"),
         (["new", "Bad Name"], 2, "bad-name"),
         (["new", "x", "--description", ""], 2, "bad-description"),
+        (["create", "x", "--body", "y"], 2, "bad-description"),
+        (["create", "x", "--body-file", "binary"], 1, "not-a-text-file"),
+        (["edit", "thing"], 2, "no-editor"),
+        (["edit", "thing", "--body-file", "large"], 1, "file-too-large"),
+        (["patch", "thing", "--find", "nowhere", "--replace", "x"], 1, "patch-not-found"),
+        (["patch", "thing", "--find", "o", "--replace", "x"], 1, "patch-ambiguous"),
+        (["rename", "thing", "thing"], 1, "skill-exists"),
+        (["delete", "commit-messages"], 3, "protected"),
+        (["restore", "thing"], 1, "nothing-to-restore"),
+        (["write-file", "thing", "SKILL.md", "--content", "x"], 2, "main-file"),
+        (["remove-file", "thing", "references/no.md"], 1, "file-not-found"),
+        (["diff", "thing", "99"], 1, "no-such-version"),
+        (["rollback", "commit-messages"], 1, "no-such-version"),
+        (["undo", "99"], 1, "no-such-entry"),
+        (["undo", "9" * 30], 2, "usage"),
+        (["pending", "99"], 1, "no-such-proposal"),
+        (["usage", "--import", "plain.txt"], 1, "usage-file"),
         (["pack", "thing", "-o", "plain.txt"], 1, "file-exists"),
         (["pack", "empty"], 1, "archive-no-skill"),
         (["unpack", "plain.txt"], 1, "archive-not-readable"),

@@ -37,7 +37,7 @@ def test_every_command_has_help(verb: str, whet: Callable[..., CompletedProcess[
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_command_is_one_file(verb: str) -> None:
     module = import_module(VERBS[verb].module)
-    assert Path(str(module.__file__)).stem == verb
+    assert Path(str(module.__file__)).stem == verb.replace("-", "_")
     assert all(callable(getattr(module, name)) for name in ("configure", "run", "render"))
     assert VERBS[verb].summary[0].isupper() and not VERBS[verb].summary.endswith(".")
 
@@ -45,7 +45,7 @@ def test_every_command_is_one_file(verb: str) -> None:
 def test_the_overview_names_every_command(whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("--help")
     assert (run.returncode, run.stderr) == (0, "")
-    assert [verb for verb in VERBS if f"\n  {verb:<12}{VERBS[verb].summary}\n" not in run.stdout] == []
+    assert [verb for verb in VERBS if f"\n  {verb:<16}{VERBS[verb].summary}\n" not in run.stdout] == []
     assert whet("help").stdout == run.stdout
 
 

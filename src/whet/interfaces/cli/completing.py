@@ -27,8 +27,15 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "bundle": (),
     "bundle show": ("bundles",),
     "bundle delete": ("bundles",),
+    "restore": ("deleted",),
+    "pending": ("proposals",),
+    "approve": ("proposals",),
+    "reject": ("proposals",),
+    "undo": ("entries",),
 }
-"""What a NAME is the name of, by command and first argument, where it is not that of a skill."""
+"""What a NAME or an ID is that of, by command and first argument, where it is not the name of a skill."""
+_LAST = 20
+"""Entries of the history that are offered."""
 
 
 def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -61,7 +68,7 @@ def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     if at.choices:
         return _starting(current, at.choices)
     kinds = _KINDS.get(" ".join((verb, *given[:1])), _KINDS.get(verb, ("skills",)))
-    return _starting(current, _names(kinds, rest, parser, env)) if "NAME" in at.metavar else []
+    return _starting(current, _names(kinds, rest, parser, env)) if "NAME" in at.metavar or at.metavar == "ID" else []
 
 
 def _arguments(words: list[str], options: Sequence[Option]) -> list[str]:
@@ -93,7 +100,26 @@ def _bundles(library: Library) -> list[str]:
     return [bundle["slug"] for bundle in library.bundles()["bundles"]]
 
 
-_OF_A_KIND = {"skills": _skills, "bundles": _bundles}
+def _deleted(library: Library) -> list[str]:
+    last = {entry["path"]: entry for entry in library.changes.history()["entries"]}
+    return sorted({entry["skill"] for entry in last.values() if not entry["after"]})
+
+
+def _proposals(library: Library) -> list[str]:
+    return [str(proposal["id"]) for proposal in library.changes.pending()["proposals"]]
+
+
+def _entries(library: Library) -> list[str]:
+    return [str(entry["id"]) for entry in reversed(library.changes.history(last=_LAST)["entries"])]
+
+
+_OF_A_KIND = {
+    "skills": _skills,
+    "bundles": _bundles,
+    "deleted": _deleted,
+    "proposals": _proposals,
+    "entries": _entries,
+}
 
 
 def _flags(options: Sequence[Option]) -> list[str]:

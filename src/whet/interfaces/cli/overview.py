@@ -19,6 +19,6 @@ def overview() -> str:
         if verb.group != group:
             group = verb.group
             lines.append(f"{group}:")
-        lines.append(f"  {name:<12}{verb.summary}")
+        lines.append(f"  {name:<16}{verb.summary}")
     lines += ["", "Everywhere:", *option_rows(GLOBAL_OPTIONS), "", "`whet COMMAND --help` explains a command."]
     return "\n".join(lines) + "\n"

@@ -5,6 +5,8 @@ A command's module is imported when it runs, so that a long list costs nothing. 
     configure(parser)                  its arguments and options
     run(context, options) -> Outcome   ask the library; the answer is what `--json` prints
     render(answer, screen, options)    the same answer for a person
+
+and has the name of the command, with underscores for hyphens.
 """
 
 from __future__ import annotations
@@ -35,6 +37,27 @@ VERBS: dict[str, Verb] = {
     "new": Verb(f"{_HOME}.new", "Start a skill from a template", "Write"),
     "validate": Verb(f"{_HOME}.validate", "Check skills against the format, or for quality", "Write"),
     "digest": Verb(f"{_HOME}.digest", "Print the digest of a skill's content", "Write"),
+    "create": Verb(f"{_HOME}.create", "Create a skill, or improve the one of that name", "Improve"),
+    "edit": Verb(f"{_HOME}.edit", "Change a skill's text, in your editor", "Improve"),
+    "patch": Verb(f"{_HOME}.patch", "Replace a piece of a skill's text", "Improve"),
+    "rename": Verb(f"{_HOME}.rename", "Give a skill another name", "Improve"),
+    "delete": Verb(f"{_HOME}.delete", "Delete a skill; it can be restored", "Improve"),
+    "restore": Verb(f"{_HOME}.restore", "Bring a deleted skill back", "Improve"),
+    "write-file": Verb(f"{_HOME}.write_file", "Add or replace a file of a skill", "Improve"),
+    "remove-file": Verb(f"{_HOME}.remove_file", "Remove a file of a skill", "Improve"),
+    "archive": Verb(f"{_HOME}.archive", "Put a skill away; it can be restored", "Improve"),
+    "curate": Verb(f"{_HOME}.curate", "Plan what to do with skills that nobody uses", "Improve"),
+    "pin": Verb(f"{_HOME}.pin", "Keep the curator away from a skill", "Improve"),
+    "unpin": Verb(f"{_HOME}.unpin", "Let the curator judge a skill again", "Improve"),
+    "history": Verb(f"{_HOME}.history", "Show who changed what, when and why", "History"),
+    "diff": Verb(f"{_HOME}.diff", "Show how a skill's versions differ", "History"),
+    "rollback": Verb(f"{_HOME}.rollback", "Go back to an earlier version of a skill", "History"),
+    "undo": Verb(f"{_HOME}.undo", "Take back one change, or all of one run", "History"),
+    "verify-history": Verb(f"{_HOME}.verify_history", "Prove that the history is whole", "History"),
+    "pending": Verb(f"{_HOME}.pending", "List the changes that wait for a decision, or show one", "History"),
+    "approve": Verb(f"{_HOME}.approve", "Do what was proposed", "History"),
+    "reject": Verb(f"{_HOME}.reject", "Leave undone what was proposed", "History"),
+    "usage": Verb(f"{_HOME}.usage", "Tell how often skills are used, and whether they help", "History"),
     "pack": Verb(f"{_HOME}.pack", "Put a skill into one .skill file", "Share"),
     "unpack": Verb(f"{_HOME}.unpack", "Take a skill out of a .skill file", "Share"),
     "trust": Verb(f"{_HOME}.trust", "Load the skills of this repository from now on", "Decide"),

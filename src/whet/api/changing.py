@@ -1,0 +1,141 @@
+"""The half of the front door that changes skills: managing, history, usage, the curator. `Library` is made of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import UsageError
+from whet.library.roots import user_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whet.authoring.changes import Changes
+    from whet.authoring.checks import Check
+    from whet.learning.curating import Curating
+    from whet.learning.usage import Kind, Usage
+    from whet.library.card import Card
+    from whet.library.lookout import Lookout
+    from whet.prompt.ranking import Use
+
+
+OUTCOMES: dict[str, Kind] = {"helped": "helped", "failed": "failed", "corrected": "corrected"}
+"""How a skill can have done."""
+
+
+class Changing:
+    """What can be done to the skills of one place."""
+
+    def __init__(self, lookout: Lookout, check: Check | None) -> None:
+        self.lookout = lookout
+        self.place = lookout.place
+        self._check = check
+        self._changes: Changes | None = None
+        self._usage: Usage | None = None
+
+    @property
+    def changes(self) -> Changes:
+        """Creating, editing and deleting skills, their history, and every way back."""
+        if self._changes is None:
+            from whet.authoring.changes import Changes
+            from whet.authoring.checks import unchecked
+            from whet.authoring.journal import Journal
+            from whet.authoring.manage import Author
+
+            journal = Journal(self.place.state, self.lookout.clock)
+            self._changes = Changes(
+                Author(self.lookout, journal, check=self._check or unchecked, new_root=self.new_root)
+            )
+        return self._changes
+
+    @property
+    def usage(self) -> Usage:
+        """How often each skill is viewed and used, and whether it helped."""
+        if self._usage is None:
+            from whet.learning.usage import Usage
+
+            self._usage = Usage(self.place.state, self.lookout.clock)
+        return self._usage
+
+    @property
+    def curating(self) -> Curating:
+        """What becomes of skills that an agent wrote and nobody uses."""
+        from whet.learning.curating import Curating
+        from whet.learning.lifecycle import Lifecycle
+
+        return Curating(self.changes.author, self.usage, Lifecycle(self.place.state, self.lookout.clock))
+
+    def manage(
+        self,
+        operations: Sequence[Mapping[str, Any]],
+        *,
+        actor: str = "user",
+        origin: str = "foreground",
+        reason: str = "",
+        stage: bool = False,
+        viewed: Callable[[str, str], bool] | None = None,
+    ) -> dict[str, Any]:
+        """Change skills: an ordered batch of operations, applied wholly or not at all (the tool `skill_manage`)."""
+        from whet.authoring.writer import By
+
+        answer = self.changes.manage(operations, By(actor, origin, reason), stage=stage, viewed=viewed)
+        for result in answer.get("results", [answer]):
+            if not answer.get("staged"):
+                self._count(result)
+            if result.get("created"):
+                result["similar"] = self._similar(result["name"])
+            elif "created" in result:
+                result["similar"] = []
+        return answer
+
+    def _count(self, result: dict[str, Any]) -> None:
+        """Count a change, and keep the counts of a skill that has another name now."""
+        if not result["digest"] or result.get("created"):
+            return
+        card, _ = self.lookout.find(result["path"])
+        scope = card.qualified.removesuffix(card.name)
+        if "renamed_from" in result:
+            self.usage.rename(f"{scope}{result['renamed_from']}", card.qualified)
+        self.usage.record("patch", card.qualified, result["digest"], version=result["version"])
+
+    def _similar(self, name: str) -> list[dict[str, Any]]:
+        """The other skills that say nearly the same as a new one."""
+        from whet.learning.alike import alike
+
+        cards = self.lookout.look().catalogue.cards
+        texts = {card.full_name: f"{card.name} {card.description}" for card in cards}
+        return alike(name, texts.pop(name, name), texts)
+
+    def skill_manage(self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None) -> dict[str, Any]:
+        """The tool `skill_manage`, whose schema is `whet.authoring.tool.schema()`: errors are answers too."""
+        from whet.authoring.tool import answer
+
+        return answer(arguments, lambda items, why: self.manage(items, actor="agent", reason=why, viewed=viewed))
+
+    def feedback(self, name: str, outcome: str) -> dict[str, Any]:
+        """Note how a skill did: it `helped`, it `failed`, or the user `corrected` what came of it."""
+        if outcome not in OUTCOMES:
+            raise UsageError("bad-outcome", f"{outcome!r} is no outcome.", hint=f"Say one of {', '.join(OUTCOMES)}.")
+        card, _ = self.lookout.find(name)
+        recorded = self.usage.record(OUTCOMES[outcome], card.qualified, self.lookout.open(card).digest)
+        return {"success": True, "name": card.full_name, "outcome": outcome, "recorded": recorded}
+
+    def used(self) -> dict[str, Use]:
+        """How often each skill was used and when last, by the key of its name."""
+        from whet.prompt.ranking import used
+
+        return used(self.usage.totals())
+
+    def record(self, kind: Kind, card: Card, digest: str, session: str = "") -> None:
+        """Count that a skill was viewed or used. It never fails and never waits."""
+        self.usage.record(kind, card.qualified, digest, session=session)
+
+    def new_root(self, *, project: bool = False) -> str:
+        """The directory a new skill goes to: the person's own, the first explicit root, or the project's."""
+        if project:
+            repository = self.lookout.survey().repository
+            if repository is None:
+                raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root or --here.")
+            return os.path.join(repository.root, ".agents", "skills")
+        return self.lookout.survey().roots[0].path if self.lookout.explicit else user_root(self.place)

@@ -1,0 +1,97 @@
+"""`whet usage`: how often skills are viewed, used and changed, and whether they helped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import UsageError
+from whet.interfaces.cli.commands._showing import grid, moment
+from whet.interfaces.cli.context import Outcome
+from whet.interfaces.cli.text import plural
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Parser
+
+_COUNTS = ("views", "uses", "patches", "helped", "failed", "corrected")
+_OUTCOMES = ("helped", "failed", "corrected")
+
+
+def configure(parser: Parser) -> None:
+    """The arguments of the command."""
+    parser.details = (
+        "On a pipe, each skill (with NAME: each version) is a line with its counts and the time of the last event, "
+        "with tabs between them. Importing a file again adds only what has grown since."
+    )
+    parser.positional("name", "NAME", "Only this skill, by version.", optional=True)
+    parser.option("--outcome", metavar="O", choices=_OUTCOMES, text="Note how NAME did: helped, failed or corrected.")
+    parser.option("--import", metavar="FILE", dest="source", text="Add the counts of a Hermes .usage.json.")
+
+
+def run(context: Context, options: Namespace) -> Outcome:
+    """Ask for the counts, or take some over."""
+    usage = context.library.usage
+    if options.outcome is not None:
+        if options.name is None:
+            raise UsageError("usage", "--outcome is about a NAME.", hint="`whet usage --help` explains it.")
+        context.library.feedback(options.name, options.outcome)
+    if options.source is not None:
+        if options.name is not None:
+            raise UsageError("usage", "--import takes no NAME.", hint="`whet usage --help` explains it.")
+        import os
+
+        from whet.learning.usage_import import import_hermes
+
+        answer = import_hermes(usage, os.path.abspath(os.path.expanduser(options.source)))
+    elif options.name is None:
+        answer = {"success": True, "skills": [total.to_json() for total in usage.totals()]}
+    else:
+        name = _recorded(context, options.name)
+        whole, versions = usage.of(name), usage.versions(name)
+        answer = {
+            "success": True,
+            "name": name,
+            "total": whole.to_json() if whole else None,
+            "versions": [total.to_json() for total in versions],
+        }
+    return Outcome({**answer, "report": [entry.to_json() for entry in usage.problems]})
+
+
+def _recorded(context: Context, name: str) -> str:
+    """The name under which a skill is counted; it may be gone. Raises NotFoundError for one that never was."""
+    from whet.skill.names import key
+
+    known = {key(total.skill): total.skill for total in context.library.usage.totals()}
+    if key(name) in known:
+        return known[key(name)]
+    card = context.library.find(name)
+    return known.get(key(card.full_name)) or known.get(card.key) or card.full_name
+
+
+def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
+    """A table for a terminal, lines for a program."""
+    if options.source is not None:
+        screen.said.append(f"Took over the counts of {plural(answer['imported'], 'skill')}.")
+        screen.said.extend(f"Left out {item['skill']}: {item['reason']}" for item in answer["skipped"])
+    elif options.name is not None:
+        rows = [
+            (total["version"], *_counts(total), moment(screen, total["last"]), total["digest"])
+            for total in answer["versions"]
+        ]
+        grid(screen, ("VERSION", *map(str.upper, _COUNTS), "LAST", "DIGEST"), rows)
+        if not rows:
+            screen.said.append(f"Nothing is recorded about {answer['name']} yet.")
+    else:
+        rows = [(total["skill"], *_counts(total), moment(screen, total["last"])) for total in answer["skills"]]
+        grid(screen, ("SKILL", *map(str.upper, _COUNTS), "LAST"), rows)
+        if not rows:
+            screen.said.append("Nothing is recorded yet.")
+    for entry in answer["report"]:
+        screen.said.append(f"{entry['severity']}: {entry['message']} [{entry['code']}]")
+
+
+def _counts(total: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(total[name]) for name in _COUNTS)

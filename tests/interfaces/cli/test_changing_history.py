@@ -1,0 +1,232 @@
+"""The commands that look back, go back, decide on proposals, and tell of use."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.interfaces.cli.commands import diff, history, pending, usage
+from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.text import width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+TIME = "2026-11-15T06:00:00Z"
+
+
+@pytest.fixture
+def deploy(home: Path, whet: Callable[..., CompletedProcess[str]]) -> Path:
+    """A skill with three versions."""
+    about = ("--description", "Deploys the site. Use when asked to deploy it.")
+    assert whet("create", "deploy", *about, "--body", "One.\n", "--reason", "First.").returncode == 0
+    for text in ("Two.\n", "Three.\n"):
+        assert whet("edit", "deploy", "--body", text).returncode == 0
+    return home / ".agents" / "skills" / "deploy"
+
+
+def answer(run: CompletedProcess[str]) -> dict[str, Any]:
+    assert (run.stderr, run.stdout.count("\n")) == ("", 1)
+    loaded = json.loads(run.stdout)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def body(directory: Path) -> str:
+    return (directory / "SKILL.md").read_text(encoding="utf-8").rpartition("---\n\n")[2]
+
+
+def screen(*, tty: bool = True, colour: bool = False, columns: int = 60) -> Screen:
+    return Screen(tty=tty, colour=colour, columns=columns)
+
+
+def test_history_is_a_line_for_each_entry(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    everything = answer(whet("history", "--json"))
+    times = [entry["time"] for entry in everything["entries"]]
+    run = whet("history", "deploy")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == (
+        f"1\t{times[0]}\tuser\tcreate\t1\tFirst.\n2\t{times[1]}\tuser\tedit\t2\t\n3\t{times[2]}\tuser\tedit\t3\t\n"
+    )
+    assert whet("history", "--last", "1").stdout == f"3\t{times[2]}\tuser\tedit\tdeploy\t\n"
+    assert {entry["path"] for entry in everything["entries"]} == {str(deploy)}
+
+
+def test_history_is_a_table_on_a_terminal() -> None:
+    entry = {"id": 7, "time": TIME, "actor": "agent", "action": "edit", "skill": "deploy", "reason": "Why " * 20}
+    view = screen()
+    history.render({"name": None, "entries": [entry]}, view, Namespace(export=False))
+    heads, row = view.text().splitlines()
+    assert heads == "ID  WHEN              WHO    WHAT  SKILL   REASON"
+    assert row.startswith("7   2026-11-15 06:00  agent  edit  deploy  Why Why") and width(row) <= 60
+    named = screen()
+    history.render({"name": "deploy", "entries": [{**entry, "version": None}]}, named, Namespace(export=False))
+    assert named.text().startswith("ID  WHEN              WHO    WHAT  VERSION  REASON\n")
+
+
+def test_nothing_was_changed_yet(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
+    skill("thing")
+    for words, said in (
+        (["history"], "The history has no entries yet."),
+        (["history", "thing"], "The history has no entries about thing."),
+        (["verify-history"], "The history has no entries yet."),
+        (["pending"], "Nothing waits."),
+        (["usage"], "Nothing is recorded yet."),
+        (["usage", "thing"], "Nothing is recorded about thing yet."),
+    ):
+        run = whet(*words)
+        assert (words, run.returncode, run.stdout, run.stderr) == (words, 0, "", f"{said}\n")
+
+
+def test_an_export_is_json_with_and_without_asking(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    plain, asked = whet("history", "deploy", "--export"), whet("history", "deploy", "--export", "--json")
+    exported = answer(plain)
+    assert exported == answer(asked)
+    assert (exported["name"], len(exported["entries"]), len(exported["contents"])) == ("deploy", 3, 3)
+    assert {entry["path"] for entry in exported["entries"]} == {str(deploy)}
+
+
+@pytest.mark.usefixtures("deploy")
+def test_diff_of_the_last_and_of_any_versions(whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("diff", "deploy")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith("--- v2/SKILL.md\n+++ now/SKILL.md\n@@")
+    assert run.stdout.endswith("-Two.\n+Three.\n")
+    assert whet("diff", "deploy", "3", "1").stdout.endswith("-Three.\n+One.\n")
+    told = answer(whet("diff", "deploy", "1", "--json"))
+    assert (told["name"], told["from"], told["to"], told["text"]) == (
+        *("deploy", 1, None),
+        whet("diff", "deploy", "1").stdout,
+    )
+    same = whet("diff", "deploy", "3")
+    assert (same.returncode, same.stdout, same.stderr) == (0, "", "There is no difference.\n")
+
+
+def test_a_diff_has_colours_and_no_tricks() -> None:
+    view = screen(colour=True)
+    diff.render({"text": "--- a\n+++ b\n@@ -1 +1 @@\n-old\x1b[2J\n+new\n same\n"}, view, Namespace())
+    assert view.text() == (
+        "\x1b[1m--- a\x1b[0m\n\x1b[1m+++ b\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n"
+        "\x1b[31m-old\\x1b[2J\x1b[0m\n\x1b[32m+new\x1b[0m\n same\n"
+    )
+
+
+def test_rollback_and_undo(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("rollback", "deploy", "--to", "1", "--reason", "Better.")
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"{deploy}\n", "deploy is as it was (entry 4).\n")
+    assert body(deploy) == "One.\n"
+    undone = answer(whet("undo", "4", "--json"))
+    assert (undone["name"], undone["path"], undone["entry"], body(deploy)) == ("deploy", str(deploy), 5, "Three.\n")
+    assert whet("rollback", "deploy").returncode == 0
+    reasons = [entry["reason"] for entry in answer(whet("history", "deploy", "--json"))["entries"]]
+    assert reasons[3:5] == ["Better.", "Undo of 4."]
+
+
+def test_undoing_a_creation_says_that_the_skill_is_gone(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert whet("create", "brief", "--description", "Is brief.", "--body", "Be brief.").returncode == 0
+    run = whet("undo", "1")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "brief is gone again (entry 2).\n")
+    assert not (home / ".agents" / "skills" / "brief").exists()
+
+
+@pytest.mark.usefixtures("deploy")
+def test_the_history_proves_itself(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    told = answer(whet("verify-history", "--json"))
+    run = whet("verify-history")
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"{told['lineage']}\n", "The history is whole: 3 entries.\n")
+    assert told == {
+        "success": True,
+        "valid": True,
+        "entries": 3,
+        "lineage": answer(whet("history", "--json"))["entries"][-1]["lineage"],
+        "problems": [],
+    }
+    connection = sqlite3.connect(tmp_path / "state" / "history.db")
+    with connection:
+        connection.execute("UPDATE journal SET reason = 'Another.' WHERE id = 1")
+    connection.close()
+    broken = whet("verify-history", "--json")
+    problems = [(problem["entry"], problem["code"]) for problem in answer(broken)["problems"]]
+    assert (broken.returncode, answer(broken)["success"], answer(broken)["valid"]) == (1, True, False)
+    assert (1, "chain-broken") in problems
+    said = whet("verify-history")
+    assert (said.returncode, said.stdout.splitlines()[0]) == (
+        1,
+        "entry 1: error: The entry is not what was written. [chain-broken]",
+    )
+    assert said.stderr.startswith("The history is not whole: 3 entries, ")
+
+
+def test_proposals_wait_are_shown_and_decided(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    for text in ("Four.\n", "Five.\n"):
+        assert whet("edit", "deploy", "--body", text, "--stage", "--reason", "Shorter.").returncode == 0
+    waiting = answer(whet("pending", "--json"))
+    times = [proposal["time"] for proposal in waiting["proposals"]]
+    run = whet("pending")
+    assert run.stdout == "".join(f"{n}\t{times[n - 1]}\tuser\tedit\tdeploy\tShorter.\n" for n in (1, 2))
+    one = whet("pending", "1")
+    assert one.stdout.startswith(
+        f"proposal  1\nskill     deploy\nwhat      edit\nwho       user\nwhen      {times[0]}\nreason    Shorter.\n"
+        "waits     Writes are staged.\n\n--- deploy/SKILL.md\n+++ deploy/SKILL.md\n"
+    )
+    assert one.stdout.endswith("-Three.\n+Four.\n")
+    assert one.stderr == "hint: `whet approve 1` does it, `whet reject 1` does not.\n"
+    approved = whet("approve", "1")
+    assert (approved.returncode, approved.stdout, approved.stderr) == (0, "", "Proposal 1 is done (entry 4).\n")
+    assert body(deploy) == "Four.\n"
+    stale = whet("approve", "2", "--json")
+    assert (stale.returncode, answer(stale)["code"], body(deploy)) == (1, "proposal-stale", "Four.\n")
+    assert whet("edit", "deploy", "--body", "Six.\n", "--stage").returncode == 0
+    rejected = whet("reject", "3", "--reason", "No.")
+    assert (rejected.returncode, rejected.stdout, rejected.stderr) == (0, "", "Proposal 3 is rejected.\n")
+    assert answer(whet("pending", "--json")) == {"success": True, "proposals": [], "count": 0}
+    assert answer(whet("approve", "3", "--json"))["code"] == "proposal-decided"
+
+
+def test_proposals_are_a_table_on_a_terminal() -> None:
+    changes = [{"action": "rename", "skill": name} for name in ("a", "b")]
+    proposal = {"id": 1, "time": TIME, "actor": "agent", "reason": "", "cause": "It ships with Whet."}
+    view = screen(columns=80)
+    pending.render({"proposals": [{**proposal, "changes": changes}]}, view, Namespace(id=None))
+    assert view.text() == (
+        "ID  WHEN              WHO    WHAT    SKILL  REASON\n"
+        "1   2026-11-15 06:00  agent  rename  a, b   It ships with Whet.\n"
+    )
+
+
+def test_usage_is_imported_and_told(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    records = {
+        "deploy": {"view_count": 3, "use_count": 2, "patch_count": 1, "last_used_at": "2026-11-15T06:00:00+00:00"},
+        "odd": {"view_count": -1},
+    }
+    file = tmp_path / ".usage.json"
+    file.write_text(json.dumps(records), encoding="utf-8")
+    run = whet("usage", "--import", str(file))
+    assert (run.returncode, run.stdout) == (0, "")
+    assert run.stderr == ("Took over the counts of 1 skill.\nLeft out odd: view_count is -1, which is not a count.\n")
+    again = answer(whet("usage", "--import", str(file), "--json"))
+    assert (again["imported"], [item["skill"] for item in again["skipped"]], again["report"]) == (0, ["odd"], [])
+    assert whet("usage").stdout == f"deploy\t3\t2\t1\t0\t0\t0\t{TIME}\n"
+    assert whet("usage", "Deploy").stdout == f"\t3\t2\t1\t0\t0\t0\t{TIME}\t\n"
+    told = answer(whet("usage", "deploy", "--json"))
+    assert (told["name"], told["total"], told["report"]) == ("deploy", told["versions"][0], [])
+    assert (told["total"]["views"], told["total"]["last"]) == (3, TIME)
+    assert [total["skill"] for total in answer(whet("usage", "--json"))["skills"]] == ["deploy"]
+
+
+def test_usage_is_a_table_on_a_terminal() -> None:
+    counts = {"views": 3, "uses": 2, "patches": 1, "helped": 0, "failed": 0, "corrected": 0}
+    view = screen(columns=80)
+    answer_ = {"skills": [{"skill": "deploy", **counts, "last": TIME}, {"skill": "x", **counts, "last": None}]}
+    usage.render({**answer_, "report": []}, view, Namespace(source=None, name=None))
+    assert view.text() == (
+        "SKILL   VIEWS  USES  PATCHES  HELPED  FAILED  CORRECTED  LAST\n"
+        "deploy  3      2     1        0       0       0          2026-11-15 06:00\n"
+        "x       3      2     1        0       0       0          never\n"
+    )
