@@ -118,7 +118,10 @@ def hidden() -> set[str]:
     return {str(literal(arguments[0])) for _, _, arguments in calls("Hidden", below="library/")}
 
 
-@pytest.mark.parametrize(("room", "section"), [("library/", "the library"), ("prompt/", "prompts"), ("authoring/", "history"), ("learning/", "usage")])
+@pytest.mark.parametrize(
+    ("room", "section"),
+    [("library/", "the library"), ("prompt/", "prompts"), ("authoring/", "history"), ("learning/", "usage")],
+)
 def test_every_diagnostic_is_documented_with_its_severity(room: str, section: str) -> None:
     table = rows("diagnostics.md", f"## Diagnostics of {section}")
     assert {(code, severity) for code, severity, _, _ in table} == told(room)

@@ -81,23 +81,23 @@ class Changing:
 
         answer = self.changes.manage(operations, By(actor, origin, reason), stage=stage, viewed=viewed)
         for result in answer.get("results", [answer]):
-            if not answer.get("staged"):
-                self._count(result)
+            self._count(result, staged=bool(answer.get("staged")))
             if result.get("created"):
                 result["similar"] = self._similar(result["name"])
             elif "created" in result:
                 result["similar"] = []
         return answer
 
-    def _count(self, result: dict[str, Any]) -> None:
+    def _count(self, result: dict[str, Any], *, staged: bool) -> None:
         """Count a change, and keep the counts of a skill that has another name now."""
-        if not result["digest"] or result.get("created"):
+        name = result.pop("counted", "")
+        if not name or staged:
             return
-        card, _ = self.lookout.find(result["path"])
-        scope = card.qualified.removesuffix(card.name)
         if "renamed_from" in result:
-            self.usage.rename(f"{scope}{result['renamed_from']}", card.qualified)
-        self.usage.record("patch", card.qualified, result["digest"], version=result["version"])
+            new = f"{name.partition(':')[0]}:{result['name']}"
+            self.usage.rename(name, new)
+            name = new
+        self.usage.record("patch", name, result["digest"], version=result["version"])
 
     def _similar(self, name: str) -> list[dict[str, Any]]:
         """The other skills that say nearly the same as a new one."""

@@ -54,6 +54,8 @@ class Target(NamedTuple):
     """What that one holds."""
     fixed: str = ""
     """Why its directory can be neither removed nor renamed."""
+    counted: str = ""
+    """The qualified name under which its use is counted; "" for a skill that is new."""
 
 
 class Author:
@@ -162,7 +164,7 @@ class Author:
             if any(name.endswith("/SKILL.md") for name in tree):
                 hint = "Move it to a directory of its own first."
                 raise UsageError("root-skill", f"Other skills lie in {path}.", hint=hint, path=path)
-        return Target(card.name, path, tree, tree, fixed=fixed)
+        return Target(card.name, path, tree, tree, fixed=fixed, counted=card.qualified)
 
     def place(self, name: str, category: str) -> str:
         """Where a new skill goes. Raises where it would lie in another skill, and not be found."""
@@ -242,7 +244,8 @@ class _Bench:
         first = action if target.tree is None else target.action or action
         self._targets[target.path] = target._replace(tree=draft.tree, action=first)
         self.warnings.extend(draft.warnings)
-        return {"name": target.name, "path": target.path, "version": draft.version, "digest": digest(draft.tree)}
+        told = {"name": target.name, "path": target.path, "version": draft.version, "digest": digest(draft.tree)}
+        return {**told, "counted": target.counted}
 
     def _create(
         self, name: str, *, description: str = "", body: str = "", category: str = "", version: str = ""
@@ -327,7 +330,8 @@ class _Bench:
             )
         self._leave(target, "rename")
         new = self._take(Target(slug(new_name), path, None, None), new_name)
-        return {**self._become(new, draft, "rename"), "renamed_from": target.name}
+        told = self._become(new, draft, "rename")
+        return {**told, "renamed_from": target.name, "counted": target.counted}
 
     def _restore(self, name: str) -> dict[str, Any]:
         change = restored(self._author.journal, name)

@@ -19,12 +19,13 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import WhetError
 from whet.library.files import READ_FLAGS, Signature, inside, signature, stamp
 from whet.library.report import Entry
 from whet.library.spots import MAIN, Refused, Spot, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from whet.library.card import Card
     from whet.library.roots import Root
@@ -119,6 +120,25 @@ def revalidate(card: Card) -> bool:
         return not card.extras or all(stamp(os.stat(path)) == mark for path, mark in card.extras)
     except OSError:
         return False
+
+
+def reread(card: Card, bases: Sequence[str], now: int) -> Card | None:
+    """The card of a skill that was edited in place; None when that is not all that happened."""
+    if card.real or card.kind != "skill":
+        return None
+    from whet.library.files import open_file
+    from whet.library.reading import read_card
+
+    above = os.path.dirname(card.directory)[len(card.root.path) :].strip(os.sep).replace(os.sep, "/")
+    try:
+        descriptor = open_file(card.path, bases)
+        try:
+            found = read_card(descriptor, Spot(card.path, card.directory, above, card.kind), card.root, now)
+        finally:
+            os.close(descriptor)
+    except (OSError, WhetError, Refused):
+        return None
+    return found if found is not None and found.key == card.key else None
 
 
 def undisturbed(container: Container) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
-from whet.library.discovery import Bounds, Shelf, discover, revalidate, unchanged, undisturbed
+from whet.library.discovery import Bounds, Shelf, discover, reread, revalidate, unchanged, undisturbed
 from whet.library.readiness import LocalProbe
 from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
 from whet.library.settings import PROJECT_FILE, Settings, config_path, read_project_settings, read_settings
@@ -143,14 +143,17 @@ class Lookout:
     def find(self, name: str) -> tuple[Card, Survey]:
         """The skill of that name, checked against the disk, without looking at the others where that is safe.
 
-        A name that is known and unchanged is answered at a cost that grows only with the number of directories; else
-        (unknown, changed, a qualified name, something that came or went where it would take precedence) means a full
-        look. What this does not see is another skill, elsewhere, that was edited to take the same name: a look does.
+        A name that is known, its skill unchanged or edited in place, is answered at a cost that grows only with the
+        number of directories; else (unknown, a qualified name, something that came or went where it would take
+        precedence) means a full look. What this does not see is another skill, elsewhere, that was edited to take the
+        same name: a look does.
         """
         survey, before = self.survey(), self._snapshot
         if before is None or (before.survey.roots, before.survey.bounds) == (survey.roots, survey.bounds):
             card = self._remembered(name_key(name), survey, before)
-            if card is not None and revalidate(card) and self._undisturbed(card, survey, before):
+            if card is not None and not revalidate(card):
+                card = reread(card, survey.bounds.bases, self.clock())
+            if card is not None and self._undisturbed(card, survey, before):
                 return card, survey
         snapshot = self.look()
         return find(snapshot.catalogue, name), snapshot.survey

@@ -1,0 +1,159 @@
+"""The half of the front door that changes skills, as a program uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet import Library, Session, UsageError
+from whet.authoring.journal import Note
+from whet.authoring.tool import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DEPLOY = {
+    "action": "create",
+    "name": "deploy",
+    "description": "Deploys the shop to staging. Use when asked to ship it.",
+    "body": "# Deploy\n\nRun the tests, then ship.\n",
+}
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+    monkeypatch.setattr("whet.library.roots.org_directories", lambda *_: ())
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "config.toml").write_text("bundled_skills = false\nexact_tokens = false\n")
+    (tmp_path / "project").mkdir()
+    env = {"HOME": str(tmp_path / "home"), "PATH": ""}
+    with Library.open(home=tmp_path / "state", project=tmp_path / "project", env=env) as made:
+        yield made
+
+
+def test_a_new_skill_is_told_what_it_resembles(library: Library) -> None:
+    assert library.manage([DEPLOY])["similar"] == []
+    again = {**DEPLOY, "name": "ship-shop", "description": "Deploys the shop to production. Use when asked to ship it."}
+    (similar,) = library.manage([again])["similar"]
+    assert (similar["name"], similar["score"] > 0.35) == ("deploy", True)
+    assert library.manage([DEPLOY | {"body": "# Deploy\n\nShip.\n"}])["similar"] == [], "an improvement is no newcomer"
+
+
+def test_changes_are_counted_and_a_rename_keeps_the_counts(library: Library) -> None:
+    library.manage([DEPLOY], actor="agent")
+    library.manage([{"action": "patch", "name": "deploy", "find": "ship.", "replace": "ship it."}], actor="agent")
+    library.record("use", library.find("deploy"), "sha256:0")
+    library.manage([{"action": "rename", "name": "deploy", "new_name": "ship"}])
+    (total,) = library.usage.totals()
+    assert (total.skill, total.uses, total.patches) == ("user:ship", 1, 2)
+
+
+def test_how_a_skill_did_is_noted(library: Library) -> None:
+    library.manage([DEPLOY])
+    assert library.feedback("deploy", "helped") == {
+        "success": True,
+        "name": "deploy",
+        "outcome": "helped",
+        "recorded": True,
+    }
+    library.feedback("deploy", "corrected")
+    (total,) = library.usage.totals()
+    assert (total.helped, total.failed, total.corrected) == (1, 0, 1)
+    with pytest.raises(UsageError) as caught:
+        library.feedback("deploy", "great")
+    assert caught.value.code == "bad-outcome"
+
+
+def test_what_is_used_most_is_listed_when_not_all_fits(library: Library) -> None:
+    names = [f"skill-{number:03}" for number in range(60)]
+    for start in range(0, 60, 20):
+        library.manage([{**DEPLOY, "name": name} for name in names[start : start + 20]])
+    left_out = library.index(400)["report"]["omitted_names"][0]
+    library.record("use", library.find(left_out), "sha256:0")
+    assert left_out in library.index(400)["text"]
+
+
+def test_the_tool_answers_whatever_it_is_called_with(library: Library) -> None:
+    assert library.skill_manage({"operations": [DEPLOY], "reason": "Asked."})["success"]
+    (entry,) = library.changes.history("deploy")["entries"]
+    assert (entry["actor"], entry["reason"]) == ("agent", "Asked.")
+    flat = {"action": "patch", "name": "deploy", "old_string": "then ship", "new_string": "then wait"}
+    assert library.skill_manage(flat)["replacements"] == 1
+    odd: list[Any] = [None, [], {}, {"operations": {}}, {"operations": [1]}, {"operations": [{"action": "explode"}]}]
+    for arguments in odd:
+        answer = library.skill_manage(arguments)
+        assert (answer["success"], bool(answer["hint"])) == (False, True)
+        assert answer["code"] in ("bad-operations", "bad-operation")
+
+
+def test_the_schema_names_every_field_and_nothing_else() -> None:
+    items = schema()["parameters"]["properties"]["operations"]["items"]["anyOf"]
+    assert {item["properties"]["action"]["const"]: sorted(item["properties"]) for item in items} == {
+        "create": ["action", "body", "category", "description", "name", "version"],
+        "edit": ["action", "body", "name", "version"],
+        "patch": ["action", "all", "file_path", "find", "name", "replace", "tolerant", "version"],
+        "delete": ["action", "name"],
+        "write_file": ["action", "content", "executable", "file_path", "name", "version"],
+        "remove_file": ["action", "file_path", "name", "version"],
+        "rename": ["action", "name", "new_name"],
+        "restore": ["action", "name"],
+    }
+    assert all(item["additionalProperties"] is False for item in items)
+    json.dumps(schema())
+
+
+def test_a_conversation_is_warned_when_it_changes_what_it_has_not_seen(library: Library) -> None:
+    library.manage([DEPLOY])
+    session = Session(library)
+    change = {"action": "patch", "name": "deploy", "find": "then ship", "replace": "then ship it"}
+    assert "deploy was changed without having been viewed." in session.manage(change)["warnings"]
+    session.view("deploy")
+    back = {"action": "patch", "name": "deploy", "find": "then ship it", "replace": "then ship"}
+    assert "deploy was changed without having been viewed." not in session.manage(back)["warnings"]
+
+
+def test_a_conversation_counts_what_it_uses(library: Library) -> None:
+    library.manage([DEPLOY])
+    session = Session(library)
+    session.view("deploy")
+    session.invoke("/deploy now")
+    (total,) = library.usage.totals()
+    assert (total.views, total.uses) == (1, 1)
+
+
+def test_writes_wait_where_the_settings_say_so(library: Library) -> None:
+    with open(os.path.join(library.place.state, "config.toml"), "a", encoding="utf-8") as file:
+        file.write("stage_writes = true\n")
+    answer = library.manage([DEPLOY])
+    assert (answer["staged"], library.list()["total"]) == (True, 0)
+    library.changes.approve(answer["proposal"])
+    assert library.list()["total"] == 1
+
+
+def test_the_doctor_tells_of_an_interrupted_change_and_settles_it(library: Library) -> None:
+    library.manage([DEPLOY])
+    journal = library.changes.author.journal
+    path = os.path.realpath(library.find("deploy").directory)
+    note = Note("agent", "foreground", "delete", "deploy", path, "", journal.entries()[-1].after, "", "", "r1")
+    journal.intend("r1", [note])
+    codes = [entry.code for entry in library.doctor()]
+    assert "interrupted-change" in codes
+    assert library.repair()["repaired"] == ["A change of deploy was not complete and was taken back."]
+    assert "interrupted-change" not in [entry.code for entry in library.doctor()]
+    assert library.list()["total"] == 1
+
+
+def test_a_check_that_says_no_is_obeyed(tmp_path: Path) -> None:
+    from whet.authoring.checks import Verdict
+
+    def check(name: str, after: Any, actor: str) -> Verdict:
+        return Verdict("block", "dangerous", f"{name} of {actor} with {len(after)} file is dangerous.")
+
+    with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}, check=check) as library:
+        answer = library.skill_manage(DEPLOY)
+        assert (answer["code"], answer["success"]) == ("blocked", False)
+        assert not os.path.exists(tmp_path / "skills" / "deploy")
