@@ -101,7 +101,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 def created(name: str, body: str = "Do this.\n") -> dict[str, Any]:
     """The operation that makes a plain skill."""
-    return {"action": "create", "name": name, "description": f"Does {name}. Use it when asked.", "body": body}
+    description = f"Does what {name} is about, step by step. Use it when somebody asks for {name}."
+    return {"action": "create", "name": name, "description": description, "body": body}
 
 
 def patched(name: str, find: str, replace: str, **more: Any) -> dict[str, Any]:

@@ -229,7 +229,8 @@ class _Bench:
         if path is not None:
             target = self._targets[path]
             if target.tree is None:
-                raise NotFoundError("skill-not-found", f"{name!r} is deleted by an operation before this one.")
+                message = f"{name!r} is deleted or renamed by an operation before this one."
+                raise NotFoundError("skill-not-found", message, hint="Check the order of the operations.")
             return target
         card, _ = self._author.lookout.find(name)
         return self._take(self._author.target(card), name)

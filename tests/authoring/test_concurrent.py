@@ -1,0 +1,130 @@
+"""Several processes that change and read the same skills at once: no update is lost and no reader sees half of one."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from authoring.world import PRELUDE, World, check_whole, created, start, world
+
+if TYPE_CHECKING:
+    import subprocess
+
+__all__ = ["world"]
+
+PROCESSES = 8
+
+WRITER = (
+    PRELUDE
+    + """
+me, names, rounds = sys.argv[2], sys.argv[3].split(), int(sys.argv[4])
+library = opened()
+codes = {}
+for number in range(rounds):
+    for name in names:
+        line = f"line {me}-{number}"
+        for attempt in range(200):
+            try:
+                answer = library.manage([
+                    {"action": "patch", "name": name, "find": "END", "replace": f"{line}\\nEND"},
+                    {"action": "write_file", "name": name, "file_path": f"references/{me}.md", "content": line},
+                ], actor=me)
+            except WhetError as error:
+                codes[error.code] = codes.get(error.code, 0) + 1
+                continue
+            say([name, line, answer["entries"]])
+            break
+say(codes)
+"""
+)
+
+READER = (
+    PRELUDE
+    + """
+from whet.authoring.trees import digest, read_tree
+library = opened()
+seen = set()
+while not os.path.exists(top + "/stop"):
+    for name in sys.argv[2].split():
+        seen.add(digest(read_tree(f"{top}/skills/{name}")))
+        text = library.view(name)["content"]
+        assert text.rstrip().endswith("END"), text
+        numbers = [line for line in text.splitlines() if line.startswith("line ")]
+        assert len(numbers) == len(set(numbers)), text
+say(sorted(seen))
+"""
+)
+
+
+def finished(process: subprocess.Popen[str]) -> list[Any]:
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def test_patches_of_the_same_and_of_different_skills_at_once_lose_nothing(world: World) -> None:
+    names = ["shared", *(f"own-{number}" for number in range(PROCESSES // 2))]
+    library = world.library()
+    library.manage([created(name, "Begin.\n\nEND\n") for name in names])
+    readers = [start(READER, world.top, " ".join(names[:2])) for _ in range(2)]
+    writers = [
+        start(WRITER, world.top, f"p{number}", f"shared own-{number % (PROCESSES // 2)}", 3)
+        for number in range(PROCESSES)
+    ]
+    said = [finished(process) for process in writers]
+    (world.top / "stop").touch()
+    seen = {of for process in readers for of in finished(process)[0]}
+    acknowledged = [line for lines in said for line in lines if isinstance(line, list)]
+    codes = {code for lines in said for code in lines[-1]}
+    assert len(acknowledged) == PROCESSES * 3 * 2, codes
+    assert codes <= {"skill-changed"}
+    for name in names:
+        text = (world.root / name / "SKILL.md").read_text()
+        wanted = sorted(line for where, line, _ in acknowledged if where == name)
+        assert sorted(line for line in text.splitlines() if line.startswith("line ")) == wanted
+    with closing(world.journal()) as journal:
+        entries = journal.entries()
+        assert {entry.after for entry in entries} >= seen, "every content a reader saw is one that was written"
+        assert {entry.id for entry in entries if entry.action == "patch"} == {
+            number for _, _, numbers in acknowledged for number in numbers
+        }
+        assert not [entry for entry in entries if entry.action == "found"]
+    check_whole(world.state, world.root)
+
+
+MIXED = (
+    PRELUDE
+    + """
+import random
+random.seed(int(sys.argv[2]))
+library = opened()
+codes = {}
+for number in range(12):
+    name, other = random.sample("abcd", 2)
+    text = f"{sys.argv[2]} {number}"
+    action = random.choice((
+        [{"action": "create", "name": name, "description": f"Does {name}. Use it.", "body": text}],
+        [{"action": "edit", "name": name, "body": text}, {"action": "edit", "name": other, "body": text}],
+        [{"action": "edit", "name": other, "body": text}, {"action": "edit", "name": name, "body": text}],
+        [{"action": "rename", "name": name, "new_name": other}],
+        [{"action": "delete", "name": name}],
+        [{"action": "restore", "name": name}],
+    ))
+    try:
+        library.manage(action)
+    except WhetError as error:
+        codes[error.code] = error.message
+say(codes)
+"""
+)
+
+
+def test_every_kind_of_change_at_once_keeps_the_history_whole(world: World) -> None:
+    processes = [start(MIXED, world.top, number) for number in range(PROCESSES)]
+    codes = {code: message for process in processes for code, message in finished(process)[0].items()}
+    check_whole(world.state, world.root)
+    usual = {"skill-changed", "skill-exists", "skill-not-found", "skill-gone", "nothing-to-restore", "path-not-found"}
+    assert set(codes) <= usual, codes
+    assert set(os.listdir(world.root)) <= set("abcd")

@@ -1,0 +1,468 @@
+"""The agent's own hand: every action, batches that are done wholly or not at all, and errors that teach."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
+from time import time_ns
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import whet.authoring
+import whet.library
+import whet.store
+from authoring.world import World, check_whole, content, created, digest_of, patched, refused, world
+from whet.authoring.checks import Verdict
+from whet.authoring.manage import FIELDS, read_operation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whet import Library
+    from whet.authoring.trees import Item
+
+__all__ = ["world"]
+
+
+def text(world: World, name: str) -> str:
+    return (world.root / name / "SKILL.md").read_text()
+
+
+def wrote(name: str, path: str, data: str | bytes, **more: Any) -> dict[str, Any]:
+    return {"action": "write_file", "name": name, "file_path": path, "content": data, **more}
+
+
+# --- every action ---------------------------------------------------------------------------------------------------
+
+
+def test_a_skill_through_its_whole_life(world: World) -> None:
+    library = world.library()
+    answer = library.manage([created("deploy")])
+    assert (answer["success"], answer["created"], answer["version"]) == (True, True, "1")
+    assert answer["digest"] == digest_of(str(world.root / "deploy")) and answer["path"] == str(world.root / "deploy")
+    assert answer["warnings"] == ["Nothing has scanned this for dangers."]
+    answer = library.manage([patched("deploy", "this", "that")])
+    assert (answer["replacements"], answer["version"]) == (1, "2") and "Do that." in text(world, "deploy")
+    assert library.manage([wrote("deploy", "scripts/run.sh", "#!/bin/sh\n", executable=True)])["version"] == "3"
+    assert os.access(world.root / "deploy/scripts/run.sh", os.X_OK)
+    library.manage([wrote("deploy", "assets/a.bin", b"\0\xff")])
+    library.manage([{"action": "edit", "name": "deploy", "body": "All new.\n"}])
+    assert text(world, "deploy").endswith("All new.\n")
+    library.manage([{"action": "remove_file", "name": "deploy", "file_path": "assets/a.bin"}])
+    answer = library.manage([{"action": "rename", "name": "deploy", "new_name": "release"}])
+    assert answer["renamed_from"] == "deploy"
+    assert sorted(content(world.root)) == ["release/SKILL.md", "release/scripts/run.sh"]
+    assert os.access(world.root / "release/scripts/run.sh", os.X_OK) and "name: release" in text(world, "release")
+    before = library.digest()
+    library.manage([{"action": "delete", "name": "release"}])
+    assert os.listdir(world.root) == []
+    library.manage([{"action": "restore", "name": "Release"}])
+    assert library.digest() == before
+    check_whole(world.state, world.root)
+    actions = [entry["action"] for entry in library.changes.history()["entries"]]
+    assert actions == [
+        *("create", "patch", "write-file", "write-file", "edit", "remove-file", "rename", "rename", "delete", "restore")
+    ]
+
+
+def test_who_and_why_are_in_the_history(world: World) -> None:
+    library = world.library()
+    library.manage([created("deploy")], actor="curator", origin="foreground", reason="Because.")
+    (entry,) = library.changes.history("deploy")["entries"]
+    told = {name: entry[name] for name in ("actor", "origin", "reason", "checked", "version")}
+    assert told == {
+        "actor": "curator",
+        "origin": "foreground",
+        "reason": "Because.",
+        "checked": "unchecked",
+        "version": 1,
+    }
+
+
+def test_what_changes_nothing_is_not_entered(world: World) -> None:
+    library = world.library()
+    library.manage([created("deploy")])
+    answer = library.manage([{"action": "edit", "name": "deploy", "body": "Do this.\n"}])
+    assert answer["entries"] == [] and any("Nothing changes" in warning for warning in answer["warnings"])
+    library.manage([created("new"), {"action": "delete", "name": "new"}])
+    assert len(library.changes.history()["entries"]) == 1
+
+
+# --- names ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "spelling", ["deploy-prod", "Deploy Prod", "DEPLOY_PROD", "deploy  prod", "Déploy‐Prod", "deploy.prod"]
+)
+def test_creating_what_exists_improves_it_whatever_the_spelling(world: World, spelling: str) -> None:
+    library = world.library()
+    library.manage([created("deploy-prod")])
+    answer = library.manage([created(spelling, "Better.\n")])
+    assert (answer["created"], answer["version"], os.listdir(world.root)) == (False, "2", ["deploy-prod"])
+    assert text(world, "deploy-prod").endswith("Better.\n")
+
+
+@pytest.mark.parametrize("spelling", ["My Skill", "my-skill", "my skill", "elsewhere"])
+def test_a_skill_in_a_directory_of_another_name_gets_no_second_one(world: World, spelling: str) -> None:
+    path = world.skill("elsewhere")
+    (path / "SKILL.md").write_text("---\nname: My Skill\ndescription: Does it.\n---\n\nBody.\n")
+    answer = world.library().manage([created(spelling, "Better.\n")])
+    assert (answer["created"], os.listdir(world.root)) == (False, ["elsewhere"])
+
+
+def test_every_name_the_list_shows_is_accepted(world: World) -> None:
+    path = world.skill("dir-name")
+    (path / "SKILL.md").write_text('---\nname: "Shown: Name (2)"\ndescription: Does it.\n---\n\nBody.\n')
+    world.skill("plain")
+    library = world.library()
+    for skill in library.list()["skills"]:
+        library.manage([patched(skill["name"], "Body", "Text")])
+        library.manage([patched(skill["path"], "Text", "Prose")])
+    library.manage([patched("dir-name", "Prose", "Words")])
+    assert [entry["action"] for entry in library.changes.history()["entries"]].count("patch") == 5
+
+
+def test_a_name_that_several_skills_answer_to_is_refused(world: World) -> None:
+    for place in ("a/same", "b/same"):
+        path = world.skill(place)
+        (path / "SKILL.md").write_text(f"---\nname: {place[0]}-skill\ndescription: Does it.\n---\n\nBody.\n")
+    library = world.library()
+    for operation in (patched("same", "Body", "Text"), created("same"), {"action": "delete", "name": "same"}):
+        error = refused(partial(library.manage, [operation]), "ambiguous-name")
+        assert len(error.details["candidates"]) == 2
+
+
+def test_an_unknown_name_comes_with_the_nearest_ones(world: World) -> None:
+    library = world.library()
+    library.manage([created("deploy")])
+    error = refused(lambda: library.manage([patched("deplyo", "a", "b")]), "skill-not-found")
+    assert error.details["suggestions"] == ["deploy"]
+
+
+def test_a_skill_that_is_a_single_file_is_refused_with_what_to_do(world: World) -> None:
+    (world.root / "lonely.md").write_text("---\nname: lonely\ndescription: Does it.\n---\n\nBody.\n")
+    error = refused(lambda: world.library().manage([patched("lonely", "Body", "Text")]), "single-file")
+    assert "NAME/SKILL.md" in error.hint
+
+
+def test_a_directory_that_is_no_skill_is_not_taken(world: World) -> None:
+    (world.root / "notes").mkdir()
+    (world.root / "notes/todo.txt").write_text("mine")
+    refused(lambda: world.library().manage([created("notes")]), "skill-exists")
+    assert content(world.root) == {"notes/todo.txt": b"mine"}
+
+
+# --- places ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_category_is_a_directory(world: World) -> None:
+    library = world.library()
+    answer = library.manage([{**created("deploy"), "category": "ops/web"}])
+    assert answer["path"] == str(world.root / "ops/web/deploy")
+    assert library.view("deploy")["category"] == "ops/web"
+    assert library.manage([{**created("deploy", "New.\n"), "category": "other"}])["path"] == answer["path"]
+
+
+@pytest.mark.parametrize(
+    "category", ["..", "a/../b", "/etc", ".hidden", "node_modules", "a/b/c/d/e/f", "taken", "taken/x"]
+)
+def test_a_category_in_which_no_skill_would_be_found_is_refused(world: World, category: str) -> None:
+    world.skill("taken")
+    before = content(world.top)
+    refused(lambda: world.library().manage([{**created("deploy"), "category": category}]), "bad-category")
+    assert {path: data for path, data in content(world.top).items() if not path.startswith("state")} == before
+
+
+def test_a_project_skill_is_changed_where_it_is_and_an_untrusted_one_not_at_all(world: World) -> None:
+    path = world.skill("deploy", where=world.project / ".agents/skills")
+    library = world.machine()
+    before = content(path)
+    refused(lambda: library.manage([patched("deploy", "Body", "Text")]), "untrusted")
+    assert content(path) == before
+    assert library.manage([created("deploy")])["path"] == str(world.mine / "deploy"), "it takes no names either"
+    library.trust()
+    assert library.manage([patched("deploy", "Body", "Text")])["path"] == str(path)
+
+
+def test_a_linked_skill_is_changed_where_it_really_is_and_neither_moved_nor_removed(world: World) -> None:
+    real = world.skill("linked", where=world.root / "real")
+    os.symlink(real, world.root / "linked")
+    os.rename(world.root / "real", world.root / ".real")
+    os.unlink(world.root / "linked")
+    os.symlink(world.root / ".real/linked", world.root / "linked")
+    library = world.library()
+    library.manage([patched("linked", "Body", "Text")])
+    assert os.path.islink(world.root / "linked") and "Text" in text(world, "linked")
+    before = content(world.root)
+    for operation in ({"action": "delete", "name": "linked"}, {"action": "rename", "name": "linked", "new_name": "x"}):
+        refused(partial(library.manage, [operation]), "fixed-directory")
+    assert content(world.root) == before
+
+
+def test_a_root_that_is_itself_a_skill_is_not_removed_with_all_that_is_in_it(world: World) -> None:
+    (world.root / "SKILL.md").write_text("---\nname: whole\ndescription: Does it.\n---\n\nBody.\n")
+    library = world.library()
+    library.manage([patched("whole", "Body", "Text")])
+    refused(lambda: library.manage([{"action": "delete", "name": "whole"}]), "fixed-directory")
+    world.skill("inner")
+    refused(lambda: library.manage([patched("whole", "Text", "Prose")]), "root-skill")
+    library.manage([patched("inner", "Body", "Text")])
+
+
+def test_a_repository_in_a_skill_is_neither_deleted_nor_renamed_away(world: World) -> None:
+    path = world.skill("deploy")
+    (path / ".git").mkdir()
+    (path / ".git/HEAD").write_text("mine")
+    library = world.library()
+    library.manage([patched("deploy", "Body", "Text"), wrote("deploy", "references/a.md", "a")])
+    before = content(world.root)
+    for operation in ({"action": "delete", "name": "deploy"}, {"action": "rename", "name": "deploy", "new_name": "x"}):
+        refused(partial(library.manage, [operation]), "holds-repository")
+    assert content(world.root) == before and "deploy/.git/HEAD" in before
+    check_whole(world.state, world.root)
+
+
+# --- batches --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 21])
+def test_a_batch_has_one_to_twenty_operations(world: World, count: int) -> None:
+    refused(lambda: world.library().manage([created(f"s{number}") for number in range(count)]), "bad-operations")
+    assert os.listdir(world.root) == []
+
+
+def test_twenty_operations_are_one_change(world: World) -> None:
+    library = world.library()
+    answer = library.manage([created(f"s{number}") for number in range(20)])
+    assert (answer["operations_applied"], len(answer["entries"]), len(os.listdir(world.root))) == (20, 20, 20)
+    assert len({entry["run"] for entry in library.changes.history()["entries"]}) == 1
+
+
+def test_a_failing_operation_leaves_everything_as_it_was_and_says_which(world: World) -> None:
+    library = world.library()
+    library.manage([created("deploy")])
+    before = content(world.root)
+    operations = [patched("deploy", "this", "that"), created("new"), patched("deploy", "absent", "x")]
+    error = refused(lambda: library.manage(operations), "patch-not-found")
+    assert (error.details["failed_index"], error.details["completed_before_failure"]) == (2, 0)
+    assert content(world.root) == before
+    assert len(library.changes.history()["entries"]) == 1
+
+
+def test_operations_build_on_each_other(world: World) -> None:
+    library = world.library()
+    library.manage(
+        [
+            created("draft"),
+            patched("draft", "this", "that"),
+            wrote("draft", "references/a.md", "a"),
+            {"action": "rename", "name": "draft", "new_name": "final"},
+            patched("final", "a", "b", file_path="references/a.md"),
+        ]
+    )
+    assert sorted(content(world.root)) == ["final/SKILL.md", "final/references/a.md"]
+    assert (world.root / "final/references/a.md").read_text() == "b" and "Do that." in text(world, "final")
+    error = refused(
+        lambda: library.manage([{"action": "delete", "name": "final"}, patched("final", "a", "b")]), "skill-not-found"
+    )
+    assert error.details["failed_index"] == 1
+
+
+def test_two_skills_can_swap_their_names_and_a_deleted_one_can_be_made_anew(world: World) -> None:
+    library = world.library()
+    library.manage([created("a", "Is a.\n"), created("b", "Is b.\n")])
+    names = (("a", "c"), ("b", "a"), ("c", "b"))
+    library.manage([{"action": "rename", "name": old, "new_name": new} for old, new in names])
+    assert "Is b." in text(world, "a") and "Is a." in text(world, "b") and sorted(os.listdir(world.root)) == ["a", "b"]
+    answer = library.manage([{"action": "delete", "name": "a"}, created("a", "Anew.\n")])
+    assert answer["results"][1]["created"] and text(world, "a").endswith("Anew.\n")
+    check_whole(world.state, world.root)
+
+
+# --- operations that are wrong --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "own"),
+    [
+        ({"action": "patch", "name": "a", "old_string": "x", "new_string": "y", "replace_all": True, "path": "p"},
+         {"action": "patch", "name": "a", "find": "x", "replace": "y", "all": True, "file_path": "p"}),
+        ({"action": "patch", "name": "a", "old_text": "x", "new_text": "y", "file": "p"},
+         {"action": "patch", "name": "a", "find": "x", "replace": "y", "file_path": "p"}),
+        ({"action": "create", "name": "a", "content": "x"}, {"action": "create", "name": "a", "body": "x"}),
+        ({"action": "edit", "name": "a", "file_content": "x"}, {"action": "edit", "name": "a", "body": "x"}),
+        ({"action": "write-file", "name": "a", "path": "p", "body": "x"},
+         {"action": "write_file", "name": "a", "file_path": "p", "content": "x"}),
+    ],
+)  # fmt: skip
+def test_fields_are_known_by_their_usual_other_names(given: dict[str, Any], own: dict[str, Any]) -> None:
+    assert read_operation(given) == own
+
+
+@pytest.mark.parametrize("action", FIELDS)
+def test_a_missing_field_is_named_with_the_shape_of_the_operation(action: str) -> None:
+    needed, optional = FIELDS[action]
+    for name in needed:
+        operation = {"action": action, **{field: "x" for field in needed if field != name}}
+        error = refused(partial(read_operation, operation), "bad-operation")
+        assert error.details["field"] == name and error.message == f"{action}: {name} is missing."
+        assert error.hint == f"{action} takes {', '.join((*needed, *(f'{field}?' for field in optional)))}."
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        ({"action": "delete", "name": "a", "fuzzy": True}, "delete: fuzzy is not one of its fields."),
+        ({"action": "create", "name": "a", "path": "x"}, "create: path is not one of its fields."),
+        ({"action": "patch", "name": "a", "find": 3, "replace": "y"}, "patch: find has the wrong type."),
+        ({"action": "patch", "name": "a", "old_string": None, "replace": "y"}, "patch: old_string has the wrong type."),
+        ({"action": "patch", "name": "a", "find": "x", "replace": "y", "all": "yes"}, "patch: all has the wrong type."),
+        ({"action": "patch", "name": "a", "find": "x", "old_string": "z"}, "find and old_string are the same field."),
+        ({"action": "create", "name": "a", "body": "x", "content": "y"}, "body and content are the same field."),
+        ({"action": "destroy", "name": "a"}, "'destroy' is no action."),
+        ({"name": "a"}, "None is no action."),
+        ("delete everything", "None is no action."),
+        (None, "None is no action."),
+    ],
+)  # fmt: skip
+def test_an_operation_that_is_wrong_is_told_what_is_wrong(operation: Any, message: str) -> None:
+    assert refused(lambda: read_operation(operation), "bad-operation").message == message
+
+
+# --- read before write ----------------------------------------------------------------------------------------------
+
+
+def test_background_work_must_have_seen_exactly_what_it_changes(world: World) -> None:
+    library = world.library()
+    library.manage([created("deploy")])
+    seen: set[tuple[str, str]] = set()
+
+    def patch(find: str, replace: str) -> Any:
+        operations = [patched("deploy", find, replace)]
+        return library.manage(operations, origin="background", viewed=lambda *what: what in seen)
+
+    before = content(world.root)
+    refused(lambda: patch("this", "that"), "not-viewed")
+    refused(lambda: library.manage([patched("deploy", "this", "that")], origin="background"), "not-viewed")
+    assert content(world.root) == before
+    seen.add((str(world.root / "deploy"), library.view("deploy")["digest"]))
+    assert patch("this", "that")["success"]
+    refused(lambda: patch("that", "it"), "not-viewed")
+    assert library.manage([created("new")], origin="background", viewed=lambda *_: False)["created"]
+
+
+def test_foreground_work_gets_a_warning(world: World) -> None:
+    library = world.library()
+    library.manage([created("deploy")])
+    answer = library.manage([patched("deploy", "this", "that")], viewed=lambda *_: False)
+    assert "deploy was changed without having been viewed." in answer["warnings"]
+    answer = library.manage([patched("deploy", "that", "it")], viewed=lambda *_: True)
+    assert not any("viewed" in warning for warning in answer["warnings"])
+
+
+# --- the check before the write -------------------------------------------------------------------------------------
+
+
+def test_a_check_sees_what_would_be_written_and_its_word_is_kept(world: World) -> None:
+    calls: list[tuple[str, list[str], str]] = []
+
+    def check(name: str, after: Mapping[str, Item], actor: str) -> Verdict:
+        calls.append((name, sorted(after), actor))
+        return Verdict("allow", "safe")
+
+    library = world.library(check=check)
+    answer = library.manage([created("deploy"), wrote("deploy", "references/a.md", "a")], actor="agent")
+    assert calls == [("deploy", ["SKILL.md", "references/a.md"], "agent")]
+    assert library.changes.history()["entries"][0]["checked"] == "safe" and answer["warnings"] == []
+
+
+@pytest.mark.parametrize("verdict", [Verdict("block", "bad", "It deletes things."), Verdict("perhaps", "odd")])
+def test_what_a_check_does_not_allow_is_not_written(world: World, verdict: Verdict) -> None:
+    def check(name: str, after: Mapping[str, Item], actor: str) -> Verdict:  # noqa: ARG001  the shape of a check
+        return verdict if name == "bad" else Verdict("allow", "safe")
+
+    library = world.library(check=check)
+    refused(lambda: library.manage([created("good"), created("bad")]), "blocked")
+    assert os.listdir(world.root) == [] and library.changes.pending()["count"] == 0
+
+
+def test_a_check_that_fails_is_no_check_that_passed(world: World) -> None:
+    def check(*_: object) -> Verdict:
+        raise ZeroDivisionError("no scanner")
+
+    library = world.library(check=check)
+    refused(lambda: library.manage([created("deploy")]), "check-failed")
+    assert os.listdir(world.root) == [] and library.changes.history()["entries"] == []
+
+
+@pytest.mark.parametrize("reason", ["It may delete things.", ""])
+def test_what_a_check_asks_about_waits_for_a_person(world: World, reason: str) -> None:
+    library = world.library(check=lambda *_: Verdict("ask", "dangerous", reason))
+    answer = library.manage([created("deploy")])
+    assert answer["staged"] and answer["reason"] == (reason or "A person must see deploy first.")
+    assert os.listdir(world.root) == []
+
+
+# --- cost -----------------------------------------------------------------------------------------------------------
+
+CALLS = (
+    "stat",
+    "lstat",
+    "scandir",
+    "listdir",
+    "open",
+    "read",
+    "write",
+    "rename",
+    "replace",
+    "unlink",
+    "mkdir",
+    "fsync",
+)
+
+
+class Counting:
+    """Stands where a module has `os` and counts what is asked of the disk."""
+
+    def __init__(self, counts: Counter[str]) -> None:
+        self._counts = counts
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(os, name)
+        if name not in CALLS:
+            return real
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._counts[name] += 1
+            return real(*args, **kwargs)
+
+        return call
+
+
+def cost_of_a_patch(world: World, count: int, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    root = world.top / f"root-{count}"
+    for number in range(count):
+        world.skill(f"skill-{number:05}", where=root)
+    home = world.top / f"state-{count}"
+    library: Library = world.machine(roots=[root], home=home, clock=lambda: time_ns() + 60 * 10**9)
+    library.manage([patched("skill-00003", "Body", "Text 0")])
+    counts: Counter[str] = Counter()
+    with monkeypatch.context() as patch:
+        for package in (whet.library, whet.authoring, whet.store):
+            for found in iter_modules(package.__path__, f"{package.__name__}."):
+                module = import_module(found.name)
+                if hasattr(module, "os"):
+                    patch.setattr(module, "os", Counting(counts))
+        library.manage([patched("skill-00003", "Text 0", "Text 1")])
+    return counts
+
+
+def test_a_patch_costs_the_same_in_a_small_and_in_a_large_library(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = (cost_of_a_patch(world, count, monkeypatch) for count in (20, 400))
+    assert small == large

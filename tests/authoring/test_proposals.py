@@ -1,0 +1,187 @@
+"""Changes that wait for a person: bound to what they were made for, done exactly as shown, decided once."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from authoring.world import PRELUDE, World, check_whole, content, created, digest_of, patched, refused, start, world
+from whet.authoring.trees import read_tree
+from whet.authoring.writer import By
+
+if TYPE_CHECKING:
+    from whet import Library
+
+__all__ = ["world"]
+
+BUNDLED = "commit-messages"
+
+
+@pytest.fixture
+def staged(world: World) -> Library:
+    """A library with one skill and one proposal for it."""
+    library = world.library()
+    library.manage([created("deploy")])
+    answer = library.manage([patched("deploy", "this", "that")], actor="agent", reason="Better.", stage=True)
+    assert (answer["staged"], answer["proposal"], answer["reason"]) == (True, 1, "Writes are staged.")
+    assert (answer["entries"], answer["entry"]) == ([], None)
+    return library
+
+
+def test_a_proposal_changes_nothing_and_shows_what_it_would(world: World, staged: Library) -> None:
+    assert "Do this." in (world.root / "deploy/SKILL.md").read_text()
+    assert staged.changes.pending()["count"] == 1
+    told = staged.changes.pending(1)
+    assert (told["actor"], told["reason"], told["state"], told["cause"]) == (
+        "agent",
+        "Better.",
+        "pending",
+        "Writes are staged.",
+    )
+    assert [line for line in told["diff"].splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")] == [
+        '-  version: "1"',
+        '+  version: "2"',
+        "-Do this.",
+        "+Do that.",
+    ]
+
+
+def test_approving_writes_exactly_what_was_shown(world: World, staged: Library) -> None:
+    wanted = staged.changes.pending(1)["changes"][0]["after"]
+    answer = staged.changes.approve(1, By("user", reason="Fine."))
+    assert (answer["state"], answer["entries"]) == ("approved", [2])
+    assert digest_of(str(world.root / "deploy")) == wanted
+    entry = staged.changes.history("deploy")["entries"][-1]
+    assert (entry["actor"], entry["reason"]) == ("agent", "Better. (proposal 1, approved by user)")
+    assert staged.changes.pending()["count"] == 0
+    check_whole(world.state, world.root)
+
+
+@pytest.mark.parametrize("first", ["approve", "reject"])
+@pytest.mark.parametrize("then", ["approve", "reject", "pending"])
+def test_a_proposal_is_decided_once(world: World, staged: Library, first: str, then: str) -> None:
+    def decide(how: str) -> object:
+        if how == "pending":
+            return staged.changes.pending(1)
+        return staged.changes.approve(1) if how == "approve" else staged.changes.reject(1, "No.")
+
+    decide(first)
+    before = content(world.root)
+    assert ("that" in (world.root / "deploy/SKILL.md").read_text()) == (first == "approve")
+    refused(lambda: decide(then), "proposal-decided")
+    assert content(world.root) == before
+
+
+@pytest.mark.parametrize("how", ["by hand", "through Whet", "gone"])
+def test_a_proposal_for_a_skill_that_moved_on_is_stale(world: World, staged: Library, how: str) -> None:
+    if how == "by hand":
+        (world.root / "deploy/notes.txt").write_text("mine")
+    elif how == "gone":
+        staged.manage([{"action": "delete", "name": "deploy"}])
+    else:
+        staged.manage([patched("deploy", "Do this", "Make this")])
+    before = content(world.root)
+    refused(lambda: staged.changes.approve(1), "proposal-stale")
+    assert content(world.root) == before
+    refused(lambda: staged.changes.approve(1), "proposal-decided")
+    with closing(world.journal()) as journal:
+        assert journal.verify() == ()
+
+
+def test_an_unknown_proposal_is_not_found(staged: Library) -> None:
+    for call in (staged.changes.pending, staged.changes.approve):
+        refused(partial(call, 99), "no-such-proposal")
+    refused(lambda: staged.changes.reject(99, ""), "no-such-proposal")
+
+
+def test_a_proposal_over_several_skills_is_done_wholly_or_not_at_all(world: World) -> None:
+    library = world.library()
+    library.manage([created("a"), created("b")])
+    library.manage([patched("a", "this", "that"), {"action": "rename", "name": "b", "new_name": "c"}], stage=True)
+    (world.root / "b/notes.txt").write_text("mine")
+    before = content(world.root)
+    refused(lambda: library.changes.approve(1), "proposal-stale")
+    assert content(world.root) == before
+    library.manage([patched("a", "this", "that"), {"action": "rename", "name": "b", "new_name": "c"}], stage=True)
+    library.changes.approve(2)
+    assert sorted(os.listdir(world.root)) == ["a", "c"]
+
+
+DECIDING = (
+    PRELUDE
+    + """
+library = opened()
+while not os.path.exists(top + "/go"):
+    pass
+try:
+    say(library.changes.approve(1)["state"] if sys.argv[2] == "approve" else library.changes.reject(1, "No.")["state"])
+except WhetError as error:
+    say(error.code)
+"""
+)
+
+
+@pytest.mark.usefixtures("staged")
+def test_of_several_who_decide_at_once_one_does(world: World) -> None:
+    processes = [start(DECIDING, world.top, how) for how in ("approve", "reject", "approve", "reject")]
+    (world.top / "go").touch()
+    said = sorted(process.communicate()[0].strip() for process in processes)
+    assert said[:-1] == ['"proposal-decided"'] * 3 or said[1:] == ['"proposal-decided"'] * 3
+    (decision,) = [word for word in said if word != '"proposal-decided"']
+    assert decision in ('"approved"', '"rejected"')
+    assert ("that" in (world.root / "deploy/SKILL.md").read_text()) == (decision == '"approved"')
+
+
+# --- skills that may not be changed where they are ------------------------------------------------------------------
+
+
+def test_a_bundled_skill_is_always_staged_and_becomes_a_copy_among_the_users_own(world: World) -> None:
+    library = world.machine()
+    origin = library.view(BUNDLED)["path"]
+    shipped = read_tree(origin)
+    answer = library.manage([patched(BUNDLED, "# Commit messages", "# Messages")])
+    assert answer["staged"] and answer["reason"] == "It ships with Whet."
+    assert os.listdir(world.mine) == []
+    diff = library.changes.pending(answer["proposal"])["diff"]
+    changed = [line for line in diff.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")]
+    assert changed == ['-  version: "1.0.0"', '+  version: "1.0.1"', "-# Commit messages", "+# Messages"]
+    library.changes.approve(answer["proposal"])
+    own = read_tree(str(world.mine / BUNDLED))
+    assert read_tree(origin) == shipped and own is not None and shipped is not None
+    assert own == {**shipped, "SKILL.md": own["SKILL.md"]} and b"# Messages" in own["SKILL.md"].data
+    again = library.manage([patched(BUNDLED, "# Messages", "# Commits")])
+    assert again["path"] == str(world.mine / BUNDLED) and "staged" not in again, "from now on it is the user's own"
+
+
+@pytest.mark.parametrize("action", ["delete", "rename"])
+def test_a_bundled_skill_is_neither_deleted_nor_renamed(world: World, action: str) -> None:
+    operation = {"action": action, "name": BUNDLED, **({"new_name": "x"} if action == "rename" else {})}
+    refused(lambda: world.machine().manage([operation]), "protected")
+
+
+def test_a_copy_never_takes_the_place_of_something_else(world: World) -> None:
+    path = world.skill(BUNDLED, where=world.mine)
+    (path / "SKILL.md").write_text("---\nname: something-else\ndescription: Does it.\n---\n\nMine.\n")
+    library = world.machine()
+    refused(lambda: library.manage([patched(BUNDLED, "# Commit messages", "# Messages")]), "skill-exists")
+    assert b"Mine." in content(path)["SKILL.md"]
+
+
+def test_an_administrators_skill_is_staged(world: World) -> None:
+    world.skill("policy", where=world.top / "org")
+    answer = world.machine().manage([patched("policy", "Body", "Text")])
+    assert (answer["staged"], answer["reason"]) == (True, "An administrator put it there.")
+    assert content(world.top / "org")["policy/SKILL.md"].endswith(b"Body.\n")
+
+
+def test_background_work_must_have_viewed_the_bundled_skill_it_copies(world: World) -> None:
+    library = world.machine()
+    view = library.view(BUNDLED)
+    operations = [patched(BUNDLED, "# Commit messages", "# Messages")]
+    refused(lambda: library.manage(operations, origin="background", viewed=lambda *_: False), "not-viewed")
+    seen = (os.path.realpath(view["path"]), view["digest"])
+    assert library.manage(operations, origin="background", viewed=lambda *what: what == seen)["staged"]

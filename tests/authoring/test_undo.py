@@ -1,0 +1,233 @@
+"""Whatever was done, through Whet or by hand, in whatever order, can be undone to the last byte."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from authoring.world import World, check_whole, content, created, patched, refused, world
+from whet import Library
+from whet.errors import FailedError, WhetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["world"]
+
+NAMES = st.sampled_from(["alpha", "beta", "gamma", "delta"])
+WORDS = st.sampled_from(["one", "two", "three", "four"])
+FILES = st.sampled_from(["references/a.md", "references/deep/b.md", "scripts/run.sh"])
+
+
+def failure(call: Callable[[], object]) -> WhetError | None:
+    try:
+        call()
+    except WhetError as error:
+        return error
+    return None
+
+
+class Undoing(RuleBasedStateMachine):
+    """Changes a library in every way there is, then takes back every entry, the last one first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.top = mkdtemp(prefix="whet-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        self.root = os.path.join(self.top, "skills")
+        os.mkdir(self.root)
+        self.library = Library.open([self.root], home=self.top + "/state", project=self.top, env={"HOME": self.top})
+        self.marks: list[tuple[int, str, dict[str, bytes]]] = []
+        """After how many entries the library had which digest and which files."""
+
+    def entries(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.library.changes.history()["entries"]
+        return found
+
+    def mark(self) -> None:
+        self.marks.append((len(self.entries()), self.library.digest(), content(self.root)))
+
+    def do(self, call: Callable[[], Any]) -> None:
+        """Something that may be refused; then nothing may have changed."""
+        before = content(self.root)
+        error = failure(call)
+        assert error is None or content(self.root) == before
+        assert not isinstance(error, FailedError)
+        self.mark()
+
+    def manage(self, *operations: dict[str, Any]) -> None:
+        self.do(lambda: self.library.manage(operations, actor="agent"))
+
+    @initialize(names=st.sets(NAMES, max_size=2))
+    def there_before(self, names: set[str]) -> None:
+        for name in names:
+            os.mkdir(os.path.join(self.root, name))
+            with open(os.path.join(self.root, name, "SKILL.md"), "w") as file:
+                file.write(f"---\nname: {name}\ndescription: Was there.\n---\n\none two\n")
+        self.mark()
+
+    @rule(name=NAMES, word=WORDS)
+    def create_or_improve(self, name: str, word: str) -> None:
+        self.manage(created(name, f"{word} one\n"))
+
+    @rule(name=NAMES, word=WORDS)
+    def edit(self, name: str, word: str) -> None:
+        self.manage({"action": "edit", "name": name, "body": f"{word} two\n"})
+
+    @rule(name=NAMES, word=WORDS, other=WORDS)
+    def patch(self, name: str, word: str, other: str) -> None:
+        self.manage(patched(name, word, other))
+
+    @rule(name=NAMES, path=FILES, word=WORDS, executable=st.booleans())
+    def write_file(self, name: str, path: str, word: str, executable: bool) -> None:
+        self.manage(
+            {"action": "write_file", "name": name, "file_path": path, "content": word, "executable": executable}
+        )
+
+    @rule(name=NAMES, path=FILES)
+    def remove_file(self, name: str, path: str) -> None:
+        self.manage({"action": "remove_file", "name": name, "file_path": path})
+
+    @rule(name=NAMES, other=NAMES)
+    def rename(self, name: str, other: str) -> None:
+        self.manage({"action": "rename", "name": name, "new_name": other})
+
+    @rule(name=NAMES)
+    def delete(self, name: str) -> None:
+        self.manage({"action": "delete", "name": name})
+
+    @rule(name=NAMES)
+    def restore(self, name: str) -> None:
+        self.manage({"action": "restore", "name": name})
+
+    @rule(name=NAMES, other=NAMES, word=WORDS)
+    def batch(self, name: str, other: str, word: str) -> None:
+        self.manage(created(name, word), {"action": "delete", "name": other}, created(other, f"{word} four"))
+
+    @rule(name=NAMES, number=st.none() | st.integers(1, 4))
+    def rollback(self, name: str, number: int | None) -> None:
+        self.do(lambda: self.library.changes.rollback(name, number))
+
+    @rule(number=st.integers(1, 12))
+    def undo_something(self, number: int) -> None:
+        self.do(lambda: self.library.changes.undo(str(number)))
+
+    @rule(name=NAMES, word=WORDS, how=st.sampled_from(["text", "file", "mode", "gone"]))
+    def edit_by_hand(self, name: str, word: str, how: str) -> None:
+        """A skill that is known, an edit by hand, and a change by which it is found."""
+        path = os.path.join(self.root, name)
+        self.manage({"action": "write_file", "name": name, "file_path": "assets/x", "content": word})
+        if not any(entry["path"] == path for entry in self.entries()) or not os.path.exists(path):
+            return
+        if how == "gone":
+            rmtree(path)
+        elif how == "mode":
+            os.chmod(os.path.join(path, "SKILL.md"), 0o755)
+        else:
+            with open(os.path.join(path, "SKILL.md" if how == "text" else f"{word}.txt"), "a") as file:
+                file.write(f"{word}\n")
+        new = {"action": "write_file", "name": name, "file_path": "assets/x", "content": str(len(self.entries()))}
+        self.library.manage([created(name, f"{word} again\n") if how == "gone" else new])
+        self.mark()
+
+    def teardown(self) -> None:
+        try:
+            self.undo_everything()
+        finally:
+            self.library.close()
+            rmtree(self.top)
+
+    def undo_everything(self) -> None:
+        together: set[str] = set()
+        """Renames that are undone: both halves of one go back at once."""
+        for entry in reversed(self.entries()):
+            if entry["run"] in together or entry["before"] == entry["after"]:
+                continue
+            while self.marks and self.marks[-1][0] >= entry["id"]:
+                self.compare(*self.marks.pop()[1:])
+            if entry["action"] == "rename":
+                together.add(entry["run"])
+            error = failure(partial(self.library.changes.undo, str(entry["id"])))
+            if error is not None:
+                assert (error.code, entry["action"], entry["before"]) == ("cannot-undo", "found", ""), error
+        while self.marks:
+            self.compare(*self.marks.pop()[1:])
+        check_whole(self.top + "/state", self.root)
+
+    def compare(self, digest: str, files: dict[str, bytes]) -> None:
+        assert content(self.root) == files
+        assert self.library.digest() == digest
+
+
+TestUndoing = Undoing.TestCase
+TestUndoing.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+
+
+def test_a_change_in_the_middle_is_undone_where_nothing_else_touched_the_same(world: World) -> None:
+    library = world.library()
+    library.manage([created("deploy", "First.\n\nSecond.\n\nThird.\n")])
+    library.manage([patched("deploy", "First", "1st")])
+    library.manage([{"action": "write_file", "name": "deploy", "file_path": "references/a.md", "content": "a"}])
+    library.manage([patched("deploy", "Third", "3rd")])
+    library.changes.undo("2")
+    text = (world.root / "deploy/SKILL.md").read_text()
+    assert "First." in text and "3rd." in text and (world.root / "deploy/references/a.md").exists()
+    library.changes.undo("3")
+    assert (
+        not (world.root / "deploy/references/a.md").exists() and "3rd." in (world.root / "deploy/SKILL.md").read_text()
+    )
+    check_whole(world.state, world.root)
+
+
+def test_a_change_that_was_changed_again_cannot_be_undone_and_nothing_changes(world: World) -> None:
+    library = world.library()
+    library.manage([created("deploy", "Word.\n"), created("other", "Word.\n")])
+    library.manage([patched("deploy", "Word", "Text"), patched("other", "Word", "Text")])
+    library.manage([patched("deploy", "Text", "Prose")])
+    before = content(world.root)
+    run = library.changes.history()["entries"][2]["run"]
+    for what in ("3", run):
+        error = refused(partial(library.changes.undo, what), "cannot-undo")
+        assert error.details["entry"] == 3
+        assert content(world.root) == before
+    library.changes.undo("4")
+    check_whole(world.state, world.root)
+
+
+def test_undoing_a_run_takes_back_nothing_that_was_there_before_it(world: World) -> None:
+    path = world.skill("mine", "Mine.\n")
+    before = content(path)
+    library = world.library()
+    answer = library.manage([patched("mine", "Mine", "Yours")])
+    (path / "SKILL.md").write_text((path / "SKILL.md").read_text() + "By hand.\n")
+    edited = content(path)
+    second = library.manage([patched("mine", "By hand", "By agent")])
+    history = {entry["id"]: entry for entry in library.changes.history("mine")["entries"]}
+    library.changes.undo(history[second["entry"]]["run"])
+    assert content(path) == edited
+    library.changes.rollback("mine", 2)
+    library.changes.undo(history[answer["entry"]]["run"])
+    assert content(path) == before
+
+
+def test_that_a_skill_was_there_is_nothing_to_undo(world: World) -> None:
+    world.skill("mine")
+    library = world.library()
+    library.manage([patched("mine", "Body", "Text")])
+    before = content(world.root)
+    refused(lambda: library.changes.undo("1"), "cannot-undo")
+    assert content(world.root) == before
+
+
+@pytest.mark.parametrize("what", ["99", "nonsense", ""])
+def test_what_is_not_in_the_history_is_not_undone(world: World, what: str) -> None:
+    library = world.library()
+    library.manage([created("deploy")])
+    refused(lambda: library.changes.undo(what), "no-such-entry")
