@@ -1,0 +1,74 @@
+"""A change costs what the skill costs, not what the library costs: counted in what is asked of the disk."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from whet import Library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+CALLS = (
+    "stat",
+    "lstat",
+    "open",
+    "scandir",
+    "listdir",
+    "rename",
+    "replace",
+    "link",
+    "mkdir",
+    "unlink",
+    "readlink",
+    "fsync",
+)
+
+
+def asked(top: Path, skills: int, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """What one patch asks of the disk in a library of so many skills that is in use."""
+    root = top / f"skills-{skills}"
+    for number in range(skills):
+        directory = root / f"skill-{number:05}"
+        directory.mkdir(parents=True)
+        text = f"---\nname: skill-{number:05}\ndescription: Does {number}. Use when {number}.\n---\n\nStep 0.\n"
+        (directory / "SKILL.md").write_text(text)
+    count: Counter[str] = Counter()
+
+    def counting(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            count[name] += 1
+            return real(*args, **kwargs)
+
+        return call
+
+    with Library.open([root], home=top / f"state-{skills}", env={"PATH": ""}) as library:
+        library.list()
+        for step in range(3):
+            operation = {
+                "action": "patch",
+                "name": "skill-00007",
+                "find": f"Step {step}.",
+                "replace": f"Step {step + 1}.",
+            }
+            if step < 2:
+                library.manage([operation])
+                continue
+            with monkeypatch.context() as patch:
+                for name in CALLS:
+                    patch.setattr(os, name, counting(name, getattr(os, name)))
+                assert library.manage([operation])["replacements"] == 1
+    return count
+
+
+def test_a_patch_costs_the_same_in_a_small_and_in_a_large_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = (asked(tmp_path, skills, monkeypatch) for skills in (20, 400))
+    assert small == large
+    assert small["stat"] < 120 and small["scandir"] < 10
