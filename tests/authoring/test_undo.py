@@ -40,7 +40,9 @@ class Undoing(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.top = mkdtemp(prefix="whet-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        self.top = os.path.realpath(
+            mkdtemp(prefix="whet-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        )
         self.root = os.path.join(self.top, "skills")
         os.mkdir(self.root)
         self.library = Library.open([self.root], home=self.top + "/state", project=self.top, env={"HOME": self.top})

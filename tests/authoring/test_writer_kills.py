@@ -39,7 +39,7 @@ ARMED = (
     + f"""
 import signal, shutil, sqlite3, whet.store.database as database, whet.store.atomic as atomic
 import importlib, pkgutil
-for room in ("skill", "library", "store", "authoring", "skill.validate"):
+for room in ("skill", "library", "store", "authoring", "learning", "prompt", "skill.validate"):
     package = importlib.import_module("whet." + room)
     for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)
@@ -117,6 +117,16 @@ library.manage([{"action": "create", "name": "gone", "description": "Is gone. Us
 library.manage([{"action": "delete", "name": "gone"}])
 library.close()
 
+# A skill that an agent wrote long ago and nobody uses, which the curator has called stale.
+for days in (120, 119, 80):
+    library = opened(clock=lambda: time.time_ns() - days * 86400 * 10**9)
+    if days == 120:
+        old = {"action": "create", "name": "old", "description": "Is old. Use it.", "body": "Old.\\n"}
+        library.manage([old], actor="agent")
+    else:
+        library.curating.curate(apply=True)
+    library.close()
+
 # Contents that nothing refers to, as writers leave them that are killed before they write down what they are about.
 from whet.authoring.journal import Journal
 from whet.authoring.trees import Item
@@ -143,6 +153,7 @@ CHANGES = {
         {'action': 'patch', 'name': 'two', 'find': 'First', 'replace': 'Third'},
     ])""",
     "rename": "library.manage([{'action': 'rename', 'name': 'one', 'new_name': 'other'}])",
+    "curate": "library.curating.curate(apply=True)",
     "compact": "opened(clock=lambda: time.time_ns() + 2 * 3600 * 10**9).changes.compact()",
 }
 SEVERAL = ("batch", "rename")
@@ -156,7 +167,7 @@ STEPS_APART = {"restore": 3, "rollback": 3, "undo": 3, "compact": 2} if SECONDS 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Path]:
     """A machine with some skills and some history, in memory where that is possible: kills need no disk."""
-    top = Path(mkdtemp(prefix="whet-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+    top = Path(mkdtemp(prefix="whet-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)).resolve()
     (top / "now" / "skills").mkdir(parents=True)
     subprocess.run([sys.executable, "-c", PREPARED, str(top / "now")], check=True)
     copytree(top / "now", top / "kept", symlinks=True)
@@ -255,12 +266,12 @@ while True:
 def test_after_random_kills_everything_acknowledged_is_there(tmp_path: Path) -> None:
     (tmp_path / "skills").mkdir()
     until, rounds, acknowledged = monotonic() + SECONDS, 0, 0
-    while monotonic() < until:
+    while monotonic() < until or (not acknowledged and monotonic() < until + 60):
         rounds += 1
         with start(LOOP, tmp_path, rounds) as process:
             assert process.stdout is not None and process.stderr is not None
             assert process.stdout.readline() == '"ready"\n'
-            sleep(random.uniform(0, 0.2))
+            sleep(random.uniform(0, 0.2) if acknowledged else random.uniform(0.2, 1))
             process.kill()
             lines, errors = process.stdout.read().split("\n")[:-1], process.stderr.read()
         assert not errors
@@ -271,4 +282,4 @@ def test_after_random_kills_everything_acknowledged_is_there(tmp_path: Path) -> 
         told = {number for line in lines for number in json.loads(line)}
         assert told <= known
         acknowledged += len(told)
-    assert rounds > 3 and acknowledged > 0
+    assert acknowledged > 0
