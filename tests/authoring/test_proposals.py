@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from authoring.world import PRELUDE, World, check_whole, content, created, digest_of, patched, refused, start, world
+from whet import Library
+from whet.authoring.checks import Verdict
 from whet.authoring.trees import read_tree
 from whet.authoring.writer import By
+from whet.errors import RefusedError
 
 if TYPE_CHECKING:
-    from whet import Library
+    from pathlib import Path
 
 __all__ = ["world"]
 
@@ -185,3 +188,18 @@ def test_background_work_must_have_viewed_the_bundled_skill_it_copies(world: Wor
     refused(lambda: library.manage(operations, origin="background", viewed=lambda *_: False), "not-viewed")
     seen = (os.path.realpath(view["path"]), view["digest"])
     assert library.manage(operations, origin="background", viewed=lambda *what: what == seen)["staged"]
+
+
+def test_what_is_approved_is_checked_again(tmp_path: Path) -> None:
+    verdicts = [Verdict("ask", "caution", "Somebody should look."), Verdict("block", "dangerous", "Now it is known.")]
+
+    def check(_name: str, _after: object, _actor: str) -> Verdict:
+        return verdicts.pop(0)
+
+    with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}, check=check) as library:
+        operation = {"action": "create", "name": "one", "description": "Does one. Use it.", "body": "One.\n"}
+        assert library.manage([operation])["staged"]
+        with pytest.raises(RefusedError) as caught:
+            library.changes.approve(1)
+        assert (caught.value.code, library.changes.pending()["count"]) == ("blocked", 1)
+        assert not (tmp_path / "skills" / "one").exists()

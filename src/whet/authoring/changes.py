@@ -173,9 +173,11 @@ class Changes:
 
     def approve(self, number: int, by: By = USER) -> dict[str, Any]:
         """Do what was proposed."""
-        entries = [
-            entry for entry in self.author.proposals.approve(number, self.author.writer, by) if entry.action != "found"
-        ]
+        author = self.author
+        changes = author.proposals.changes(author.proposals.one(number))
+        checked, _ = author.checked(changes, by)  # it may know more by now; what it asks, a person has answered
+        written = author.proposals.approve(number, author.writer, by._replace(checked=checked))
+        entries = [entry for entry in written if entry.action != "found"]
         return {"success": True, "proposal": number, "state": "approved", "entries": [entry.id for entry in entries]}
 
     def reject(self, number: int, remark: str) -> dict[str, Any]:

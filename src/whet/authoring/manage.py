@@ -95,7 +95,7 @@ class Author:
         warnings = [*bench.warnings, *self._unread(bench, by, viewed)]
         if not changes:
             return _answer(results, (), warnings or ["Nothing changes."])
-        checked, cause = self._checked(changes, by)
+        checked, cause = self.checked(changes, by)
         staged = stage or self.lookout.survey().settings.stage_writes
         cause = cause or bench.cause() or ("Writes are staged." if staged else "")
         if "unchecked" in checked.split(", "):
@@ -105,7 +105,7 @@ class Author:
             return {**_answer(results, (), warnings), "staged": True, "proposal": number, "reason": cause}
         return _answer(results, self.writer.write(changes, by._replace(checked=checked)), warnings)
 
-    def _checked(self, changes: Sequence[Change], by: By) -> tuple[str, str]:
+    def checked(self, changes: Sequence[Change], by: By) -> tuple[str, str]:
         """What the check says of all results together, and why a person must decide, if one must."""
         labels: dict[str, None] = {}
         causes: dict[str, None] = {}

@@ -126,6 +126,13 @@ class Proposals:
             for change in proposal.changes
         )
 
+    def changes(self, proposal: Proposal) -> list[Change]:
+        """What the proposal would do."""
+        return [
+            Change(change.action, change.skill, change.path, self.journal.content(change.after), change.base)
+            for change in proposal.changes
+        ]
+
     def approve(self, number: int, writer: Writer, by: By) -> tuple[Entry, ...]:
         """Do it, if everything is still as it was when it was proposed."""
         with self._deciding(number):
@@ -137,10 +144,7 @@ class Proposals:
                     message = f"{change.skill} has changed since it was proposed."
                     hint = "Look at the skill as it is now and make the change again."
                     raise ConflictError("proposal-stale", message, hint=hint)
-            changes = [
-                Change(change.action, change.skill, change.path, self.journal.content(change.after), change.base)
-                for change in proposal.changes
-            ]
+            changes = self.changes(proposal)
             reason = f"{proposal.reason} (proposal {number}, approved by {by.actor})".lstrip()
             entries = writer.write(changes, By(proposal.actor, proposal.origin, reason, by.checked))
             self._decide(number, "approved", by.reason)
