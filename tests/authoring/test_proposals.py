@@ -193,7 +193,7 @@ def test_background_work_must_have_viewed_the_bundled_skill_it_copies(world: Wor
 def test_what_is_approved_is_checked_again(tmp_path: Path) -> None:
     verdicts = [Verdict("ask", "caution", "Somebody should look."), Verdict("block", "dangerous", "Now it is known.")]
 
-    def check(_name: str, _after: object, _actor: str) -> Verdict:
+    def check(name: str, after: object, actor: str) -> Verdict:  # noqa: ARG001  the shape of a check
         return verdicts.pop(0)
 
     with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}, check=check) as library:
