@@ -123,3 +123,19 @@ def test_a_directory_where_a_deleted_skill_was_is_not_overwritten(world: World, 
     (world.root / "deploy/mine.txt").write_text("mine")
     refused(lambda: library.manage([{"action": "restore", "name": "deploy"}]), "skill-exists")
     assert content(world.root) == {"deploy/mine.txt": b"mine"}
+
+
+def test_the_history_goes_back_beyond_a_rename(library: Library) -> None:
+    library.manage([{"action": "rename", "name": "deploy", "new_name": "ship"}])
+    library.manage([{"action": "rename", "name": "ship", "new_name": "launch"}])
+    told = library.changes.history("launch")["entries"]
+    assert [(entry["id"], entry["skill"], entry["version"]) for entry in told] == [
+        (1, "deploy", None),
+        (2, "deploy", None),
+        (3, "deploy", None),
+        (4, "deploy", None),
+        (5, "ship", None),
+        (6, "ship", None),
+        (7, "launch", 1),
+    ]
+    assert [entry["id"] for entry in library.changes.history("launch", last=2)["entries"]] == [6, 7]

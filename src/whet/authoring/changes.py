@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.history import difference, exported, to_version, undone, version_at, versions
+from whet.authoring.history import difference, exported, lifetime, to_version, undone, version_at, versions
 from whet.authoring.trees import digest, read_tree
 from whet.authoring.writer import By
 from whet.errors import NotFoundError, UsageError
@@ -87,8 +87,8 @@ class Changes:
             return {"success": True, "name": None, "entries": [entry.to_json() for entry in entries]}
         skill, path = self._directory(name)
         numbers = {version.entry.id: version.number for version in versions(self.author.journal, path)}
-        entries = self.author.journal.entries(path=path, last=last)
-        told = [{**entry.to_json(), "version": numbers.get(entry.id)} for entry in entries]
+        own = lifetime(self.author.journal, path)[-last if last else 0 :]
+        told = [{**entry.to_json(), "version": numbers.get(entry.id)} for entry in own]
         return {"success": True, "name": skill, "path": path, "entries": told}
 
     def diff(self, name: str, one: int | None = None, other: int | None = None) -> dict[str, Any]:

@@ -31,6 +31,19 @@ class Version(NamedTuple):
     entry: Entry
 
 
+def lifetime(journal: Journal, path: str) -> list[Entry]:
+    """Every entry about a skill, oldest first, also those from before it was renamed."""
+    entries = list(journal.entries(path=path))
+    while entries and entries[0].action == "rename" and not entries[0].before:
+        first = entries[0]
+        gone = [entry for entry in journal.entries(run=first.run) if entry.action == "rename" and not entry.after]
+        if len(gone) != 1:  # several were renamed at once; which one this was cannot be told
+            break
+        earlier = [entry for entry in journal.entries(path=gone[0].path) if entry.id < first.id]
+        entries = [*earlier, *entries]
+    return entries
+
+
 def versions(journal: Journal, path: str) -> tuple[Version, ...]:
     """The contents a skill has had, oldest first, counted from 1; where it was gone there is none."""
     entries = [entry for entry in journal.entries(path=path) if entry.after]
