@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,11 @@ def asked(top: Path, skills: int, monkeypatch: pytest.MonkeyPatch) -> Counter[st
 
         return call
 
-    with Library.open([root], home=top / f"state-{skills}", env={"PATH": ""}) as library:
+    def later() -> int:
+        """A minute from now: what was written just now has settled."""
+        return time.time_ns() + 60 * 10**9
+
+    with Library.open([root], home=top / f"state-{skills}", env={"PATH": ""}, clock=later) as library:
         library.list()
         for step in range(3):
             operation = {
