@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from whet.authoring.changes import Changes
     from whet.authoring.checks import Check
     from whet.learning.curating import Curating
+    from whet.learning.lifecycle import Lifecycle
     from whet.learning.usage import Kind, Usage
     from whet.library.card import Card
     from whet.library.lookout import Lookout
@@ -33,6 +34,7 @@ class Changing:
         self._check = check
         self._changes: Changes | None = None
         self._usage: Usage | None = None
+        self._lifecycle: Lifecycle | None = None
 
     @property
     def changes(self) -> Changes:
@@ -62,9 +64,12 @@ class Changing:
     def curating(self) -> Curating:
         """What becomes of skills that an agent wrote and nobody uses."""
         from whet.learning.curating import Curating
-        from whet.learning.lifecycle import Lifecycle
 
-        return Curating(self.changes.author, self.usage, Lifecycle(self.place.state, self.lookout.clock))
+        if self._lifecycle is None:
+            from whet.learning.lifecycle import Lifecycle
+
+            self._lifecycle = Lifecycle(self.place.state, self.lookout.clock)
+        return Curating(self.changes.author, self.usage, self._lifecycle)
 
     def manage(
         self,

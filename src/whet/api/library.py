@@ -106,8 +106,9 @@ class Library(Changing):
     def close(self) -> None:
         """Let the databases go. The library can still be used; they are opened again when needed."""
         self.lookout.close()
-        if self._changes is not None:
-            self._changes.close()
+        for part in (self._changes, self._lifecycle):
+            if part is not None:
+                part.close()
 
     def __enter__(self) -> Self:
         return self
