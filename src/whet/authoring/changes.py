@@ -102,7 +102,7 @@ class Changes:
         current = read_tree(path)
         if one is None:
             # the version before the content that is there now
-            now = digest(current) if current is not None else ""
+            now = digest(current)
             earlier = [version for version in known if version.entry.after != now]
             left = earlier[-1] if earlier else known[0]
         else:

@@ -101,7 +101,7 @@ def to_version(journal: Journal, skill: str, path: str, number: int | None) -> C
     """Going back to a version; without a number, to the content before the last change."""
     known = versions(journal, path)
     current = read_tree(path)
-    now = digest(current) if current is not None else ""
+    now = digest(current)
     if number is None:
         entries = journal.entries(path=path)
         held = [*(entry.before for entry in entries), *(entry.after for entry in entries[-1:])]
@@ -132,19 +132,15 @@ def undone(journal: Journal, entries: Sequence[Entry]) -> list[Change]:
             raise ConflictError("cannot-undo", message, hint="Use delete to remove the skill.", entry=entry.id)
         if path not in trees:
             trees[path] = read_tree(path)
-            seen[path] = _digest(trees[path])
+            seen[path] = digest(trees[path])
             names[path] = entry.skill
         before, after = journal.content(entry.before), journal.content(entry.after)
         trees[path] = _reverted(entry, trees[path], before, after)
     return [Change("undo", names[path], path, tree, seen[path]) for path, tree in trees.items()]
 
 
-def _digest(tree: Tree | None) -> str:
-    return "" if tree is None else digest(tree)
-
-
 def _reverted(entry: Entry, now: Tree | None, before: Tree | None, after: Tree | None) -> Tree | None:
-    if _digest(now) == entry.after:
+    if digest(now) == entry.after:
         return before
     hint = "Undo what came after it first, or go back with `whet rollback`."
     if now is None or before is None or after is None:

@@ -134,10 +134,12 @@ class Journal:
             self._database.close()
             self._database = None
 
-    def _reader(self) -> Database | None:
-        return self._database or (self._writer() if os.path.exists(self.path) else None)
+    def reading(self) -> Database | None:
+        """The database; None when there is none yet."""
+        return self._database or (self.writing() if os.path.exists(self.path) else None)
 
-    def _writer(self) -> Database:
+    def writing(self) -> Database:
+        """The database, made if need be."""
         with self._opening:
             if self._database is None:
                 from whet.store.database import Database
@@ -156,7 +158,7 @@ class Journal:
         for item in tree.values():
             self.blobs.put(item.data)
         query = "INSERT INTO trees VALUES (?, ?, ?) ON CONFLICT (digest) DO UPDATE SET kept = excluded.kept"
-        with self._writer().write() as connection:
+        with self.writing().write() as connection:
             connection.execute(query, (of, json.dumps(rows), self.clock()))
         return of
 
@@ -177,7 +179,7 @@ class Journal:
         return tree
 
     def _manifest(self, of: str) -> list[tuple[str, str, bool, str]]:
-        database = self._reader()
+        database = self.reading()
         rows = database.read("SELECT manifest FROM trees WHERE digest = ?", (of,)) if database else []
         if not rows:
             hint = "`whet history NAME` shows the versions that are kept."
@@ -194,13 +196,13 @@ class Journal:
         if where:
             query += " WHERE " + " AND ".join(f"{column} = ?" for column, _ in where)
         query += " ORDER BY id DESC" + (f" LIMIT {last}" if last else "")
-        database = self._reader()
+        database = self.reading()
         rows = database.read(query, [value for _, value in where]) if database else []
         return tuple(Entry(*row) for row in reversed(rows))
 
     def entry(self, number: int) -> Entry:
         """One entry by its number."""
-        database = self._reader()
+        database = self.reading()
         query = f"SELECT {_COLUMNS} FROM journal WHERE id = ?"  # noqa: S608  columns are ours
         rows = database.read(query, (number,)) if database else []
         if not rows:
@@ -218,18 +220,18 @@ class Journal:
     def intend(self, id_: str, notes: Sequence[Note]) -> None:
         """Write down what is about to be done."""
         text = json.dumps([list(note) for note in notes])
-        with self._writer().write() as connection:
+        with self.writing().write() as connection:
             connection.execute("INSERT INTO intents VALUES (?, ?, ?)", (id_, self.clock(), text))
 
     def intents(self) -> list[tuple[str, list[Note]]]:
         """What was about to be done and is not settled, oldest first."""
-        database = self._reader()
+        database = self.reading()
         rows = database.read("SELECT id, changes FROM intents ORDER BY time, id") if database else []
         return [(id_, [Note(*note) for note in json.loads(text)]) for id_, text in rows]
 
     def settle(self, id_: str, notes: Sequence[Note]) -> tuple[Entry, ...]:
         """Strike out an intent and append what came of it to the chain, in one step; () when somebody else did."""
-        with self._writer().write() as connection:
+        with self.writing().write() as connection:
             if id_ and not connection.execute("DELETE FROM intents WHERE id = ?", (id_,)).rowcount:
                 return ()
             return tuple(self._append(connection, notes))
@@ -243,10 +245,6 @@ class Journal:
             marks = ", ".join("?" * len(entry))
             connection.execute(f"INSERT INTO journal VALUES ({marks})", entry)  # noqa: S608  marks only
             yield entry
-
-    def database(self, *, create: bool = False) -> Database | None:
-        """The database, for what else is kept in it; None when there is none yet."""
-        return self._writer() if create else self._reader()
 
     # the whole
 
@@ -276,7 +274,7 @@ class Journal:
 
     def compact(self) -> int:
         """Remove stored contents that no entry, no intent and no proposal refers to; how many files that were."""
-        database = self._reader()
+        database = self.reading()
         if database is None:
             return 0
         now = self.clock()

@@ -93,22 +93,21 @@ class Proposals:
             )
             for change in changes
         ]
-        database = self.journal.database(create=True)
-        assert database is not None  # noqa: S101  it was asked to be made
+        database = self.journal.writing()
         values = (self.journal.clock(), by.actor, by.origin, by.reason, cause, json.dumps(kept))
-        query = f"INSERT INTO proposals ({_COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, ?, 'pending', 0, '')"  # noqa: S608
+        query = f"INSERT INTO proposals ({_COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, ?, 'pending', 0, '')"  # noqa: S608  columns are ours
         with database.write() as connection:
             return int(connection.execute(query, values).lastrowid or 0)
 
     def all(self, state: str = "") -> tuple[Proposal, ...]:
         """Every proposal, oldest first, or those in one state."""
-        database = self.journal.database()
+        database = self.journal.reading()
         query = f"SELECT {_COLUMNS} FROM proposals WHERE ? IN ('', state) ORDER BY id"  # noqa: S608  columns are ours
         return tuple(map(_proposal, database.read(query, (state,)))) if database else ()
 
     def one(self, number: int) -> Proposal:
         """One proposal that is pending. Raises NotFoundError and ConflictError."""
-        database, hint = self.journal.database(), "`whet pending` lists what waits."
+        database, hint = self.journal.reading(), "`whet pending` lists what waits."
         query = f"SELECT {_COLUMNS} FROM proposals WHERE id = ?"  # noqa: S608  columns are ours
         rows = database.read(query, (number,)) if database else []
         if not rows:
@@ -139,7 +138,7 @@ class Proposals:
             proposal = self.one(number)
             for change in proposal.changes:
                 current = read_tree(change.path)
-                if (digest(current) if current is not None else "") != change.base:
+                if digest(current) != change.base:
                     self._decide(number, "stale", "")
                     message = f"{change.skill} has changed since it was proposed."
                     hint = "Look at the skill as it is now and make the change again."
@@ -162,8 +161,7 @@ class Proposals:
         return FileLock(lock_path(os.path.dirname(self.journal.path), "proposal", str(number)), timeout=_LOCK_SECONDS)
 
     def _decide(self, number: int, state: str, remark: str) -> None:
-        database = self.journal.database(create=True)
-        assert database is not None  # noqa: S101  it was asked to be made
+        database = self.journal.writing()
         query = "UPDATE proposals SET state = ?, decided = ?, remark = ? WHERE id = ? AND state = 'pending'"
         with database.write() as connection:
             connection.execute(query, (state, self.journal.clock(), remark, number))

@@ -49,9 +49,9 @@ Tree = dict[str, Item]
 """Path -> item, with forward slashes."""
 
 
-def digest(tree: Mapping[str, Item]) -> str:
-    """The content digest, as `whet digest` gives it."""
-    return trees.digest(entries(tree))
+def digest(tree: Mapping[str, Item] | None) -> str:
+    """The content digest, as `whet digest` gives it; "" where there is no skill."""
+    return "" if tree is None else trees.digest(entries(tree))
 
 
 def entries(tree: Mapping[str, Item]) -> Iterator[trees.Entry]:

@@ -80,7 +80,7 @@ class Writer:
 
     def _write(self, changes: Sequence[Change], by: By) -> tuple[Entry, ...]:
         before = {change.path: read_tree(change.path) for change in changes}
-        now = {path: _digest(tree) for path, tree in before.items()}
+        now = {path: digest(tree) for path, tree in before.items()}
         for change in changes:
             if change.expected is not None:
                 _check_same(change, change.expected, now[change.path])
@@ -93,7 +93,7 @@ class Writer:
         done: list[str] = []
         try:
             for change in changes:
-                _check_same(change, now[change.path], _digest(read_tree(change.path)))  # an editor knows no locks
+                _check_same(change, now[change.path], digest(read_tree(change.path)))  # an editor knows no locks
                 done.append(change.path)
                 put_tree(change.path, before[change.path], change.after)
             return self.journal.settle(id_, notes)
@@ -168,7 +168,7 @@ class Writer:
         for note in made:
             _clean(note.path)
         current = {note.path: read_tree(note.path) for note in made}
-        now = {path: _digest(tree) for path, tree in current.items()}
+        now = {path: digest(tree) for path, tree in current.items()}
         if all(now[note.path] == note.after for note in made):
             self.journal.settle(id_, notes)
             return f"A change of {_names(notes)} was complete and is now in the history."
@@ -180,10 +180,6 @@ class Writer:
 
     def _lock(self, path: str, seconds: float) -> FileLock:
         return FileLock(lock_path(self._state, "skill", path), timeout=seconds)
-
-
-def _digest(tree: Tree | None) -> str:
-    return "" if tree is None else digest(tree)
 
 
 def _names(notes: Sequence[Note]) -> str:

@@ -139,7 +139,7 @@ class Curating:
                 Standing(
                     name=card.full_name,
                     path=path,
-                    digest=digest(tree) if tree is not None else "",
+                    digest=digest(tree),
                     created=own[0].time if own else 0,
                     last=max([entry.time for entry in own if entry.actor != "curator"] + [total.last if total else 0]),
                     uses=total.uses if total else 0,
