@@ -16,10 +16,10 @@ from whet.authoring.drafts import (
     rename,
     write_file,
 )
-from whet.authoring.trees import Item, Tree
 from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError, WhetError
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
+from whet.skill.tree import Item, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from whet.authoring.drafts import Draft, create, edit, improve, patch, remove_file, rename, write_file
-from whet.authoring.trees import Item, Tree
 from whet.errors import WhetError
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import find_fences, read_document
+from whet.skill.tree import Item, Tree
 from whet.skill.validate import Package, valid, validate
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from whet.authoring.drafts import (
     remove_file,
     write_file,
 )
-from whet.authoring.trees import Item, Tree
 from whet.errors import InvalidError, UsageError, WhetError
+from whet.skill.tree import Item, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

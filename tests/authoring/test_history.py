@@ -8,7 +8,7 @@ import pytest
 
 from authoring.world import World, check_whole, content, created, patched, refused, world
 from whet.authoring.history import difference
-from whet.authoring.trees import Item
+from whet.skill.tree import Item
 
 if TYPE_CHECKING:
     from whet import Library

@@ -14,8 +14,9 @@ from authoring.world import PRELUDE, World, created, patched, refused, start, wo
 from whet.authoring.history import exported
 from whet.authoring.journal import ORIGIN, Entry, Journal, Note, advance, chained
 from whet.authoring.proposals import Proposals
-from whet.authoring.trees import Item, digest
+from whet.authoring.trees import digest
 from whet.authoring.writer import By, Change
+from whet.skill.tree import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -256,7 +257,7 @@ APPENDING = (
     PRELUDE
     + """
 from whet.authoring.journal import Journal, Note
-from whet.authoring.trees import Item
+from whet.skill.tree import Item
 journal = Journal(top + "/state", time.time_ns)
 for number in range(25):
     of = journal.keep({"SKILL.md": Item(f"{sys.argv[2]} {number}".encode())})

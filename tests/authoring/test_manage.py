@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet import Library
-    from whet.authoring.trees import Item
+    from whet.skill.tree import Item
 
 __all__ = ["world"]
 

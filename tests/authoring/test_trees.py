@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from authoring.world import content, refused
 from whet.authoring import trees
-from whet.authoring.trees import Item, digest, put_tree, read_tree
+from whet.authoring.trees import digest, put_tree, read_tree
 from whet.library.files import open_beneath
 from whet.library.package import list_files, package_digest
+from whet.skill.tree import Item, Tree
 from whet.store.atomic import temporary_path
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ TREES = st.none() | st.dictionaries(PATHS, ITEMS, max_size=5)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=TREES, after=TREES)
 def test_any_tree_can_take_the_place_of_any_other(
-    tmp_path_factory: pytest.TempPathFactory, before: trees.Tree | None, after: trees.Tree | None
+    tmp_path_factory: pytest.TempPathFactory, before: Tree | None, after: Tree | None
 ) -> None:
     path = str(tmp_path_factory.mktemp("case") / "skill")
     put_tree(path, None, before)
@@ -50,7 +51,7 @@ def skill(tmp_path: Path) -> Path:
     return tmp_path / "skill"
 
 
-def swapped(skill: Path) -> trees.Tree:
+def swapped(skill: Path) -> Tree:
     """Change several files at once, so that the whole directory is swapped."""
     after = {**OLD, "SKILL.md": Item(b"new"), "new.md": Item(b"new")}
     put_tree(str(skill), read_tree(str(skill)), after)
@@ -141,7 +142,7 @@ def test_a_directory_that_appears_where_a_skill_is_made_stays_as_it_is(
 ) -> None:
     path, fill = tmp_path / "skill", trees._fill
 
-    def meanwhile(directory: str, tree: trees.Tree, like: str = "", *, durable: bool = False) -> None:
+    def meanwhile(directory: str, tree: Tree, like: str = "", *, durable: bool = False) -> None:
         fill(directory, tree, like, durable=durable)
         path.mkdir()
         (path / "SKILL.md").write_bytes(b"by hand")

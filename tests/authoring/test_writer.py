@@ -13,8 +13,9 @@ import pytest
 from authoring.world import World, check_whole, content, created, digest_of, patched, refused, world
 from whet.authoring import writer as writing
 from whet.authoring.journal import Journal
-from whet.authoring.trees import Item, Tree, digest, put_tree, read_tree
+from whet.authoring.trees import digest, put_tree, read_tree
 from whet.authoring.writer import By, Change, Writer
+from whet.skill.tree import Item, Tree
 from whet.store.atomic import temporary_path
 from whet.store.locks import FileLock, lock_path
 

@@ -129,7 +129,7 @@ for days in (120, 119, 80):
 
 # Contents that nothing refers to, as writers leave them that are killed before they write down what they are about.
 from whet.authoring.journal import Journal
-from whet.authoring.trees import Item
+from whet.skill.tree import Item
 journal = Journal(top + "/state", time.time_ns)
 for number in range(12):
     journal.keep({"SKILL.md": Item(b"%d" % number)})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.authoring.trees import Item
+    from whet.skill.tree import Item
 
 
 class Verdict(NamedTuple):

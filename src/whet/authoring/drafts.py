@@ -37,19 +37,19 @@ from whet.authoring.drafts_main import (
     with_ends,
     with_text,
 )
-from whet.authoring.trees import Item
 from whet.errors import UsageError
 from whet.skill import names
 from whet.skill.dialects import read_skill
 from whet.skill.edit import line_end, quote, set_value
 from whet.skill.frontmatter import BOM, read_document
 from whet.skill.paths import MAIN_FILE
+from whet.skill.tree import Item
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.authoring.trees import Tree
     from whet.skill.frontmatter import Document
+    from whet.skill.tree import Tree
 
 __all__ = [
     "LIMITS",

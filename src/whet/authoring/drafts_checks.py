@@ -19,8 +19,8 @@ from whet.skill.validate.spec import MAX_DESCRIPTION
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.authoring.trees import Item
     from whet.skill.frontmatter import Document
+    from whet.skill.tree import Item
 
 
 _REMARKS = 8

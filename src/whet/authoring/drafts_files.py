@@ -15,7 +15,7 @@ from whet.store.atomic import is_leftover
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.authoring.trees import Item
+    from whet.skill.tree import Item
 
 _LISTED = 100
 """Files that an error lists."""

@@ -17,7 +17,7 @@ from whet.skill.validate.spec import MAX_DESCRIPTION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whet.authoring.trees import Item
+    from whet.skill.tree import Item
 
 _TEXT_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")

@@ -22,7 +22,7 @@ from whet.skill.validate.fixable import written
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.authoring.trees import Item, Tree
+    from whet.skill.tree import Item, Tree
 
 MAIN_FILES = (MAIN_FILE, *OLD_MAINS)
 KEEP = "keep"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.authoring.journal import Entry, Journal
-    from whet.authoring.trees import Item, Tree
+    from whet.skill.tree import Item, Tree
 
 
 _VERSION = re.compile(r"^(---\n(?:(?!---\n).*\n)*?[ ]*version:)([^\n]*)")

@@ -17,8 +17,9 @@ import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.authoring.trees import Item, Tree, digest, entries
+from whet.authoring.trees import digest
 from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
+from whet.skill.tree import Item, Tree, entries
 from whet.store.blobs import Blobs
 from whet.store.clock import iso
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from whet.authoring.checks import Check
     from whet.authoring.drafts import Draft
     from whet.authoring.journal import Entry, Journal
-    from whet.authoring.trees import Tree
     from whet.library.card import Card
     from whet.library.lookout import Lookout
+    from whet.skill.tree import Tree
 
 MOST_OPERATIONS = 20
 ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file", "rename", "restore")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.authoring.journal import Entry, Journal
-    from whet.authoring.trees import Item
     from whet.authoring.writer import Writer
+    from whet.skill.tree import Item
 
 _LOCK_SECONDS = 10.0
 _COLUMNS = "id, time, actor, origin, reason, cause, changes, state, decided, remark"

@@ -10,12 +10,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import ConflictError, InvalidError, NotFoundError
 from whet.library.files import open_beneath, read_descriptor
 from whet.library.package import MAX_BYTES, list_files
 from whet.skill import tree as trees
+from whet.skill.tree import Item, Tree, entries
 from whet.store.atomic import (
     is_leftover,
     make_directories,
@@ -28,7 +29,7 @@ from whet.store.atomic import (
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from whet.library.package import PackageFile
 
@@ -36,31 +37,9 @@ _ATTEMPTS = 20
 _REPOSITORY = ".git"
 
 
-class Item(NamedTuple):
-    """One file, or one link."""
-
-    data: bytes
-    """The content; of a link, where it points."""
-    executable: bool = False
-    link: bool = False
-
-
-Tree = dict[str, Item]
-"""Path -> item, with forward slashes."""
-
-
 def digest(tree: Mapping[str, Item] | None) -> str:
     """The content digest, as `whet digest` gives it; "" where there is no skill."""
     return "" if tree is None else trees.digest(entries(tree))
-
-
-def entries(tree: Mapping[str, Item]) -> Iterator[trees.Entry]:
-    """What is told of each item."""
-    for path, item in tree.items():
-        if item.link:
-            yield trees.link_entry(path, item.data.decode("utf-8", "surrogateescape"))
-        else:
-            yield trees.file_entry(path, item.data, executable=item.executable)
 
 
 def read_tree(directory: str) -> Tree | None:

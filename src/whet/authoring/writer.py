@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.authoring.journal import Entry, Journal
-    from whet.authoring.trees import Item, Tree
+    from whet.skill.tree import Item, Tree
 
 _LOCK_SECONDS = 10.0
 _ATTEMPTS = 5

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.trees import Item, digest, read_tree
+from whet.authoring.trees import digest, read_tree
 from whet.authoring.writer import By, Change
 from whet.errors import ConflictError, RefusedError
 from whet.learning.curator import Ages, Standing, make_plan
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from whet.learning.usage import Usage
     from whet.library.card import Card
     from whet.library.lookout import Snapshot
+    from whet.skill.tree import Item
 
 _CURATED = frozenset(("user", "project", "external"))
 

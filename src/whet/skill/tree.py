@@ -15,7 +15,7 @@ from whet.errors import InvalidError
 from whet.skill.paths import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
 IGNORED = frozenset({".git", "__pycache__", ".DS_Store"})
 """Names of files and directories that are never part of a package."""
@@ -33,6 +33,19 @@ class Entry(NamedTuple):
     sha256: str
     """Hash of the content, of a link its target text."""
     target: str = ""
+
+
+class Item(NamedTuple):
+    """One file with its content, or one link."""
+
+    data: bytes
+    """The content; of a link, where it points."""
+    executable: bool = False
+    link: bool = False
+
+
+Tree = dict[str, Item]
+"""Path -> item, with forward slashes: everything the digest covers."""
 
 
 def file_entry(path: str, data: bytes, *, executable: bool = False) -> Entry:
@@ -68,6 +81,15 @@ def digest(entries: Iterable[Entry]) -> str:
         mark = b"link" if entry.kind == "link" else b"executable" if entry.executable else b"file"
         lines[path] = b"%s\0%s\0%s\n" % (path, mark, entry.sha256.encode())
     return _sha256(lines[path] for path in sorted(lines))
+
+
+def entries(tree: Mapping[str, Item]) -> Iterator[Entry]:
+    """What the digest covers of each item."""
+    for path, item in tree.items():
+        if item.link:
+            yield link_entry(path, item.data.decode("utf-8", "surrogateescape"))
+        else:
+            yield file_entry(path, item.data, executable=item.executable)
 
 
 def library_digest(pairs: Iterable[tuple[str, str]]) -> str:
