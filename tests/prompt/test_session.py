@@ -213,7 +213,7 @@ def journey(world: World) -> Session:
         rows = "".join(f"Line {row} of {name}, ten words long, more or less.\n" for row in range(12))
         count = f"!`echo {name} >> runs; echo counted`\n\n" if number % 2 else ""
         world.skill(name, f"{count}# {name}\n\n{rows}")
-    world.config('inline_shell = ["local"]')
+    world.config('inline_shell = ["local"]\nsandbox = "off"')
     session = world.session()
     for name in ("alpha", "beta", "gamma", "delta", "epsilon"):
         session.invoke(f"/{name} push it to production")

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import select
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.prompt.shell import LocalRunner, Ran, Shell, allowed_environment, shown
+from whet.guard.sandbox.box import box_for
+from whet.guard.sandbox.levels import level
+from whet.prompt.shell import LocalRunner, Ran, SandboxRunner, Shell, Witness, allowed_environment, shown
 from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath)}
+boxed = pytest.mark.skipif(not level().isolates, reason="this machine offers no sandbox")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="runs bash and POSIX programs")
 
 
@@ -28,9 +31,11 @@ def run(
     seconds: float = 60,
     limit: int = 4000,
 ) -> Ran:
-    return LocalRunner().run(
+    ran = LocalRunner().run(
         script, shell=shell, cwd=str(cwd), env=ENV if env is None else env, seconds=seconds, limit=limit
     )
+    assert ran.level == "none"
+    return ran._replace(level="")
 
 
 # running
@@ -167,6 +172,85 @@ def test_output_at_the_limit_is_whole(tmp_path: Path) -> None:
     assert run("printf '😀😀😀😀'", tmp_path, limit=3) == Ran("😀😀😀", 0, "", truncated=True)
 
 
+# the sandbox
+
+
+@boxed
+@pytest.mark.parametrize(
+    ("script", "ran"),
+    [
+        ("echo hello", Ran("hello", 0, "", False)),
+        ("echo err >&2; exit 3", Ran("err", 3, "failed", False)),
+        ("cat", Ran("", 0, "", False)),
+        ("cat here", Ran("here", 0, "", False)),
+        ('test "$PWD" != "$TMPDIR" && echo "$GIVEN $PATH"', Ran("given /usr/bin:/bin", 0, "", False)),
+        ("yes", Ran("y\n" * 2000, None, "", True)),
+        ("echo begun; sleep 300", Ran("begun", None, "timeout", False)),
+    ],
+)
+def test_a_script_runs_in_a_box(script: str, ran: Ran, tmp_path: Path) -> None:
+    (tmp_path / "here").write_text("here\n")
+    env = {"PATH": "/none:/usr/bin:/bin"}
+    box = box_for(shown=(str(tmp_path),), cwd=str(tmp_path), env=env, home="")
+    env["GIVEN"] = "given"
+    runner = SandboxRunner(box)
+    seconds = 3 if ran.problem == "timeout" else 60
+    made = runner.run(script, shell="bash", cwd=str(tmp_path), env=env, seconds=seconds, limit=4000)
+    assert made == ran._replace(level=level().name)
+
+
+@boxed
+def test_a_box_has_only_known_shells_and_directories_that_exist(tmp_path: Path) -> None:
+    runner = SandboxRunner(box_for(shown=(), cwd="/", env={"PATH": "/usr/bin:/bin"}, home=""))
+    more: dict[str, Any] = {"env": {}, "seconds": 60, "limit": 100}
+    assert runner.run("x", shell="python3", cwd="/", **more) == Ran("", None, "not-found", False, level().name)
+    missing = str(tmp_path / "missing")
+    problem = f"[Errno 2] No such file or directory: {missing!r}"
+    assert runner.run("x", shell="sh", cwd=missing, **more) == Ran(problem, None, "failed", False, level().name)
+
+
+def test_without_a_sandbox_a_script_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whet.guard.sandbox.levels._working", dict)
+    box = box_for(shown=(str(tmp_path),), cwd=str(tmp_path), env=ENV, home="")
+    runner = SandboxRunner(box)
+    ran = runner.run("touch made", shell="sh", cwd=str(tmp_path), env=ENV, seconds=60, limit=100)
+    assert (runner.works(), ran) == (False, Ran("This machine offers no sandbox.", None, "failed", False, "none"))
+    assert not (tmp_path / "made").exists()
+
+
+class Answering:
+    """A runner that gives these answers, one after the other."""
+
+    def __init__(self, *answers: Ran) -> None:
+        self.answers = list(answers)
+
+    def run(self, *_: object, **__: object) -> Ran:
+        return self.answers.pop(0)
+
+
+def test_what_commands_ran_in_is_told_once_for_each_level() -> None:
+    answers = [
+        Ran("", 0, "", False, "landlock"),
+        Ran("", 3, "failed", False, "landlock"),
+        Ran("", None, "not-found", False, "landlock"),
+        Ran("", None, "failed", False, "landlock"),
+        Ran("", None, "timeout", False, "none"),
+        Ran("", 0, "", False),
+    ]
+    witness = Witness(Answering(*answers))
+    for answer in answers:
+        assert witness.run("x", shell="sh", cwd="/", env={}, seconds=1, limit=1) == answer
+    assert witness.notes() == [
+        Diagnostic("inline-shell-sandboxed", "info", "2 inline commands ran in a sandbox (landlock)."),
+        Diagnostic(
+            "inline-shell-unsandboxed",
+            "info",
+            "1 inline command ran without a sandbox.",
+            hint='To have them run in one, set sandbox = "required" in config.toml.',
+        ),
+    ]
+
+
 # the environment
 
 
@@ -233,6 +317,18 @@ def test_a_silent_failure_is_a_mark_with_the_command() -> None:
 def test_a_mark_says_a_thing_once() -> None:
     assert told(Ran("", 3, "failed", False), "exit 3") == failed("exit 3", "exit 3")
     assert told(Ran("", None, "failed", False)) == failed("did not start", mark="did not start: make report")
+
+
+def test_a_failure_in_a_sandbox_says_what_it_had() -> None:
+    hint = f"{BY_HAND} In the sandbox it had no network and could write below $TMPDIR only."
+    assert told(Ran("no", 1, "failed", False, "landlock")) == failed("exit 1: no", hint=hint)
+    assert told(Ran("no", 1, "failed", False, "none")) == failed("exit 1: no")
+
+
+def test_a_command_that_took_too_much_is_a_mark() -> None:
+    hint = "Let the command take less, or have the model run it."
+    ran = Ran("It had more than 128 processes.", None, "limit", False, "bubblewrap")
+    assert told(ran) == failed("stopped: It had more than 128 processes.", hint=hint)
 
 
 def test_a_long_line_is_shortened_in_a_mark() -> None:

@@ -31,16 +31,45 @@ def scene_of(opened: Opened, lookout: Lookout, survey: Survey, session_id: str =
 
 
 def shell_of(opened: Opened, lookout: Lookout, survey: Survey, runner: Runner | None = None) -> Shell | None:
-    """What runs the skill's inline commands: nothing, unless the settings allow it for how far the skill is trusted."""
+    """What runs the skill's inline commands: nothing, unless the settings allow it for how far the skill is trusted.
+
+    They run in a box that shows the skill and the project, unless the settings say otherwise or the caller brings a
+    runner.
+    """
     if trust(opened.card) not in survey.settings.inline_shell:
         return None
-    from whet.prompt.shell import LocalRunner, Shell, allowed_environment
+    from whet.prompt.shell import LocalRunner, SandboxRunner, Shell, allowed_environment
 
-    env = allowed_environment(lookout.place.env)
-    return Shell(runner or LocalRunner(), lookout.place.directory, env, opened.skill.execution.shell or "bash")
+    place = lookout.place
+    env = allowed_environment(place.env)
+    if runner is None and survey.settings.sandbox == "off":
+        runner = LocalRunner()
+    if runner is None:
+        from whet.guard.sandbox.box import box_for
+
+        project = (survey.repository.root, survey.repository.identity) if survey.repository else ()
+        shown = (opened.card.directory, place.directory, *project, scene_of(opened, lookout, survey).plugin_root)
+        runner = SandboxRunner(box_for(shown=shown, cwd=place.directory, env=env, home=place.home))
+    return Shell(runner, place.directory, env, opened.skill.execution.shell or "bash")
 
 
 def render_skill(opened: Opened, scene: Scene, *, arguments: str | None = None, shell: Shell | None = None) -> Rendered:
-    """The skill's body as the model reads it."""
+    """The skill's body as the model reads it; what its commands ran in is among the notes."""
     skill = opened.skill
-    return render(skill.body, scene, names=skill.arguments, arguments=arguments, shell=shell)
+    if shell is None or not has_commands(skill.body):
+        return render(skill.body, scene, names=skill.arguments, arguments=arguments, shell=shell)
+    from whet.prompt.shell import Left, SandboxRunner, Witness
+
+    if isinstance(shell.runner, SandboxRunner) and not shell.runner.works():
+        rendered = render(skill.body, scene, names=skill.arguments, arguments=arguments)
+        return rendered._replace(notes=tuple(Left.instead(note) for note in rendered.notes))
+    witness = Witness(shell.runner)
+    rendered = render(
+        skill.body, scene, names=skill.arguments, arguments=arguments, shell=shell._replace(runner=witness)
+    )
+    return rendered._replace(notes=(*rendered.notes, *witness.notes()))
+
+
+def has_commands(body: str) -> bool:
+    """May a body hold commands? Where it surely holds none, nothing has to be found out about the machine."""
+    return "!`" in body or "`!" in body

@@ -1,8 +1,8 @@
 """Commands written in a skill's body: who runs them, what they get to see, and what their end looks like in the text.
 
-Running goes through a `Runner`, so that a sandbox can stand where `LocalRunner` stands. Whatever a runner reports is
-treated as a stranger's text: cleaned of control characters, cut to its limit, and turned into a visible mark when the
-command did not succeed. Nothing here raises because a command went wrong.
+Running goes through a `Runner`: in a box of the sandbox, or on the bare machine, or what a client brings. Whatever a
+runner reports is treated as a stranger's text: cleaned of control characters, cut to its limit, and turned into a
+visible mark when the command did not succeed. Nothing here raises because a command went wrong.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ import re
 import sys
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from whet.guard.sandbox.box import NO_SANDBOX_HINT
+from whet.guard.sandbox.running import Command, Keeper, Ran, run
 from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Mapping
-    from typing import IO
+    from collections.abc import Mapping
+
+    from whet.guard.sandbox.box import Box
+
+__all__ = ["Left", "LocalRunner", "Ran", "Runner", "SandboxRunner", "Shell", "Witness", "allowed_environment", "shown"]
 
 TRUNCATED = "...[truncated]"
 
@@ -33,29 +37,12 @@ _PROGRAMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 _ALLOWED = frozenset(("PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL")) | (
     frozenset(("SYSTEMROOT", "PATHEXT", "COMSPEC")) if sys.platform == "win32" else frozenset()
 )
-_FAR_OVER = 1 << 20
-"""A command that prints this many bytes more than anybody will read is ended."""
-_GRACE = 0.5
-"""Seconds that processes left behind have to finish what they print once the command itself has ended."""
-
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SEPARATOR = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*+"|\\.|[<>]&|&>|>\||(?P<end>[;&|\n]+)""", re.DOTALL)
 _ASKS = re.compile(
     r"\s*(?:\w+=\S*\s+)*+(?:\S*/)?(?:(?:grep|rg|diff|cmp|test|\[\[?)(?!\S)"
     r"|git(?:\s+-C\s+\S+|\s+-\S+)*+\s+(?:diff|grep)(?!\S))"
 )
-
-
-class Ran(NamedTuple):
-    """How a command ended."""
-
-    output: str
-    """What it printed; what it printed as errors when that is all there is; or why it did not start."""
-    code: int | None
-    """Its exit code; None when it did not finish or did not start."""
-    problem: str
-    """Empty, `timeout`, `not-found` (the shell) or `failed`."""
-    truncated: bool
 
 
 class Runner(Protocol):
@@ -99,86 +86,84 @@ class LocalRunner:
 
     def run(self, script: str, *, shell: str, cwd: str, env: Mapping[str, str], seconds: float, limit: int) -> Ran:
         """Run the script with no input; more output than `limit` is read and thrown away, far more ends it."""
-        import shutil
-        import subprocess
-        import threading
-
-        names, options = _PROGRAMS.get(shell, ((), ()))
-        path = env.get("PATH", os.defpath)
-        program = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
-        if program is None:
-            return Ran("", None, "not-found", truncated=False)
-        try:
-            process = subprocess.Popen(  # noqa: S603 (running what a skill says is the purpose, decided by the caller)
-                [program, *options, script],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=cwd,
-                env=dict(env),
-                bufsize=0,
-                start_new_session=sys.platform != "win32",
-            )
-        except (OSError, ValueError) as problem:
-            return Ran(str(problem), None, "failed", truncated=False)
-
-        ended_early: list[bool] = []
-
-        def end_early() -> None:
-            ended_early.append(True)
-            _end(process)
-
-        kept = (bytearray(), bytearray())
-        readers = [
-            threading.Thread(target=_drain, args=(pipe, room, 4 * limit, end_early), daemon=True)
-            for pipe, room in zip((process.stdout, process.stderr), kept, strict=True)
-        ]
-        late = False
-        try:
-            for reader in readers:
-                reader.start()
-            process.wait(seconds)
-            for reader in readers:
-                reader.join(_GRACE)
-        except subprocess.TimeoutExpired:
-            late = True
-        finally:
-            _end(process)
-            process.wait()
-        for reader in readers:
-            reader.join(_GRACE)
-
-        texts = [bytes(room).decode("utf-8", "replace").rstrip("\r\n") for room in kept]
-        text = texts[0] if texts[0].strip() else texts[1]
-        cut = len(text) > limit or bool(ended_early)
-        code = None if late or ended_early else process.returncode
-        if code is not None and code < 0:
-            code = 128 - code  # ended by a signal, told as a shell tells it
-        return Ran(text[:limit], code, "timeout" if late else "failed" if code else "", cut)
+        words = _words(shell, script, env)
+        if not words:
+            return Ran("", None, "not-found", truncated=False, level="none")
+        return run(Command(words, env, cwd), Keeper(), seconds=seconds, limit=limit)._replace(level="none")
 
 
-def _drain(pipe: IO[bytes], kept: bytearray, cap: int, end_early: Callable[[], None]) -> None:
-    """Read a pipe to its end and keep its beginning: one byte more than the cap, to know that there was more."""
-    total = 0
-    with pipe:
-        while total <= cap + _FAR_OVER:
-            if not (chunk := pipe.read(1 << 16)):
-                return
-            total += len(chunk)
-            kept += chunk[: max(0, cap + 1 - len(kept))]
-    end_early()
+class SandboxRunner:
+    """Runs scripts in a box: they read what it shows, write to a temporary directory, and have no network.
+
+    Where the machine has no sandbox to offer, a script is not run.
+    """
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+
+    def works(self) -> bool:
+        """Does this machine offer a sandbox?"""
+        from whet.guard.sandbox.levels import level
+
+        return level().isolates
+
+    def run(self, script: str, *, shell: str, cwd: str, env: Mapping[str, str], seconds: float, limit: int) -> Ran:
+        """Run the script in the box; a directory or a part of the PATH that the box does not show is not there."""
+        from whet.guard.sandbox.levels import NONE, level, run_program
+
+        here, box = level(), self.box
+        if not here.isolates:
+            return Ran(NONE.sentence, None, "failed", truncated=False, level="none")
+        if not os.path.isdir(cwd):
+            problem = f"[Errno 2] No such file or directory: {cwd!r}"
+            return Ran(problem, None, "failed", truncated=False, level=here.name)
+        words = _words(shell, script, box.env)
+        if not words:
+            return Ran("", None, "not-found", truncated=False, level=here.name)
+        limits = box.limits._replace(seconds=seconds, output=limit)
+        return run_program(words, box._replace(env={**env, "PATH": box.env["PATH"]}, limits=limits))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and, where there are process groups, everything in its own."""
-    if sys.platform == "win32":
-        process.kill()
-        return
-    import signal
-    from contextlib import suppress
+class Witness:
+    """Runs scripts by another runner and remembers what was around them."""
 
-    with suppress(ProcessLookupError, PermissionError):  # nothing is left of it, or (macOS) only what nobody collected
-        os.killpg(process.pid, signal.SIGKILL)
+    SANDBOXED = Diagnostic("inline-shell-sandboxed", "info", "ran in a sandbox ({level})")
+    UNSANDBOXED = Diagnostic(
+        "inline-shell-unsandboxed",
+        "info",
+        "ran without a sandbox",
+        hint='To have them run in one, set sandbox = "required" in config.toml.',
+    )
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._levels: dict[str, int] = {}
+
+    def run(self, script: str, *, shell: str, cwd: str, env: Mapping[str, str], seconds: float, limit: int) -> Ran:
+        """Run the script."""
+        ran = self._runner.run(script, shell=shell, cwd=cwd, env=env, seconds=seconds, limit=limit)
+        if ran.level and (ran.problem != "failed" or ran.code is not None) and ran.problem != "not-found":
+            self._levels[ran.level] = self._levels.get(ran.level, 0) + 1
+        return ran
+
+    def notes(self) -> list[Diagnostic]:
+        """What is to be told; nothing of a runner that does not say what it does."""
+        notes = []
+        for level, number in self._levels.items():
+            note = self.UNSANDBOXED if level == "none" else self.SANDBOXED
+            count = "1 inline command" if number == 1 else f"{number} inline commands"
+            notes.append(note._replace(message=f"{count} {note.message.format(level=level)}."))
+        return notes
+
+
+def _words(shell: str, script: str, env: Mapping[str, str]) -> list[str]:
+    """What is started for a script; nothing when there is no such shell."""
+    import shutil
+
+    names, options = _PROGRAMS.get(shell, ((), ()))
+    path = env.get("PATH", os.defpath)
+    program = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
+    return [program, *options, script] if program else []
 
 
 def allowed_environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -189,6 +174,12 @@ def allowed_environment(env: Mapping[str, str]) -> dict[str, str]:
 class Left:
     """The commands of a body that were not run: how many for which reason, and what all of them lack or have."""
 
+    NO_SANDBOX = Diagnostic(
+        "inline-shell-no-sandbox",
+        "warning",
+        "this machine offers no sandbox",
+        hint=NO_SANDBOX_HINT,
+    )
     OFF = Diagnostic(
         "inline-shell-off",
         "info",
@@ -213,6 +204,13 @@ class Left:
         "values are not safe in a script with {what}",
         hint="Move it into a script of the skill that takes the values as its arguments.",
     )
+
+    @classmethod
+    def instead(cls, note: Diagnostic) -> Diagnostic:
+        """The note for commands that are not run because there is no sandbox, in place of the one that they are off."""
+        if note.code != cls.OFF.code:
+            return note
+        return cls.NO_SANDBOX._replace(message=note.message.replace(cls.OFF.message, cls.NO_SANDBOX.message))
 
     def __init__(self) -> None:
         self._reasons: dict[Diagnostic, list[tuple[str, ...]]] = {}
@@ -245,9 +243,13 @@ def shown(ran: Ran, script: str, shell: Shell) -> tuple[str, Diagnostic | None]:
         if ran.problem == "not-found":
             start = f"{shell.program} not found"
             hint = f"Install it, or let the skill name another `shell`: {', '.join(_PROGRAMS)}."
+        elif ran.problem == "limit":
+            start, hint = "stopped", "Let the command take less, or have the model run it."
         else:
             start = "did not start" if ran.code is None else f"exit {ran.code}"
             hint = "Run the command by hand in the same directory to see what is wrong."
+            if ran.level not in ("", "none"):
+                hint += " In the sandbox it had no network and could write below $TMPDIR only."
         reason = f"{start}: {said}" if said else start
         mark = reason if said or command == start else f"{start}: {command}"
         message = f"The inline command `{command}` failed ({reason})."

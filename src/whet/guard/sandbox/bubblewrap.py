@@ -1,0 +1,249 @@
+"""A box by bubblewrap: namespaces of its own for files, processes, network, users, and a filter of system calls.
+
+Bubblewrap gets an empty environment, because what it is started with can be read in the box, and its options through a
+descriptor, because what stands on a command line can be read by everybody. It waits, with the box already made, until
+the limits of its first process are set. That process is what holds the box together: when it dies, the kernel kills
+everything in there, and its end is known only once that is done.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from whet.guard.sandbox.box import ETC, ETC_NETWORK, SYSTEM, is_below, rlimits
+from whet.guard.sandbox.running import Command, Keeper
+from whet.guard.sandbox.watching import SLACK, Watch, in_namespace_of
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Sequence
+
+    from whet.guard.sandbox.box import Box, Limits
+
+TEMP = "/tmp"  # noqa: S108 (the box's own)
+_USER = 1000
+_SHARED_MEMORY = 16 << 20
+_LAST_WORDS = 5.0
+"""Seconds that the kernel may take to kill what is in a box."""
+_COUNTED_FOR_THE_BOX = (5, 14)
+"""The Linux that counts a user's processes for each user namespace."""
+
+_FILES = {
+    "/etc/passwd": f"user:x:{_USER}:{_USER}::{TEMP}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+    "/etc/group": f"user:x:{_USER}:\nnogroup:x:65534:\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
+}
+
+
+def prepare(argv: Sequence[str], box: Box, *, program: str, nested: bool, calls: bytes) -> tuple[Command, Keeper]:
+    """The command that runs a program in a box, and its keeper.
+
+    `nested` says that bubblewrap can forbid further user namespaces, `calls` is the filter, if there is one.
+    """
+    held = _Descriptors()
+    try:
+        options = [*_isolation(box, nested=nested), *_view(box, held), *_environment(box)]
+        if calls:
+            options += ["--seccomp", str(held.filled("calls", calls))]
+        told, tell = held.pipe()
+        wait, go = held.pipe()
+        options += ["--json-status-fd", str(held.lent(tell)), "--block-fd", str(held.lent(wait))]
+        options += ["--chdir", box.cwd or TEMP]
+        data = b"".join(os.fsencode(option) + b"\0" for option in _without_nul(options))
+        words = [program, "--args", str(held.filled("options", data)), "--", *argv]
+    except (OSError, ValueError):
+        held.close()
+        raise
+    return Command(words, {}, "/", held.all_lent()), _Box(box.limits, held, told, go)
+
+
+def _isolation(box: Box, *, nested: bool) -> Iterator[str]:
+    yield from ("--unshare-all", "--unshare-user", "--uid", str(_USER), "--gid", str(_USER), "--hostname", "box")
+    yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
+    if nested:
+        yield "--disable-userns"
+    if box.network:
+        yield "--share-net"
+
+
+def _view(box: Box, held: _Descriptors) -> Iterator[str]:
+    """The files of the box, from the widest to the narrowest; what is between them is empty and cannot be written."""
+    for path in SYSTEM:
+        if os.path.islink(path):
+            yield from ("--symlink", os.readlink(path), path)
+        elif os.path.isdir(path):
+            yield from ("--ro-bind", path, path)
+    for path in (*ETC, *(ETC_NETWORK if box.network else ())):
+        if os.path.exists(path):
+            yield from ("--ro-bind", os.path.realpath(path), path)
+    for path, text in _FILES.items():
+        if not (box.network and path in ETC_NETWORK):
+            yield from ("--ro-bind-data", str(held.filled("file", text.encode())), path)
+    yield from ("--proc", "/proc", "--dev", "/dev", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm")  # noqa: S108
+    yield from ("--perms", "0700", "--size", str(box.limits.temp), "--tmpfs", TEMP, "--symlink", TEMP, "/var/tmp")  # noqa: S108
+    for option, source, target in mounts(box):
+        yield from (option, source, target)
+    yield from ("--remount-ro", "/dev", "--remount-ro", "/")
+
+
+def mounts(box: Box) -> list[tuple[str, str, str]]:
+    """How each directory of the box gets there, under the name it is known by and under the one without links.
+
+    One that lies in another that is mounted has its place already, and its links lead where they lead outside.
+    """
+    wanted = [(path, "--ro-bind") for path in box.readable] + [(path, "--bind") for path in box.writable]
+    wanted = [(path, option) for path, option in wanted if os.path.exists(path)]
+    made = dict.fromkeys(SYSTEM, ("--ro-bind", ""))
+    for path, option in sorted({os.path.realpath(path): option for path, option in wanted}.items()):
+        around = max((top for top in made if is_below(path, (top,))), key=len, default="")
+        if not around or made[around][0] != option:
+            made[path] = (option, path)
+    for path, option in sorted(wanted):
+        if not is_below(path, made):
+            made[path] = (option, os.path.realpath(path))
+    return [(option, source, target) for target, (option, source) in made.items() if source]
+
+
+def _environment(box: Box) -> Iterator[str]:
+    for name, value in {**box.env, "HOME": TEMP, "TMPDIR": TEMP}.items():
+        if not name or "=" in name:
+            raise ValueError("illegal environment variable name")
+        yield from ("--setenv", name, value)
+
+
+def _without_nul(options: Sequence[str]) -> Sequence[str]:
+    if any("\0" in option for option in options):
+        raise ValueError("embedded null byte")
+    return options
+
+
+class _Descriptors:
+    """The open descriptors of one box: those that bubblewrap gets, and the ends of pipes that stay here."""
+
+    def __init__(self) -> None:
+        self._open: list[int] = []
+        self._lent: list[int] = []
+
+    def filled(self, name: str, data: bytes) -> int:
+        """Lend a file in memory with this content."""
+        assert sys.platform == "linux"  # noqa: S101 (for the type checker)
+        descriptor = os.memfd_create(f"whet-{name}")
+        self._open.append(descriptor)
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return self.lent(descriptor)
+
+    def pipe(self) -> tuple[int, int]:
+        """A pipe: the end to read and the end to write."""
+        ends = os.pipe()
+        self._open.extend(ends)
+        return ends
+
+    def lent(self, descriptor: int) -> int:
+        """Give a descriptor to bubblewrap."""
+        self._lent.append(descriptor)
+        return descriptor
+
+    def all_lent(self) -> tuple[int, ...]:
+        return tuple(self._lent)
+
+    def begun(self) -> None:
+        """Bubblewrap has its own copies of what was lent."""
+        for descriptor in self._lent:
+            os.close(descriptor)
+            self._open.remove(descriptor)
+        self._lent.clear()
+
+    def close(self) -> None:
+        for descriptor in self._open:
+            os.close(descriptor)
+        self._open.clear()
+
+
+class _Box(Keeper):
+    """Keeps the first process of the box."""
+
+    watches = True
+
+    def __init__(self, limits: Limits, held: _Descriptors, told: int, go: int) -> None:
+        self._limits, self._held, self._told, self._go = limits, held, told, go
+        self._said = b""
+        self._first = 0
+        self._handle = -1
+        self._watch: Watch | None = None
+
+    def begun(self, process: subprocess.Popen[bytes], seconds: float) -> None:  # noqa: ARG002 (it is not the first)
+        import select
+
+        self._held.begun()
+        ready, _, _ = select.select([self._told], [], [], seconds)
+        if ready:
+            self._said = os.read(self._told, 1 << 12)
+        self._first = self._number(b'"child-pid"') or 0
+        if not self._first:
+            return  # it ended, and what it printed says why
+        assert sys.platform == "linux"  # noqa: S101 (for the type checker)
+        with suppress(OSError):  # an old kernel, or ended already
+            self._handle = os.pidfd_open(self._first)
+        with suppress(ProcessLookupError, FileNotFoundError):  # it ended, and what it printed says why
+            self._watch = Watch(self._limits, self._first, in_namespace_of(self._first))
+            limit(self._first, self._limits)
+        os.write(self._go, b"\n")
+
+    def excess(self) -> str:
+        return self._watch.excess() if self._watch else ""
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill the first process, and wait until nothing is left of the box."""
+        import select
+        import signal
+
+        if self._handle >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            select.select([self._handle], [], [], _LAST_WORDS)
+        super().end(process)
+
+    def failure(self) -> str | None:
+        with suppress(OSError):
+            os.set_blocking(self._told, False)
+            self._said += os.read(self._told, 1 << 12)
+        return None if self._number(b'"exit-code"') is not None else ""
+
+    def close(self) -> None:
+        self._held.close()
+        if self._watch:
+            self._watch.close()
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
+
+    def _number(self, name: bytes) -> int | None:
+        """A number among what bubblewrap says of the box."""
+        digits = self._said.partition(name)[2].lstrip(b": ")
+        digits = digits[: len(digits) - len(digits.lstrip(b"0123456789"))]
+        return int(digits) if digits else None
+
+
+def limit(pid: int, limits: Limits) -> None:
+    """Set the limits that the kernel keeps for a process and all it will start."""
+    import resource
+
+    assert sys.platform == "linux"  # noqa: S101 (for the type checker)
+    wanted = rlimits(limits)
+    if os.getuid() != 0 and _kernel() >= _COUNTED_FOR_THE_BOX:  # else it counts the user's other processes, or nothing
+        wanted.append((resource.RLIMIT_NPROC, limits.processes + SLACK))
+    for kind, value in wanted:
+        hard = resource.prlimit(pid, kind)[1]
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.prlimit(pid, kind, (bound, bound))
+
+
+def _kernel() -> tuple[int, ...]:
+    words = os.uname().release.split("-")[0].split(".")[:2]
+    return tuple(int(word) for word in words if word.isdigit())

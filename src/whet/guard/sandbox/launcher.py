@@ -1,0 +1,107 @@
+"""The small program that puts Landlock's rules on itself and becomes the program that was meant.
+
+It is run by path, in an interpreter of its own that has read nothing of the user's, because what it does to itself
+cannot be undone and must not happen between a fork and an exec of a process with threads. What to do comes through a
+descriptor; what went wrong goes back through another, which closes when the program begins. It uses the standard
+library only, and as little of it as can be: each import is paid at every run.
+"""
+
+import ctypes
+import marshal
+import os
+import resource
+import stat
+import struct
+import sys
+from typing import Any
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+"""The calls of Landlock have the same numbers on every machine."""
+_BENEATH = 1
+_FILE_RIGHTS = 0x1 | 0x2 | 0x4 | 1 << 14 | 1 << 15
+"""Execute, write, read, truncate, device ioctl: what can be granted on something that is no directory."""
+_PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _SECUREBITS, _NO_NEW_PRIVS = 1, 22, 24, 28, 38
+_FILTER = 2
+_NOROOT_LOCKED = 0x3
+_SIGKILL = 9
+_CAPABILITIES = 0x20080522
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(what: str, result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def _prctl(what: str, option: int, value: Any = 0, more: Any = 0) -> None:
+    _checked(what, _libc.prctl(option, ctypes.c_ulong(value), more, 0, 0))
+
+
+def _give_up_capabilities() -> None:
+    """All of them, for good: also the superuser of this box is nobody."""
+    for capability in range(64):
+        if _libc.prctl(_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
+            break
+    if os.getuid() == 0:
+        _libc.prctl(_SECUREBITS, ctypes.c_ulong(_NOROOT_LOCKED), 0, 0, 0)  # refused where none is left to give up
+    header = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0)
+    _checked("capset", _libc.capset(header, (ctypes.c_uint32 * 6)()))
+
+
+def _restrict(job: dict[str, Any]) -> None:
+    """Only these files from now on, no network, and nothing of other processes."""
+    rules = struct.pack("=QQQ", job["files"], job["network"], job["scoped"])
+    ruleset = _checked("landlock", _libc.syscall(_CREATE, rules, ctypes.c_size_t(job["size"]), 0))
+    for path, rights in job["rules"]:
+        try:
+            top = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:  # not on this machine
+            continue
+        possible = job["files"] if stat.S_ISDIR(os.fstat(top).st_mode) else job["files"] & _FILE_RIGHTS
+        rule = struct.pack("=Qi", rights & possible, top)
+        _checked("landlock", _libc.syscall(_ADD, ruleset, _BENEATH, rule, 0))
+        os.close(top)
+    _checked("landlock", _libc.syscall(_RESTRICT, ruleset, 0))
+    os.close(ruleset)
+
+
+def _filter(steps: bytes) -> None:
+    room = ctypes.create_string_buffer(steps, len(steps))
+    program = struct.pack("=HxxxxxxQ", len(steps) // 8, ctypes.addressof(room))
+    _prctl("seccomp", _SET_SECCOMP, _FILTER, program)
+
+
+def _become(job: dict[str, Any]) -> None:
+    os.chdir(job["cwd"])
+    for kind, value in job["limits"]:
+        hard = resource.getrlimit(kind)[1]
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (bound, bound))
+    if sys.platform == "linux" and job["files"]:
+        _prctl("pdeathsig", _PDEATHSIG, _SIGKILL)
+        _prctl("no_new_privs", _NO_NEW_PRIVS, 1)
+        _give_up_capabilities()
+        _restrict(job)
+        _filter(job["calls"])
+    os.execve(job["argv"][0], job["argv"], job["env"])  # noqa: S606 (the program that was meant)
+
+
+def main() -> None:
+    """Read what to do, do it, and tell what kept it from being done."""
+    source, answer = int(sys.argv[1]), int(sys.argv[2])
+    with os.fdopen(source, "rb") as file:
+        job = marshal.loads(file.read())  # noqa: S302 (written by the process that started this one)
+    os.set_inheritable(answer, False)
+    try:
+        _become(job)
+    except (OSError, ValueError) as problem:
+        os.write(answer, str(problem).encode("utf-8", "replace"))
+    os._exit(125)
+
+
+if __name__ == "__main__":
+    main()

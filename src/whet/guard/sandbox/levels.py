@@ -1,0 +1,175 @@
+"""What isolation this machine really offers, and running a program in the best of it.
+
+A level is found out by trying: a file outside the box must be out of reach, and a program in it must run. User
+namespaces may be forbidden, the kernel may be old, a container may allow neither; only a try tells. It is made once in
+the life of a process.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import RefusedError
+from whet.guard.sandbox import bubblewrap, landlock, seatbelt, seccomp
+from whet.guard.sandbox.box import NO_SANDBOX_HINT, Box
+from whet.guard.sandbox.running import Ran, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from whet.guard.sandbox.running import Command, Keeper
+
+    Prepare = Callable[[Sequence[str], Box], tuple[Command, Keeper]]
+
+
+class Level(NamedTuple):
+    """How well programs can be isolated here."""
+
+    name: str
+    """`bubblewrap`, `landlock`, `seatbelt` or `none`."""
+    sentence: str
+    """What that means, for people."""
+    gaps: tuple[str, ...]
+    """What it does not cover."""
+
+    @property
+    def isolates(self) -> bool:
+        return self.name != "none"
+
+
+NONE = Level(
+    "none",
+    "This machine offers no sandbox.",
+    ("A program can read, change and send whatever its user can.",),
+)
+_PROBE = 'if cat "$1" >/dev/null 2>&1; then echo open; else echo boxed; fi; (echo y >>"$1") 2>/dev/null; exit 0'
+
+
+def level() -> Level:
+    """The best level of this machine."""
+    return next(iter(_working()), NONE)
+
+
+def levels() -> tuple[Level, ...]:
+    """Every level that works on this machine, the best one first."""
+    return tuple(_working())
+
+
+def run_program(argv: Sequence[str], box: Box, *, level: Level | None = None) -> Ran:
+    """Run a program in a box at the best level, or at one of `levels()`.
+
+    Without any, nothing is run: that is refused, for a program that was meant to be in a box must not run outside.
+    """
+    import shutil
+
+    working = _working()
+    if not working:
+        raise RefusedError("no-sandbox", f"{NONE.sentence} {argv[0]} was not run.", hint=NO_SANDBOX_HINT)
+    chosen = level or next(iter(working))
+    program = shutil.which(argv[0], path=box.env.get("PATH", os.defpath))
+    if program is None:
+        return Ran("", None, "not-found", truncated=False, level=chosen.name)
+    if box.cwd and not os.path.isdir(box.cwd):
+        problem = f"[Errno 2] No such file or directory: {box.cwd!r}"
+        return Ran(problem, None, "failed", truncated=False, level=chosen.name)
+    return _run([program, *argv[1:]], box, chosen.name, working[chosen])
+
+
+def _run(argv: Sequence[str], box: Box, name: str, prepare: Prepare) -> Ran:
+    try:
+        command, keeper = prepare(argv, box)
+    except (OSError, ValueError) as problem:
+        return Ran(str(problem), None, "failed", truncated=False, level=name)
+    ran = run(command, keeper, seconds=box.limits.seconds, limit=box.limits.output)
+    return ran._replace(level=name)
+
+
+@functools.cache
+def _working() -> dict[Level, Prepare]:
+    """The levels that work here, and what makes a box of each."""
+    import shutil
+    import tempfile
+
+    found: dict[Level, Prepare] = {}
+    shell = shutil.which("sh", path=os.defpath)
+    candidates = list(_candidates()) if shell else []
+    if not candidates or not shell:
+        return found
+    box = Box({"PATH": os.defpath})
+    with tempfile.NamedTemporaryFile(prefix="whet-probe-") as outside:
+        outside.write(b"x")
+        outside.flush()
+        for candidate, prepare in candidates:
+            if candidate not in found:
+                ran = _run([shell, "-c", _PROBE, "sh", outside.name], box, candidate.name, prepare)
+                if (ran.output, ran.code) == ("boxed", 0) and os.stat(outside.name).st_size == 1:
+                    found[candidate] = prepare
+    return found
+
+
+def _candidates() -> Iterator[tuple[Level, Prepare]]:
+    """What could work on such a machine, the best first; of two with the same level, the second is for older ones."""
+    if sys.platform == "darwin" and os.path.exists(seatbelt.PROGRAM):
+        yield SEATBELT, seatbelt.prepare
+    if sys.platform != "linux":
+        return
+    import shutil
+
+    machine = seccomp.machine()
+    if program := shutil.which("bwrap", path=os.defpath + ":/usr/local/bin"):
+        for nested in (True, False):
+            yield _bubblewrap_level(machine), functools.partial(_bubblewrap, program, machine, nested)
+    version = landlock.version()
+    if machine and version:
+        yield _landlock_level(version), functools.partial(_landlock, machine, version)
+
+
+def _bubblewrap(program: str, machine: str, nested: bool, argv: Sequence[str], box: Box) -> tuple[Command, Keeper]:
+    calls = (
+        seccomp.program(machine, internet=True) if machine else b""
+    )  # the network is a namespace, empty if it is off
+    return bubblewrap.prepare(argv, box, program=program, nested=nested, calls=calls)
+
+
+def _landlock(machine: str, version: int, argv: Sequence[str], box: Box) -> tuple[Command, Keeper]:
+    calls = seccomp.program(machine, internet=box.network, landlock=version)
+    return landlock.prepare(argv, box, version=version, calls=calls)
+
+
+def _bubblewrap_level(machine: str) -> Level:
+    gaps = ["A fault in the kernel can be used to leave the box."]
+    if not machine:
+        gaps.append("System calls are not filtered on this kind of machine.")
+    sentence = "Programs of skills run in a bubblewrap sandbox: files, network, processes and users are its own."
+    return Level("bubblewrap", sentence, tuple(gaps))
+
+
+def _landlock_level(version: int) -> Level:
+    gaps = [
+        "A fault in the kernel can be used to leave the box.",
+        "Names, sizes and times of files outside can be looked up, and whether a process exists.",
+        "Temporary files are limited one by one, not together.",
+        "Modes and owners of files cannot be changed; a program that tries is told that it did.",
+        "If Whet itself is killed, what a program started may run on until its time of computing is used up.",
+    ]
+    if version < 6:
+        gaps.append("Programs cannot send signals, not even to what they started.")
+    if version < 5:
+        gaps.append("Devices that can be read can also be controlled.")
+    sentence = f"Programs of skills run under Landlock (version {version}) and a filter: files and network are closed."
+    return Level("landlock", sentence, tuple(gaps))
+
+
+SEATBELT = Level(
+    "seatbelt",
+    "Programs of skills run in a Seatbelt sandbox: files and network are closed.",
+    (
+        "A fault in the kernel can be used to leave the box.",
+        "Names, sizes and times of files outside can be looked up.",
+        "Memory and the number of processes are not limited.",
+        "A process that starts a session of its own can outlive the command.",
+    ),
+)

@@ -1,0 +1,130 @@
+"""How much a box takes, counted from outside, for what the kernel does not count by itself.
+
+The limits of the kernel hold for one process, or for all processes of a user, or not for the superuser at all, and a
+control group cannot be made everywhere. So a box is looked at fifty times a second: two small files that tell whether
+the machine as a whole has many more processes, or much less free memory, than when the box began; and, if so, or else
+now and then, the processes of the box, newest first and no more of them than it may have. What is over its limit is
+ended as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.guard.sandbox.cgroup import make_group
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.guard.sandbox.box import Limits
+
+SLACK = 8
+"""How far the kernel's own limit on processes lies above the one that ends a box, so that it is seen to be crossed."""
+_EVERY = 25
+"""The box is looked at in one of so many looks, whatever the machine as a whole says."""
+_NICE, _NICE_UNBOUND = 5, 19
+_FIRST_NAMESPACE = "pid:[4026531836]"
+"""The namespace of processes in which none is hidden."""
+
+
+class Taken(NamedTuple):
+    """What some processes take together."""
+
+    threads: int
+    memory: int
+
+
+class Watch:
+    """Looks whether a box stays within its limits; `belongs` tells whether a process is in it."""
+
+    def __init__(self, limits: Limits, pid: int, belongs: Callable[[int], bool]) -> None:
+        """Begin before the process does, which is the first of its box.
+
+        It stands back behind others, and far back where no limit of the kernel keeps it from multiplying: then this
+        one has to be quicker.
+        """
+        self._limits, self._belongs = limits, belongs
+        self._looks = 0
+        self._threads, self._free = _machine()
+        self._group = make_group(limits.processes + SLACK)
+        try:
+            if self._group:
+                self._group.add(pid)
+        except OSError:  # not allowed, or ended already; it is counted then
+            self.close()
+            self._group = None
+        with suppress(ProcessLookupError):
+            bound = self._group is not None or os.getuid() != 0
+            os.setpriority(os.PRIO_PROCESS, pid, _NICE if bound else _NICE_UNBOUND)
+
+    def close(self) -> None:
+        """Nothing is left of the box."""
+        if self._group:
+            self._group.remove()
+
+    def excess(self) -> str:
+        """What the box takes too much of."""
+        self._looks += 1
+        limits = self._limits
+        threads, free = _machine()
+        close = threads - self._threads > limits.processes // 2 or self._free - free > limits.memory // 2
+        if close or self._looks % _EVERY == 0:
+            taken = count(self._belongs, limits.processes)
+            if taken.threads > limits.processes:
+                return f"It had more than {limits.processes} processes."
+            if taken.memory > limits.memory:
+                return f"It took more than {limits.memory >> 20} MiB of memory."
+        return ""
+
+
+def count(belongs: Callable[[int], bool], most: int) -> Taken:
+    """What the processes that belong take; where they are more than `most`, only that is told."""
+    found: list[int] = []
+    for name in reversed(os.listdir("/proc")):
+        if name.isdigit():
+            with suppress(OSError):  # it ended meanwhile
+                if belongs(int(name)):
+                    found.append(int(name))
+        if len(found) > most:
+            return Taken(len(found), 0)
+    threads = memory = 0
+    for pid in found:
+        with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+            threads += int(fields[17])
+            memory += int(fields[21])
+    return Taken(threads, memory * os.sysconf("SC_PAGE_SIZE"))
+
+
+def in_group(group: int) -> Callable[[int], bool]:
+    """Is a process in this process group?"""
+    return lambda pid: os.getpgid(pid) == group
+
+
+def in_namespace_of(first: int) -> Callable[[int], bool]:
+    """Is a process in the same namespace of processes as this one?"""
+    namespace = os.readlink(f"/proc/{first}/ns/pid")
+    return lambda pid: os.readlink(f"/proc/{pid}/ns/pid") == namespace
+
+
+def room_for(number: int) -> int:
+    """A limit on the processes of a user that leaves room for so many more than there are.
+
+    It is exact where all processes of the machine can be seen. Elsewhere some of the user's may be out of sight, and
+    those of everybody are counted instead.
+    """
+    everybody, mine = _machine()[0], os.getuid()
+    if os.readlink("/proc/self/ns/pid") != _FIRST_NAMESPACE:
+        return everybody + number
+    return count(lambda pid: os.stat(f"/proc/{pid}").st_uid == mine, everybody).threads + number
+
+
+def _machine() -> tuple[int, int]:
+    """How many threads the machine has, and how many bytes of free memory."""
+    with open("/proc/loadavg", "rb") as file:
+        threads = int(file.read().split()[3].partition(b"/")[2])
+    with open("/proc/meminfo", "rb") as file:
+        available = next((line for line in file if line.startswith(b"MemAvailable")), b": 0")
+    return threads, int(available.split()[1]) << 10
