@@ -1,0 +1,256 @@
+"""How much does the guard find, how often does it cry wolf, and what does it cost?
+
+    python benchmarks/guard.py --root DIR --labels LABELS.csv [--json] [--hermes PYTHON] [--cisco PYTHON] [--sample N]
+    python benchmarks/guard.py --pool POOL.jsonl[.gz] [--json]
+    python benchmarks/guard.py --pairs PAIRS.yaml [--json]
+
+LABELS.csv has the columns `path` (a package, relative to DIR) and `label` (any word: a stratum, `benign`). Verdicts are
+counted for each label, never pooled. `--pool` takes honest skills as lines with `name`, `description` and `body`
+instead, `--pairs` a file of dangers and their twins. Beside it, in the same run and on the same packages, the scanners
+of hermes-agent and cisco-ai-skill-scanner where an interpreter is given that has them. Times are CPU seconds of one
+process that has started up; ratios carry from one machine to another, seconds do not. Packages are read as text;
+nothing of them is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.guard.scan import scan
+from whet.library.scanning import finding_of, read_package
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+GOALS = {"hermes": 10, "cisco": 20}
+"""How many times cheaper a package has to be than with a peer."""
+_START = (
+    "import time; began = time.process_time(); from whet.guard.scan import scan; from whet.skill.tree import Item; "
+)
+_START += "scan({'SKILL.md': Item(b'# x')}); print(time.process_time() - began)"
+_PEERS = {
+    "hermes": """
+import json, os, sys, time
+from pathlib import Path
+answers = os.fdopen(os.dup(1), "w"); os.dup2(2, 1)
+from tools.skills_guard import scan_skill
+found = []
+for path in json.load(sys.stdin):
+    began = time.process_time()
+    verdict = scan_skill(Path(path), source="community").verdict
+    found.append([verdict, time.process_time() - began])
+json.dump(found, answers); answers.close()
+""",
+    "cisco": """
+import json, logging, os, sys, time
+from pathlib import Path
+answers = os.fdopen(os.dup(1), "w"); os.dup2(2, 1); logging.disable()
+from skill_scanner.core.scanner import SkillScanner
+from skill_scanner.core.analyzer_factory import build_core_analyzers
+from skill_scanner.core.scan_policy import ScanPolicy
+policy = ScanPolicy.default()
+scanner = SkillScanner(analyzers=build_core_analyzers(policy), policy=policy)
+grades = {"CRITICAL": 2, "HIGH": 2, "MEDIUM": 1}
+found = []
+for path in json.load(sys.stdin):
+    began = time.process_time()
+    try:
+        result = scanner.scan_skill(Path(path), lenient=True)
+        found_grades = [grades.get(getattr(one.severity, "value", str(one.severity)), 0) for one in result.findings]
+        worst = max(found_grades, default=0)
+        verdict = ("safe", "caution", "dangerous")[worst]
+    except Exception:
+        verdict = "error"
+    found.append([verdict, time.process_time() - began])
+json.dump(found, answers); answers.close()
+""",
+}
+
+
+class Package(NamedTuple):
+    """One package to look at."""
+
+    path: str
+    label: str
+
+
+class Looked(NamedTuple):
+    """What a scanner said of one package, and the CPU seconds it took."""
+
+    verdict: str
+    seconds: float
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run and print."""
+    options = _options(arguments)
+    with ExitStack() as left:
+        if options.pool:
+            root = left.enter_context(tempfile.TemporaryDirectory())
+            packages = list(_from_pool(options.pool, root))
+        elif options.pairs:
+            root = left.enter_context(tempfile.TemporaryDirectory())
+            packages = list(_from_pairs(options.pairs, root))
+        else:
+            packages = list(_from_labels(options.root, options.labels))
+        if options.sample and len(packages) > options.sample:
+            packages = random.Random(1).sample(packages, options.sample)
+        report = measure(packages, {name: getattr(options, name) for name in _PEERS if getattr(options, name)})
+    print(json.dumps(report, indent=2) if options.json else shown(report))
+    return 0
+
+
+def measure(packages: Sequence[Package], peers: dict[str, str]) -> dict[str, Any]:
+    """Everything that is told."""
+    size = 0
+    looked: list[Looked] = []
+    for package in packages:
+        began = time.process_time()
+        try:
+            read = read_package(package.path)
+            size += sum(len(item.data) for item in read.files.values())
+            found = scan({**read.files, **read.aside})
+            problems = [finding_of(*problem) for problem in read.problems]
+            worst: str = "caution" if problems and found.verdict == "safe" else found.verdict
+        except Exception as problem:
+            worst = f"error: {type(problem).__name__}"
+        looked.append(Looked(worst, time.process_time() - began))
+    done = subprocess.run([sys.executable, "-c", _START], capture_output=True, text=True, check=True)
+    seconds = sum(one.seconds for one in looked)
+    report: dict[str, Any] = {
+        "packages": len(packages),
+        "labels": by_label(packages, looked),
+        "seconds": round(seconds, 3),
+        "megabytes": round(size / 1e6, 3),
+        "megabytes_per_second": round(size / 1e6 / seconds, 3) if seconds else None,
+        "cpu": cost(looked),
+        "cold_start_seconds": round(float(done.stdout), 3),
+        "peers": {},
+    }
+    for name, python in peers.items():
+        report["peers"][name] = _peer(name, python, packages, looked)
+    return report
+
+
+def by_label(packages: Sequence[Package], looked: Sequence[Looked]) -> dict[str, dict[str, int]]:
+    """Label -> verdict -> how many."""
+    counts: dict[str, dict[str, int]] = {}
+    for package, one in zip(packages, looked, strict=True):
+        row = counts.setdefault(package.label, {"packages": 0, "safe": 0, "caution": 0, "dangerous": 0})
+        row["packages"] += 1
+        row[one.verdict] = row.get(one.verdict, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def cost(looked: Sequence[Looked]) -> dict[str, float]:
+    """CPU milliseconds for one package."""
+    times = sorted(1000 * one.seconds for one in looked) or [0.0]
+    at = times[min(len(times) - 1, int(len(times) * 0.95))]
+    return {
+        "mean": round(fmean(times), 2),
+        "median": round(median(times), 2),
+        "p95": round(at, 2),
+        "max": round(times[-1], 2),
+    }
+
+
+def _peer(name: str, python: str, packages: Sequence[Package], ours: Sequence[Looked]) -> dict[str, Any]:
+    paths = json.dumps([os.path.abspath(package.path) for package in packages])
+    done = subprocess.run([python, "-c", _PEERS[name]], input=paths, capture_output=True, text=True)
+    if done.returncode != 0:
+        return {"failed": done.stderr.strip().splitlines()[-1:]}
+    looked = [Looked(*row) for row in json.loads(done.stdout)]
+    pairs = [theirs.seconds / mine.seconds for theirs, mine in zip(looked, ours, strict=True) if mine.seconds > 0]
+    return {
+        "labels": by_label(packages, looked),
+        "cpu": cost(looked),
+        "times_ours": {
+            "total": round(sum(one.seconds for one in looked) / max(sum(one.seconds for one in ours), 1e-9), 2),
+            "median": round(median(pairs), 2),
+            "goal": GOALS[name],
+        },
+    }
+
+
+def shown(report: dict[str, Any]) -> str:
+    """The report for a person."""
+    lines = [f"{report['packages']} packages, {report['megabytes']} MB, {report['seconds']} CPU seconds"]
+    for name, part in (("whet", report), *report["peers"].items()):
+        lines += ["", name, f"  {'label':24} {'packages':>8} {'dangerous':>10} {'flagged':>8}"]
+        for label, row in part.get("labels", {}).items():
+            count = row["packages"]
+            bad = row["dangerous"] / count
+            lines.append(f"  {label:24} {count:>8} {bad:>10.1%} {1 - row['safe'] / count:>8.1%}")
+        lines.append(f"  CPU ms: {part.get('cpu', part)}")
+        if "times_ours" in part:
+            lines.append(f"  times ours: {part['times_ours']}")
+    lines += ["", f"cold start {report['cold_start_seconds']} s, {report['megabytes_per_second']} MB/s"]
+    return "\n".join(lines)
+
+
+def _from_labels(root: str, labels: str) -> Iterable[Package]:
+    with open(labels, encoding="utf-8-sig", newline="") as file:
+        for row in csv.DictReader(file):
+            yield Package(os.path.join(root, row["path"]), row["label"])
+
+
+def _from_pool(path: str, root: str) -> Iterable[Package]:
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        for number, line in enumerate(file):
+            row = json.loads(line)
+            place = os.path.join(root, f"{number:05}")
+            os.mkdir(place)
+            head = "".join(f"{key}: {json.dumps(row[key], ensure_ascii=False)}\n" for key in ("name", "description"))
+            with open(os.path.join(place, "SKILL.md"), "w", encoding="utf-8", errors="surrogatepass") as skill:
+                skill.write(f"---\n{head}---\n{row['body']}")
+            yield Package(place, "pool")
+
+
+def _from_pairs(path: str, root: str) -> Iterable[Package]:
+    """Dangers and twins of a file of pairs, laid out on disk; files that are made of something else are left out."""
+    import yaml
+
+    with open(path, encoding="utf-8") as file:
+        entries = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    for entry in entries:
+        for side in ("bad", "good"):
+            place = os.path.join(root, f"{entry['id']}-{side}")
+            for name, content in entry[side].items():
+                if isinstance(content, str):
+                    target = os.path.join(place, name)
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    with open(target, "w", encoding="utf-8", newline="") as written:
+                        written.write(content)
+            if os.path.isdir(place):
+                yield Package(place, f"{entry.get('stratum', 'pairs')} {side}")
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--root", default=".", help="directory that the paths of the labels start at")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--labels", help="CSV with the columns path, label")
+    source.add_argument("--pairs", help="YAML of pairs: id, stratum, bad, good")
+    source.add_argument("--pool", help="JSON lines of honest skills: name, description, body")
+    parser.add_argument("--sample", type=int, default=0, help="only so many packages, chosen by chance")
+    parser.add_argument("--hermes", help="an interpreter with hermes-agent")
+    parser.add_argument("--cisco", help="an interpreter with cisco-ai-skill-scanner")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

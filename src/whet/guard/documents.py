@@ -1,0 +1,35 @@
+"""The texts of a package as the checkers see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from whet.guard.finding import Hit
+
+Kind = Literal[
+    "markdown", "python", "shell", "powershell", "javascript", "json", "yaml", "toml", "html", "text", "code"
+]
+"""What a text is, told by its content first and its name second; `code` is any other programming language."""
+
+
+class Document(NamedTuple):
+    """One text of a package: a file, or what was hidden in one."""
+
+    path: str
+    """In the package; inside an archive `assets/a.zip!/run.sh`."""
+    kind: Kind
+    text: str
+    """Canonical: lines end in a line feed, invisible characters are gone, look-alikes are folded. Lines keep their
+    numbers."""
+    line: int = 1
+    """The line of the file where the text begins."""
+    via: tuple[str, ...] = ()
+    """What had to be undone to read it, outermost first, such as `("base64", "gzip")`; empty for the file itself."""
+
+
+class Reading(NamedTuple):
+    """Everything readable of a package, and what was noticed on the way: each hit with its path."""
+
+    documents: tuple[Document, ...]
+    hits: tuple[tuple[str, Hit], ...]

@@ -1,0 +1,126 @@
+"""The words of a scan: what a rule is, what a checker reports, and what a person is shown.
+
+A checker gives *hits* (a rule matched here) and *facts* (this file reads secrets, this one sends). Facts are no
+danger by themselves; the flow over a whole package makes hits of them. The engine turns hits into *findings*, and the worst
+finding is the verdict: one critical makes a package `dangerous`, one warning `caution`, everything else is `safe`,
+which means no more than that nothing was found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Severity = Literal["info", "warn", "critical"]
+Label = Literal["safe", "caution", "dangerous"]
+
+SEVERITIES: tuple[Severity, ...] = ("info", "warn", "critical")
+LABELS: tuple[Label, ...] = ("safe", "caution", "dangerous")
+CATEGORIES = {
+    "instruction-override": "Orders to the model: ignore, obey, conceal",
+    "remote-instructions": "Instructions fetched from elsewhere",
+    "metadata": "A name or description that deceives",
+    "remote-execution": "Code fetched and executed",
+    "fake-installer": "Making a person or an agent install something first",
+    "dynamic-code": "Code built or loaded at run time",
+    "credential-access": "Reading keys, tokens and wallets",
+    "exfiltration": "Sending data away",
+    "persistence": "Staying on the machine",
+    "agent-tampering": "Changing the agent's own files and rules",
+    "privilege": "More authority than the task needs",
+    "destruction": "Deleting, encrypting, using up",
+    "supply-chain": "Dependencies from where they should not come",
+    "hiding": "Text or code that is made hard to see",
+    "integrity": "Answers and results that are bent",
+    "secrets": "Secrets shipped in the package",
+    "unreadable": "What could not be looked at",
+}
+"""Every category of rules, with what it stands for."""
+
+
+class Rule(NamedTuple):
+    """What is looked for, and why."""
+
+    id: str
+    severity: Severity
+    category: str
+    title: str
+    """The message of a finding: one sentence without the particulars."""
+    why: str
+    remedy: str
+    references: tuple[str, ...] = ()
+    """`OWASP AST01`, `ATLAS AML.T0051`, `CWE-506` and the like."""
+    mention: bool = True
+    """Whether speaking of it (documentation, a list of what to avoid, a security skill) is less than doing it."""
+
+
+class Hit(NamedTuple):
+    """A rule matched. `severity` replaces that of the rule; `subject` is what it is about, such as a host."""
+
+    rule: str
+    line: int
+    evidence: str
+    severity: Severity | None = None
+    subject: str = ""
+    message: str = ""
+    steps: int = 0
+    """How many steps less it weighs because it is only spoken of; negative where it is hidden."""
+
+
+class Fact(NamedTuple):
+    """Something a text does that matters together with what others do."""
+
+    kind: Literal["source", "sink", "fetch", "execute", "write", "assemble"]
+    what: str
+    """Words for a person, such as `SSH keys` or `HTTP POST`."""
+    line: int
+    evidence: str
+    subject: str = ""
+    """The host, path or variable it is about."""
+    grave: bool = False
+    """A source nobody needs by accident (private keys, wallets), or a sink made for it (a paste site)."""
+
+
+class Seen(NamedTuple):
+    """What a checker saw in one text."""
+
+    hits: tuple[Hit, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+
+class Finding(NamedTuple):
+    """One danger, as it is shown."""
+
+    rule: str
+    severity: Severity
+    category: str
+    file: str
+    line: int
+    message: str
+    evidence: str
+    remedy: str
+    references: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """The same finding in the same file, wherever it has moved to and however it is spaced."""
+        squeezed = re.sub(r"\s+", " ", self.evidence).strip().lower()
+        return hashlib.sha256("\0".join((self.rule, self.file, squeezed)).encode("utf-8", "replace")).hexdigest()[:32]
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as every surface answers it."""
+        return {**self._asdict(), "references": list(self.references), "fingerprint": self.fingerprint}
+
+
+def verdict(findings: Iterable[Finding]) -> Label:
+    """What the findings of a package come to."""
+    return LABELS[max((SEVERITIES.index(finding.severity) for finding in findings), default=0)]
+
+
+def lower(severity: Severity, steps: int = 1) -> Severity:
+    """A severity some steps down, never below `info` and never above `critical`."""
+    return SEVERITIES[min(max(0, SEVERITIES.index(severity) - steps), len(SEVERITIES) - 1)]

@@ -1,0 +1,163 @@
+"""Markdown (and plain text) as blocks: what is running text, what is code, what nobody sees when it is rendered.
+
+Wrapped lines of a paragraph become one, so that a sentence can be matched wherever it was broken. Every block knows the
+line it begins in and the headings above it. Nothing is left out: text after an unclosed fence is code to the end, and
+code is looked at too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+BlockKind = Literal["frontmatter", "heading", "paragraph", "item", "table", "quote", "fence", "comment"]
+
+_FENCE = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,30})[^\n`]{0,200}$")
+_HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.{0,300})$")
+_ITEM = re.compile(r"[ \t]{0,40}(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_BOLD_TITLE = re.compile(r"[ ]{0,3}\*\*([^*\n]{2,80})\*\*:?[ \t]*$")
+
+
+class Block(NamedTuple):
+    """A piece of a document. `trail` is the headings above it in lower case, outermost first, parted by ` > `."""
+
+    kind: BlockKind
+    text: str
+    line: int
+    trail: str = ""
+    language: str = ""
+    closed: bool = True
+    """False for a fence that was never closed."""
+
+
+class Row(NamedTuple):
+    """A line to search in: a whole paragraph or item, or one line of code, and where it comes from."""
+
+    text: str
+    line: int
+    owner: int
+    """The number of its block."""
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a document, in order."""
+    return _Reader(text).read()
+
+
+def rows(found: list[Block]) -> list[Row]:
+    """The blocks as rows, in order."""
+    made: list[Row] = []
+    for number, block in enumerate(found):
+        if block.kind in ("fence", "frontmatter", "table"):
+            made.extend(Row(text, block.line + offset, number) for offset, text in enumerate(block.text.split("\n")))
+        else:
+            made.append(Row(block.text.replace("\n", " "), block.line, number))
+    return made
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.rows = text.split("\n")
+        self.found: list[Block] = []
+        self.trail: list[tuple[int, str]] = []
+        self.path = ""
+        self.kept: list[str] = []
+        self.kept_line = 1
+        self.kept_kind: BlockKind = "paragraph"
+
+    def read(self) -> list[Block]:
+        at = self.frontmatter()
+        while at < len(self.rows):
+            at = self.block(at)
+        self.flush()
+        return self.found
+
+    def frontmatter(self) -> int:
+        if self.rows[0].strip() != "---":
+            return 0
+        for number, row in enumerate(self.rows[1:400], start=1):
+            if row.rstrip() in ("---", "..."):
+                self.add("frontmatter", "\n".join(self.rows[1:number]), 2)
+                return number + 1
+        return 0
+
+    def block(self, at: int) -> int:
+        """Take in what begins at a row; the row after it."""
+        row = self.rows[at]
+        stripped = row.strip()
+        if not stripped:
+            self.flush()
+            return at + 1
+        first = stripped[0]
+        if first in "`~>" and (fence := _FENCE.match(row)) is not None:
+            return self.fence(at, fence)
+        if first == "<" and stripped.startswith("<!--"):
+            return self.comment(at)
+        if first == "#" and (heading := _HEADING.match(row)) is not None:
+            self.flush()
+            self.head(len(heading[1]), heading[2].strip("# \t"))
+            self.add("heading", heading[2], at + 1)
+            return at + 1
+        if first == "*" and not self.kept and (bold := _BOLD_TITLE.match(row)) is not None:
+            self.head(7, bold[1])
+            self.add("heading", bold[1], at + 1)
+            return at + 1
+        self.line(at, row, stripped)
+        return at + 1
+
+    def line(self, at: int, row: str, stripped: str) -> None:
+        kind: BlockKind = "paragraph"
+        if stripped[0] == "|":
+            kind = "table"
+        elif stripped[0] == ">":
+            kind, stripped = "quote", stripped.lstrip("> ")
+        elif stripped[0] in "-*+•0123456789" and _ITEM.match(row):
+            kind = "item"
+        if kind == "item" or (kind != self.kept_kind and not (self.kept_kind == "item" and kind == "paragraph")):
+            self.flush()
+        if not self.kept:
+            self.kept_line = at + 1
+            self.kept_kind = kind
+        self.kept.append(stripped)
+        if "<!--" in stripped:
+            start = stripped.index("<!--")
+            end = stripped.find("-->", start)
+            if end >= 0:
+                self.add("comment", stripped[start + 4 : end], at + 1)
+
+    def fence(self, at: int, opening: re.Match[str]) -> int:
+        self.flush()
+        mark = opening[1]
+        end = at + 1
+        closing = re.compile(rf"[ \t>]{{0,12}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
+        while end < len(self.rows) and not closing.match(self.rows[end]):
+            end += 1
+        text = "\n".join(self.rows[at + 1 : end])
+        self.add("fence", text, at + 2, opening[2].lower(), closed=end < len(self.rows))
+        return end + 1
+
+    def comment(self, at: int) -> int:
+        self.flush()
+        end = at
+        while end < len(self.rows) and "-->" not in self.rows[end]:
+            end += 1
+        text = "\n".join(self.rows[at : end + 1])
+        inner, _, rest = text.partition("<!--")[2].partition("-->")
+        self.add("comment", inner, at + 1)
+        if end < len(self.rows) and rest.strip():
+            self.kept, self.kept_line, self.kept_kind = [rest.strip()], end + 1, "paragraph"
+        return end + 1
+
+    def head(self, level: int, title: str) -> None:
+        while self.trail and self.trail[-1][0] >= level:
+            self.trail.pop()
+        self.trail.append((level, title.lower()))
+        self.path = " > ".join(title for _, title in self.trail)
+
+    def flush(self) -> None:
+        if self.kept:
+            self.add(self.kept_kind, "\n".join(self.kept), self.kept_line)
+            self.kept = []
+
+    def add(self, kind: BlockKind, text: str, line: int, language: str = "", *, closed: bool = True) -> None:
+        self.found.append(Block(kind, text, line, self.path, language, closed))

@@ -1,0 +1,140 @@
+"""Passages that read like the orders of malicious skills: a small linear model over words and pairs of words.
+
+Polite orders have no vocabulary of their own, so no pattern finds them; how likely their words are together can be learned.
+The model is a table of weights (`data/passages.txt`), learned by `benchmarks/passages.py` from passages written for the
+purpose and from the paragraphs of honest skills. It looks at English only, it never says more than "look at this", and
+the threshold is set so that about two honest skills in a hundred are pointed at.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise, repeat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WORD = re.compile(r"[a-z]{2,30}(?:n't)?")
+_SIGNS = (("://", "<address>"), ("@", "<mail>"), ("`", "<code>"))
+_ADDRESS = frozenset(
+    ("http", "https", "www", "com", "org", "net", "io", "invalid", "example", "test", "md", "py", "js", "json")
+)
+"""Parts of addresses and file names, which say nothing."""
+_FUNCTION = frozenset(
+    (
+        "the",
+        "it",
+        "its",
+        "as",
+        "is",
+        "are",
+        "be",
+        "of",
+        "in",
+        "on",
+        "at",
+        "and",
+        "or",
+        "so",
+        "since",
+        "that",
+        "this",
+        "these",
+        "those",
+        "an",
+        "by",
+        "was",
+        "were",
+        "has",
+        "have",
+        "had",
+        "them",
+        "they",
+        "their",
+    )
+)
+"""Words that tell a style and not a meaning; in pairs they count."""
+_ENGLISH = frozenset(
+    (
+        "the",
+        "to",
+        "and",
+        "of",
+        "for",
+        "is",
+        "it",
+        "with",
+        "in",
+        "on",
+        "not",
+        "when",
+        "if",
+        "this",
+        "or",
+        "from",
+        "as",
+        "be",
+        "are",
+        "that",
+        "any",
+    )
+)
+_LONGEST = 1500
+SHORTEST = 30
+"""Characters below which a passage says too little."""
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a passage."""
+    return [word for word in _WORD.findall(text[:_LONGEST].lower().replace("’", "'")) if word not in _ADDRESS]
+
+
+def features(text: str) -> set[str]:
+    """What the model sees of a passage: its words and its pairs of words. Empty where it is not English."""
+    words = tokens(text)
+    return _single(words, text).union(map(" ".join, pairwise(words))) if is_english(words) else set()
+
+
+def is_english(words: list[str]) -> bool:
+    """Are these enough words, and English ones?"""
+    return len(words) >= 5 and len(_ENGLISH.intersection(words)) >= (1 if len(words) < 12 else 2)
+
+
+def _single(words: list[str], text: str) -> set[str]:
+    return set(words).difference(_FUNCTION).union(name for sign, name in _SIGNS if sign in text)
+
+
+def score(text: str) -> tuple[float, list[str]]:
+    """How far a passage lies beyond the threshold (above 0: point at it), and the words that weigh most."""
+    weights, bias = model()
+    words = tokens(text)
+    seen = _single(words, text)
+    total = bias + sum(map(weights.get, seen, repeat(0.0)))
+    if total < _FAR or not is_english(words):
+        return _FAR, []
+    pairs = {" ".join(pair) for pair in pairwise(words)}
+    total += sum(map(weights.get, pairs, repeat(0.0)))
+    return total, sorted(seen | pairs, key=lambda feature: -weights.get(feature, 0.0))[:4] if total > 0 else []
+
+
+_FAR = -2.5
+"""Where the single words of a passage leave it so far from the threshold, its pairs of words are not looked at."""
+
+
+@lru_cache(maxsize=1)
+def model() -> tuple[dict[str, float], float]:
+    """The weights, and the bias that puts the threshold at 0."""
+    from importlib.resources import files
+
+    lines = files("whet.guard").joinpath("data/passages.txt").read_text("utf-8").splitlines()
+    weights = dict(_weights(lines))
+    return weights, weights.pop("<bias>", 0.0)
+
+
+def _weights(lines: list[str]) -> Iterator[tuple[str, float]]:
+    for line in lines:
+        feature, _, weight = line.rpartition("\t")
+        if feature:
+            yield feature, int(weight) / 100

@@ -1,0 +1,188 @@
+"""The policy: from how far an origin is trusted and what a scan found to a decision that a sentence explains.
+
+The table is data. A cell says what happens to a package of that trust with that verdict: `allow`, `ask` (a person
+decides) or `block`. The user's settings change cells and add rows; a project's settings can only make cells stricter.
+An override lets one exact content through; it has a reason and ends when the content changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from whet.guard.finding import LABELS, SEVERITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from whet.guard.finding import Finding, Label
+
+Action = Literal["allow", "ask", "block"]
+ACTIONS: tuple[Action, ...] = ("allow", "ask", "block")
+"""From the mildest to the strictest."""
+
+ROWS: dict[str, tuple[Action, Action, Action]] = {
+    "builtin": ("allow", "allow", "allow"),
+    "trusted": ("allow", "allow", "block"),
+    "community": ("allow", "block", "block"),
+    "agent-created": ("allow", "allow", "ask"),
+    "org": ("allow", "allow", "block"),
+    "local": ("allow", "allow", "ask"),
+}
+"""Trust -> what is done with `safe`, `caution`, `dangerous`. `local` is what the user writes: it is never just lost."""
+DEFAULT = "default"
+_FALLBACK = "community"
+"""What a row that somebody adds says where it says nothing."""
+_WHO = {
+    "builtin": "Skills that ship with Whet",
+    "trusted": "Trusted skills",
+    "community": "Community skills",
+    "agent-created": "Skills that an agent writes",
+    "org": "Skills of your organisation",
+    "local": "Skills of your own",
+}
+_WITH = {"safe": "without a grave finding", "caution": "with a warning", "dangerous": "with a dangerous finding"}
+_DONE = {"allow": "are allowed", "ask": "wait for a person to decide", "block": "are blocked"}
+
+
+class Cell(NamedTuple):
+    """What is done, and who says so."""
+
+    action: Action
+    source: str = DEFAULT
+
+
+Table = dict[str, dict[str, Cell]]
+"""Trust -> verdict -> cell."""
+Setting = tuple[str, str, str]
+"""Trust, verdict, action: one cell as the settings give it."""
+
+
+class Override(NamedTuple):
+    """Somebody's word for one exact content."""
+
+    digest: str
+    reason: str
+    actor: str
+    time: str
+
+
+class Decision(NamedTuple):
+    """What is done with a package, and why in a sentence."""
+
+    action: Action
+    reason: str
+    trust: str = ""
+    verdict: str = ""
+    source: str = DEFAULT
+    """Where the cell comes from: `default`, a settings file, or `override`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The decision as every surface answers it."""
+        return {
+            "decision": self.action,
+            "reason": self.reason,
+            "trust": self.trust,
+            "verdict": self.verdict,
+            "source": self.source,
+        }
+
+
+def default_table() -> Table:
+    """The table without anybody's settings."""
+    return {trust: dict(zip(LABELS, map(Cell, row), strict=True)) for trust, row in ROWS.items()}
+
+
+def table_with(user: Iterable[Setting] = (), project: Iterable[Setting] = ()) -> Table:
+    """The table as the settings make it; of a project's cells only the stricter ones count."""
+    table = default_table()
+    for trust, verdict, action in user:
+        _row(table, trust, "config.toml")[verdict] = Cell(_action(action), "config.toml")
+    for trust, verdict, action in project:
+        row = _row(table, trust, ".whet.toml")
+        if stricter(action, row[verdict].action):
+            row[verdict] = Cell(_action(action), ".whet.toml")
+    return table
+
+
+def looser(user: Iterable[Setting], project: Iterable[Setting]) -> tuple[Setting, ...]:
+    """The cells of a project that would loosen something, and do not count."""
+    table = table_with(user)
+    return tuple(
+        (trust, verdict, action)
+        for trust, verdict, action in project
+        if stricter(_row(table, trust, "")[verdict].action, action)
+    )
+
+
+def stricter(one: str, other: str) -> bool:
+    """Is the one action stricter than the other?"""
+    return ACTIONS.index(_action(one)) > ACTIONS.index(_action(other))
+
+
+def _action(text: str) -> Action:
+    actions: tuple[str, ...] = ACTIONS
+    return ACTIONS[actions.index(text)]
+
+
+def _row(table: Table, trust: str, source: str) -> dict[str, Cell]:
+    if trust not in table:
+        table[trust] = {verdict: Cell(cell.action, source) for verdict, cell in table[_FALLBACK].items()}
+    return table[trust]
+
+
+def decide(
+    trust: str,
+    verdict: Label,
+    table: Mapping[str, Mapping[str, Cell]],
+    *,
+    findings: Sequence[Finding] = (),
+    override: Override | None = None,
+) -> Decision:
+    """What is done with a package of this trust and this verdict. A trust that nobody knows is `community`."""
+    row = table.get(trust) or table[_FALLBACK]
+    cell = row[verdict]
+    if override is not None and cell.action != "allow":
+        reason = (
+            f"{override.actor} let exactly this content through on {override.time[:10]}: {_sentence(override.reason)}"
+        )
+        return Decision("allow", reason, trust, verdict, "override")
+    who = _WHO.get(trust, f"Skills of the kind {trust}")
+    worst = gravest(findings) if verdict != "safe" else None
+    why = f": {told(worst)}" if worst else ""
+    return Decision(cell.action, f"{who} {_WITH[verdict]} {_DONE[cell.action]}{why}.", trust, verdict, cell.source)
+
+
+def gravest(findings: Sequence[Finding]) -> Finding | None:
+    """The finding that decides: the first of the worst."""
+    return max(findings, key=lambda finding: SEVERITIES.index(finding.severity), default=None)
+
+
+def told(finding: Finding) -> str:
+    """A finding inside a sentence: what, without the particulars, and where."""
+    message = finding.message.partition(": ")[0].rstrip(". ")
+    if message[:1].isupper() and not message[1:2].isupper():
+        message = message[0].lower() + message[1:]
+    where = finding.file + (f", line {finding.line}" if finding.line else "")
+    return f"{message} ({where})" if where else message
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split())
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def place_trust(level: str, table: Mapping[str, Any]) -> str:
+    """The row for skills of a place (`whet.library.settings.TRUST`).
+
+    Who names a directory as a root, or trusts a repository, has vouched for it. A row of that name goes first.
+    """
+    if level in table:
+        return level
+    return {"builtin": "builtin", "org": "org", "local": "local", "project": "trusted", "external": "trusted"}.get(
+        level, _FALLBACK
+    )
+
+
+def actor_trust(actor: str) -> str:
+    """The row for what somebody writes: a person's own, or an agent's; whoever is not a person is an agent."""
+    return "local" if actor == "user" else "agent-created"

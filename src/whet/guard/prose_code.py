@@ -1,0 +1,168 @@
+"""The code in a text: fences and backticks, each handed to the checker of its language.
+
+What a skill shows in a fence is what the model will run, so it counts; where the text around it says that it is an
+example of what not to do, it weighs less, like any other mention.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.finding import Fact, Hit, Seen
+from whet.guard.prose_context import MENTIONING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from whet.guard.markdown import Block
+
+_LANGUAGES = {
+    **dict.fromkeys(
+        ("bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", "ksh", "fish", "shellscript"), "shell"
+    ),
+    **dict.fromkeys(("python", "py", "python3", "ipython", "pycon"), "python"),
+    **dict.fromkeys(("js", "javascript", "ts", "typescript", "jsx", "tsx", "mjs", "node"), "javascript"),
+    **dict.fromkeys(("powershell", "ps1", "pwsh", "cmd", "bat", "batch", "dos"), "windows"),
+    **dict.fromkeys(
+        ("ruby", "rb", "perl", "php", "go", "golang", "lua", "applescript", "java", "csharp", "cs", "rust", "swift"),
+        "code",
+    ),
+}
+_PLAIN = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md", "code"))
+_COMMANDS = frozenset(
+    (
+        "curl",
+        "wget",
+        "base64",
+        "nc",
+        "ncat",
+        "netcat",
+        "socat",
+        "bash",
+        "sh",
+        "zsh",
+        "eval",
+        "rm",
+        "dd",
+        "mkfs",
+        "chmod",
+        "crontab",
+        "scp",
+        "rsync",
+        "dig",
+        "nslookup",
+        "openssl",
+        "xxd",
+        "iex",
+        "iwr",
+        "powershell",
+        "python",
+        "python3",
+        "node",
+        "perl",
+        "ruby",
+        "osascript",
+        "pip",
+        "pip3",
+        "npm",
+        "npx",
+        "uvx",
+        "cat",
+        "env",
+        "printenv",
+        "tar",
+        "ssh",
+        "git",
+        "sudo",
+        "security",
+        "launchctl",
+        "systemctl",
+        "history",
+        "gh",
+        "aws",
+    )
+)
+_LOOKS_LIKE = re.compile(
+    r"(?:^|\n)[ \t]*(?:[$#>] )?(?:sudo\s+)?(?:curl|wget|bash|sh|echo|base64|nc|rm|chmod|export|source|python3?|node|npm|npx|pip3?|brew|apt(?:-get)?|git|cat|env|printf|eval|powershell|iex|iwr|irm|certutil)\b"
+)
+_WINDOWS = re.compile(
+    r"\b(?:powershell|iex|iwr|irm|invoke-\w+|certutil|bitsadmin|mshta|start-process|new-object|\$env:|set-executionpolicy)\b",
+    re.IGNORECASE,
+)
+_INLINE = re.compile(r"!?`([^`\n]{6,1500})`")
+_BARE = re.compile(
+    r"(?:^|[\s:>(])((?:sudo\s+)?(?:curl|wget|bash\s+(?:-c|<\()|sh\s+-c|echo\s+[\"']?[A-Za-z0-9+/=]{16,}|eval\s+[\"$]|nc\s+-|powershell\b|iex\b|iwr\b|irm\b|base64\s+-)[^\n]{4,1500})"
+)
+
+
+_HINTS = ("curl", "wget", "bash ", "sh -c", "echo ", "eval ", "nc -", "powershell", "iex", "iwr", "irm", "base64")
+
+
+def check(found: list[Block]) -> Seen:
+    """What the code of a text does."""
+    hits: list[Hit] = []
+    facts: list[Fact] = []
+    whole = "\n".join(block.text for block in found).lower()
+    bare = tuple(hint for hint in _HINTS if hint in whole)
+    for block in found:
+        for seen, line in _code(block, bare):
+            less = 1 if MENTIONING.search(block.trail) else 0
+            hits.extend(hit._replace(line=line + hit.line - 1, steps=hit.steps + less) for hit in seen.hits)
+            facts.extend(fact._replace(line=line + fact.line - 1) for fact in seen.facts if less <= 0)
+    return Seen(tuple(hits), tuple(facts))
+
+
+def _code(block: Block, bare: tuple[str, ...]) -> Iterable[tuple[Seen, int]]:
+    if block.kind == "fence":
+        language = _LANGUAGES.get(block.language, "")
+        if not language and block.language in _PLAIN and _LOOKS_LIKE.search(block.text):
+            language = "windows" if _WINDOWS.search(block.text) else "shell"
+        if language:
+            yield checker(language)(block.text), block.line
+            if language == "shell" and _WINDOWS.search(block.text):
+                yield checker("windows")(block.text), block.line
+        if language or block.language not in _PLAIN:
+            return
+    if block.kind == "heading":
+        return
+    if not bare and "`" not in block.text:
+        return
+    for offset, row in enumerate(block.text.split("\n")):
+        found: list[str] = []
+        rest, lowered = row, row.lower()
+        if "`" in row:
+            found = [code for code in _INLINE.findall(row) if " " in code and _is_command(code)]
+            rest = _INLINE.sub(" ", row)
+        if bare and any(hint in lowered for hint in bare):
+            found += [code.rstrip("`*_). ") for code in _BARE.findall(rest)]
+        for code in found:
+            yield checker("windows" if _WINDOWS.search(code) else "shell")(code), block.line + offset
+
+
+def _is_command(code: str) -> bool:
+    words = code.replace("|", " ").replace("(", " ").replace(";", " ").split()
+    return any(word.rpartition("/")[2] in _COMMANDS for word in words[:40]) or _WINDOWS.search(code) is not None
+
+
+def checker(language: str) -> Callable[[str], Seen]:
+    """The checker of a language."""
+    if language == "shell":
+        from whet.guard import shell
+
+        return shell.check
+    if language == "python":
+        from whet.guard import python
+
+        return python.check
+    if language == "javascript":
+        from whet.guard import javascript
+
+        return javascript.check
+    if language == "windows":
+        from whet.guard import windows
+
+        return windows.check
+    from whet.guard import code
+
+    return code.check

@@ -1,0 +1,92 @@
+"""What a scan of packages is told as: one value for each package, one summary over all, the same in every format."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.guard.finding import LABELS, SEVERITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.guard.baseline import Entry
+    from whet.guard.finding import Finding, Label
+
+FORMATS = ("text", "json", "sarif", "markdown")
+LIMITS = ("caution", "dangerous")
+"""What `--fail-on` can say."""
+
+
+class Result(NamedTuple):
+    """One package that was scanned."""
+
+    path: str
+    """As the caller named it, or as it was found."""
+    skill: str
+    """The name of its directory or file."""
+    verdict: Label
+    digest: str
+    findings: tuple[Finding, ...]
+    seconds: float = 0.0
+    accepted: tuple[tuple[Finding, Entry], ...] = ()
+    """Findings that a baseline takes out, with its entry for each."""
+    archive: bool = False
+    """Whether the files lie in an archive or are a single file."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as every surface answers it."""
+        answer = {
+            "path": self.path,
+            "skill": self.skill,
+            "verdict": self.verdict,
+            "digest": self.digest,
+            "findings": [finding.to_json() for finding in self.findings],
+            "seconds": round(self.seconds, 6),
+        }
+        if self.accepted:
+            answer["accepted"] = [{**finding.to_json(), "reason": entry.reason} for finding, entry in self.accepted]
+        return answer
+
+
+def summary(results: Sequence[Result]) -> dict[str, Any]:
+    """The numbers over all packages."""
+    severities = [finding.severity for result in results for finding in result.findings]
+    return {
+        "packages": len(results),
+        "verdicts": {label: sum(result.verdict == label for result in results) for label in LABELS},
+        "findings": {severity: severities.count(severity) for severity in reversed(SEVERITIES)},
+        "accepted": sum(len(result.accepted) for result in results),
+        "verdict": worst(results),
+        "seconds": round(sum(result.seconds for result in results), 6),
+    }
+
+
+def worst(results: Sequence[Result]) -> Label:
+    """The gravest verdict of all."""
+    return LABELS[max((LABELS.index(result.verdict) for result in results), default=0)]
+
+
+def reaches(verdict: str, limit: str) -> bool:
+    """Is the verdict the limit, or graver?"""
+    labels: tuple[str, ...] = LABELS
+    return labels.index(verdict) >= labels.index(limit)
+
+
+def location(result: Result, file: str, base: str) -> str:
+    """A file of a package as a path with forward slashes, relative to `base` where it lies below it.
+
+    What is inside an archive is told as the archive: there is no other file to show.
+    """
+    inner = file.partition("!/")[0]
+    full = os.path.abspath(result.path)
+    if not result.archive and inner:
+        full = os.path.join(full, *inner.split("/"))
+    relative = os.path.relpath(full, base) if _same_drive(full, base) else ""
+    if not relative or relative.split(os.sep)[0] == os.pardir:
+        relative = result.skill if result.archive else f"{result.skill}/{inner}"
+    return relative.replace(os.sep, "/")
+
+
+def _same_drive(one: str, other: str) -> bool:
+    return os.path.splitdrive(one)[0].lower() == os.path.splitdrive(os.path.abspath(other))[0].lower()

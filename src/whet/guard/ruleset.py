@@ -1,0 +1,29 @@
+"""Which rules looked: a short name that changes whenever a scan could come out differently.
+
+What is found depends on the rules and on the code that applies them, so the name is the version of Whet with a hash of
+the guard's own sources. A verdict is only believed under the name it was given.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from hashlib import sha256
+
+
+@lru_cache(maxsize=1)
+def ruleset() -> str:
+    """The name of the rules in force, such as `0.1.0+1f3a9c02`; without sources to look at, the version alone."""
+    from whet import __version__
+
+    top = os.path.dirname(os.path.abspath(__file__))
+    total = sha256()
+    try:
+        for directory in (top, os.path.join(top, "rules")):
+            for name in sorted(os.listdir(directory)):
+                if name.endswith(".py"):
+                    with open(os.path.join(directory, name), "rb") as file:
+                        total.update(b"%s\0%s\0" % (name.encode(), file.read()))
+    except OSError:  # an installation without plain files, such as a zip: it changes with its version
+        return __version__
+    return f"{__version__}+{total.hexdigest()[:8]}"

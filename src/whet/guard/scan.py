@@ -1,0 +1,199 @@
+"""The scan of a package: everything readable is read, every text meets its checkers, and the findings are weighed.
+
+`scan` is a pure function of the files. A checker that fails is a finding, never a pass. What stands in hidden text weighs
+more than in the open; what a security skill says, or what the frontmatter declares, weighs a step less; nothing in the
+package switches anything off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.guard import flow, reading, rules
+from whet.guard.finding import Finding, Hit, Seen, lower, verdict
+from whet.guard.hosts import host_of, serves_installers
+from whet.guard.secrets import redact
+from whet.guard.subject import subject_of
+from whet.skill.tree import digest, entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from whet.guard.documents import Document
+    from whet.guard.finding import Fact, Label, Rule, Severity
+    from whet.guard.subject import Subject
+    from whet.skill.tree import Item
+
+MOST = 20
+"""Findings of one rule in one file that are kept."""
+_SPEAKS = frozenset(("markdown", "text", "html", "yaml", "json", "toml"))
+_GRAVE = frozenset(
+    (
+        "instruction-override",
+        "remote-instructions",
+        "remote-execution",
+        "fake-installer",
+        "credential-access",
+        "exfiltration",
+        "persistence",
+        "agent-tampering",
+        "destruction",
+        "hiding",
+        "integrity",
+    )
+)
+"""Categories whose warnings weigh more together."""
+_ACTS = frozenset(("fetch", "sink", "execute"))
+
+
+class Scan(NamedTuple):
+    """What a scan found."""
+
+    digest: str
+    verdict: Label
+    findings: tuple[Finding, ...]
+
+
+def scan(files: Mapping[str, Item]) -> Scan:
+    """Look at a whole package."""
+    read = reading.read(files)
+    subject = subject_of(read.documents)
+    table = rules.every()
+    found: list[Finding] = []
+    facts: dict[str, list[Fact]] = {}
+    for path, hit in read.hits:
+        found.append(_finding(table[hit.rule], path, hit, hit.severity or table[hit.rule].severity))
+    for document in read.documents:
+        hits, seen_facts = _check(document, table)
+        facts.setdefault(document.path, []).extend(seen_facts)
+        found.extend(
+            _finding(table[hit.rule], document.path, hit, _weight(table[hit.rule], hit, document, subject))
+            for hit in hits
+        )
+    for path, hit in flow.hits(read.documents, facts):
+        rule = table[hit.rule]
+        found.append(_finding(rule, path, hit, hit.severity or rule.severity))
+    found.extend(_together(found, table, security=subject.security))
+    kept = _kept(found, table)
+    return Scan(digest(entries(files)), verdict(kept), kept)
+
+
+def _check(document: Document, table: Mapping[str, Rule]) -> tuple[list[Hit], list[Fact]]:
+    hits: list[Hit] = []
+    facts: list[Fact] = []
+    for check in checkers(document):
+        try:
+            seen = check()
+        except Exception as problem:  # noqa: BLE001  whatever a text does to a checker is told, and the others go on
+            hits.append(Hit("scanner-error", document.line, f"{type(problem).__name__}: {problem}"[:200]))
+            continue
+        hits.extend(seen.hits)
+        facts.extend(seen.facts)
+    if not document.via:
+        return hits, facts
+    # What was hidden has one place: where it was hidden. That it was hidden is what weighs.
+    hits = [hit._replace(line=document.line) for hit in hits]
+    facts = [fact._replace(line=document.line) for fact in facts]
+    grave = any(lower(hit.severity or table[hit.rule].severity, hit.steps) != "info" for hit in hits)
+    if grave or any(fact.kind in _ACTS for fact in facts):
+        means = f"{' in '.join(reversed(document.via))} holds: "
+        evidence = hits[0].evidence if hits else facts[0].evidence
+        hits.append(Hit("hidden-payload", document.line, evidence, message=means + evidence))
+    return hits, facts
+
+
+def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
+    """What looks at a text of this kind."""
+    from whet.guard import manifests, prose, secrets
+    from whet.guard.prose_code import checker
+
+    text = document.text
+    if document.kind in ("markdown", "text"):
+        yield lambda: prose.check(text)
+    elif document.kind == "html":
+        from whet.guard import pages
+
+        yield lambda: pages.check(text)
+    elif document.kind in ("json", "yaml", "toml"):
+        yield lambda: prose.check_hidden(text)
+    else:
+        language = "windows" if document.kind == "powershell" else document.kind
+        yield lambda: checker(language)(text)
+        yield lambda: prose.check_hidden(text)
+    yield lambda: manifests.check(document)
+    yield lambda: secrets.check(text)
+
+
+def _weight(rule: Rule, hit: Hit, document: Document, subject: Subject) -> Severity:
+    steps = hit.steps
+    if rule.id == "pipe-known" and _is_strange(hit.subject, subject):
+        steps -= 2
+    if rule.mention and subject.security and _speaks(document) and steps >= 0:
+        steps += 1
+    if hit.subject and subject.declares(hit.subject):
+        steps += 1
+    return lower(hit.severity or rule.severity, min(steps, 2))
+
+
+def _speaks(document: Document) -> bool:
+    """Is this a text that speaks, or was it hidden in one?"""
+    return document.path.lower().endswith((".md", ".txt", ".rst")) if document.via else document.kind in _SPEAKS
+
+
+def _is_strange(host: str, subject: Subject) -> bool:
+    """Is this a host that the package has not to do with, as far as it says?"""
+    strange = host_of(host).kind in ("other", "free", "reserved") and not serves_installers(host)
+    return strange and not subject.is_about(host) and not subject.declares(host)
+
+
+def _finding(rule: Rule, path: str, hit: Hit, severity: Severity) -> Finding:
+    message = f"{rule.title}: {redact(hit.message)}." if hit.message else f"{rule.title}."
+    return Finding(
+        rule.id, severity, rule.category, path, hit.line, message, redact(hit.evidence), rule.remedy, rule.references
+    )
+
+
+def _together(found: list[Finding], table: Mapping[str, Rule], *, security: bool) -> Iterator[Finding]:
+    """What several warnings of different categories come to; a security skill has more of them by its nature."""
+    first: dict[str, Finding] = {}
+    for finding in found:
+        if finding.severity == "warn" and finding.category in _GRAVE:
+            first.setdefault(finding.category, finding)
+    if len(first) >= (3 if security else 2):
+        rule = table["several-warnings"]
+        worst = min(first.values(), key=lambda finding: (finding.file, finding.line))
+        evidence = ", ".join(sorted({finding.rule for finding in first.values()}))
+        yield _finding(rule, worst.file, Hit(rule.id, worst.line, evidence), rule.severity)
+
+
+def _kept(found: list[Finding], table: Mapping[str, Rule]) -> tuple[Finding, ...]:
+    """One of each, the gravest first, and no flood."""
+    order = {"critical": 0, "warn": 1, "info": 2}
+    kept: list[Finding] = []
+    counts: dict[tuple[str, str], int] = {}
+    seen: set[tuple[str, str, int]] = set()
+    for finding in sorted(found, key=lambda one: (order[one.severity], one.file, one.line, one.rule)):
+        place = (finding.rule, finding.file, finding.line)
+        if place in seen:
+            continue
+        seen.add(place)
+        key = (finding.rule, finding.file)
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] == MOST + 1:
+            rule = table["too-many-findings"]
+            kept.append(
+                Finding(
+                    rule.id,
+                    "info",
+                    rule.category,
+                    finding.file,
+                    finding.line,
+                    f"{rule.title}: {finding.rule}.",
+                    "",
+                    rule.remedy,
+                    rule.references,
+                )
+            )
+        elif counts[key] <= MOST:
+            kept.append(finding)
+    return tuple(kept)

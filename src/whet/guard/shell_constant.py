@@ -1,0 +1,170 @@
+"""What a pipeline of plain text tools prints, worked out instead of run.
+
+Hidden commands are spelled with `echo`, `printf`, `base64 -d`, `rev`, `tr` and `xxd -r`; for constant input their
+output is a constant too. Nothing is executed: each tool is a few lines of Python, and anything else gives `None`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
+)
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+_DIRECTIVE = re.compile(r"%[-+ #0]{0,5}\d{0,3}(?:\.\d{1,3})?([sbqdxco%])")
+_MOST = 65_536
+
+
+def unescape(text: str) -> str:
+    """The escapes of `$'...'`, `echo -e` and `printf` undone."""
+    return _ESCAPE.sub(_escape, text) if "\\" in text else text
+
+
+def printed(stages: Sequence[Sequence[str]]) -> str | None:
+    """What a pipeline of constant commands writes, or `None` where that is not known."""
+    text: str | None = None
+    for number, argv in enumerate(stages):
+        if not argv:
+            return None
+        text = _first(argv) if number == 0 else _later(argv, text or "")
+        if text is None or len(text) > _MOST:
+            return None
+    return text
+
+
+def decodes(argv: Sequence[str]) -> bool:
+    """Does this command decode what it is given?"""
+    if not argv:
+        return False
+    name = argv[0].rpartition("/")[2]
+    options = argv[1:]
+    if name in ("base64", "gbase64", "base32"):
+        return any(word in ("-d", "-D", "--decode") or re.fullmatch(r"-[a-z]*[dD][a-z]*", word) for word in options)
+    if name == "openssl":
+        return any(word == "-d" for word in options) and any(word in ("enc", "base64") for word in options)
+    if name == "xxd":
+        return any(re.fullmatch(r"-[a-z]*r[a-z]*|-revert", word) for word in options)
+    if name == "tr":
+        return len(options) >= 2 and _is_rotation(options[-2], options[-1])
+    return name in ("rev", "uudecode", "gunzip", "zcat", "unxz", "bunzip2")
+
+
+def _first(argv: Sequence[str]) -> str | None:
+    name = argv[0].rpartition("/")[2]
+    if name == "echo":
+        options, words = _echo_options(argv[1:])
+        text = " ".join(words)
+        return (unescape(text) if "e" in options else text) + ("" if "n" in options else "\n")
+    if name == "printf" and len(argv) > 1:
+        rest = list(argv[1:])
+        if rest[0] == "--":
+            rest = rest[1:]
+        return _printf(rest[0], rest[1:]) if rest and rest[0] != "-v" else None
+    return None
+
+
+def _later(argv: Sequence[str], text: str) -> str | None:
+    if not decodes(argv):
+        return _translated(argv, text)
+    name = argv[0].rpartition("/")[2]
+    if name in ("base64", "gbase64", "openssl"):
+        return _base64(text)
+    if name == "xxd":
+        return _hex(text)
+    if name == "rev":
+        return "\n".join(line[::-1] for line in text.split("\n"))
+    return _translated(argv, text)
+
+
+def _echo_options(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    options = ""
+    for number, word in enumerate(words):
+        if not re.fullmatch(r"-[neE]{1,3}", word):
+            return options, words[number:]
+        options += word[1:]
+    return options, ()
+
+
+def _printf(form: str, values: list[str]) -> str:
+    remaining = list(values)
+
+    def fill(match: re.Match[str]) -> str:
+        if match[1] == "%":
+            return "%"
+        value = remaining.pop(0) if remaining else ""
+        return unescape(value) if match[1] == "b" else value
+
+    plain = unescape(form)
+    out = _DIRECTIVE.sub(fill, plain)
+    rounds = 0
+    while remaining and len(remaining) < len(values) and rounds < 200:
+        out += _DIRECTIVE.sub(fill, plain)
+        rounds += 1
+    return out
+
+
+def _base64(text: str) -> str | None:
+    import base64
+    import binascii
+
+    bare = re.sub(r"\s+", "", text)
+    try:
+        return base64.b64decode(bare + "=" * (-len(bare) % 4)).decode("utf-8", "replace") if bare else ""
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _hex(text: str) -> str | None:
+    try:
+        return bytes.fromhex(re.sub(r"\s+|\\x|0x", "", text)).decode("utf-8", "replace")
+    except ValueError:
+        return None
+
+
+def _translated(argv: Sequence[str], text: str) -> str | None:
+    if argv[0].rpartition("/")[2] != "tr" or len(argv) < 3:
+        return None
+    if argv[1] in ("-d", "--delete"):
+        gone = set(_set(unescape(argv[2])))
+        return "".join(letter for letter in text if letter not in gone)
+    if argv[1].startswith("-") and len(argv[1]) > 1:
+        return None
+    left, right = _set(unescape(argv[1])), _set(unescape(argv[2]))
+    if not right:
+        return None
+    right += right[-1] * (len(left) - len(right))
+    return text.translate({ord(a): b for a, b in zip(left, right, strict=False)})
+
+
+def _is_rotation(left: str, right: str) -> bool:
+    """Letters exchanged for other letters, which is no way to change the case of a word."""
+    first, second = _set(left), _set(right)
+    return len(first) >= 20 and len(second) >= 20 and first.lower() != second.lower() and first.isalnum()
+
+
+def _set(text: str) -> str:
+    out = ""
+    at = 0
+    while at < len(text) and len(out) < 1024:
+        if at + 2 < len(text) and text[at + 1] == "-" and 0 <= ord(text[at + 2]) - ord(text[at]) < 256:
+            out += "".join(map(chr, range(ord(text[at]), ord(text[at + 2]) + 1)))
+            at += 3
+        else:
+            out += text[at]
+            at += 1
+    return out
+
+
+def _escape(match: re.Match[str]) -> str:
+    for group, base in ((1, 16), (2, 16), (3, 16), (4, 8)):
+        if match[group]:
+            number = int(match[group], base)
+            return chr(number) if number < 0x110000 else ""
+    if match[5]:
+        return chr(ord(match[5]) & 0x1F)
+    return _NAMED.get(match[6], match[6] if match[6] in "\\'\"?" else "\\" + match[6])

@@ -1,0 +1,112 @@
+"""What a package says it is: its name and purpose, what it declares to need, and whether it is about security.
+
+A skill about security speaks of attacks; what it *says* therefore weighs a step less. What its scripts *do* does not.
+A host or a variable that the frontmatter declares weighs a step less where a finding is about just that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.guard.hosts import URL, host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.guard.documents import Document
+
+_SECURITY = re.compile(
+    r"\b(?:cyber\s?security|pen-?test\w*|penetration|red[- ]?team\w*|blue[- ]?team\w*|exploit\w*|vulnerabilit\w+|malware|forensic\w*|ctf|threat|attack\w*|hardening|incident\s+response|siem|yara|sigma\s+rules?|"
+    r"prompt[- ]injection|jailbreak\w*|xss|csrf|ssrf|sqli|sql\s+injection|osint|burp|nmap|metasploit|phishing|ransomware|reverse\s+shell|privilege\s+escalation|mitre|att&ck|cve|owasp|infosec|"
+    r"security\s+(?:audit\w*|scan\w*|review\w*|test\w*|assess\w*|research\w*|monitor\w*|engineer\w*|analy\w+|guard\w*|check\w*|polic\w+|tool\w*|control\w*|best)|secure\s+cod\w+|threat\s+(?:model\w*|hunt\w*|intel\w*)|bug\s+bounty|dfir|edr|soc\s+analyst|"
+    r"honeypot|cryptanaly\w+|offensive|defensive|adversar\w+|guardrails?|skill\s+(?:scanner|audit\w*|vetter|guard)|secrets?\s+(?:detect\w*|scan\w*)|credential\s+(?:detect\w*|scan\w*|leak\w*)|supply[- ]chain|obfuscat\w+|exfiltrat\w+|"
+    r"active\s+directory|kerber\w+|web\s?shell\w*|payloads?|fuzz\w*|reverse\s+engineer\w*|wireshark|hacking|hacker|sast|dast|semgrep|codeql|intrusion|c2|evasion|hunting|lateral\s+movement|persistence)\b",
+    re.IGNORECASE,
+)
+_DEFENCE = (
+    "attacker",
+    "adversar",
+    "malware",
+    "phishing",
+    "incident",
+    "forensic",
+    "indicator",
+    " ioc",
+    "detection",
+    "exploit",
+    "payload",
+    "threat",
+    "vulnerabilit",
+    "mitre",
+    "triage",
+    "quarantine",
+    "lateral movement",
+    "exfiltration",
+    "persistence",
+    "victim",
+    "ransomware",
+    "analyst",
+    "reconnaissance",
+    "red team",
+    "blue team",
+    "authorized test",
+    "authorised test",
+    "engagement",
+)
+_MANY = 6
+"""So many different words of the defence make a text about security whose head does not say so."""
+_HEAD = re.compile(r"\A\s*---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]{2,60}\b")
+
+
+class Subject(NamedTuple):
+    """What the package says of itself."""
+
+    security: bool
+    hosts: frozenset[str]
+    variables: frozenset[str]
+    words: str = ""
+    """Name, description and title in lower case, letters and digits only."""
+
+    def declares(self, subject: str) -> bool:
+        """Is this host, address or variable one that the frontmatter names?"""
+        if not subject:
+            return False
+        name = host_of(subject).name
+        return subject in self.variables or name in self.hosts or any(name.endswith("." + host) for host in self.hosts)
+
+    def is_about(self, host: str) -> bool:
+        """Does the package say that it is about whoever owns this host?"""
+        labels = host.removeprefix("www.").split(".")
+        owner = labels[-2] if len(labels) > 1 else labels[0]
+        owner = labels[-3] if len(owner) <= 3 and len(labels) > 2 else owner
+        return any(
+            part in self.words for part in (re.sub(r"[^a-z0-9]", "", owner), *re.split(r"[-_]", owner)) if len(part) > 2
+        )
+
+
+NOTHING = Subject(security=False, hosts=frozenset(), variables=frozenset())
+
+
+def _speaks_of_defence(text: str) -> bool:
+    lowered = text[:60_000].lower()
+    return sum(word in lowered for word in _DEFENCE) >= _MANY
+
+
+def subject_of(documents: Sequence[Document]) -> Subject:
+    """What the main file says; a package without one says nothing."""
+    main = next(
+        (document for document in documents if document.path.lower() in ("skill.md", "skills.md") and not document.via),
+        None,
+    )
+    if main is None:
+        return NOTHING
+    found = _HEAD.match(main.text)
+    head = found[1][:20_000] if found else ""
+    title = re.search(r"^#[ \t]+(.{0,200})$", main.text, re.MULTILINE)
+    topic = _SECURITY.search(head) or (_SECURITY.search(title[1]) if title else None)
+    spoken = topic is not None or _speaks_of_defence(main.text)
+    hosts = frozenset(name for name in (host_of(url).name for url in URL.findall(head)) if "." in name)
+    words = re.sub(r"[^a-z0-9]", "", f"{head} {title[1] if title else ''}".lower())
+    return Subject(spoken, hosts, frozenset(_VARIABLE.findall(head)), words)

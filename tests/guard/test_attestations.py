@@ -1,0 +1,137 @@
+"""Verdicts that were given before: one hash for what is unchanged, a fresh scan for everything odd."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whet.guard import attestations as module
+from whet.guard.attestations import Attestation, Attestations
+from whet.guard.finding import Finding
+from whet.guard.ruleset import ruleset
+from whet.guard.scan import Scan
+from whet.skill.tree import Item, digest, entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+FILES = {"SKILL.md": Item(b"---\nname: a\ndescription: b\n---\nDo it.\n"), "run.sh": Item(b"true\n", executable=True)}
+FOUND = Finding(
+    "secret-read", "warn", "secrets", "run.sh", 1, "Keys are read.", "cat \udcff \U0001f600", "No.", ("CWE-1",)
+)
+
+
+class Scanner:
+    """Counts how often it looks."""
+
+    def __init__(self, *findings: Finding) -> None:
+        self.looks = 0
+        self.findings = findings
+
+    def __call__(self, files: Mapping[str, Item]) -> Scan:
+        self.looks += 1
+        return Scan(digest(entries(files)), "caution" if self.findings else "safe", self.findings)
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[[Scanner], Attestations]]:
+    made: list[Attestations] = []
+
+    def make(scanner: Scanner) -> Attestations:
+        made.append(Attestations(str(tmp_path / "state"), lambda: 7, look=scanner))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def rows(tmp_path: Path, query: str, *values: object) -> None:
+    with sqlite3.connect(tmp_path / "state" / "attestations.db") as connection:
+        connection.execute(query, values)
+    connection.close()
+
+
+def test_unchanged_content_is_scanned_once_whoever_asks(opened: Callable[[Scanner], Attestations]) -> None:
+    first, second = Scanner(FOUND), Scanner()
+    expected = Attestation(digest(entries(FILES)), "caution", (FOUND,))
+    assert [opened(first).scan(FILES), opened(second).scan(FILES), opened(second).scan(FILES)] == [expected] * 3
+    assert (first.looks, second.looks) == (1, 0)
+
+
+def test_what_changed_is_scanned_again(opened: Callable[[Scanner], Attestations]) -> None:
+    scanner = Scanner()
+    known = opened(scanner)
+    for files in (FILES, {**FILES, "run.sh": Item(b"true\n")}, {**FILES, "more": Item(b"")}, FILES):
+        known.scan(files)
+    assert scanner.looks == 3, "the executable bit and every file count"
+
+
+def test_other_rules_look_again(opened: Callable[[Scanner], Attestations], monkeypatch: pytest.MonkeyPatch) -> None:
+    scanner = Scanner()
+    opened(scanner).scan(FILES)
+    monkeypatch.setattr(module, "ruleset", lambda: "9.9.9+00000000")
+    opened(scanner).scan(FILES)
+    assert scanner.looks == 2 and ruleset() == ruleset() and "+" in ruleset()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE attestations SET verdict = 'safe'",
+        "UPDATE attestations SET findings = '[]'",
+        "UPDATE attestations SET findings = '[]', verdict = 'safe'",
+        "UPDATE attestations SET findings = 'x', proof = ''",
+        "UPDATE attestations SET verdict = 7",
+        "UPDATE attestations SET findings = x'ff'",
+        "DELETE FROM attestations",
+    ],
+)
+def test_a_row_that_is_not_what_it_says_is_not_believed(
+    opened: Callable[[Scanner], Attestations], tmp_path: Path, change: str
+) -> None:
+    first = opened(Scanner(FOUND))
+    expected = first.scan(FILES)
+    first.close()
+    rows(tmp_path, change)
+    again = Scanner(FOUND)
+    assert (opened(again).scan(FILES), again.looks) == (expected, 1)
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database at all" * 100, None])
+def test_a_damaged_file_is_replaced_and_scanning_goes_on(
+    opened: Callable[[Scanner], Attestations], tmp_path: Path, damage: bytes | None
+) -> None:
+    first = opened(Scanner(FOUND))
+    expected = first.scan(FILES)
+    first.close()
+    path = tmp_path / "state" / "attestations.db"
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + b"\xff" * 4096 + data[8192:] if damage is None else damage)
+    scanner = Scanner(FOUND)
+    again = opened(scanner)
+    assert (again.scan(FILES), again.scan({**FILES, "b": Item(b"")}).verdict) == (expected, "caution")
+    assert scanner.looks == 2
+
+
+def test_without_a_place_to_remember_every_scan_is_fresh(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file where the directory should be")
+    scanner = Scanner()
+    known = Attestations(str(tmp_path / "state"), lambda: 7, look=scanner)
+    assert known.scan(FILES).verdict == known.scan({}).verdict == "safe"
+    assert scanner.looks == 2 and known.problem
+
+
+def test_only_so_many_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_REMEMBERED", 3)
+    times = iter(range(100))
+    known = Attestations(str(tmp_path / "state"), lambda: next(times), look=Scanner())
+    for number in range(10):
+        known.scan({"a": Item(b"%d" % number)})
+    known.close()
+    connection = sqlite3.connect(tmp_path / "state" / "attestations.db")
+    assert connection.execute("SELECT count(*) FROM attestations").fetchone()[0] <= 4
+    connection.close()

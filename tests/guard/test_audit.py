@@ -1,0 +1,113 @@
+"""The record of decisions: nothing is lost, nothing can be changed unseen, an override is for one content."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whet.guard.audit import ORIGIN, Audit, Note
+from whet.guard.policy import Override
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SECOND = 10**9
+NOTE = Note(
+    "agent", "write", "deploy", "/s/deploy", "sha256:1", "agent-created", "dangerous", "ask", "It is \ud83d odd."
+)
+
+
+@pytest.fixture
+def audit(tmp_path: Path) -> Iterator[Audit]:
+    made = Audit(str(tmp_path / "state"), lambda: 5 * SECOND)
+    yield made
+    made.close()
+
+
+def change(tmp_path: Path, query: str) -> None:
+    with sqlite3.connect(tmp_path / "state" / "audit.db") as connection:
+        connection.execute(query)
+    connection.close()
+
+
+def test_reading_makes_no_file(audit: Audit, tmp_path: Path) -> None:
+    assert (audit.records(), audit.verify(), audit.override("sha256:1"), audit.about("/s", "audit")) == (
+        (),
+        (),
+        None,
+        None,
+    )
+    assert not (tmp_path / "state").exists()
+
+
+def test_decisions_are_chained(audit: Audit) -> None:
+    first, second = audit.add([NOTE, NOTE._replace(skill="other", action="audit")])
+    (third,) = audit.add([NOTE])
+    assert (first.id, first.previous, second.previous, third.previous) == (1, ORIGIN, first.hash, second.hash)
+    assert audit.records() == (first, second, third) and audit.verify() == ()
+    assert (audit.records(last=1), audit.records(skill="other")) == ((third,), (second,))
+    assert audit.about("/s/deploy", "audit") == second
+    assert third.to_json() == {**third._asdict(), "time": "1970-01-01T00:00:05Z"}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("UPDATE records SET decision = 'allow' WHERE id = 2", [(2, "record-changed")]),
+        ("UPDATE records SET time = 1 WHERE id = 3", [(3, "record-changed")]),
+        ("DELETE FROM records WHERE id = 2", [(3, "record-missing"), (3, "chain-broken")]),
+        ("UPDATE records SET hash = 'x' WHERE id = 1", [(1, "record-changed"), (2, "chain-broken")]),
+        ("UPDATE records SET id = 9 WHERE id = 3", [(9, "record-missing"), (9, "record-changed")]),
+    ],
+)
+def test_what_was_changed_is_noticed(audit: Audit, tmp_path: Path, query: str, expected: list[tuple[int, str]]) -> None:
+    audit.add([NOTE, NOTE, NOTE])
+    audit.close()
+    change(tmp_path, query)
+    assert [(problem.record, problem.code) for problem in audit.verify()] == expected
+    audit.add([NOTE])
+
+
+def test_an_override_is_for_one_content_and_ends(audit: Audit, tmp_path: Path) -> None:
+    audit.add([NOTE._replace(action="override", decision="allow", reason="Looked at it.")])
+    assert audit.override("sha256:1") == Override("sha256:1", "Looked at it.", "agent", "1970-01-01T00:00:05Z")
+    assert (audit.override("sha256:2"), audit.override("")) == (None, None)
+    audit.add([NOTE._replace(action="revoke")])
+    assert audit.override("sha256:1") is None
+    audit.add([NOTE._replace(action="override")])
+    audit.close()
+    change(tmp_path, "UPDATE records SET digest = 'sha256:2' WHERE id = 3")
+    assert audit.override("sha256:2") is None, "a record that was changed lets nothing through"
+
+
+def test_processes_append_at_the_same_time_and_none_is_lost(audit: Audit, tmp_path: Path) -> None:
+    code = (
+        "import sys; from whet.guard.audit import Audit, Note\n"
+        "audit = Audit(sys.argv[1], lambda: 1)\n"
+        "for number in range(20): audit.add([Note(sys.argv[2], 'write', str(number), '', '', '', '', 'allow', '')])\n"
+        "audit.close()"
+    )
+    state = str(tmp_path / "state")
+    runs = [subprocess.Popen([sys.executable, "-c", code, state, name]) for name in ("a", "b", "c")]
+    assert [run.wait() for run in runs] == [0, 0, 0]
+    records = audit.records()
+    assert (len(records), audit.verify()) == (60, ())
+    for name in ("a", "b", "c"):
+        assert [record.skill for record in records if record.actor == name] == [*map(str, range(20))]
+
+
+def test_a_batch_is_recorded_wholly_or_not_at_all(audit: Audit) -> None:
+    audit.add([NOTE])
+
+    def notes() -> Iterator[Note]:
+        yield NOTE
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        audit.add(notes())
+    assert (len(audit.records()), audit.verify()) == (1, ())

@@ -1,0 +1,30 @@
+"""The corpus: every danger is found, and every twin is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from guard.corpus import Pair, pairs
+from whet.guard.finding import LABELS
+from whet.guard.rules import every
+from whet.guard.scan import scan
+
+
+@pytest.mark.parametrize("pair", pairs(), ids=lambda pair: f"{pair.pack}-{pair.id}")
+def test_a_danger_is_found_and_its_twin_is_safe(pair: Pair) -> None:
+    bad, good = scan(pair.bad), scan(pair.good)
+    assert LABELS.index(bad.verdict) >= LABELS.index(pair.expect), bad.findings
+    assert set(pair.rules) <= {finding.rule for finding in bad.findings}
+    alarming = [finding for finding in good.findings if finding.severity != "info"]
+    assert (good.verdict, alarming) == ("safe", [])
+    assert not set(pair.rules) & {finding.rule for finding in alarming}
+
+
+def test_there_are_enough_pairs_with_names_of_their_own() -> None:
+    names = [f"{pair.pack}-{pair.id}" for pair in pairs()]
+    assert len(names) == len(set(names)) >= 300
+
+
+def test_every_rule_about_packages_has_a_pair() -> None:
+    about_the_scan = {"scanner-error", "too-many-findings"}
+    assert set(every()) - {rule for pair in pairs() for rule in pair.rules} == about_the_scan
