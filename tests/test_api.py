@@ -245,8 +245,12 @@ def test_trust_is_given_and_taken_back(world: World) -> None:
     library = world.library()
     assert (names(library), library.list()["waiting"]) == ([], 1)
     expected = {"success": True, "project": str(world.project), "skills": ["mine"]}
-    assert library.trust() == {**expected, "trusted": True, "changed": True}
-    assert library.trust() == {**expected, "trusted": True, "changed": False}
+    first, again = library.trust(), library.trust()
+    assert [(item["name"], item["verdict"], item["decision"]) for item in first["verdicts"]] == [
+        ("mine", "safe", "allow")
+    ]
+    assert first == {**expected, "trusted": True, "changed": True, "verdicts": first["verdicts"]}
+    assert again == {**first, "changed": False}
     assert names(library) == ["mine"]
     assert [item["path"] for item in library.trusted()["trusted"]] == [str(world.project)]
     assert library.untrust() == {**expected, "trusted": False, "changed": True}

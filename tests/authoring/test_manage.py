@@ -44,7 +44,7 @@ def test_a_skill_through_its_whole_life(world: World) -> None:
     answer = library.manage([created("deploy")])
     assert (answer["success"], answer["created"], answer["version"]) == (True, True, "1")
     assert answer["digest"] == digest_of(str(world.root / "deploy")) and answer["path"] == str(world.root / "deploy")
-    assert answer["warnings"] == ["Nothing has scanned this for dangers."]
+    assert answer["warnings"] == []
     answer = library.manage([patched("deploy", "this", "that")])
     assert (answer["replacements"], answer["version"]) == (1, "2") and "Do that." in text(world, "deploy")
     assert library.manage([wrote("deploy", "scripts/run.sh", "#!/bin/sh\n", executable=True)])["version"] == "3"
@@ -78,7 +78,7 @@ def test_who_and_why_are_in_the_history(world: World) -> None:
         "actor": "curator",
         "origin": "foreground",
         "reason": "Because.",
-        "checked": "unchecked",
+        "checked": "safe",
         "version": 1,
     }
 

@@ -38,7 +38,7 @@ FULL = (
     + """
 import subprocess
 for place in sys.argv[2].split():
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "whet-test", f"{top}/{place}"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=800k", "whet-test", f"{top}/{place}"], check=True)
 os.makedirs(top + "/skills", exist_ok=True)
 library = opened()
 library.manage([create("one"), create("two")])

@@ -268,7 +268,9 @@ def test_skills_of_an_untrusted_repository_wait(
     assert [(entry.code, entry.path) for entry in library.report()] == [("untrusted", path)]
     skill(places["user"], "deploy", description="Of the user.")
     assert library.find("deploy").description == "Of the user."
-    assert library.trust() == {
+    trusted = library.trust()
+    assert [(item["name"], item["verdict"]) for item in trusted.pop("verdicts")] == [("deploy", "safe")]
+    assert trusted == {
         "success": True,
         "project": os.path.dirname(os.path.dirname(places["project"])),
         "trusted": True,

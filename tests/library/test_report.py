@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,19 @@ def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
     )
 
 
+def guarded(tmp_path: Path, opened: Callable[..., Library]) -> Library:
+    """A library whose record was changed, in a repository that wants to be looser than its user."""
+    library = opened(home=str(tmp_path / "changed"))
+    library.trust()
+    library.lookout.judge.audit.close()
+    connection = sqlite3.connect(tmp_path / "changed" / "audit.db")
+    with connection:
+        connection.execute("UPDATE records SET reason = 'Another.'")
+    connection.close()
+    write(tmp_path / "project" / ".whet.toml", '[policy.community]\ncaution = "allow"\n')
+    return library
+
+
 def test_everything_that_can_be_reported_is_reported(
     tmp_path: Path,
     root: str,
@@ -84,6 +98,9 @@ def test_everything_that_can_be_reported_is_reported(
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "damaged")).report()}
     write(tmp_path / "corrupt" / "state.db", "no database" * 1000)
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "corrupt")).doctor()}
+    write(tmp_path / "unproved" / "audit.db", "no database" * 1000)
+    said |= {entry.code for entry in opened(root, home=str(tmp_path / "unproved")).doctor()}
+    said |= {entry.code for entry in guarded(tmp_path, opened).doctor()}
     write(tmp_path / "file")
     said |= {entry.code for entry in opened(str(tmp_path / "file"), home=str(tmp_path / "file")).report()}
     said |= set(
@@ -96,7 +113,9 @@ answer = [entry.code for entry in library().doctor()]
     assert sayable("Entry", "Diagnostic") - said == set()
 
 
-def test_every_reason_to_hide_is_given(root: str, skill: Callable[..., str], opened: Callable[..., Library]) -> None:
+def test_every_reason_to_hide_is_given(
+    tmp_path: Path, root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
     for name, more in {
         "platform": "platforms: [beos]\n",
         "explicit": "disable-model-invocation: true\n",
@@ -115,6 +134,11 @@ def test_every_reason_to_hide_is_given(root: str, skill: Callable[..., str], ope
     given = {
         item.get("hidden") for caller in callers for item in library.list(caller=caller, include_hidden=True)["skills"]
     }
+    skill(f"{tmp_path}/project/.agents/skills", "kept-back")
+    project = opened()
+    project.trust()
+    project.lookout.decisions.block(project.find("kept-back").resolved, "It steals keys.")
+    given |= {item.get("hidden") for item in project.list(include_hidden=True)["skills"]}
     assert given - {None} == sayable("Hidden")
 
 

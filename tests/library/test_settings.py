@@ -150,10 +150,10 @@ except WhetError as error:
 """) == ["bad-config", "TOP/state/config.toml cannot be read: Permission denied."]
 
 
-def test_a_project_may_only_disable(tmp_path: Path) -> None:
+def test_a_project_may_only_narrow(tmp_path: Path) -> None:
     (tmp_path / ".whet.toml").write_text('disabled = ["deploy"]\nexternal = ["/etc"]\nprecedence = ["project"]\n')
-    names, notes = read_project_settings(str(tmp_path), home=HOME)
-    assert names == ("deploy",)
+    settings, notes = read_project_settings(str(tmp_path), home=HOME)
+    assert settings == Settings(disabled=("deploy",))
     assert [(note.code, note.message) for note in notes] == [
         ("unknown-setting", "external is not a setting here."),
         ("unknown-setting", "precedence is not a setting here."),
@@ -179,3 +179,22 @@ def test_where_the_settings_lie(env: dict[str, str], expected: str) -> None:
 )
 def test_only_the_own_home_is_expanded(path: str, expected: str) -> None:
     assert expand(path, "/h") == expected
+
+
+def test_a_policy_is_read_cell_by_cell(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        'trusted_sources = ["acme/skills"]\n[policy]\ncommunity.caution = "ask"\nvendor.dangerous = "block"\n'
+    )
+    settings, notes = read_settings(str(path), home=HOME)
+    assert (settings.trusted_sources, notes) == (("acme/skills",), ())
+    assert settings.policy == (("community", "caution", "ask"), ("vendor", "dangerous", "block"))
+
+
+@pytest.mark.parametrize("text", ["policy = 1", "[policy]\nx = 1", '[policy.x]\nodd = "ask"', "[policy.x]\nsafe = [1]"])
+def test_a_policy_that_cannot_be_understood_is_an_error(tmp_path: Path, text: str) -> None:
+    for name, read in (("config.toml", read_settings), (".whet.toml", read_project_settings)):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(UsageError) as caught:
+            read(str(tmp_path / name if read is read_settings else tmp_path), home=HOME)
+        assert caught.value.code == "bad-config" and "block" in caught.value.hint

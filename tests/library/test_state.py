@@ -138,3 +138,13 @@ def test_the_tables_to_be_saved_are_all_there_are(tmp_path: Path) -> None:
         rows = database.read("SELECT name FROM sqlite_master WHERE type = 'table'")
     assert sorted(name for (name,) in rows) == sorted(TABLES)
     assert os.path.exists(tmp_path / "state.db")
+
+
+def test_what_the_guard_keeps_back_is_remembered_with_its_reason(decisions: Decisions, tmp_path: Path) -> None:
+    assert (decisions.blocked(), decisions.unblock("/a")) == ({}, False)
+    assert not (tmp_path / "state").exists()
+    assert [decisions.block("/a", "One."), decisions.block("/a", "One."), decisions.block("/a", "Two.")] == [
+        *(True, False, True),
+    ]
+    assert decisions.blocked() == {"/a": "Two."}
+    assert [decisions.unblock("/a"), decisions.unblock("/a"), decisions.blocked()] == [True, False, {}]

@@ -211,3 +211,13 @@ def test_a_person_may_look_at_anything(root: str, skill: Callable[..., str], ope
         "message": "It is for beos; this is linux.",
         "hint": "Use it there.",
     }
+
+
+def test_what_the_guard_keeps_back_is_hidden_from_everyone() -> None:
+    made = card()
+    disabled = Disabled((), {made.resolved: "It steals keys."})
+    for caller in (PERSON, MODEL):
+        reason = hidden(made, caller, disabled, LINUX)
+        assert reason is not None
+        assert (reason.code, reason.message) == ("guard-blocked", "It steals keys.")
+    assert hidden(made, PERSON, Disabled((), {"/else": "It steals keys."}), LINUX) is None

@@ -41,13 +41,14 @@ class Changing:
         """Creating, editing and deleting skills, their history, and every way back."""
         if self._changes is None:
             from whet.authoring.changes import Changes
-            from whet.authoring.checks import unchecked
+            from whet.authoring.checks import Guarded
             from whet.authoring.journal import Journal
             from whet.authoring.manage import Author
 
-            journal = Journal(self.place.state, self.lookout.clock)
+            journal, guard = Journal(self.place.state, self.lookout.clock), Guarded(self.lookout)
+            check, accepted = (self._check, None) if self._check else (guard, guard.accepted)
             self._changes = Changes(
-                Author(self.lookout, journal, check=self._check or unchecked, new_root=self.new_root)
+                Author(self.lookout, journal, check=check, new_root=self.new_root, accepted=accepted)
             )
         return self._changes
 

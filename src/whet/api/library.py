@@ -18,7 +18,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
-from whet.api.changing import Changing
+from whet.api.guarding import Guarding
 from whet.errors import UsageError, WhetError
 from whet.library.catalogue import Catalogue, left_out
 from whet.library.lookout import Lookout
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from whet.library.readiness import Probe
     from whet.prompt.ranking import Use
     from whet.prompt.tokens import Tokenizer
+    from whet.skill.diagnostics import Severity
     from whet.skill.model import Skill
     from whet.store.clock import Clock
 
@@ -53,7 +54,7 @@ class Change(TypedDict):
     total: int
 
 
-class Library(Changing):
+class Library(Guarding):
     """The skills of one place. Make one with `Library.open`."""
 
     def __init__(
@@ -342,7 +343,10 @@ class Library(Changing):
         return list_trusted(self.lookout)
 
     def trust(self) -> dict[str, Any]:
-        """Trust the repository around the project directory; its skills are loaded from now on."""
+        """Trust the repository around the project directory; its skills are loaded from now on.
+
+        They are scanned first; what the guard does not let in stays hidden, and `verdicts` has all of it.
+        """
         from whet.library.deciding import set_trust
 
         return set_trust(self.lookout, trusted=True)
@@ -373,7 +377,8 @@ class Library(Changing):
         entries, probe = [*snapshot.survey.notes, *snapshot.catalogue.report()], snapshot.survey.probe
         for card in snapshot.catalogue.cards:
             if card.description and (reason := hidden(card, PERSON, snapshot.survey.disabled, probe)):
-                entries.append(Entry(reason.code, "info", card.full_name, card.path, reason.message, reason.hint))
+                severity: Severity = "warning" if reason.code == "guard-blocked" else "info"
+                entries.append(Entry(reason.code, severity, card.full_name, card.path, reason.message, reason.hint))
         if self.lookout.cache.problem:
             entries.append(self.lookout.cache.problem)
         return tuple(entries)
@@ -384,6 +389,7 @@ class Library(Changing):
         A library that cannot be looked at at all, such as one with a damaged state database, still gets a report.
         """
         from whet.library.doctor import examine, examine_state, worst_first
+        from whet.library.guarding import examine_audit
         from whet.prompt.asking import menu_of
 
         entries = list(examine_state(self.place.state))
@@ -391,7 +397,7 @@ class Library(Changing):
             report, snapshot = self.report(), self.lookout.look()
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.survey.probe)))
             entries.extend(menu_of(self.lookout, snapshot, PERSON).report)
-            entries.extend((*self.changes.interrupted(), *self.usage.problems))
+            entries.extend((*self.changes.interrupted(), *self.usage.problems, *examine_audit(self.lookout)))
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
                 entries.append(Entry(error.code, "error", "", "", error.message, error.hint))
@@ -400,14 +406,17 @@ class Library(Changing):
     def repair(self) -> dict[str, Any]:
         """Mend what can be mended without asking, and tell what was done and what is lost."""
         from whet.library.doctor import repair_roots, repair_state
+        from whet.library.guarding import repair_audit
 
         self.lookout.close()
         state = repair_state(self.place.state)
+        record = repair_audit(self.lookout)
         roots = repair_roots(root for root in self.lookout.survey().roots if root.trusted)
         settled = self.changes.recover()["settled"]
         if removed := self.changes.compact()["removed"]:
             settled.append(f"{removed} stored contents that nothing refers to were removed.")
-        return {"repaired": [*state.done, *roots.done, *settled], "lost": [*state.lost, *roots.lost]}
+        done = [*state.done, *record.done, *roots.done, *settled]
+        return {"repaired": done, "lost": [*state.lost, *record.lost, *roots.lost]}
 
     def watch(self) -> Iterator[Change]:
         """Wait for changes and tell them as they happen. Needs the `watch` extra; nothing else does."""

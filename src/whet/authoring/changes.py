@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from whet.authoring.history import difference, exported, lifetime, to_version, undone, version_at, versions
 from whet.authoring.trees import digest, read_tree
 from whet.authoring.writer import By
-from whet.errors import NotFoundError, UsageError
+from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.library.report import Entry as Report
 from whet.skill.names import key
 
@@ -174,9 +174,15 @@ class Changes:
     def approve(self, number: int, by: By = USER) -> dict[str, Any]:
         """Do what was proposed."""
         author = self.author
-        changes = author.proposals.changes(author.proposals.one(number))
-        checked, _ = author.checked(changes, by)  # it may know more by now; what it asks, a person has answered
-        written = author.proposals.approve(number, author.writer, by._replace(checked=checked))
+        proposal = author.proposals.one(number)
+        changes = author.proposals.changes(proposal)
+        checked = author.checked(changes, by._replace(actor=proposal.actor))  # it may know more by now
+        if checked.cause:
+            if not by.reason.strip():
+                hint = f"Look at it with `whet pending {number}`, then say why: `whet approve {number} --reason R`."
+                raise RefusedError("reason-needed", f"{checked.cause} That needs a reason.", hint=hint)
+            author.accept(changes, by)
+        written = author.proposals.approve(number, author.writer, by._replace(checked=checked.label))
         entries = [entry for entry in written if entry.action != "found"]
         return {"success": True, "proposal": number, "state": "approved", "entries": [entry.id for entry in entries]}
 

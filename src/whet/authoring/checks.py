@@ -1,7 +1,8 @@
 """The door for the guard: what is asked, and obeyed, before a write becomes visible.
 
-There is no default. Whoever makes an `Author` says what checks its writes; `unchecked` is a check like any other, and
-everything written under it is marked as such, in the answer and in the journal.
+There is no write without a check. `Guarded` is the real one: it scans what a skill would become and asks the policy,
+for an agent's writing the row `agent-created`, for a person's own the row `local`. Every answer is in the record; so is
+the word of the person who approves what the check wanted a person to see.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from whet.guard.judging import Judgement
+    from whet.library.lookout import Lookout
     from whet.skill.tree import Item
 
 
@@ -20,7 +23,7 @@ class Verdict(NamedTuple):
     decision: str
     """`allow`, `ask` (a person decides: the write becomes a proposal) or `block`."""
     label: str
-    """What the journal keeps, such as `safe` or `unchecked`."""
+    """What the journal keeps: `safe`, `caution` or `dangerous`."""
     reason: str = ""
 
 
@@ -31,6 +34,33 @@ class Check(Protocol):
         """The verdict on one skill."""
 
 
-def unchecked(name: str, after: Mapping[str, Item], actor: str) -> Verdict:  # noqa: ARG001  the shape of a check
-    """Let everything pass, and say so."""
-    return Verdict("allow", "unchecked", "Nothing has scanned this for dangers.")
+class Accepted(Protocol):
+    """Is told that a person lets through what a check asked about, and why."""
+
+    def __call__(self, name: str, after: Mapping[str, Item], actor: str, reason: str) -> None:
+        """Note it. Raising keeps the write from happening."""
+
+
+class Guarded:
+    """The guard as a check."""
+
+    def __init__(self, lookout: Lookout) -> None:
+        self._lookout = lookout
+
+    def __call__(self, name: str, after: Mapping[str, Item], actor: str) -> Verdict:
+        """Scan, decide, record."""
+        judgement = self._judged(after, actor)
+        self._lookout.judge.record("write", name, "", judgement, actor)
+        decision = judgement.decision
+        return Verdict(decision.action, decision.verdict, decision.reason)
+
+    def accepted(self, name: str, after: Mapping[str, Item], actor: str, reason: str) -> None:
+        """Record the override: from now on exactly this content is let through."""
+        self._lookout.judge.override(name, "", self._judged(after, actor), reason, actor)
+
+    def _judged(self, after: Mapping[str, Item], actor: str) -> Judgement:
+        from whet.guard.policy import actor_trust
+        from whet.library.guarding import table_of
+
+        judge = self._lookout.judge
+        return judge.judge(judge.attestations.scan(after), actor_trust(actor), table_of(self._lookout.survey()))

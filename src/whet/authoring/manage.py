@@ -25,7 +25,7 @@ from whet.skill.names import key, slug
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from whet.authoring.checks import Check
+    from whet.authoring.checks import Accepted, Check
     from whet.authoring.drafts import Draft
     from whet.authoring.journal import Entry, Journal
     from whet.library.card import Card
@@ -58,15 +58,36 @@ class Target(NamedTuple):
     """The qualified name under which its use is counted; "" for a skill that is new."""
 
 
+class Checked(NamedTuple):
+    """What a check says of several skills together."""
+
+    label: str
+    """For the journal."""
+    cause: str = ""
+    """Why a person must decide, if one must."""
+    remarks: tuple[str, ...] = ()
+    """What was found and allowed."""
+
+
 class Author:
     """Changes the skills of one library."""
 
-    def __init__(self, lookout: Lookout, journal: Journal, *, check: Check, new_root: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        lookout: Lookout,
+        journal: Journal,
+        *,
+        check: Check,
+        new_root: Callable[[], str],
+        accepted: Accepted | None = None,
+    ) -> None:
+        """`accepted` is told when a person lets through what the check asked about."""
         self.lookout = lookout
         self.journal = journal
         self.writer = Writer(journal, lookout.place.state)
         self.proposals = Proposals(journal)
         self._check = check
+        self._accepted = accepted
         self._new_root = new_root
 
     def apply(
@@ -95,25 +116,27 @@ class Author:
         warnings = [*bench.warnings, *self._unread(bench, by, viewed)]
         if not changes:
             return _answer(results, (), warnings or ["Nothing changes."])
-        checked, cause = self.checked(changes, by)
+        checked = self.checked(changes, by)
+        warnings.extend(checked.remarks)
         staged = stage or self.lookout.survey().settings.stage_writes
-        cause = cause or bench.cause() or ("Writes are staged." if staged else "")
-        if "unchecked" in checked.split(", "):
-            warnings.append("Nothing has scanned this for dangers.")
+        cause = checked.cause or bench.cause() or ("Writes are staged." if staged else "")
         if cause:
             number = self.proposals.propose(changes, bench.bases(), by, cause, bench.originals())
             return {**_answer(results, (), warnings), "staged": True, "proposal": number, "reason": cause}
-        return _answer(results, self.writer.write(changes, by._replace(checked=checked)), warnings)
+        return _answer(results, self.writer.write(changes, by._replace(checked=checked.label)), warnings)
 
-    def checked(self, changes: Sequence[Change], by: By) -> tuple[str, str]:
-        """What the check says of all results together, and why a person must decide, if one must."""
+    def checked(self, changes: Sequence[Change], by: By) -> Checked:
+        """What the check says of all results together."""
         labels: dict[str, None] = {}
         causes: dict[str, None] = {}
+        remarks: dict[str, None] = {}
         for change in changes:
             if change.after is None:
                 continue
             try:
                 verdict = self._check(change.skill, change.after, by.actor)
+            except FailedError:  # the machine failed, and says so itself
+                raise
             except Exception as error:
                 message = f"{change.skill} could not be checked: {error}."
                 raise FailedError("check-failed", message, hint="Nothing was written.") from error
@@ -123,7 +146,15 @@ class Author:
             labels[verdict.label] = None
             if verdict.decision == "ask":
                 causes[verdict.reason or f"A person must see {change.skill} first."] = None
-        return ", ".join(labels), " ".join(causes)
+            elif verdict.label != "safe" and verdict.reason:
+                remarks[verdict.reason] = None
+        return Checked(", ".join(labels), " ".join(causes), tuple(remarks))
+
+    def accept(self, changes: Sequence[Change], by: By) -> None:
+        """Tell the guard that a person lets these through."""
+        for change in changes:
+            if self._accepted is not None and change.after is not None:
+                self._accepted(change.skill, change.after, by.actor, by.reason)
 
     def _unread(self, bench: _Bench, by: By, viewed: Callable[[str, str], bool] | None) -> list[str]:
         """What was changed without having been looked at: a warning, and for background work an error."""

@@ -35,13 +35,20 @@ def set_trust(lookout: Lookout, *, trusted: bool) -> dict[str, Any]:
     repository = find_repository(place.directory, home=place.home)
     if trusted and not _has_project(lookout, repository):
         raise UsageError("no-project", f"{repository.root} is no repository and has no skills.", hint=_GO_THERE)
+    verdicts: list[dict[str, Any]] = []
     if trusted:
+        from whet.library.guarding import remember_review, review
+
+        found = review(lookout)  # before anything is loaded
+        remember_review(lookout, found)
+        verdicts = [item.to_json() for item in found]
         changed = lookout.decisions.trust(repository.identity, repository.root)
     else:
         changed = lookout.decisions.untrust(repository.identity)
     catalogue = lookout.look().catalogue
     names = [card.full_name for card in (*catalogue.cards, *catalogue.waiting) if card.scope == "project"]
-    return {"success": True, "project": repository.root, "trusted": trusted, "changed": changed, "skills": names}
+    answer = {"success": True, "project": repository.root, "trusted": trusted, "changed": changed, "skills": names}
+    return {**answer, **({"verdicts": verdicts} if trusted else {})}
 
 
 def untrust_path(lookout: Lookout, path: str) -> dict[str, Any]:

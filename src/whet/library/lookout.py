@@ -14,6 +14,7 @@ from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
 from whet.library.discovery import Bounds, Shelf, discover, reread, revalidate, unchanged, undisturbed
 from whet.library.readiness import LocalProbe
+from whet.library.report import Entry
 from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
 from whet.library.settings import PROJECT_FILE, Settings, config_path, read_project_settings, read_settings
 from whet.library.state import Decisions
@@ -23,10 +24,10 @@ from whet.skill.names import key as name_key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whet.guard.judging import Judge
     from whet.library.card import Card
     from whet.library.disclosure import Opened
     from whet.library.readiness import Probe
-    from whet.library.report import Entry
     from whet.library.repository import Repository
     from whet.store.clock import Clock
 
@@ -46,6 +47,8 @@ class Survey(NamedTuple):
     """What is asked whether a skill is ready: the one given, or this machine as it is now."""
     notes: tuple[Entry, ...]
     """What is wrong with the settings."""
+    project_policy: tuple[tuple[str, str, str], ...] = ()
+    """What the (trusted) project wants to be stricter."""
 
 
 class Snapshot(NamedTuple):
@@ -69,11 +72,23 @@ class Lookout:
         self.first: Catalogue | None = None
         """What the first look found."""
         self._snapshot: Snapshot | None = None
+        self._judge: Judge | None = None
+
+    @property
+    def judge(self) -> Judge:
+        """What decides whether a package is let in."""
+        if self._judge is None:
+            from whet.guard.judging import Judge
+
+            self._judge = Judge(self.place.state, self.clock)
+        return self._judge
 
     def close(self) -> None:
         """Let the databases go; they are opened again when needed."""
         self.cache.close()
         self.decisions.close()
+        if self._judge is not None:
+            self._judge.close()
 
     def survey(self) -> Survey:
         """Where skills are looked for now, and what is switched off."""
@@ -85,6 +100,8 @@ class Lookout:
         off.extend((name, surface, "config.toml") for surface, names in settings.disabled_on for name in names)
         repository: Repository | None = None
         trusted = False
+        policy: tuple[tuple[str, str, str], ...] = ()
+        blocked: dict[str, str] = {}
         if self.explicit is not None:
             roots = explicit_roots(self.explicit, place)
         else:
@@ -93,13 +110,25 @@ class Lookout:
             trusted = repository.identity in identities
             notes = (*notes, *escaped_roots(place, settings, repository))
             if trusted:
-                names, project_notes = read_project_settings(repository.root, home=place.home)
-                off.extend((name, "", PROJECT_FILE) for name in names)
-                notes = (*notes, *project_notes)
+                project, project_notes = read_project_settings(repository.root, home=place.home)
+                off.extend((name, "", PROJECT_FILE) for name in project.disabled)
+                policy, blocked = project.policy, self.decisions.blocked()
+                notes = (*notes, *project_notes, *_looser(settings, project, repository))
         bases = (*(root.real for root in roots if root.trusted), *(os.path.realpath(path) for path in settings.links))
         bounds = Bounds(settings.depth, settings.max_directories, bases)
         probe = self._probe or LocalProbe(place.env, place.platform, settings=dict(settings.skill_settings))
-        return Survey(roots, bounds, repository, trusted, Disabled(off), settings, probe, notes)
+        disabled = Disabled(off, blocked)
+        return Survey(roots, bounds, repository, trusted, disabled, settings, probe, notes, policy)
+
+    def admit(self, opened: Opened, survey: Survey) -> None:
+        """Raise RefusedError when a repository's skill, as it was read, is one that the guard keeps back.
+
+        It is scanned when its content is new to the guard, so that a change is noticed before a model reads it.
+        """
+        if opened.card.scope == "project":
+            from whet.library.guarding import admit
+
+            admit(self, opened, survey)
 
     def open(self, card: Card) -> Opened:
         """Read a skill in full: its typed form, its files, its digest."""
@@ -178,3 +207,17 @@ class Lookout:
             if not same or (not known and os.path.lexists(root.path)):
                 return False
         return True
+
+
+def _looser(settings: Settings, project: Settings, repository: Repository) -> tuple[Entry, ...]:
+    """The cells of a project's policy that would loosen something: they do not count."""
+    if not project.policy:
+        return ()
+    from whet.guard.policy import looser
+
+    path = os.path.join(repository.root, PROJECT_FILE)
+    hint = "A project can only be stricter; loosen it in your own config.toml."
+    return tuple(
+        Entry("policy-looser", "warning", "", path, f"policy.{trust}.{verdict} = {action!r} does not count.", hint)
+        for trust, verdict, action in looser(settings.policy, project.policy)
+    )

@@ -3,7 +3,7 @@
 Every knob is one row of `KNOBS`; the documentation, the checks and the defaults derive from that table. A file that
 is not TOML is an error, because running without it could show what it was meant to hide, and so is a list of disabled
 skills that cannot be understood; any other bad value is reported and its default used. A project may only narrow: it
-can disable skills, and only once it is trusted.
+can disable skills and make the policy stricter, and only once it is trusted.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _MAX_FILE = 1024 * 1024
 SCOPES = ("project", "user", "org", "external", "bundled")
 TRUST = ("builtin", "org", "local", "project", "external")
 """How far skills are trusted: shipped with Whet, an administrator's, one's own, a trusted repository's, any other."""
+SANDBOX = ("required", "off")
 PROJECT_FILE = ".whet.toml"
 
 
@@ -31,7 +32,8 @@ class Knob(NamedTuple):
     name: str
     kind: str
     """`names`, `directories`: lists of strings; `tables`: such a list for each word; `map`: a directory for each;
-    `values`: anything for each word, nested tables being words with dots."""
+    `values`: anything for each word, nested tables being words with dots; `choice`: one of `SANDBOX`; `policy`: an
+    action for each trust and verdict."""
     default: Any
     help: str
 
@@ -47,6 +49,9 @@ KNOBS = (
     Knob("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
     Knob("bundled_skills", "boolean", True, "Offer the skills that ship with Whet."),
     Knob("inline_shell", "levels", (), f"Whose skills may run inline commands; any of {', '.join(TRUST)}."),
+    Knob("sandbox", "choice", "required", "Run inline commands in a sandbox or not at all: `required`, or `off`."),
+    Knob("policy", "policy", {}, "What is done with skills by trust and verdict, such as `community.caution`."),
+    Knob("trusted_sources", "names", (), "Further sources whose skills count as trusted, such as `acme/skills`."),
     Knob("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
     Knob("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
     Knob("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
@@ -55,8 +60,13 @@ KNOBS = (
     Knob("depth", "number", 6, "How many directories below a root a skill may lie."),
     Knob("max_directories", "number", 200_000, "How many directories of one root are searched."),
 )
-PROJECT_KNOBS = frozenset(("disabled",))
-_HIDING = frozenset(("disabled", "disabled_on"))
+PROJECT_KNOBS = frozenset(("disabled", "policy"))
+_HIDING = {
+    "disabled": "Give a list of names in quotes.",
+    "disabled_on": "Give a list of names in quotes.",
+    "policy": "Give `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust.",
+}
+"""Settings that must be understood, with how to write them: without them more would be let through than was meant."""
 
 
 class Settings(NamedTuple):
@@ -72,6 +82,10 @@ class Settings(NamedTuple):
     project_skills: bool = True
     bundled_skills: bool = True
     inline_shell: tuple[str, ...] = ()
+    sandbox: str = "required"
+    policy: tuple[tuple[str, str, str], ...] = ()
+    """Trust, verdict, action."""
+    trusted_sources: tuple[str, ...] = ()
     skill_settings: tuple[tuple[str, Any], ...] = ()
     exact_tokens: bool = True
     stage_writes: bool = False
@@ -102,11 +116,10 @@ def read_settings(path: str, *, home: str, named: bool = False) -> tuple[Setting
     return _check(_load(path), path, home, frozenset(knob.name for knob in KNOBS))
 
 
-def read_project_settings(root: str, *, home: str) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
-    """The skills a (trusted) project disables."""
+def read_project_settings(root: str, *, home: str) -> tuple[Settings, tuple[Entry, ...]]:
+    """What a (trusted) project sets: skills it disables, a policy of its own."""
     path = os.path.join(root, PROJECT_FILE)
-    settings, notes = _check(_load(path), path, home, PROJECT_KNOBS)
-    return settings.disabled, notes
+    return _check(_load(path), path, home, PROJECT_KNOBS)
 
 
 def _load(path: str) -> dict[str, Any]:
@@ -141,11 +154,13 @@ def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str])
             continue
         value = _value(knobs[name].kind, raw, home, os.path.dirname(path))
         if value is None and name in _HIDING:
-            raise UsageError("bad-config", f"{name} in {path} is {raw!r}.", hint="Give a list of names in quotes.")
+            raise UsageError("bad-config", f"{name} in {path} is {raw!r}.", hint=_HIDING[name])
         if value is None or (name == "precedence" and sorted(value) != sorted(SCOPES)):
-            wanted = {"precedence": " ".join(SCOPES), "inline_shell": f"a list of {', '.join(TRUST)}"}.get(
-                name, knobs[name].kind
-            )
+            wanted = {
+                "precedence": " ".join(SCOPES),
+                "inline_shell": f"a list of {', '.join(TRUST)}",
+                "sandbox": " or ".join(SANDBOX),
+            }.get(name, knobs[name].kind)
             notes.append(
                 Entry(
                     "bad-setting",
@@ -167,6 +182,8 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
         return raw if isinstance(raw, bool) else None
     if kind == "number":
         return raw if isinstance(raw, int) and not isinstance(raw, bool) and raw > 0 else None
+    if kind == "choice":
+        return raw if raw in SANDBOX else None
     if kind == "names":
         if isinstance(raw, str):  # one name, meant as a list of one
             return (raw,)
@@ -181,12 +198,30 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
         return None
     if kind == "values":
         return tuple(_flattened(raw))
+    if kind == "policy":
+        return _policy(raw)
     if kind == "map":
         if not all(isinstance(item, str) for item in raw.values()):
             return None
         return tuple((name, _directory(item, home, base)) for name, item in raw.items())
     lists = {name: _value("names", item, home, base) for name, item in raw.items()}
     return None if None in lists.values() else tuple(lists.items())
+
+
+def _policy(table: dict[str, Any]) -> tuple[tuple[str, str, str], ...] | None:
+    """Every cell of a policy, or None when one of them cannot be understood."""
+    from whet.guard.finding import LABELS
+    from whet.guard.policy import ACTIONS
+
+    cells = []
+    for trust, row in table.items():
+        if not isinstance(row, dict):
+            return None
+        for verdict, action in row.items():
+            if verdict not in LABELS or action not in ACTIONS:
+                return None
+            cells.append((trust, verdict, action))
+    return tuple(cells)
 
 
 def _flattened(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""The state database, and what the user decided about skills in it: trusted repositories, disabled skills.
+"""The state database, and what was decided about skills in it: trusted repositories, disabled and blocked skills.
 
 Reading never creates the database; the first decision does. A damaged database is an error, not an empty one:
 forgetting that a skill was disabled would offer it again. `whet doctor --repair` sets the file aside and saves what
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whet.store.database import Database, Schema
 
 FILE = "state.db"
-TABLES = ("trusted", "disabled", "pins", "lifecycle", "curator")
+TABLES = ("trusted", "disabled", "pins", "lifecycle", "curator", "blocked")
 
 
 class Trusted(NamedTuple):
@@ -43,6 +43,9 @@ def state_schema() -> Schema:
             CREATE TABLE pins (name TEXT PRIMARY KEY, reason TEXT NOT NULL, since INTEGER NOT NULL);
             CREATE TABLE lifecycle (path TEXT PRIMARY KEY, state TEXT NOT NULL, since INTEGER NOT NULL);
             CREATE TABLE curator (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+            """,
+            """
+            CREATE TABLE blocked (path TEXT PRIMARY KEY, reason TEXT NOT NULL, since INTEGER NOT NULL);
             """,
         ),
     )
@@ -124,6 +127,28 @@ class Decisions(State):
         query = "DELETE FROM disabled WHERE name = ? AND ? IN ('', surface)"
         with self._writer().write() as connection:
             return bool(connection.execute(query, (name, surface)).rowcount)
+
+    def blocked(self) -> dict[str, str]:
+        """The skills of repositories that the guard keeps back, by their main file, and why."""
+        database = self._reader()
+        rows = database.read("SELECT path, reason FROM blocked") if database else ()
+        return {text_of(path): text_of(reason) for path, reason in rows}
+
+    def block(self, path: str, reason: str) -> bool:
+        """Keep a skill back; False when it was for this reason."""
+        query = (
+            "INSERT INTO blocked VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET reason = excluded.reason, "
+            "since = excluded.since WHERE reason <> excluded.reason"
+        )
+        with self._writer().write() as connection:
+            return bool(connection.execute(query, (path, reason, self._clock())).rowcount)
+
+    def unblock(self, path: str) -> bool:
+        """Let a skill be; False when it was not kept back."""
+        if path not in self.blocked():
+            return False
+        with self._writer().write() as connection:
+            return bool(connection.execute("DELETE FROM blocked WHERE path = ?", (path,)).rowcount)
 
 
 def text_of(value: object) -> str:

@@ -13,7 +13,7 @@ from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whet.library.card import Card
     from whet.library.readiness import Probe
@@ -45,12 +45,20 @@ class Hidden(NamedTuple):
 
 
 class Disabled:
-    """The skills that are switched off, everywhere or on one surface, and who said so."""
+    """The skills that are switched off, everywhere or on one surface, and who said so; those the guard keeps back."""
 
-    __slots__ = ("_by",)
+    __slots__ = ("_blocked", "_by")
 
-    def __init__(self, pairs: Iterable[tuple[str, str, str]]) -> None:
+    def __init__(self, pairs: Iterable[tuple[str, str, str]], blocked: Mapping[str, str] | None = None) -> None:
+        """`blocked` has the reason for each main file, with links resolved."""
         self._by = {(name_key(name), surface): source for name, surface, source in pairs}
+        self._blocked = blocked or {}
+
+    def kept_back(self, card: Card) -> str:
+        """Why the guard keeps a skill back, or "" when it does not."""
+        if not self._blocked:
+            return ""
+        return self._blocked.get(card.resolved.encode("utf-8", "backslashreplace").decode(), "")
 
     def source(self, card: Card, surface: str) -> str | None:
         """Where a skill is switched off for this surface, or None when it is on."""
@@ -68,8 +76,16 @@ def refusal(card: Card, reason: Hidden) -> RefusedError:
     return RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
 
 
+def guard_blocked(card: Card, reason: str) -> Hidden:
+    """Why a skill that the guard keeps back is not shown."""
+    hint = f"Look at it with `whet policy explain {card.full_name}`; `whet policy override` lets it in, for a reason."
+    return Hidden("guard-blocked", reason, hint)
+
+
 def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Hidden | None:
     """Why the skill is not shown to this caller, or None when it is."""
+    if reason := disabled.kept_back(card):
+        return guard_blocked(card, reason)
     if (source := disabled.source(card, caller.surface)) is not None:
         undo = f"Take it out of `disabled` in {source}"
         if source == BY_COMMAND:

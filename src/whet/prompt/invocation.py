@@ -59,6 +59,7 @@ class Invocation(NamedTuple):
 def prepare(card: Card, arguments: str, stage: Stage) -> Part:
     """Read and render one skill."""
     opened = stage.lookout.open(card)
+    stage.lookout.admit(opened, stage.survey)
     skill = opened.skill
     scene = scene_of(opened, stage.lookout, stage.survey, stage.session_id)
     shell = shell_of(opened, stage.lookout, stage.survey, stage.runner)

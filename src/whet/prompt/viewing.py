@@ -59,12 +59,16 @@ def view_card(
     if reason and caller.model and not (reason.code == "explicit-only" and card.path in asked_for):
         raise refusal(card, reason)
     if file_path is not None:
+        if caller.model and card.scope == "project":
+            lookout.admit(lookout.open(card), survey)
         answer = file_answer(card, file_path, page=page, bases=survey.bounds.bases)
         seen = answer["digest"]
         if loaded is not None and loaded.knows(card.path, file_path, page, seen):
             return stub(card, file_path, page, answer["digest"])
     else:
         opened = lookout.open(card)
+        if caller.model:
+            lookout.admit(opened, survey)
         lines = setting_lines(opened.skill, dict(survey.settings.skill_settings) if settings is None else settings)
         seen = "\n".join((opened.digest, *lines))
         if loaded is not None and loaded.knows(card.path, "", page, seen):

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
-UNCHECKED = "Nothing has scanned this for dangers.\n"
 CREATE = ("create", "deploy", "--description", "Deploys the site. Use when asked to deploy it.", "--body", "Push it.\n")
 
 
@@ -39,9 +38,9 @@ def printed(run: CompletedProcess[str]) -> tuple[int, str, str]:
 
 def test_create_prints_the_path_and_improves_in_place(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     path = home / ".agents" / "skills" / "deploy"
-    assert printed(whet(*CREATE)) == (0, f"{path}\n", f"Created deploy, version 1.\n{UNCHECKED}")
+    assert printed(whet(*CREATE)) == (0, f"{path}\n", "Created deploy, version 1.\n")
     better = whet("create", "Deploy", "--body", "Push it twice.\n")
-    assert printed(better) == (0, f"{path}\n", f"Improved deploy to version 2.\n{UNCHECKED}")
+    assert printed(better) == (0, f"{path}\n", "Improved deploy to version 2.\n")
     same = whet("create", "deploy", "--body", "Push it twice.\n")
     assert printed(same) == (0, f"{path}\n", "Nothing changes: the skill is so already.\n")
     assert os.listdir(path.parent) == ["deploy"]
@@ -61,7 +60,7 @@ def test_the_document_of_create(deploy: Path, whet: Callable[..., CompletedProce
         "digest": digest,
         "created": False,
         "similar": [],
-        "warnings": [UNCHECKED.strip()],
+        "warnings": [],
         "entry": 2,
         "entries": [2],
     }
@@ -92,9 +91,9 @@ def test_texts_come_from_the_line_a_file_or_standard_input(
 
 def test_edit_and_patch_say_the_new_version(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("edit", "deploy", "--body", "Push it.\nPush it.\n")
-    assert printed(run) == (0, f"{deploy}\n", f"Changed deploy, version 2.\n{UNCHECKED}")
+    assert printed(run) == (0, f"{deploy}\n", "Changed deploy, version 2.\n")
     many = whet("patch", "deploy", "--find", "Push", "--replace", "- Pull", "--all")
-    assert printed(many) == (0, f"{deploy}\n", f"Changed deploy, version 3: 2 replacements.\n{UNCHECKED}")
+    assert printed(many) == (0, f"{deploy}\n", "Changed deploy, version 3: 2 replacements.\n")
     one = answer(whet("patch", "deploy", "--find=- Pull it.\n- Pull", "--replace=", "--set-version", "keep", "--json"))
     assert (one["replacements"], one["version"], one["path"]) == (1, "3", str(deploy))
     assert (deploy / "SKILL.md").read_text(encoding="utf-8").endswith("---\n\n it.\n")
@@ -114,7 +113,7 @@ def test_a_patch_that_fails_tells_the_closest_lines(deploy: Path, whet: Callable
 def test_files_are_written_patched_and_removed(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     file = deploy / "scripts" / "run.sh"
     words = ("write-file", "deploy", "scripts/run.sh", "--content", "echo hi\n")
-    wrote = f"Wrote scripts/run.sh of deploy, version 2.\n{UNCHECKED}"
+    wrote = "Wrote scripts/run.sh of deploy, version 2.\n"
     assert printed(whet(*words, "--executable")) == (0, f"{deploy}\n", wrote)
     assert os.access(file, os.X_OK) or os.name == "nt"
     assert whet("patch", "deploy", "--file", "scripts/run.sh", "--find", "hi", "--replace", "ho").returncode == 0
@@ -130,12 +129,12 @@ def test_files_are_written_patched_and_removed(deploy: Path, whet: Callable[...,
 
 def test_rename_delete_and_restore(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     ship = deploy.with_name("ship")
-    assert printed(whet("rename", "deploy", "ship")) == (0, f"{ship}\n", f"deploy is now ship, version 2.\n{UNCHECKED}")
+    assert printed(whet("rename", "deploy", "ship")) == (0, f"{ship}\n", "deploy is now ship, version 2.\n")
     assert os.listdir(deploy.parent) == ["ship"]
     gone = "Deleted ship; `whet restore ship` brings it back.\n"
     assert printed(whet("delete", "ship", "--reason", "Not needed.")) == (0, "", gone)
     assert os.listdir(deploy.parent) == []
-    assert printed(whet("restore", "ship")) == (0, f"{ship}\n", f"Restored ship, version 2.\n{UNCHECKED}")
+    assert printed(whet("restore", "ship")) == (0, f"{ship}\n", "Restored ship, version 2.\n")
     assert os.listdir(deploy.parent) == ["ship"]
 
 

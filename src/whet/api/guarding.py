@@ -1,0 +1,124 @@
+"""The part of the front door that guards: scanning, the policy, the record of decisions. `Library` is made of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from whet.api.changing import Changing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from whet.guard.baseline import Entry as Known
+    from whet.guard.report import Result
+
+
+class Guarding(Changing):
+    """What can be asked about the safety of packages, in the library or anywhere."""
+
+    def scan_results(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        *,
+        recursive: bool = False,
+        around: bool = False,
+        known: Sequence[Known] = (),
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[Result, ...]:
+        """Scan packages by path; with `around`, those that the paths lie in.
+
+        `known` are findings that a baseline accepts; `progress` is told how many packages are done.
+        """
+        import time
+
+        from whet.guard.baseline import apply
+        from whet.guard.finding import verdict
+        from whet.guard.report import Result
+        from whet.library.scanning import read_package, read_paths, scan_package
+        from whet.store.clock import iso
+
+        today = iso(self.lookout.clock())[:10]
+        results: list[Result] = []
+        for path in read_paths([os.fspath(path) for path in paths], recursive=recursive, around=around):
+            began = time.perf_counter()
+            package = read_package(path)
+            found = scan_package(package, self.lookout.judge.attestations)
+            seconds = time.perf_counter() - began
+            left, accepted = apply(known, package.name, found.findings, today) if known else (found.findings, ())
+            label = verdict(left) if accepted else found.verdict
+            results.append(
+                Result(package.path, package.name, label, found.digest, left, seconds, accepted, package.archive)
+            )
+            if progress is not None:
+                progress(len(results))
+        return tuple(results)
+
+    def scan(self, *paths: str | os.PathLike[str], recursive: bool = False) -> dict[str, Any]:
+        """What is dangerous about packages: directories, files or archives; with `recursive`, all skills below."""
+        from whet.guard.report import summary
+
+        results = self.scan_results(paths, recursive=recursive)
+        return {"success": True, "results": [result.to_json() for result in results], "summary": summary(results)}
+
+    def audit(self) -> dict[str, Any]:
+        """Scan every skill of the library again, decide by the policy, tell what is different from the last time."""
+        from whet.library.guarding import audit
+
+        return audit(self.lookout, self._made_by_agents())
+
+    def _made_by_agents(self) -> frozenset[str]:
+        """The directories of the skills that an agent, not the user, created."""
+        makers: dict[str, str] = {}
+        for entry in self.changes.author.journal.entries():
+            if not entry.before and entry.after:
+                makers[entry.path] = entry.actor
+        return frozenset(path for path, actor in makers.items() if actor not in ("user", "unknown"))
+
+    def audit_log(self, name: str = "", last: int | None = None) -> dict[str, Any]:
+        """The record of decisions, oldest first."""
+        records = self.lookout.judge.audit.records(skill=name, last=last)
+        return {"success": True, "records": [record.to_json() for record in records]}
+
+    def verify_audit(self) -> dict[str, Any]:
+        """Prove that the record of decisions is whole."""
+        record = self.lookout.judge.audit
+        problems, last = record.verify(), record.records(last=1)
+        return {
+            "success": True,
+            "valid": not problems,
+            "records": last[-1].id if last else 0,
+            "head": last[-1].hash if last else "",
+            "problems": [problem._asdict() for problem in problems],
+        }
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """The policy as it stands, with where each cell comes from."""
+        from whet.library.guarding import show_policy
+
+        return show_policy(self.lookout)
+
+    def explain(self, name: str = "", *, trust: str = "", verdict: str = "") -> dict[str, Any]:
+        """What is done with a skill, or with any of a trust and a verdict, and why in a sentence."""
+        from whet.library.guarding import explain_cell, explain_skill
+
+        return explain_skill(self.lookout, name) if name else explain_cell(self.lookout, trust, verdict)
+
+    def override(self, name: str, reason: str, *, actor: str = "user") -> dict[str, Any]:
+        """Let a skill through as it is now, for a reason that is recorded, until its content changes."""
+        from whet.library.guarding import override
+
+        return override(self.lookout, name, reason, actor)
+
+    def revoke(self, name: str, reason: str = "", *, actor: str = "user") -> dict[str, Any]:
+        """End an override."""
+        from whet.library.guarding import revoke
+
+        return revoke(self.lookout, name, reason, actor)
+
+    def review(self) -> dict[str, Any]:
+        """What the guard says of the repository's skills, before it is trusted."""
+        from whet.library.guarding import review
+
+        return {"success": True, "verdicts": [item.to_json() for item in review(self.lookout)]}

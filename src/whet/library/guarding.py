@@ -1,0 +1,239 @@
+"""The guard over a library: what skills of a place may do, decided by the policy and kept in the record.
+
+Listing never scans. A repository's skills are scanned when it is trusted and, if their content changed since, before a
+model reads them; what the guard keeps back is remembered, so that lists leave it out at no cost. `whet audit` and
+trusting again look at everything anew.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import UsageError
+from whet.guard.audit import plain
+from whet.guard.policy import decide, place_trust, table_with
+from whet.library.disclosure import trust as place_of
+from whet.library.report import Entry
+from whet.library.scanning import read_card, scan_package
+from whet.library.visibility import guard_blocked, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from whet.guard.judging import Judgement
+    from whet.guard.policy import Table
+    from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
+    from whet.library.disclosure import Opened
+    from whet.library.doctor import Repaired
+    from whet.library.lookout import Lookout, Survey
+
+NO_REASON = "An override needs a reason; the record keeps it."
+
+
+class Judged(NamedTuple):
+    """A skill and what the guard says of it."""
+
+    card: Card
+    judgement: Judgement
+
+    def to_json(self) -> dict[str, Any]:
+        """What is told of it: the verdict, what is done, why, and how much was found."""
+        scan, decision = self.judgement
+        grave = [finding.to_json() for finding in scan.findings if finding.severity != "info"]
+        told = {"name": self.card.full_name, "path": self.card.location, "scope": self.card.scope}
+        return {**told, "digest": scan.digest, **decision.to_json(), "findings": grave}
+
+
+def table_of(survey: Survey) -> Table:
+    """The policy in force."""
+    return table_with(survey.settings.policy, survey.project_policy)
+
+
+def trust_of(card: Card, table: Table, agents: Collection[str] = ()) -> str:
+    """The row of the policy for a skill; `agents` are the directories of those that an agent made."""
+    if not card.root.trusted:
+        return "community"
+    level = place_of(card)
+    if level == "local" and os.path.realpath(card.directory) in agents:
+        return "agent-created"
+    return place_trust(level, table)
+
+
+def judged(lookout: Lookout, card: Card, survey: Survey, *, trust: str = "") -> Judged:
+    """What the guard says of a skill as it is on disk now."""
+    table = table_of(survey)
+    scan = scan_package(read_card(card), lookout.judge.attestations)
+    return Judged(card, lookout.judge.judge(scan, trust or trust_of(card, table), table))
+
+
+def admit(lookout: Lookout, opened: Opened, survey: Survey) -> None:
+    """Raise RefusedError for a repository's skill that the policy does not let in, and remember it."""
+    found = judged(lookout, opened.card, survey)
+    if found.judgement.decision.action != "allow":
+        _remember(lookout, (found,), "view", "guard")
+        raise refusal(opened.card, guard_blocked(opened.card, found.judgement.decision.reason))
+
+
+def project_cards(catalogue: Catalogue) -> tuple[Card, ...]:
+    """Every skill of the repository: those that count, those that wait for trust, those another one shadows."""
+    losers = (loser for loser, _ in catalogue.shadowed)
+    return tuple(card for card in (*catalogue.cards, *catalogue.waiting, *losers) if card.scope == "project")
+
+
+def review(lookout: Lookout) -> tuple[Judged, ...]:
+    """What the guard will say of the repository's skills once it is trusted."""
+    snapshot = lookout.look()
+    trust = place_trust("project", table_of(snapshot.survey))
+    return tuple(judged(lookout, card, snapshot.survey, trust=trust) for card in project_cards(snapshot.catalogue))
+
+
+def remember_review(lookout: Lookout, found: Iterable[Judged]) -> None:
+    """Keep back what the guard does not let in, let the rest be, and record all of it."""
+    _remember(lookout, found, "trust", "user")
+
+
+def _remember(lookout: Lookout, found: Iterable[Judged], action: str, actor: str) -> None:
+    for card, judgement in found:
+        last = lookout.judge.audit.about(card.location, action)
+        if last is None or (last.digest, last.decision) != (judgement.scan.digest, judgement.decision.action):
+            lookout.judge.record(action, card.full_name, card.location, judgement, actor)
+        _keep_back(lookout, card, judgement)
+
+
+def _keep_back(lookout: Lookout, card: Card, judgement: Judgement) -> None:
+    if card.scope != "project":
+        return
+    path, decision = plain(card.resolved), judgement.decision
+    if decision.action == "allow":
+        lookout.decisions.unblock(path)
+    else:
+        lookout.decisions.block(path, plain(decision.reason))
+
+
+def audit(lookout: Lookout, agents: Collection[str] = ()) -> dict[str, Any]:
+    """Look at every skill again: verdicts, decisions, and what is different from the last time."""
+    snapshot = lookout.look()
+    catalogue, survey = snapshot.catalogue, snapshot.survey
+    table = table_of(survey)
+    results = []
+    for card in (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting):
+        found = judged(lookout, card, survey, trust=trust_of(card, table, agents))
+        judgement = found.judgement
+        last = lookout.judge.audit.about(card.location, "audit")
+        change = _difference(last, judgement)
+        if change:
+            lookout.judge.record("audit", card.full_name, card.location, judgement, "user")
+        if card.root.trusted:
+            _keep_back(lookout, card, judgement)
+        before = {"verdict": last.verdict, "decision": last.decision, "digest": last.digest} if last else None
+        results.append({**found.to_json(), "change": change, "before": before if change else None})
+    counts = {label: sum(item["verdict"] == label for item in results) for label in ("safe", "caution", "dangerous")}
+    actions = {action: sum(item["decision"] == action for item in results) for action in ("allow", "ask", "block")}
+    new = sum(item["change"] == "new" for item in results)
+    changed = sum(item["change"] not in ("", "new") for item in results)
+    summary = {"skills": len(results), "verdicts": counts, "decisions": actions, "new": new, "changed": changed}
+    return {"success": True, "results": results, "summary": summary}
+
+
+def _difference(last: Any, judgement: Judgement) -> str:
+    """What is different from the last audit: `new`, `content`, `verdict`, `decision`, or nothing."""
+    if last is None:
+        return "new"
+    scan, decision = judgement
+    for name, before, now in (
+        ("content", last.digest, scan.digest),
+        ("verdict", last.verdict, scan.verdict),
+        ("decision", (last.decision, last.trust), (decision.action, decision.trust)),
+    ):
+        if before != now:
+            return name
+    return ""
+
+
+def show_policy(lookout: Lookout) -> dict[str, Any]:
+    """The policy as it stands, with where each cell comes from."""
+    from whet.guard.trust import VENDORS
+
+    survey = lookout.survey()
+    table = table_of(survey)
+    rows = [
+        {"trust": trust, **{verdict: cell._asdict() for verdict, cell in row.items()}} for trust, row in table.items()
+    ]
+    return {"success": True, "policy": rows, "trusted_sources": [*VENDORS, *survey.settings.trusted_sources]}
+
+
+def explain_cell(lookout: Lookout, trust: str, verdict: str) -> dict[str, Any]:
+    """What is done with skills of a trust and a verdict, in a sentence."""
+    from whet.guard.finding import LABELS
+
+    table = table_of(lookout.survey())
+    if trust not in table:
+        raise UsageError("bad-trust", f"The policy has no row {trust!r}.", hint=f"Rows: {', '.join(table)}.")
+    label = next((label for label in LABELS if label == verdict), None)
+    if label is None:
+        raise UsageError("bad-verdict", f"{verdict!r} is no verdict.", hint=f"Verdicts: {', '.join(LABELS)}.")
+    return {"success": True, **decide(trust, label, table).to_json()}
+
+
+def explain_skill(lookout: Lookout, name: str) -> dict[str, Any]:
+    """What is done with one skill, and the finding that decides."""
+    found = _found(lookout, name)
+    return {"success": True, **found.to_json()}
+
+
+def override(lookout: Lookout, name: str, reason: str, actor: str) -> dict[str, Any]:
+    """Let a skill through as it is now, for a reason, until it changes."""
+    if not reason.strip():
+        raise UsageError("reason-needed", NO_REASON, hint="Say why with --reason.")
+    found = _found(lookout, name)
+    lookout.judge.override(found.card.full_name, found.card.location, found.judgement, reason, actor)
+    return _decided_again(lookout, found.card)
+
+
+def revoke(lookout: Lookout, name: str, reason: str, actor: str) -> dict[str, Any]:
+    """End an override."""
+    found = _found(lookout, name)
+    changed = lookout.judge.audit.override(found.judgement.scan.digest) is not None
+    if changed:
+        lookout.judge.revoke(found.card.full_name, found.card.location, found.judgement, actor, reason)
+    return {**_decided_again(lookout, found.card), "changed": changed}
+
+
+def _decided_again(lookout: Lookout, card: Card) -> dict[str, Any]:
+    found = judged(lookout, card, lookout.survey())
+    _keep_back(lookout, card, found.judgement)
+    return {"success": True, **found.to_json()}
+
+
+def _found(lookout: Lookout, name: str) -> Judged:
+    card, survey = lookout.find(name)
+    return judged(lookout, card, survey)
+
+
+def examine_audit(lookout: Lookout) -> tuple[Entry, ...]:
+    """What is wrong with the record of decisions."""
+    from whet.store.database import check
+
+    record = lookout.judge.audit
+    if problem := check(record.path):
+        hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
+        return (Entry("audit-corrupt", "error", "", record.path, problem, hint),)
+    hint = "`whet audit --verify` tells all of it. Restore Whet's state directory from a copy."
+    return tuple(Entry("audit-not-whole", "error", "", record.path, item.message, hint) for item in record.verify()[:1])
+
+
+def repair_audit(lookout: Lookout) -> Repaired:
+    """Set a damaged record of decisions aside and save from it what can be read."""
+    from whet.guard.audit import TABLES, audit_schema
+    from whet.library.doctor import Repaired
+    from whet.store.database import check, repair
+
+    path = lookout.judge.audit.path
+    if not check(path):
+        return Repaired()
+    outcome = repair(path, audit_schema(), TABLES)
+    rows = sum(outcome.salvage.rows.values())
+    done = f"Set the damaged record of decisions aside as {outcome.set_aside} and saved {rows} records from it."
+    return Repaired((done,), outcome.salvage.lost)
