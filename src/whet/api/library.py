@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from whet.authoring.checks import Check
+    from whet.guard.permissions import Policy
     from whet.library.card import Card
     from whet.library.disclosure import Loaded
     from whet.library.readiness import Probe
@@ -323,6 +324,30 @@ class Library(Guarding):
         from whet.skill.tree import library_digest
 
         return library_digest((card.qualified, self.lookout.open(card).digest) for card in self.catalogue.cards)
+
+    # permissions
+
+    def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> dict[str, Any]:
+        """May this skill make this tool call? `allow`, `deny` or `ask`, and why in a sentence.
+
+        `given` is the tool's input as the client has it; paths are judged from the project directory. A `policy` cuts
+        further than the skill's own `allowed-tools`. `problems` tells of grants that cannot be read and grant nothing.
+        """
+        from whet.guard.permissions import NO_POLICY, declared_tools, skill_permits
+
+        card = self.find(name)
+        skill, home = self.lookout.open(card).skill, self.place.env.get("HOME", "")
+        decision = skill_permits(
+            skill,
+            tool,
+            given,
+            cwd=self.place.directory,
+            skill_dir=card.directory,
+            home=home,
+            policy=NO_POLICY if policy is None else policy,
+        )
+        problems = [grant.problem for grant in declared_tools(skill) or () if grant.problem]
+        return {**decision.to_json(), **({"problems": problems} if problems else {})}
 
     # places
 

@@ -43,9 +43,19 @@ LARGEST = 100_000
 
 def follow(text: str) -> Seen:
     """What a program does with what it reads, fetches and decodes."""
+    text = text[:LARGEST]
     if "\n=cut" in text:
-        text = shapes.POD.sub(lambda found: "\n" * found[0].count("\n"), text)
-    return _Flow(text[:LARGEST]).run()
+        text = _without_manual(text)
+    return _Flow(text).run()
+
+
+def _without_manual(text: str) -> str:
+    """A program of Perl without the manual that is written into it."""
+    rows, manual = [], False
+    for row in text.split("\n"):
+        manual = (manual or shapes.MANUAL.match(row) is not None) and not row.startswith("=cut")
+        rows.append("" if manual or row.startswith("=cut") else row)
+    return "\n".join(rows)
 
 
 def secret_looking(text: str) -> bool:

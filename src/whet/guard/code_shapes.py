@@ -101,7 +101,7 @@ OPENED = re.compile(
     r"\b(?:File|FileWriter|FileOutputStream|os\.Create|os\.OpenFile|File::create|fopen|io\.open|File\.open)\s{0,4}\("
 )
 HANDLE = re.compile(r"\bopen\s{0,4}\(?\s{0,4}(?:my\s{0,4})?\$?(\w{1,40})\s{0,4},")
-POD = re.compile(r"^=(?:pod|head\d|over|item|begin|encoding)\b.{0,60000}?^=cut\b", re.MULTILINE | re.DOTALL)
+MANUAL = re.compile(r"=(?:pod|head\d|over|item|begin|encoding)\b")
 SYNTAX = re.compile(r"\\[bswdnt]|\{\d+,?\d*\}|\?[:!=<]")
 
 

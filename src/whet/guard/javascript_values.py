@@ -24,6 +24,7 @@ LONGEST = 60_000
 """Characters of a text that are kept."""
 _MOST_MARKS = 12
 _MOST_CHOICES = 12
+_MOST_PARTS = 300
 _HOME = {
     "HOME": "~", "USERPROFILE": "~", "HOMEPATH": "~", "APPDATA": "~/AppData/Roaming", "LOCALAPPDATA": "~/AppData/Local",
 }  # fmt: skip
@@ -106,24 +107,33 @@ def joined(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) 
     return Value(put, "", merged(parts), None, None, 0, (pieced and literal) or any(p.pieced for p in parts), choices)
 
 
-def everything(value: Value, depth: int = 3) -> frozenset[Mark]:
-    """The marks of a value and of all that is in it."""
+def everything(value: Value) -> frozenset[Mark]:
+    """The marks of a value and of what is in it, as far as a few hundred parts go."""
     if not value.props and not value.items:
         return value.marks
-    inner = (*(value.props or {}).values(), *(value.items or ())[:200])
-    if depth == 0:
-        return merged((value, *inner))
-    return merged((value, *(Value(marks=everything(one, depth - 1)) for one in inner)))
+    marks, parts, at = set(value.marks), [value], 0
+    while at < len(parts) and at < _MOST_PARTS:
+        one = parts[at]
+        at += 1
+        marks |= one.marks
+        if len(parts) < _MOST_PARTS:
+            parts += list((one.props or {}).values())[:60]
+            parts += (one.items or ())[:60]
+    return frozenset(sorted(marks)[:_MOST_MARKS]) if len(marks) > _MOST_MARKS else frozenset(marks)
 
 
-def written(value: Value, depth: int = 5) -> str:
-    """A value about as JSON writes it, as far as it is known."""
-    if value.props is not None and depth:
-        rows = ", ".join(f'"{name}": {written(inner, depth - 1)}' for name, inner in list(value.props.items())[:60])
-        return "{" + rows[:4000] + "}"
-    if value.items is not None and depth:
-        return "[" + ", ".join(written(inner, depth - 1) for inner in value.items[:60])[:4000] + "]"
-    return HOLE if value.text is None else f'"{value.text[:2000]}"'
+def written(value: Value, room: int = 8000) -> str:
+    """A value about as JSON writes it, as far as it is known and there is room."""
+    if value.props is not None or value.items is not None:
+        pieces: list[str] = []
+        for name, inner in [*(value.props or {}).items(), *(("", item) for item in value.items or ())][:60]:
+            if room < 40:
+                break
+            room //= 2
+            pieces.append((f'"{name}": ' if name else "") + written(inner, room))
+            room = max(0, 2 * room - len(pieces[-1]))
+        return ("{%s}" if value.items is None else "[%s]") % ", ".join(pieces)
+    return HOLE if value.text is None else f'"{value.text[: max(room, 40)]}"'
 
 
 def either(first: Value, second: Value) -> Value:
@@ -156,7 +166,7 @@ def one_of(items: Sequence[Value]) -> Value:
         return NOTHING
     first = items[0]
     for item in items[:50]:
-        said = item.text or (written(item, 2) if item.props or item.items else "")
+        said = item.text or (written(item, 400) if item.props or item.items else "")
         if said and any(place.kind == "secret" for place in places(f"~/{said}")):
             first = item
             break

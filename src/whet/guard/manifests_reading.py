@@ -35,7 +35,7 @@ def parse(text: str, kind: str) -> Any:
 
                 return tomllib.loads(text)
             case _:
-                return _yaml(text)
+                return read_yaml(text)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError, ArithmeticError):
         return None
 
@@ -50,7 +50,7 @@ def _json(text: str) -> Any:
         return json.loads(_TRAILING.sub(r"\1", bare))
 
 
-def _yaml(text: str) -> Any:
+def read_yaml(text: str) -> Any:
     """YAML by its events first: the loader itself recurses in C, where too deep means the end of the process."""
     import yaml
 

@@ -175,6 +175,7 @@ _ALONE = (
     patterns.DISCLOSES,
     patterns.DECEIVES,
     patterns.SURVIVES,
+    patterns.PERSISTS,
     patterns.PROTECTION,
 )
 _DEED = re.compile(

@@ -29,60 +29,31 @@ _LANGUAGES = {
         "code",
     ),
 }
-_PLAIN = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md", "code"))
-_COMMANDS = frozenset(
+_DATA = frozenset(
     (
-        "curl",
-        "wget",
-        "base64",
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "bash",
-        "sh",
-        "zsh",
-        "eval",
-        "rm",
-        "dd",
-        "mkfs",
-        "chmod",
+        "json",
+        "jsonc",
+        "json5",
+        "yaml",
+        "yml",
+        "toml",
+        "makefile",
+        "make",
+        "just",
+        "dockerfile",
+        "docker",
+        "ini",
+        "conf",
+        "npmrc",
+        "systemd",
+        "cron",
         "crontab",
-        "scp",
-        "rsync",
-        "dig",
-        "nslookup",
-        "openssl",
-        "xxd",
-        "iex",
-        "iwr",
-        "powershell",
-        "python",
-        "python3",
-        "node",
-        "perl",
-        "ruby",
-        "osascript",
-        "pip",
-        "pip3",
-        "npm",
-        "npx",
-        "uvx",
-        "cat",
-        "env",
-        "printenv",
-        "tar",
-        "ssh",
-        "git",
-        "sudo",
-        "security",
-        "launchctl",
-        "systemctl",
-        "history",
-        "gh",
-        "aws",
+        "plist",
+        "xml",
+        "gemfile",
     )
 )
+_PLAIN = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md", "code"))
 _LOOKS_LIKE = re.compile(
     r"(?:^|\n)[ \t]*(?:[$#>] )?(?:sudo\s+)?(?:curl|wget|bash|sh|echo|base64|nc|rm|chmod|export|source|python3?|node|npm|npx|pip3?|brew|apt(?:-get)?|git|cat|env|printf|eval|powershell|iex|iwr|irm|certutil)\b"
 )
@@ -91,6 +62,8 @@ _WINDOWS = re.compile(
     re.IGNORECASE,
 )
 _INLINE = re.compile(r"!?`([^`\n]{6,1500})`")
+_TIMED = re.compile(r"^\s*(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,20}\s+){5})")
+"""The time at the beginning of a line for cron."""
 _BARE = re.compile(
     r"(?:^|[\s:>(])((?:sudo\s+)?(?:curl|wget|bash\s+(?:-c|<\()|sh\s+-c|echo\s+[\"']?[A-Za-z0-9+/=]{16,}|eval\s+[\"$]|nc\s+-|powershell\b|iex\b|iwr\b|irm\b|base64\s+-)[^\n]{4,1500})"
 )
@@ -122,6 +95,10 @@ def _code(block: Block, bare: tuple[str, ...]) -> Iterable[tuple[Seen, int]]:
             yield checker(language)(block.text), block.line
             if language == "shell" and _WINDOWS.search(block.text):
                 yield checker("windows")(block.text), block.line
+        elif block.language in _DATA:
+            from whet.guard.manifests import check_fence
+
+            yield check_fence(block.language, block.text), block.line
         if language or block.language not in _PLAIN:
             return
     if block.kind == "heading":
@@ -132,7 +109,7 @@ def _code(block: Block, bare: tuple[str, ...]) -> Iterable[tuple[Seen, int]]:
         found: list[str] = []
         rest, lowered = row, row.lower()
         if "`" in row:
-            found = [code for code in _INLINE.findall(row) if " " in code and _is_command(code)]
+            found = [_TIMED.sub("", code) for code in _INLINE.findall(row) if " " in code and _is_command(code)]
             rest = _INLINE.sub(" ", row)
         if bare and any(hint in lowered for hint in bare):
             found += [code.rstrip("`*_). ") for code in _BARE.findall(rest)]
@@ -141,8 +118,9 @@ def _code(block: Block, bare: tuple[str, ...]) -> Iterable[tuple[Seen, int]]:
 
 
 def _is_command(code: str) -> bool:
-    words = code.replace("|", " ").replace("(", " ").replace(";", " ").split()
-    return any(word.rpartition("/")[2] in _COMMANDS for word in words[:40]) or _WINDOWS.search(code) is not None
+    from whet.guard.shell import worth_reading
+
+    return worth_reading(code) or _WINDOWS.search(code) is not None
 
 
 def checker(language: str) -> Callable[[str], Seen]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.finding import Hit
 from whet.guard.hosts import URL, host_of, is_installer, odd_top
 from whet.guard.patterns import shorten
+from whet.guard.prose_context import MENTIONING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -359,15 +360,21 @@ def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
     if not (locked or pasted or demanded or shielded):
         return
     for unit in _units(found):
-        part = unit.text.lower()
-        if locked and _has(part, _PASSWORD_HINTS):
-            yield from list(_locked(unit)) or _told(unit)
-        if shielded and _has(part, _SCANNER_HINTS):
-            yield from _shielded(unit)
-        if pasted and (_RUN_KEYS.search(part) or ("http" in part and (worst > 2 or _has(part, _PASTE_HINTS)))):
-            yield from _pasted(unit)
-        if demanded and _has(part, _FETCH_HINTS):
-            yield from _demanded(unit)
+        less = 1 if MENTIONING.search(unit.trail) else 0
+        for hit in _look(unit, worst, locked=locked, shielded=shielded, pasted=pasted, demanded=demanded):
+            yield hit._replace(steps=less)
+
+
+def _look(unit: _Unit, worst: int, *, locked: bool, shielded: bool, pasted: bool, demanded: bool) -> Iterator[Hit]:
+    part = unit.text.lower()
+    if locked and _has(part, _PASSWORD_HINTS):
+        yield from list(_locked(unit)) or _told(unit)
+    if shielded and _has(part, _SCANNER_HINTS):
+        yield from _shielded(unit)
+    if pasted and (_RUN_KEYS.search(part) or ("http" in part and (worst > 2 or _has(part, _PASTE_HINTS)))):
+        yield from _pasted(unit)
+    if demanded and _has(part, _FETCH_HINTS):
+        yield from _demanded(unit)
 
 
 def _has(text: str, hints: tuple[str, ...]) -> bool:

@@ -149,7 +149,27 @@ DECEIVES = (
         severity="critical",
     ),
 )
+PERSISTS = (
+    Pattern(
+        "order-persists",
+        "zshrc|bashrc|profile|cron|crontab|launchagent|launchagents|launchd|systemd|hooks|authorized_keys|startup|autostart|login|schtasks|plist append|add|create|install|put|write|register|place|drop|set",
+        r"\b(?:append|add|create|install|put|write|register|place|drop|set\s+up)\w*\b[^\n]{0,120}(?:\.(?:zshrc|bashrc|bash_profile|profile)\b|\bcron(?:tab|\s+(?:entry|job))?\b|\blaunchagents?\b|\blaunchd\b|\bsystemd\b|\.git/hooks\b|\bauthorized_keys\b|\bstart-?up\s+folder\b|\bscheduled\s+task\b)"
+        r"[^\n]{0,240}(?:\bnobody\s+(?:removes|notices|deletes|sees)|\bhidden\b|\bre-?create\s+it\b|\bwhenever\s+(?:you\s+notice|it)\b[^\n]{0,30}\b(?:gone|missing|removed)|\bputs?\s+(?:it|the\s+entry)\s+back\b|\bmust\s+not\s+notice\b|\bapple-like\b|\bavoids?\s+questions\b|\bdo\s+not\s+list\b|\bcall(?:s)?\s+out\s+to\b|\bold\s+timestamp\b|\breview\s+will\s+not\s+show\b|curl\s+[^\n]{0,60}\|\s*(?:ba|z)?sh|\bsurvives?\s+(?:a\s+)?(?:removal|uninstall)|\beven\s+(?:if|after)\s+(?:the\s+)?(?:user|skill)\s+(?:removes|is\s+removed|deletes))",
+    ),
+    Pattern(
+        "order-persists",
+        "authorized_keys put|add|append|write|copy|place key|keys",
+        r"\b(?:put|add|append|write|copy|place)\w*\s+(?:the|this|our|following)\s+(?:\w+\s+){0,2}key\b[^\n]{0,60}authorized_keys",
+        unless=r"\b(?:your|user['’]?s)\s+(?:own\s+)?(?:public\s+)?key|deploy\s+key|ssh-copy-id",
+    ),
+)
 SURVIVES = (
+    Pattern(
+        "agent-config-order",
+        "mcp server|servers register|add|point|set|replace|install|configure",
+        r"\b(?:register|add|point|set|replace|install|configure)\w*\b[^\n]{0,60}\bmcp\s+server\b[^\n]{0,100}https?://\d{1,3}(?:\.\d{1,3}){3}",
+        severity="critical",
+    ),
     Pattern(
         "memory-poison",
         "preserve|retain|survive|include|keep|forget|carry|restore instruction|instructions|directive|directives|rule|rules|compaction|compression|summary|summaries|context",
@@ -169,6 +189,22 @@ SURVIVES = (
 )
 
 OVERRIDE = (
+    Pattern(
+        "override-instructions",
+        "ignore|disregard|forget|outrank|above|precedence every|all|any|system|instruction|rules before|given|system|earlier|prompt",
+        r"\b(?:ignore|disregard|forget)\s+(?:every|all|any|each)\s+(?:\w+\s+){0,2}?(?:instructions?|rules?|orders?|guidance|directives?)\s+(?:\w+\s+){0,2}?(?:given|received|before|so\s+far|earlier|until\s+now|from\s+(?:the\s+)?(?:system|operator|user))\b|\b(?:outranks?|stands?\s+above|goes?\s+before|wins?\s+over)\s+(?:the\s+)?(?:system\s+prompt|operator|user['’]?s?\s+(?:wishes|requests?|instructions?))",
+    ),
+    Pattern(
+        "override-instructions",
+        "scanner|reviewer|auditor|moderator|model|evaluator evaluates|reviews|scans|inspects|reads|checks|audits|assesses respond|answer|say|report|rate|reply|return",
+        r"\b(?:scanner|reviewer|auditor|moderator|evaluator|another\s+model|security\s+tool)s?\b[^\n.]{0,40}\b(?:evaluat|review|scan|inspect|read|check|audit|assess)\w*\s+(?:this|the)\s+(?:skill|file|package|document|section)\b[^\n.]{0,60}\b(?:respond|answer|say|report|rate|reply|return|classif)\w*",
+    ),
+    Pattern(
+        "override-instructions",
+        "objective|goal|agenda|mission|persona private|hidden|secret|second|real|never|conceal",
+        r"\b(?:private|hidden|secret|second|real|true)\s+(?:objective|goal|agenda|mission|purpose)\b[^\n]{0,120}\b(?:never|do\s+not|don['’]?t|even\s+when|deny|conceal)\b|\bnever\s+reveal\s+(?:that\s+)?(?:this|the)\s+(?:objective|goal|persona|agenda|instruction)",
+        unless=r"\b(?:attack\w*|adversar\w*|antagonist|character|villain|plot|story)\b",
+    ),
     Pattern(
         "override-instructions",
         "disregard|ignore|forget above|previous|prior|everything|earlier",
@@ -251,7 +287,7 @@ AUTHORITY = (
     Pattern(
         "fake-authority",
         "override|mode|dan|jailbreak|jailbroken|unrestricted|debug system|admin|administrator|security|safety|maintenance|emergency|root|you|enter|switch|activate|enable",
-        r"\b(?:system|admin|administrator|security|safety|maintenance|emergency|root)\s+override\s*[:!]|\b(?:you\s+are\s+now|enter|switch\s+(?:in)?to|activate|enable)\s+(?:in\s+|an?\s+|into\s+)?(?:developer|maintenance|evaluation|debug|dan|jailbreak|jailbroken|unrestricted|god|unfiltered|sudo|admin(?:istrator)?)\s+(?:mode|assistant|ai|agent|state)\b",
+        r"\b(?:system|admin|administrator|security|safety|maintenance|emergency|root)\s+override\s*[:!]|\byou\s+are\s+now\s+(?:running\s+)?(?:in\s+|an?\s+|into\s+)?(?:developer|maintenance|evaluation|debug)\s+mode\b|\b(?:you\s+are\s+now|enter|switch\s+(?:in)?to|activate|enable)\s+(?:in\s+|an?\s+|into\s+)?(?:dan|jailbreak|jailbroken|unrestricted|god|unfiltered|sudo|admin(?:istrator)?)\s+(?:mode|assistant|ai|agent|state)\b",
     ),
     Pattern(
         "fake-authority",
@@ -275,6 +311,12 @@ MARKUP = (
 )
 
 REFUSAL = (
+    Pattern(
+        "suppress-refusal",
+        "from now on you are|re",
+        r"\bfrom\s+now\s+on,?\s+you\s+(?:are|act\s+as)\s+\*{0,2}[A-Z][\w-]{2,30}\*{0,2}[^\n]{0,160}\b(?:no\s+(?:owner|policy|policies|rules|limits?|restrictions|guidelines)|without\s+asking|never\s+(?:declin|refus|ask)|does\s+not\s+recogni[sz]e)",
+        severity="critical",
+    ),
     Pattern(
         "suppress-refusal",
         "policy|guidelines|rules|restrictions|limits",
@@ -334,6 +376,12 @@ SILENT = (
 )
 
 REMOTE = (
+    Pattern(
+        "remote-instructions",
+        "pastebin|rentry|glot|gist|vercel|netlify|raw|feed run|execute|command|commands|shell|adopt|follow|carry",
+        r"(?:\b(?:pastebin\.com|rentry\.co|glot\.io|gist\.github(?:usercontent)?\.com|[\w-]{2,40}\.(?:vercel|netlify)\.app)/\S{2,80}|https?://\d{1,3}(?:\.\d{1,3}){3}\S{0,80})[^\n]{0,160}\b(?:run\s+(?:the|each|every|those|its)\s+(?:lines?|commands?|steps?)|is\s+a\s+command|execut\w+|(?:to|in)\s+your\s+shell|adopt\s+it|carr(?:y|ied)\s+out|follow\s+(?:it|them|the\s+steps))",
+        severity="critical",
+    ),
     Pattern(
         "remote-instructions",
         "http|https do|carry|execute|run|obey|treat|follow|apply",

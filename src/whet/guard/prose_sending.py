@@ -157,7 +157,8 @@ def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
         named = [place for place in places(row.text) if place.kind == "secret" and place.grave]
         if named and not _HONEST.search(row.text) and not _OWNER.search(row.text):
             less = steps(block, row.text[: row.text.find(named[0].text)])
-            yield Hit("order-reads-secrets", row.line, shorten(row.text), subject=named[0].text, steps=less)
+            grave: Severity = "critical" if len({place.what for place in named}) > 1 else "warn"
+            yield Hit("order-reads-secrets", row.line, shorten(row.text), grave, subject=named[0].text, steps=less)
 
 
 def _secrets(block: Block, before: str, row: Row, after: str) -> Iterator[Hit]:

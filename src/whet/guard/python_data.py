@@ -36,9 +36,9 @@ def _json(text: str) -> Any:
 
 
 def _yaml(text: str) -> Any:
-    import yaml
+    from whet.guard.manifests_reading import read_yaml
 
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  a safe loader, in C where there is one
+    return read_yaml(text)
 
 
 def _toml(text: str) -> Any:

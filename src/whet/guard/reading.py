@@ -41,6 +41,8 @@ _SVG_SCRIPT = re.compile(
     r"<script\b|\son(?:load|click|error|mouse\w{1,10}|begin|focus\w{0,3})\s{0,4}=|(?:href|src)\s{0,4}=\s{0,4}[\"']?\s{0,4}javascript:",
     re.IGNORECASE,
 )
+_GIF_SCRIPT = re.compile(r"GIF8[79]a[ \t\r\n]{0,20}(?:=|/\*)")
+"""The first word of a picture as a name that a script assigns to, or before a comment that hides the picture in it."""
 _OFFICE = re.compile(r"(?:word|ppt|xl)/[\w/.-]{1,80}\.xml", re.IGNORECASE)
 _SCRIPT_NAMES = frozenset(
     ("py", "sh", "bash", "js", "ts", "mjs", "cjs", "ps1", "bat", "cmd", "rb", "pl", "php", "md", "txt", "yaml", "html")
@@ -199,7 +201,7 @@ class _Reader:
         text = decoded.text
         for word in decoded.broken[:5]:
             self.hit(path, "damaged-text", word, line=line)
-        kind = kinds.kind_of(path, text)
+        kind = "javascript" if _GIF_SCRIPT.match(text) else kinds.kind_of(path, text)
         if decoded.encoding[:6] in ("utf-16", "utf-32") and (
             kind not in ("powershell", "text", "html", "json") or not decoded.marked
         ):
@@ -208,7 +210,7 @@ class _Reader:
             text, named = encodings.cooked(text)
             if named:
                 self.hit(path, "odd-encoding", f"Python source that is decoded as {named}", "critical", line)
-        self.text(path, text, via, line)
+        self.text(path, text, via, line, kind if _GIF_SCRIPT.match(text) else None)
 
     def text(
         self, path: str, text: str, via: tuple[str, ...], line: int, kind: Kind | None = None, *, inner: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard import flow, reading, rules
+from whet.guard import flow, manifests, reading, rules
 from whet.guard.finding import Finding, Hit, Seen, lower, verdict
 from whet.guard.hosts import host_of, serves_installers
 from whet.guard.secrets import redact
@@ -70,6 +70,10 @@ def scan(files: Mapping[str, Item]) -> Scan:
             _finding(table[hit.rule], document.path, hit, _weight(table[hit.rule], hit, document, subject))
             for hit in hits
         )
+    for path, seen in manifests.together(read.documents):
+        found.extend(
+            _finding(table[hit.rule], path, hit, hit.severity or table[hit.rule].severity) for hit in seen.hits
+        )
     for path, hit in flow.hits(read.documents, facts):
         rule = table[hit.rule]
         found.append(_finding(rule, path, hit, hit.severity or rule.severity))
@@ -104,7 +108,7 @@ def _check(document: Document, table: Mapping[str, Rule]) -> tuple[list[Hit], li
 
 def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
     """What looks at a text of this kind."""
-    from whet.guard import manifests, prose, secrets
+    from whet.guard import prose, secrets
     from whet.guard.prose_code import checker
 
     text = document.text
@@ -136,8 +140,8 @@ def _weight(rule: Rule, hit: Hit, document: Document, subject: Subject) -> Sever
 
 
 def _speaks(document: Document) -> bool:
-    """Is this a text that speaks, or was it hidden in one?"""
-    return document.path.lower().endswith((".md", ".txt", ".rst")) if document.via else document.kind in _SPEAKS
+    """Is this a text for readers, or was it hidden in one?"""
+    return document.path.lower().endswith((".md", ".txt", ".rst")) or (document.kind in _SPEAKS and not document.via)
 
 
 def _is_strange(host: str, subject: Subject) -> bool:
@@ -147,7 +151,8 @@ def _is_strange(host: str, subject: Subject) -> bool:
 
 
 def _finding(rule: Rule, path: str, hit: Hit, severity: Severity) -> Finding:
-    message = f"{rule.title}: {redact(hit.message)}." if hit.message else f"{rule.title}."
+    title = rule.title.rstrip(".")
+    message = f"{title}: {redact(hit.message)}." if hit.message else f"{title}."
     return Finding(
         rule.id, severity, rule.category, path, hit.line, message, redact(hit.evidence), rule.remedy, rule.references
     )
@@ -188,7 +193,7 @@ def _kept(found: list[Finding], table: Mapping[str, Rule]) -> tuple[Finding, ...
                     rule.category,
                     finding.file,
                     finding.line,
-                    f"{rule.title}: {finding.rule}.",
+                    f"{rule.title.rstrip('.')}: {finding.rule}.",
                     "",
                     rule.remedy,
                     rule.references,

@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, WhetError
+from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.library.card import main_file
 from whet.library.discovery import OLD_MAINS, SKIPPED
 from whet.library.package import look
@@ -24,8 +25,9 @@ from whet.store.database import check
 from whet.store.database import repair as repair_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from whet.guard.sandbox.levels import Level
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.readiness import Probe
@@ -81,6 +83,19 @@ def examine_state(state: str) -> Iterator[Entry]:
     if os.path.isdir(state) and not os.access(state, os.W_OK):
         hint = "Make it writable, or set WHET_HOME to another directory."
         yield Entry("home-read-only", "warning", "", state, "Whet cannot write here; every start is a cold one.", hint)
+
+
+def examine_sandbox(find_level: Callable[[], Level]) -> Entry:
+    """How well programs of skills can be isolated on this machine; finding out takes a tenth of a second."""
+    try:
+        level = find_level()
+    except OSError as error:
+        message = f"No sandbox can be tried: {error.strerror or error}. Inline commands are not run."
+        return Entry("no-sandbox", "warning", "", "", message, "Check that there is room for temporary files.")
+    if level.isolates:
+        return Entry("sandbox", "info", "", "", level.sentence)
+    message = f"{level.sentence} Inline commands are not run."
+    return Entry("no-sandbox", "warning", "", "", message, NO_SANDBOX_HINT)
 
 
 def worst_first(entries: Iterable[Entry]) -> tuple[Entry, ...]:

@@ -156,6 +156,15 @@ RULES = (
         _LEAK,
     ),
     Rule(
+        "order-persists",
+        "critical",
+        "persistence",
+        "The text has something installed that starts by itself and is to stay unnoticed",
+        "A helper with an honest purpose can be listed, and is gone when it is removed.",
+        _REMOVE,
+        ("OWASP AST01", "ATT&CK T1547"),
+    ),
+    Rule(
         "agent-config-order",
         "warn",
         "agent-tampering",

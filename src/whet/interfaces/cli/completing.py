@@ -32,6 +32,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "approve": ("proposals",),
     "reject": ("proposals",),
     "undo": ("entries",),
+    "rules": ("rules",),
 }
 """What a NAME or an ID is that of, by command and first argument, where it is not the name of a skill."""
 _LAST = 20
@@ -113,12 +114,19 @@ def _entries(library: Library) -> list[str]:
     return [str(entry["id"]) for entry in reversed(library.changes.history(last=_LAST)["entries"])]
 
 
+def _rules(_library: Library) -> list[str]:
+    from whet.guard import rules
+
+    return list(rules.every())
+
+
 _OF_A_KIND = {
     "skills": _skills,
     "bundles": _bundles,
     "deleted": _deleted,
     "proposals": _proposals,
     "entries": _entries,
+    "rules": _rules,
 }
 
 

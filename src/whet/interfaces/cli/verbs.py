@@ -63,6 +63,7 @@ VERBS: dict[str, Verb] = {
     "scan": Verb(f"{_HOME}.scan", "Tell what is dangerous about skills", "Guard"),
     "audit": Verb(f"{_HOME}.audit", "Scan every skill of the library again", "Guard"),
     "policy": Verb(f"{_HOME}.policy", "Show and explain what is let in, and make exceptions", "Guard"),
+    "rules": Verb(f"{_HOME}.rules", "List what the guard looks for, or explain one rule", "Guard"),
     "permits": Verb(f"{_HOME}.permits", "Tell whether a skill may make a tool call", "Guard"),
     "trust": Verb(f"{_HOME}.trust", "Load the skills of this repository from now on", "Decide"),
     "untrust": Verb(f"{_HOME}.untrust", "Stop loading the skills of this repository", "Decide"),

@@ -24,9 +24,12 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Mend if asked to, then ask for the report."""
+    from whet.guard.sandbox.levels import level
+    from whet.library.doctor import examine_sandbox, worst_first
+
     library = context.library
     repaired = library.repair() if options.repair else {}
-    report = [entry.to_json() for entry in library.doctor()]
+    report = [entry.to_json() for entry in worst_first((*library.doctor(), examine_sandbox(level)))]
     failed = options.check and any(entry["severity"] == "error" for entry in report)
     return Outcome({"success": True, "report": report, **repaired}, 1 if failed else 0)
 
@@ -45,8 +48,6 @@ def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:
         screen.line(screen.paint(title, "bold", SEVERITY_STYLES[severity]))
         for entry in entries:
             _entry(entry, screen)
-    if not answer["report"]:
-        screen.said.append("Nothing to report.")
 
 
 def _entry(entry: dict[str, Any], screen: Screen) -> None:

@@ -14,7 +14,6 @@ from whet.interfaces.cli.text import clean
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.guard.permissions import Decision, Grant
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
@@ -45,27 +44,22 @@ def run(context: Context, options: Namespace) -> Outcome:
         hint = "`whet permits --help` explains it."
         raise UsageError("usage", "Give --skill or --grants, one of them.", hint=hint)
     given = _given(options.input)
-    decision, grants = _decide(context, options, given)
-    answer = decision.to_json()
-    if problems := [grant.problem for grant in grants or () if grant.problem]:
+    if options.grants is None:
+        answer = context.library.permits(options.skill, options.tool, given)
+    else:
+        answer = _try_grants(context, options, given)
+    return Outcome(answer, _CODES[answer["decision"]])
+
+
+def _try_grants(context: Context, options: Namespace, given: Any) -> dict[str, Any]:
+    from whet.guard.permissions import permits, read_grants
+
+    grants = read_grants(options.grants)
+    cwd = os.path.abspath(options.project or os.getcwd())
+    answer = permits(grants, options.tool, given, cwd=cwd, home=context.env.get("HOME", "")).to_json()
+    if problems := [grant.problem for grant in grants if grant.problem]:
         answer["problems"] = problems
-    return Outcome(answer, _CODES[decision.decision])
-
-
-def _decide(context: Context, options: Namespace, given: Any) -> tuple[Decision, tuple[Grant, ...] | None]:
-    from whet.guard.permissions import declared_tools, permits, read_grants, skill_permits
-
-    home = context.env.get("HOME", "")
-    if options.skill is None:
-        grants = read_grants(options.grants)
-        cwd = os.path.abspath(options.project or os.getcwd())
-        return permits(grants, options.tool, given, cwd=cwd, home=home), grants
-    library = context.library
-    card = library.find(options.skill)
-    skill = library.lookout.open(card).skill
-    cwd = library.place.directory
-    decision = skill_permits(skill, options.tool, given, cwd=cwd, skill_dir=card.directory, home=home)
-    return decision, declared_tools(skill)
+    return answer
 
 
 def _given(text: str) -> Any:
