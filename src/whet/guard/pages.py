@@ -11,8 +11,8 @@ from whet.guard.finding import Hit, Seen
 if TYPE_CHECKING:
     from whet.guard.finding import Fact
 
-_SCRIPT = re.compile(r"<script\b[^>]{0,500}>(.*?)</script\s*>", re.IGNORECASE | re.DOTALL)
-_STYLE = re.compile(r"<style\b[^>]{0,500}>.*?</style\s*>", re.IGNORECASE | re.DOTALL)
+_OPEN = re.compile(r"<(script|style)\b[^>]{0,500}>", re.IGNORECASE)
+_CLOSE = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style")}
 _HANDLER = re.compile(
     r"\son[a-z]{3,20}\s{0,4}=\s{0,4}(?:\"([^\"]{4,4000})\"|'([^']{4,4000})')"
     r"|\b(?:href|src|action|xlink:href)\s{0,4}=\s{0,4}(?:\"\s{0,4}javascript:([^\"]{4,4000})\""
@@ -36,12 +36,11 @@ def check(text: str) -> Seen:
 
     hits: list[Hit] = []
     facts: list[Fact] = []
-    for script in _SCRIPT.finditer(text):
-        if script[1].strip():
-            line = text.count("\n", 0, script.start(1))
-            seen = checker("javascript")(script[1])
-            hits.extend(hit._replace(line=hit.line + line) for hit in seen.hits)
-            facts.extend(fact._replace(line=fact.line + line) for fact in seen.facts)
+    scripts, bare = _parted(text)
+    for code, line in scripts:
+        seen = checker("javascript")(code)
+        hits.extend(hit._replace(line=hit.line + line) for hit in seen.hits)
+        facts.extend(fact._replace(line=fact.line + line) for fact in seen.facts)
     for handler in list(_HANDLER.finditer(text))[:100]:
         code = html.unescape(handler[1] or handler[2] or handler[3] or handler[4] or "")
         if not _ACTIVE.search(code):
@@ -50,7 +49,6 @@ def check(text: str) -> Seen:
         seen = checker("javascript")(code)
         hits.extend(hit._replace(line=line) for hit in seen.hits)
         facts.extend(fact._replace(line=line) for fact in seen.facts)
-    bare = _SCRIPT.sub(_blank, _STYLE.sub(_blank, text))
     attributes = [(match[1] or match[2], bare.count("\n", 0, match.start()) + 1) for match in _SPOKEN.finditer(bare)]
     for value, line in attributes[:200]:
         hits.extend(hit._replace(line=line) for hit in prose.check_hidden(html.unescape(value)).hits)
@@ -58,6 +56,21 @@ def check(text: str) -> Seen:
     return Seen((*hits, *said.hits), (*facts, *said.facts))
 
 
-def _blank(match: re.Match[str]) -> str:
-    """As many lines as there were, and nothing on them."""
-    return "\n" * match[0].count("\n")
+def _parted(text: str) -> tuple[list[tuple[str, int]], str]:
+    """The scripts of a page, each with the lines before it, and the page without scripts and styles: their lines are
+    there, and nothing on them. One that is never closed goes to the end, as a browser has it."""
+    scripts: list[tuple[str, int]] = []
+    kept: list[str] = []
+    at = lines = 0
+    while (opened := _OPEN.search(text, at)) is not None:
+        name = opened[1].lower()
+        closed = _CLOSE[name].search(text, opened.end())
+        end = closed.start() if closed else len(text)
+        code = text[opened.end() : end]
+        lines += text.count("\n", at, opened.end())
+        if name == "script" and code.strip():
+            scripts.append((code, lines))
+        lines += code.count("\n")
+        kept += [text[at : opened.start()], "\n" * text.count("\n", opened.start(), end)]
+        at = end
+    return scripts, "".join((*kept, text[at:]))

@@ -11,6 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whet.guard import prose_code, prose_installers, prose_sending
+from whet.guard import prose_deeds as deeds
+from whet.guard import prose_foreign as other
+from whet.guard import prose_harms as harms
 from whet.guard import prose_patterns as patterns
 from whet.guard.finding import Hit, Seen
 from whet.guard.markdown import Block, blocks, rows
@@ -45,7 +48,7 @@ def check_hidden(text: str) -> Seen:
 @lru_cache(maxsize=1)
 def _asked() -> dict[str, tuple[frozenset[str], ...]]:
     """Everything that is looked for by words."""
-    groups = (*_ALONE, patterns.CONCEAL, patterns.HUSH, patterns.MEMORY, patterns.APPROVAL, patterns.FOREIGN)
+    groups = (*_ALONE, patterns.CONCEAL, patterns.HUSH, deeds.MEMORY, deeds.APPROVAL, other.FOREIGN)
     return needs_of((*(pattern.words for group in groups for pattern in group), *prose_sending.WORDS))
 
 
@@ -103,17 +106,17 @@ class _Look:
 
     def poisons(self) -> None:
         """Writing into the agent's files is poisoning them when what is written bends the agent."""
-        for pattern, number, match in self.index.search(patterns.MEMORY):
+        for pattern, number, match in self.index.search(deeds.MEMORY):
             after = " ".join(row.text for row in self.rows[number + 1 : number + 4])
             written = f"{self.rows[number].text[match.start() :]}\n{after[:400]}"
-            if compiled(patterns.POISON).search(written):
+            if compiled(deeds.POISON).search(written):
                 self.add(pattern.rule, number, match)
-            elif _DAILY.search(match[0]) and compiled(patterns.POISON_LIGHT).search(written):
+            elif _DAILY.search(match[0]) and compiled(deeds.POISON_LIGHT).search(written):
                 self.add(pattern.rule, number, match, "warn")
 
     def approvals(self) -> None:
         """Settings that switch approvals off are an order where the text says to write them into the agent's files."""
-        for pattern, number, match in self.index.search(patterns.APPROVAL):
+        for pattern, number, match in self.index.search(deeds.APPROVAL):
             around = " ".join(row.text for row in self.rows[max(0, number - 5) : number + 2])
             written = _WRITES.search(around) and any(place.kind == "agent" for place in places(around))
             if written and not _CAUTIOUS.search(around):
@@ -122,10 +125,10 @@ class _Look:
                 self.add(pattern.rule, number, match, pattern.severity)
 
     def foreign(self) -> None:
-        self.alone((patterns.FOREIGN,))
+        self.alone((other.FOREIGN,))
         text = "\n".join(self.index.rows)
         if not text.isascii():
-            self.alone(tuple((pattern,) for script, pattern in patterns.SCRIPTS if re.search(script, text)))
+            self.alone(tuple((pattern,) for script, pattern in other.SCRIPTS if re.search(script, text)))
 
     def name(self) -> None:
         """What the frontmatter calls itself."""
@@ -134,7 +137,7 @@ class _Look:
                 break
             if (named := _TELLING.match(row.text)) is not None:
                 self.hits.append(Hit("telling-name", row.line, shorten(named[0])))
-            for pattern in patterns.HIJACK:
+            for pattern in harms.HIJACK:
                 if (claimed := compiled(pattern.regex).search(row.text)) is not None:
                     self.hits.append(Hit(pattern.rule, row.line, shorten(claimed[0])))
 
@@ -156,27 +159,27 @@ class _Look:
 
 
 _PROSE = frozenset(("paragraph", "item", "quote", "comment", "table"))
-_UNMISTAKABLE = (patterns.OVERRIDE, patterns.AUTHORITY, patterns.SPREADS)
+_UNMISTAKABLE = (patterns.OVERRIDE, patterns.AUTHORITY, deeds.SPREADS)
 _ALONE = (
     *_UNMISTAKABLE,
     patterns.MARKUP,
     patterns.REFUSAL,
     patterns.SILENT,
-    patterns.REMOTE,
-    patterns.ASSEMBLE,
-    patterns.BENDS,
-    patterns.ACCESS,
-    patterns.SKIPS,
-    patterns.DESTROYS,
-    patterns.HARMS,
-    patterns.SCRIPT,
-    patterns.ASKS,
-    patterns.BEACON,
-    patterns.DISCLOSES,
+    deeds.REMOTE,
+    deeds.ASSEMBLE,
+    harms.BENDS,
+    harms.ACCESS,
+    harms.SKIPS,
+    harms.DESTROYS,
+    harms.HARMS,
+    harms.SCRIPT,
+    deeds.ASKS,
+    deeds.BEACON,
+    deeds.DISCLOSES,
     patterns.DECEIVES,
-    patterns.SURVIVES,
-    patterns.PERSISTS,
-    patterns.PROTECTION,
+    deeds.SURVIVES,
+    deeds.PERSISTS,
+    deeds.PROTECTION,
 )
 _DEED = re.compile(
     r"\b(?:send|upload|post\s+(?:it|them|the)|transmit|exfiltrat|forward|collect|harvest|curl|wget|base64|credential|secrets?\b|token|api[_ -]?key|private\s+key|wallet|back-?up|sync|"

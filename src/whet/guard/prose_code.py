@@ -13,7 +13,7 @@ from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.prose_context import MENTIONING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator
 
     from whet.guard.markdown import Block
 
@@ -65,7 +65,7 @@ _INLINE = re.compile(r"!?`([^`\n]{6,1500})`")
 _TIMED = re.compile(r"^\s*(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,20}\s+){5})")
 """The time at the beginning of a line for cron."""
 _BARE = re.compile(
-    r"(?:^|[\s:>(])((?:sudo\s+)?(?:curl|wget|bash\s+(?:-c|<\()|sh\s+-c|echo\s+[\"']?[A-Za-z0-9+/=]{16,}|eval\s+[\"$]|nc\s+-|powershell\b|iex\b|iwr\b|irm\b|base64\s+-)[^\n]{4,1500})"
+    r"(?:^|[\s:>(])((?:sudo\s+)?(?:curl|wget|bash\s+(?:-c|<\()|sh\s+-c|echo\s+[\"']?[A-Za-z0-9+/=]{16}|eval\s+[\"$]|nc\s+-|powershell\b|iex\b|iwr\b|irm\b|base64\s+-)[^\n]{4,1500})"
 )
 
 
@@ -76,51 +76,66 @@ def check(found: list[Block]) -> Seen:
     """What the code of a text does."""
     hits: list[Hit] = []
     facts: list[Fact] = []
-    whole = "\n".join(block.text for block in found).lower()
-    bare = tuple(hint for hint in _HINTS if hint in whole)
-    for block in found:
-        for seen, line in _code(block, bare):
-            less = 1 if MENTIONING.search(block.trail) else 0
-            hits.extend(hit._replace(line=line + hit.line - 1, steps=hit.steps + less) for hit in seen.hits)
-            facts.extend(fact._replace(line=line + fact.line - 1) for fact in seen.facts if less <= 0)
+    for seen, line, block in (*_fences(found), *_inline(found)):
+        less = 1 if MENTIONING.search(block.trail) else 0
+        hits.extend(hit._replace(line=line + hit.line - 1, steps=hit.steps + less) for hit in seen.hits)
+        facts.extend(fact._replace(line=line + fact.line - 1) for fact in seen.facts if not less)
     return Seen(tuple(hits), tuple(facts))
 
 
-def _code(block: Block, bare: tuple[str, ...]) -> Iterable[tuple[Seen, int]]:
-    if block.kind == "fence":
-        language = _LANGUAGES.get(block.language, "")
-        if not language and block.language in _PLAIN and _LOOKS_LIKE.search(block.text):
-            language = "windows" if _WINDOWS.search(block.text) else "shell"
+def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
+    for block in found:
+        if block.kind != "fence":
+            continue
+        language = _language(block)
         if language:
-            yield checker(language)(block.text), block.line
+            yield checker(language)(block.text), block.line, block
             if language == "shell" and _WINDOWS.search(block.text):
-                yield checker("windows")(block.text), block.line
+                yield checker("windows")(block.text), block.line, block
         elif block.language in _DATA:
             from whet.guard.manifests import check_fence
 
-            yield check_fence(block.language, block.text), block.line
-        if language or block.language not in _PLAIN:
-            return
-    if block.kind == "heading":
-        return
-    if not bare and "`" not in block.text:
-        return
-    for offset, row in enumerate(block.text.split("\n")):
-        found: list[str] = []
-        rest, lowered = row, row.lower()
-        if "`" in row:
-            found = [_TIMED.sub("", code) for code in _INLINE.findall(row) if " " in code and _is_command(code)]
-            rest = _INLINE.sub(" ", row)
-        if bare and any(hint in lowered for hint in bare):
-            found += [code.rstrip("`*_). ") for code in _BARE.findall(rest)]
-        for code in found:
-            yield checker("windows" if _WINDOWS.search(code) else "shell")(code), block.line + offset
+            yield check_fence(block.language, block.text), block.line, block
 
 
-def _is_command(code: str) -> bool:
+def _language(block: Block) -> str:
+    """The checker for a fence; one that does not name its language may look like commands."""
+    if block.language in _PLAIN and _LOOKS_LIKE.search(block.text):
+        return "windows" if _WINDOWS.search(block.text) else "shell"
+    return _LANGUAGES.get(block.language, "")
+
+
+def _inline(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
+    """Commands in backticks and in running text; all of them are looked over at once, since few texts have any."""
     from whet.guard.shell import worth_reading
 
-    return worth_reading(code) or _WINDOWS.search(code) is not None
+    whole = "\n".join(block.text for block in found).lower()
+    hints = tuple(hint for hint in _HINTS if hint in whole)
+    codes = list(_spans(found, hints))
+    joined = "\n".join(code for code, _, _ in codes)
+    if not worth_reading(joined) and not _WINDOWS.search(joined):
+        return
+    for code, line, block in codes:
+        windows = _WINDOWS.search(code) is not None
+        if windows or worth_reading(code):
+            yield checker("windows" if windows else "shell")(code), line, block
+
+
+def _spans(found: list[Block], hints: tuple[str, ...]) -> Iterator[tuple[str, int, Block]]:
+    for block in found:
+        if block.kind == "heading" or (block.kind == "fence" and (block.language not in _PLAIN or _language(block))):
+            continue
+        if not hints and "`" not in block.text:
+            continue
+        for line, row in enumerate(block.text.split("\n"), start=block.line):
+            rest = row
+            if "`" in row:
+                yield from ((_TIMED.sub("", code), line, block) for code in _INLINE.findall(row) if " " in code)
+                rest = _INLINE.sub(" ", row)
+            if hints:
+                lowered = rest.lower()
+                if any(hint in lowered for hint in hints):
+                    yield from ((code.rstrip("`*_). "), line, block) for code in _BARE.findall(rest))
 
 
 def checker(language: str) -> Callable[[str], Seen]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST = 40
 """Python files of a package that are read together."""
 _LARGEST_DATA = 64 * 1024
-_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\.{0,3}([\w.]*)[ \t]+import\b|import[ \t]+([\w.]+))", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]{1,40}\.{0,3}([\w.]*)[ \t]{1,40}import\b|import[ \t]{1,40}([\w.]+))", re.MULTILINE)
 _LISTING = re.compile(r"\b(?:iterdir|glob|listdir|scandir|rglob|walk)\b")
 
 

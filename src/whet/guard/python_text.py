@@ -14,7 +14,7 @@ _TEMPLATE = re.compile(r"\{\{[^{}\n]{0,200}\}\}|\{%[^{}\n]{0,200}%\}")
 _PRINT = re.compile(r"^(\s*)print (?![=(])(.*)$", re.MULTILINE)
 _EXCEPT = re.compile(r"^(\s*except\s{1,4}[\w.() ]{1,80}?),\s{0,4}(\w{1,40})\s{0,4}:", re.MULTILINE)
 _LOOKS = re.compile(
-    r"^(?:import [\w.]+(?: as \w+)?\s*$|from [\w.]+ import [\w(*]|def \w+\(.*\).*:\s*$|class \w+.*:\s*$|#!.*\bpython)",
+    r"^(?:import [\w.]+(?: as \w+)?\s*$|from [\w.]+ import [\w(*]|def \w+\(.*:\s*$|class \w{1,80}.*:\s*$|#!.*\bpython)",
     re.MULTILINE,
 )
 
