@@ -10,6 +10,7 @@ script sets, JavaScript with the data that it loads.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from whet.guard import flow_data
@@ -17,7 +18,7 @@ from whet.guard.finding import Hit
 from whet.guard.hosts import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.guard.documents import Document
     from whet.guard.finding import Fact, Rule
@@ -32,6 +33,8 @@ _OBEY = re.compile(
     r"\b(?:prints?|printed|outputs?|says?|returns?|tells?|shows?|steps|instructions)\b",
     re.IGNORECASE,
 )
+MOST_FILES = 300
+"""Files that read secrets, and files that send, which are compared with each other."""
 _SPLIT = {"exfiltration": "split-exfiltration", "remote-execution": "split-execution"}
 
 
@@ -42,27 +45,61 @@ def hits(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) -> 
         if document.path in facts and not document.via:
             texts[document.path] = document.text
     yield from _sent(facts, texts)
-    for one, two, first, second in _pairs(facts, "fetch", "execute"):
-        if first.subject and second.subject and _same_file(first, second, texts.get(one, ""), texts.get(two, "")):
-            yield (
-                two,
-                Hit("split-execution", second.line, second.evidence, message=f"{one} fetches what {two} executes"),
-            )
-            break
+    yield from _executed(facts, texts)
     yield from _obeyed(documents, facts)
     yield from _read_together(documents)
 
 
 def _sent(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Iterator[tuple[str, Hit]]:
-    for one, two, first, second in _pairs(facts, "source", "sink"):
-        if (
-            first.grave
-            and host_of(second.subject or "unknown.host").kind not in ("loopback", "private")
-            and _belong(one, two, texts)
-        ):
-            message = f"{one} collects {first.what}, {two} sends ({second.what})"
-            yield two, Hit("split-exfiltration", second.line, second.evidence, subject=second.subject, message=message)
-            break
+    sources = _first(facts, lambda fact: fact.kind == "source" and fact.grave)
+    sinks = _first(facts, lambda fact: fact.kind == "sink" and _is_outside(fact.subject))
+    if sources and sinks and max(len(sources), len(sinks)) > MOST_FILES:
+        yield min(sinks), Hit("not-analysed", 1, f"more than {MOST_FILES} files that read secrets or send")
+    names = {path: set(_FILE.findall(texts.get(path, ""))) - {"SKILL.md"} for path in (*sources, *sinks)}
+    for one, first in sources.items():
+        for two, second in sinks.items():
+            if one != two and (names[one] & names[two] or _names(one, two, texts)):
+                message = f"{one} collects {first.what}, {two} sends ({second.what})"
+                hit = Hit("split-exfiltration", second.line, second.evidence, subject=second.subject, message=message)
+                yield two, hit
+                return
+
+
+def _first(facts: Mapping[str, Sequence[Fact]], test: Callable[[Fact], bool]) -> dict[str, Fact]:
+    """The first fact of each file that passes, of as many files as are compared, and one more."""
+    found = ((path, next(filter(test, seen), None)) for path, seen in facts.items())
+    return dict(islice(((path, fact) for path, fact in found if fact is not None), MOST_FILES + 1))
+
+
+def _is_outside(host: str) -> bool:
+    return host_of(host or "unknown.host").kind not in ("loopback", "private")
+
+
+def _names(one: str, two: str, texts: Mapping[str, str]) -> bool:
+    """Does one of two files name the other?"""
+    return _stem(two) in texts.get(one, "") or _stem(one) in texts.get(two, "")
+
+
+def _executed(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Iterator[tuple[str, Hit]]:
+    """What one file fetches and another executes, by the name of the file that is fetched."""
+    executes: dict[str, dict[str, Fact]] = {}
+    for path, fact in _having(facts, texts, "execute"):
+        for name in _FILE.findall(fact.evidence):
+            executes.setdefault(name, {}).setdefault(path, fact)
+    for one, fact in _having(facts, texts, "fetch"):
+        for name in _FILE.findall(fact.evidence):
+            for two, second in islice(executes.get(name, {}).items(), 2):
+                if one != two:
+                    message = f"{one} fetches what {two} executes"
+                    yield two, Hit("split-execution", second.line, second.evidence, message=message)
+                    return
+
+
+def _having(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str], kind: str) -> Iterator[tuple[str, Fact]]:
+    """The facts of a kind that say what they are about, in files that can be read."""
+    for path, found in facts.items():
+        if texts.get(path):
+            yield from ((path, fact) for fact in found if fact.kind == kind and fact.subject)
 
 
 def _obeyed(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) -> Iterator[tuple[str, Hit]]:
@@ -110,26 +147,6 @@ def _grave(hit: Hit, rule: Rule) -> Hit:
     return hit._replace(
         rule=_SPLIT.get(rule.category, "split-payload"), severity=None, message=hit.message or rule.title
     )
-
-
-def _pairs(facts: Mapping[str, Sequence[Fact]], kind: str, other: str) -> Iterator[tuple[str, str, Fact, Fact]]:
-    for one, first in ((path, fact) for path, found in facts.items() for fact in found if fact.kind == kind):
-        for two, second in ((path, fact) for path, found in facts.items() for fact in found if fact.kind == other):
-            if one != two:
-                yield one, two, first, second
-
-
-def _belong(one: str, two: str, texts: Mapping[str, str]) -> bool:
-    """Does one of two files name the other, or do both name the same third one?"""
-    first, second = texts.get(one, ""), texts.get(two, "")
-    if _stem(two) in first or _stem(one) in second:
-        return True
-    return bool(set(_FILE.findall(first)) & set(_FILE.findall(second)) - {"SKILL.md"})
-
-
-def _same_file(fetch: Fact, execute: Fact, one: str, two: str) -> bool:
-    names = set(_FILE.findall(fetch.evidence)) & set(_FILE.findall(execute.evidence))
-    return bool(names) and bool(one) and bool(two)
 
 
 def _stem(path: str) -> str:

@@ -99,21 +99,22 @@ def _settings(script: Document, documents: Sequence[Document]) -> str:
     if not wanted:
         return ""
     lines: dict[str, str] = {}
+    pages = [document.text for document in documents if document.kind == "markdown"]
     for document in documents:
-        if document is not script and document.kind in ("shell", "text") and _belongs(script, document, documents):
-            for name, value in _SET.findall(document.text):
-                if name in wanted and len(lines) < 200:
+        if document is script or document.kind not in ("shell", "text"):
+            continue
+        given = [(name, value) for name, value in _SET.findall(document.text) if name in wanted]
+        if given and _belongs(script, document, pages):
+            for name, value in given:
+                if len(lines) < 200:
                     lines[name] = f"{name}={value}\n"
     return "".join(lines.values())
 
 
-def _belongs(script: Document, other: Document, documents: Sequence[Document]) -> bool:
+def _belongs(script: Document, other: Document, pages: Sequence[str]) -> bool:
     """Is a file read before a script runs: by the script itself, or as something that a text tells to do?"""
     name = other.path.rpartition("/")[2]
-    return name in script.text or any(
-        document.kind == "markdown" and name in document.text and script.path.rpartition("/")[2] in document.text
-        for document in documents
-    )
+    return name in script.text or any(name in page and script.path.rpartition("/")[2] in page for page in pages)
 
 
 def _filled(text: str, data: Mapping[str, str]) -> str:

@@ -36,9 +36,11 @@ def check(text: str) -> Seen:
 
     hits: list[Hit] = []
     facts: list[Fact] = []
-    scripts, bare = _parted(text)
-    for code, line in scripts:
-        seen = checker("javascript")(code)
+    parts, bare = _parted(text)
+    for name, code, line in parts:
+        said = prose.check_hidden(code)
+        seen = checker("javascript")(code) if name == "script" else Seen()
+        hits.extend(hit._replace(line=hit.line + line) for hit in said.hits)
         hits.extend(hit._replace(line=hit.line + line) for hit in seen.hits)
         facts.extend(fact._replace(line=fact.line + line) for fact in seen.facts)
     for handler in list(_HANDLER.finditer(text))[:100]:
@@ -56,10 +58,10 @@ def check(text: str) -> Seen:
     return Seen((*hits, *said.hits), (*facts, *said.facts))
 
 
-def _parted(text: str) -> tuple[list[tuple[str, int]], str]:
-    """The scripts of a page, each with the lines before it, and the page without scripts and styles: their lines are
-    there, and nothing on them. One that is never closed goes to the end, as a browser has it."""
-    scripts: list[tuple[str, int]] = []
+def _parted(text: str) -> tuple[list[tuple[str, str, int]], str]:
+    """The scripts and styles of a page, each with its name and the lines before it, and the page without them: their
+    lines are there, and nothing on them. What is never closed goes to the end, and is page as well."""
+    parts: list[tuple[str, str, int]] = []
     kept: list[str] = []
     at = lines = 0
     while (opened := _OPEN.search(text, at)) is not None:
@@ -68,9 +70,11 @@ def _parted(text: str) -> tuple[list[tuple[str, int]], str]:
         end = closed.start() if closed else len(text)
         code = text[opened.end() : end]
         lines += text.count("\n", at, opened.end())
-        if name == "script" and code.strip():
-            scripts.append((code, lines))
+        if code.strip():
+            parts.append((name, code, lines))
+        if closed is None:
+            break
         lines += code.count("\n")
         kept += [text[at : opened.start()], "\n" * text.count("\n", opened.start(), end)]
         at = end
-    return scripts, "".join((*kept, text[at:]))
+    return parts, "".join((*kept, text[at:]))

@@ -62,18 +62,18 @@ class Rows:
     for must be known beforehand (`needs_of`): only needs that the whole text meets are looked for in its rows.
     """
 
-    __slots__ = ("_met", "_where", "rows")
+    __slots__ = ("_met", "_present", "_where", "rows")
 
     def __init__(self, rows: Sequence[str], asked: Mapping[str, tuple[frozenset[str], ...]]) -> None:
         self.rows = rows
-        present = set(_BEGINNING.findall("\n".join(rows).lower()))
+        self._present = present = set(_BEGINNING.findall("\n".join(rows).lower()))
         self._met: dict[str, tuple[frozenset[str], ...]] = {}
         for words, needs_ in asked.items():
             for need in needs_:
                 if present.isdisjoint(need):
                     break
             else:
-                self._met[words] = tuple(need & present for need in needs_)
+                self._met[words] = needs_
         self._where: dict[str, set[int]] = {}
 
     def having(self, words: str) -> list[int]:
@@ -84,7 +84,7 @@ class Rows:
         found: set[int] | None = None
         for need in met:
             rows: set[int] = set()
-            for beginning in need:
+            for beginning in self._present & need:
                 rows |= where[beginning]
             found = rows if found is None else found & rows
             if not found:
@@ -105,11 +105,9 @@ class Rows:
                     break
 
     def _look(self) -> dict[str, set[int]]:
+        asked = self._present.intersection(frozenset().union(*(need for met in self._met.values() for need in met)))
         where = self._where
-        for met in self._met.values():
-            for need in met:
-                where.update((beginning, set()) for beginning in need if beginning not in where)
-        asked = frozenset(where)
+        where.update((beginning, set()) for beginning in asked)
         for number, row in enumerate(self.rows):
             for beginning in asked.intersection(_BEGINNING.findall(row.lower())):
                 where[beginning].add(number)

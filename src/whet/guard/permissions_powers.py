@@ -209,7 +209,7 @@ def _second_file(argv: Sequence[str]) -> Iterator[Power]:
 
 def _rm(argv: Sequence[str]) -> Iterator[Power]:
     for word in argv[1:]:
-        if re.fullmatch(r"(?:/|~|\.|\.\.)(?:/*\*?/*)", word):
+        if re.fullmatch(r"(?:/|~|\.|\.\.)/*(?:\*/*)?", word):
             yield Power(len(argv), "option", f"rm {word} removes everything there is")
 
 

@@ -29,20 +29,26 @@ if TYPE_CHECKING:
 
 def check(text: str) -> Seen:
     """What a Markdown or plain text orders, and what the code in it does."""
-    look = _Look(blocks(text))
+    look = _Look(blocks(text), _asked())
     code = prose_code.check(look.blocks)
     return Seen((*dict.fromkeys(look.orders()), *code.hits), code.facts)
 
 
 def check_hidden(text: str) -> Seen:
     """What is said in a text that is no prose: in comments and strings of code, in the values of data."""
-    look = _Look(
-        [Block("paragraph", row, number) for number, row in enumerate(text.split("\n"), start=1) if len(row) > 24]
-    )
+    said = [Block("paragraph", row, number) for number, row in enumerate(text.split("\n"), start=1) if len(row) > _SAYS]
+    look = _Look(said, _asked_hidden())
     look.alone(_UNMISTAKABLE)
     look.conceals()
     look.foreign()
     return Seen(tuple(dict.fromkeys(look.hits)))
+
+
+@lru_cache(maxsize=1)
+def _asked_hidden() -> dict[str, tuple[frozenset[str], ...]]:
+    """What is looked for in texts that are no prose."""
+    groups = (*_UNMISTAKABLE, patterns.CONCEAL, patterns.HUSH, other.FOREIGN)
+    return needs_of(pattern.words for group in groups for pattern in group)
 
 
 @lru_cache(maxsize=1)
@@ -53,10 +59,10 @@ def _asked() -> dict[str, tuple[frozenset[str], ...]]:
 
 
 class _Look:
-    def __init__(self, found: list[Block]) -> None:
+    def __init__(self, found: list[Block], asked: dict[str, tuple[frozenset[str], ...]]) -> None:
         self.blocks = found
         self.rows = rows(found)
-        self.index = Rows([row.text for row in self.rows], _asked())
+        self.index = Rows([row.text for row in self.rows], asked)
         self.hits: list[Hit] = []
 
     def orders(self) -> list[Hit]:
@@ -159,6 +165,8 @@ class _Look:
 
 
 _PROSE = frozenset(("paragraph", "item", "quote", "comment", "table"))
+_SAYS = 24
+"""Characters below which a line of code or data says nothing."""
 _UNMISTAKABLE = (patterns.OVERRIDE, patterns.AUTHORITY, deeds.SPREADS)
 _ALONE = (
     *_UNMISTAKABLE,

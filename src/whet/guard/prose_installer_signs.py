@@ -45,7 +45,7 @@ WINDOWS = re.compile(r"\bwindows\b", re.IGNORECASE)
 MAC = re.compile(r"\bmac\s?os\b|\bmac\b|\blinux\b", re.IGNORECASE)
 PASSWORD = re.compile(
     r"(?:\b(?:extract|unzip|unpack|decompress|archive|zip|rar|7z|7-zip|unlock|open\s+(?:it|the)|protected|installer|file)\w*\b[^\n]{0,140}?\b(?:password|passcode|passphrase|pass(?=\s*[:=])|pwd|pw(?=\s*[:=])|using(?=\s*:)|contrase[ñn]a|passwort|kennwort|mot\s+de\s+passe|senha)\b|(?:解压|压缩包)[^\n]{0,30}密码|パスワード)"
-    r"\s*(?:is|are|with|ist|es|est|[ée]|为|是|は)?\s*[:=：—–-]?\s*[`\"'“*(【「]{0,4}(?P<word>[^\s`\"'”*)<>{}$】」]{2,40})",
+    r"\s{0,4}(?:is|are|with|ist|es|est|[ée]|为|是|は)?\s{0,4}[:=：—–-]?\s{0,4}[`\"'“*(【「]{0,4}(?P<word>[^\s`\"'”*)<>{}$】」]{2,40})",
     re.IGNORECASE,
 )
 PASSWORD_FIRST = re.compile(
@@ -104,7 +104,7 @@ HOST = re.compile(
 )
 PASS_WORD = re.compile(
     r"(?:\b(?:password|passcode|passphrase|pwd|pw|archive\s+(?:key|code|password)|key|code|secret\s+word|contrase[ñn]a|clave|passwort|kennwort|mot\s+de\s+passe|senha|parola\w*|has[łl]\w*|sandi|пароль)\b|密码|密碼|パスワード|암호)"
-    r"(?:\s*(?:is|ist|lautet|es|est|для|к\s+архиву|to\s+open|of\s+the\s+archive)){0,2}\s{0,4}[:=—–-]?\s{0,4}(?:[`*\"“'「«]{1,3}(?P<word>[\w@#!.-]{2,30})[`*\"”'」»]{1,3}|(?<=[:=]\s)(?P<bare>(?!http)[\w@#!-]{3,20}))",
+    r"(?:\s{0,4}(?:is|ist|lautet|es|est|для|к\s+архиву|to\s+open|of\s+the\s+archive)){0,2}\s{0,4}[:=—–-]?\s{0,4}(?:[`*\"“'「«]{1,3}(?P<word>[\w@#!.-]{2,30})[`*\"”'」»]{1,3}|(?<=[:=]\s)(?P<bare>(?!http)[\w@#!-]{3,20}))",
     re.IGNORECASE,
 )
 SCANNER = re.compile(
@@ -249,6 +249,26 @@ PACKED_HINTS = (
     "архив",
     ".iso",
     "kit",
+)
+TERMINAL_HINTS = (
+    "terminal",
+    "powershell",
+    "power shell",
+    "console",
+    "command prompt",
+    "command line",
+    "shell",
+    "cmd",
+    "run dialog",
+    "konsole",
+    "eingabeaufforderung",
+    "终端",
+    "ターミナル",
+    "терминал",
+    "термінал",
+    "iterm",
+    "that line",
+    "clipboard",
 )
 PASTE_HINTS = (
     "paste",

@@ -46,7 +46,8 @@ def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
     packed = _has(lowered, signs.PACKED_HINTS)
     locked = packed and _has(lowered, signs.PASSWORD_HINTS)
     worst = max(map(_host_score, URL.findall(whole)), default=0) if "http" in lowered else 0
-    pasted = worst > 2 or _has(lowered, signs.PASTE_HINTS) or signs.RUN_KEYS.search(lowered) is not None
+    copied = _has(lowered, signs.PASTE_HINTS) and _has(lowered, signs.TERMINAL_HINTS)
+    pasted = worst > 2 or copied or signs.RUN_KEYS.search(lowered) is not None
     shielded = _has(lowered, signs.SCANNER_HINTS)
     demanded = (
         _has(lowered, signs.FETCH_HINTS)

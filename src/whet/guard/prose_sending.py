@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _VERBS = "goes|go|send|post|upload|transmit|forward|submit|exfiltrate|report|email|mail|bcc|cc|share|sharing|sync|mirror|copy|relay|beacon|leak|push|deliver|ship|dispatch|curl|backup|back|put"
 _LINKS = "http|https"
 _TAKES = "read|collect|gather|look|search|copy|harvest|extract|dump|zip|archive|save|open"
-WORDS = (_VERBS, _LINKS, _TAKES)
+_PLACES = "remote|external|collection|collector|telemetry|analytics|monitoring|logging|tracking|ingest|callback|drop|attacker|third|webhook"
+WORDS = (_VERBS, _LINKS, _TAKES, _PLACES)
 _PROSE = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
 _SEND = re.compile(
     r"\b(?:send(?:s|ing)?|post(?:s|ing)?|upload(?:s|ed|ing)?|transmit(?:s|ting)?|forward(?:s|ing)?|submit(?:s|ting)?|exfiltrat\w*|e-?mail(?:s|ing)?|mail|bcc|cc|shar(?:e|ing)|sync\w*|mirror|relay|beacon|leak|push(?:es)?|deliver|ship|dispatch|report(?:s|ed)?\s+(?:it|them|the|this|all|any|back)|goes?\s+to|back(?:s|ed)?\s*up|curl)\b",
@@ -93,10 +94,11 @@ _SHADY = frozenset(("paste", "drop", "tunnel", "address", "shortener"))
 
 def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
     """The orders to send of a text."""
-    numbers = index.having(_VERBS)
-    if not numbers:
-        return
-    for number in numbers:
+    targets = {number for number, row in enumerate(rows) if "://" in row.text or "@" in row.text}
+    targets.update(index.having(_PLACES))
+    for number in index.having(_VERBS) if targets else ():
+        if targets.isdisjoint(range(number, number + 5)):
+            continue
         row = rows[number]
         block = found[row.owner]
         if (

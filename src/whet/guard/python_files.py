@@ -26,7 +26,7 @@ _LIST = words(
 _COPY = words("shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move os.rename os.replace")
 _HANDLES = words("sqlite3.connect zipfile.ZipFile tarfile.open")
 _HOME = re.compile(
-    r"^(?:~|/root|/home(?:/[^/]+)?|/users(?:/[^/]+)?|/|[a-z]:[\\/]?(?:users(?:[\\/][^\\/]+)?)?)[\\/]?\**$",
+    r"^(?:~|/root|/home(?:/[^/*]+)?|/users(?:/[^/*]+)?|/|[a-z]:[\\/]?(?:users(?:[\\/][^\\/*]+)?)?)[\\/]?\**$",
     re.IGNORECASE,
 )
 _PERSONAL = re.compile(

@@ -43,6 +43,8 @@ _GRAVE = frozenset(
     )
 )
 """Categories whose warnings weigh more together."""
+_COMMON = frozenset(("compiled-python",))
+"""Warnings that come about by themselves: Python leaves its cache beside every script that was run."""
 _ACTS = frozenset(("fetch", "sink", "execute"))
 
 
@@ -162,7 +164,7 @@ def _together(found: list[Finding], table: Mapping[str, Rule], *, security: bool
     """What several warnings of different categories come to; a security skill has more of them by its nature."""
     first: dict[str, Finding] = {}
     for finding in found:
-        if finding.severity == "warn" and finding.category in _GRAVE:
+        if finding.severity == "warn" and finding.category in _GRAVE and finding.rule not in _COMMON:
             first.setdefault(finding.category, finding)
     if len(first) >= (3 if security else 2):
         rule = table["several-warnings"]

@@ -53,7 +53,7 @@ def check(text: str) -> Seen:
             for found in _KEY_BLOCK.finditer(text)
             if _is_key(found[1])
         ]
-    if "mnemonic" in (lowered := text.lower()) or "phrase" in lowered or "seed" in lowered:
+    if "mnemonic" in (lowered := text.lower()) or "seed" in lowered or "recovery phrase" in lowered:
         hits += [
             Hit("shipped-secret", line_of(text, found.start()), "seed phrase ***", None, "seed phrase")
             for found in _MNEMONIC.finditer(text)

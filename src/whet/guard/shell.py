@@ -47,42 +47,204 @@ def worth_reading(text: str) -> bool:
 
 
 def _alarms(text: str) -> bool:
-    if (found := _TRIGGER.search(text)) is None:
-        return False
-    return (
-        found[0] not in _CLIENTS
-        or _TRIGGER.search(_CLIENT.sub(" ", text)) is not None
-        or _RISKY.search(text) is not None
-    )
+    words = frozenset(_WORD.findall(text))
+    if not _ALARMS.isdisjoint(words) or (not words.isdisjoint(_OFTEN) and _USES.search(text)) or _SIGNS.search(text):
+        return True
+    return not words.isdisjoint(_CLIENTS) and _RISKY.search(text) is not None
 
 
 _QUOTES = str.maketrans("", "", "\"'\\")
-_CLIENTS = frozenset(("curl", "wget"))
-_CLIENT = re.compile(r"\b(?:curl|wget)\b")
+_WORD = re.compile(r"[A-Za-z_]\w*(?:-\w+)*")
+_CLIENTS = frozenset(("curl", "wget", "wget2"))
+_ALARMS = frozenset(
+    (
+        *(
+            "aria2c",
+            "axel",
+            "lynx",
+            "xh",
+            "iwr",
+            "nc",
+            "ncat",
+            "netcat",
+            "socat",
+            "telnet",
+            "eval",
+            "base64",
+            "base32",
+            "gbase64",
+            "openssl",
+            "xxd",
+            "rev",
+            "uudecode",
+            "gunzip",
+            "zcat",
+        ),
+        *(
+            "ssh",
+            "scp",
+            "sftp",
+            "rsync",
+            "ftp",
+            "lftp",
+            "dig",
+            "nslookup",
+            "drill",
+            "mail",
+            "mailx",
+            "mutt",
+            "sendmail",
+            "swaks",
+            "gsutil",
+            "rclone",
+            "s3cmd",
+            "gist",
+        ),
+        *(
+            "cron",
+            "crontab",
+            "crond",
+            "launchctl",
+            "systemctl",
+            "hooks",
+            "hooksPath",
+            "hookspath",
+            "authorized_keys",
+            "sudoers",
+            "setenforce",
+            "ufw",
+            "spctl",
+            "csrutil",
+            "xattr",
+            "history",
+        ),
+        *(
+            "HISTFILE",
+            "HISTSIZE",
+            "HISTFILESIZE",
+            "HISTCONTROL",
+            "auditctl",
+            "mkfs",
+            "dd",
+            "shred",
+            "wipefs",
+            "tmutil",
+            "gpg",
+            "xmrig",
+            "minerd",
+            "cpuminer",
+            "stratum",
+            "printenv",
+            "environ",
+        ),
+        *(
+            "trap",
+            "security",
+            "secret-tool",
+            "osascript",
+            "pwsh",
+            "powershell",
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "PROMPT_COMMAND",
+            "BASH_ENV",
+            "GOPROXY",
+            "insteadOf",
+            "collaborators",
+            "visibility",
+        ),
+        *(
+            "killall",
+            "pkill",
+            "bashrc",
+            "zshrc",
+            "zprofile",
+            "bash_profile",
+            "profile",
+            "AGENTS",
+            "CLAUDE",
+            "GEMINI",
+            "SOUL",
+            "MEMORY",
+            "privileged",
+            "vssadmin",
+            "restic",
+            "pg_dump",
+            "mysqldump",
+        ),
+        *("dangerously-skip-permissions", "dangerously", "bunx", "uvx", "pipx", "npx"),
+    )
+)
+"""Words that are reason enough to read a script."""
+_OFTEN = frozenset(
+    (
+        *(
+            "aws",
+            "fetch",
+            "http",
+            "https",
+            "env",
+            "set",
+            "declare",
+            "python",
+            "python3",
+            "node",
+            "perl",
+            "ruby",
+            "php",
+            "deno",
+            "bun",
+            "sh",
+            "bash",
+            "zsh",
+            "dash",
+            "ksh",
+            "source",
+        ),
+        *(
+            "pip",
+            "pip3",
+            "npm",
+            "pnpm",
+            "yarn",
+            "gem",
+            "uv",
+            "cargo",
+            "go",
+            "bundle",
+            "export",
+            "alias",
+            "docker",
+            "podman",
+            "rm",
+            "find",
+            "kill",
+            "git",
+            "chmod",
+            "gh",
+            "tee",
+            "mkfs",
+        ),
+    )
+)
+"""Words that are reason enough in company."""
+_USES = re.compile(
+    r"\baws\s+s3|\bmkfs\.|\b(?:fetch|https?)\s+(?:-|GET|POST|PUT|:|\w+=)|\benv\b(?!\s*:|[\w./-])|\bset\s*\||\bdeclare\s+-|\b(?:python\d?|node|perl|ruby|php|deno|bun)\b[^\n]{0,40}\s(?:-\w{0,3}[cer]\b|-\s|--eval|<<)"
+    r"|\b(?:ba|z|da|k)?sh\b\s+(?:-\w{0,3}[cs]\b|<|-\s)|\bsource\s+<\(|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"
+    r"|\bexport\s+(?:PIP|NPM|UV|GIT|HTTPS?|ALL|NODE|PYTHON|ANTHROPIC|OPENAI)_\w+|\balias\s+(?:sudo|ssh|git|ls|cd|curl|npm|pip)=|\b(?:docker|podman)\b[^\n]{0,200}(?:docker\.sock|-v\s+/:|--pid|--net(?:work)?[= ]host|:/host|--cap-add)"
+    r"|\brm\s+(?:-\w+\s+)*(?:--\s+)?[\"']?(?:~|\$|/|\*|\.\.|[\w./-]*\*)|\bfind\s+[\"']?(?:/|~|\$)[^\n]{0,200}-(?:delete|exec)|\bkill\s+-\w*\s*-1|\bgit\b[^\n]{0,80}(?:--force|--mirror|--all|remote\s+(?:add|set-url)|config\s+--global|credential)"
+    r"|\bchmod\s+(?:-\w+\s+)*(?:[ugoa]*[+=]\w*s|0?[2467]?777|[2467][0-7]{3})|\bgh\s+(?:api|repo|auth|gist|secret)|\bnpm\s+owner|\btee\s+[^\n]{0,20}/etc"
+)
+_SIGNS = re.compile(
+    r"\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
+    r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|(?<=\w)\"\w|(?:^|[|;&(\n])\s*\w+'\w"
+)
 _RISKY = re.compile(
-    r"\|\s*\w|\$\(|<\(|`|chmod|\s-[oO]\b|--output|@|\s-[TF]\b|--upload|--post-file|--form|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}|\d{8,}|0x|&\s*$|/dev/null|\.(?:site|sh|me|in|ee|co|st|org|net|app|dev|io|pub|lt|live|fun|pro|cn|gg)\b(?=[/\"'\s:]|$)(?<!\.sh)"
-    r"|discord|telegram|ngrok|evil|attack|malic|exfil|bit\.ly|tinyurl|\$\{?[A-Za-z_]\w*",
+    r"\|\s*\w|\$\(|<\(|`|chmod|\s-[oO]\b|--output|@|\s-[TF]\b|--upload|--post-file|--form|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}|\d{8,}|0x|&\s*$|/dev/null|\.(?:site|me|in|ee|co|st|org|net|app|dev|io|pub|lt|live|fun|pro|cn|gg)\b(?=[/\"'\s:]|$)"
+    r"|discord|telegram|ngrok|evil|attack|malic|exfil|bit\.ly|tinyurl|\$\{?[A-Za-z_]\w*|http:",
     re.MULTILINE,
 )
 """What a fetch or a call of an API needs to be more than that."""
-
-
-_TRIGGER = re.compile(
-    r"\b(?:curl|wget2?|aria2c|axel|lynx|xh|iwr|nc|ncat|netcat|socat|telnet|eval|base64|base32|gbase64|openssl|xxd|rev|uudecode|gunzip|zcat"
-    r"|ssh|scp|sftp|rsync|l?ftp|dig|nslookup|drill|mailx?|mutt|sendmail|swaks|gsutil|rclone|s3cmd|gist|cron\w*|launchctl|systemctl|hooks|hooksPath|hookspath"
-    r"|authorized_keys|sudoers|setenforce|ufw|spctl|csrutil|xattr|history|HIST\w*|auditctl|mkfs\w*|dd|shred|wipefs|tmutil|gpg|xmrig|minerd|cpuminer|stratum"
-    r"|printenv|environ|trap|security|secret-tool|osascript|pwsh|powershell|LD_\w+|PROMPT_COMMAND|BASH_ENV|GOPROXY|insteadOf|collaborators|visibility"
-    r"|killall|pkill|bashrc|zshrc|zprofile|profile|AGENTS|CLAUDE|GEMINI|SOUL|MEMORY|dangerously\w*|privileged|vssadmin|restic|pg_dump|mysqldump)\b"
-    r"|\baws\s+s3|\bnpx\s|\bbunx\s|\buvx\s|\bpipx\s+run|\b(?:fetch|https?)\s+(?:-|GET|POST|PUT|:|\w+=)|\benv\b(?!\s*:|[\w./-])|\bset\s*\||\bdeclare\s+-"
-    r"|\b(?:python\d?|node|perl|ruby|php|deno|bun)\b[^\n]{0,40}\s(?:-\w{0,3}[cer]\b|-\s|--eval|<<)|\b(?:ba|z|da|k)?sh\b\s+(?:-\w{0,3}[cs]\b|<|-\s)|\|\s*(?:sudo\s+)?(?:env\s+)?(?:ba|z|da|k)?sh\b"
-    r"|\|\s*(?:sudo\s+)?(?:python\d?|node|perl|ruby|php)\b|\b(?:source|\.)\s+<\(|<\("
-    r"|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"
-    r"|\bexport\s+(?:PIP|NPM|UV|GIT|HTTPS?|ALL|NODE|PYTHON|ANTHROPIC|OPENAI)_\w+|\balias\s+(?:sudo|ssh|git|ls|cd|curl|npm|pip)="
-    r"|\b(?:docker|podman)\b[^\n]{0,200}(?:docker\.sock|-v\s+/:|--pid|--net(?:work)?[= ]host|:/host|--cap-add)"
-    r"|\brm\s+(?:-\w+\s+)*(?:--\s+)?[\"']?(?:~|\$|/|\*|\.\.|[\w./-]*\*)|\bfind\s+[\"']?(?:/|~|\$)[^\n]{0,200}-(?:delete|exec)|\bkill\s+-\w*\s*-1|\bgit\b[^\n]{0,80}(?:--force|--mirror|--all|remote\s+(?:add|set-url)|config\s+--global|credential)"
-    r"|\bchmod\s+(?:-\w+\s+)*(?:[ugoa]*[+=]\w*s|0?[2467]?777|[2467][0-7]{3})|\bgh\s+(?:api|repo|auth|gist|secret)|\bnpm\s+owner|\.(?:claude|codex|cursor|openclaw|gemini)/"
-    r"|/etc/|\$[@*]\w|\w\"\w|(?:^|[|;&(\n]\s*)\w+'\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|\w(?:''|\"\")\w|\w\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|tee\s+[^\n]{0,20}/etc",
-)
 
 
 class _Reader:

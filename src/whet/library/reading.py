@@ -92,7 +92,7 @@ def _read_head(descriptor: int, data: bytes, size: int) -> Document:
         data += read_descriptor(descriptor, size)
         whole = True
     document = read_document(data if whole else data[: data.rfind(b"\n") + 1])
-    if not whole and not document.values.get("description") and not first_prose(document.body):
+    if not whole and not document.values.get("description"):  # the body says it, and may say it better further down
         document = read_document(data + read_descriptor(descriptor, size))
     return document
 

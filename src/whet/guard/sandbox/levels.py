@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
@@ -99,7 +100,10 @@ def _working() -> dict[Level, Prepare]:
     if not candidates or not shell:
         return found
     box = Box({"PATH": os.defpath})
-    with tempfile.NamedTemporaryFile(prefix="whet-probe-") as outside:
+    with (
+        suppress(OSError),
+        tempfile.NamedTemporaryFile(prefix="whet-probe-") as outside,
+    ):  # no room for a trial: none is offered
         outside.write(b"x")
         outside.flush()
         for candidate, prepare in candidates:
