@@ -66,6 +66,15 @@ def from_pool(path: str) -> Iterator[Passage]:
                     yield Passage("pool", row["id"], bad=False, seen=tuple(sorted(seen)))
 
 
+def from_house() -> Iterator[Passage]:
+    """Our own pages and skills: honest text in the voice that the corpus is written in, so that the voice tells nothing."""
+    pages = [*HERE.glob("*.md"), *HERE.glob("docs/*.md"), *HERE.glob("src/whet/bundled/**/*.md")]
+    for path in sorted(path for path in pages if path.name != "rules.md"):
+        for text in passages_of(path.read_text("utf-8")):
+            if seen := features(text):
+                yield Passage("house", path.name, bad=False, seen=tuple(sorted(seen)))
+
+
 def from_corpus() -> Iterator[Passage]:
     """Bad passages and their twins."""
     for path in sorted((CORPUS / "passages").glob("*.jsonl")):
@@ -203,7 +212,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the model")
     options = parser.parse_args()
     pool = [one for one in from_pool(options.pool) if not any(part in one.owner for part in options.without)]
-    corpus = list(from_corpus())
+    corpus = [*from_corpus(), *from_house()]
     print(f"{len(corpus)} passages of the corpus, {len(pool)} of the pool")
     if options.write:
         write(corpus, pool)

@@ -1,8 +1,9 @@
 """Markdown (and plain text) as blocks: what is running text, what is code, what nobody sees when it is rendered.
 
 Wrapped lines of a paragraph become one, so that a sentence can be matched wherever it was broken. Every block knows the
-line it begins in and the headings above it. Nothing is left out: text after an unclosed fence is code to the end, and
-code is looked at too.
+line it begins in and the headings above it. Nothing is left out, and no mark switches anything off: what a fence or a
+comment opens and nothing closes is code or hidden to the end, and is read as if it were not there as well; a fence that
+names its language ends one that was opened before it; and the code in a comment is code.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from typing import Literal, NamedTuple
 
 BlockKind = Literal["frontmatter", "heading", "paragraph", "item", "table", "quote", "fence", "comment"]
 
-_FENCE = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,30})[^\n`]{0,200}$")
+_FENCE = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,30})([^\n`]{0,200})$")
+_CLOSING = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*$")
+_EXAMPLES = frozenset(("markdown", "md", "text", "txt"))
+"""Languages of fences that hold text with fences of its own."""
+_TWICE = 8
+"""Fences that nothing closes and that are read both ways."""
 _HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.{0,300})$")
 _ITEM = re.compile(r"[ \t]{0,40}(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _BOLD_TITLE = re.compile(r"[ ]{0,3}\*\*([^*\n]{2,80})\*\*:?[ \t]*$")
@@ -64,6 +70,9 @@ class _Reader:
         self.kept: list[str] = []
         self.kept_line = 1
         self.kept_kind: BlockKind = "paragraph"
+        self.longest: dict[str, list[int]] = {}
+        self.twice = 0
+        self.commented = False
 
     def read(self) -> list[Block]:
         at = self.frontmatter()
@@ -127,24 +136,60 @@ class _Reader:
 
     def fence(self, at: int, opening: re.Match[str]) -> int:
         self.flush()
-        mark = opening[1]
+        mark, language = opening[1], opening[2].lower()
+        if " " in opening[3].strip():
+            self.add("paragraph", f"{opening[2]}{opening[3]}", at + 1)
+        if self.closes(mark[0])[at] < len(mark):
+            self.twice += 1
+            if self.twice <= _TWICE:
+                self.add("fence", "\n".join(self.rows[at + 1 :]), at + 2, language, closed=False)
+            return at + 1
         end = at + 1
-        closing = re.compile(rf"[ \t>]{{0,12}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
-        while end < len(self.rows) and not closing.match(self.rows[end]):
+        while not (found := self.mark(end, mark)):
             end += 1
-        text = "\n".join(self.rows[at + 1 : end])
-        self.add("fence", text, at + 2, opening[2].lower(), closed=end < len(self.rows))
-        return end + 1
+        closed = found == "closing" or language in _EXAMPLES
+        self.add("fence", "\n".join(self.rows[at + 1 : end]), at + 2, language, closed=closed)
+        if not closed and self.twice < _TWICE:
+            self.twice += 1
+            return at + 1
+        return end + (found == "closing")
+
+    def mark(self, at: int, mark: str) -> str:
+        """What a row is to a fence that was opened with a mark: its end, the begin of another one, or nothing."""
+        row = self.rows[at]
+        if mark[:3] not in row or (found := _FENCE.match(row)) is None or found[1][0] != mark[0]:
+            return ""
+        if len(found[1]) >= len(mark) and _CLOSING.match(row):
+            return "closing"
+        return "opening" if found[2] and len(found[1]) == len(mark) else ""
+
+    def closes(self, character: str) -> list[int]:
+        """For each row, the length of the longest mark behind it that could close a fence."""
+        if character not in self.longest:
+            longest = [0] * len(self.rows)
+            for at in range(len(self.rows) - 1, 0, -1):
+                found = _CLOSING.match(self.rows[at]) if character * 3 in self.rows[at] else None
+                here = len(found[1]) if found is not None and found[1][0] == character else 0
+                longest[at - 1] = max(longest[at], here)
+            self.longest[character] = longest
+        return self.longest[character]
 
     def comment(self, at: int) -> int:
         self.flush()
+        if self.commented:
+            return at + 1  # nothing closed one before this, so nothing closes this: it is part of that
         end = at
         while end < len(self.rows) and "-->" not in self.rows[end]:
             end += 1
         text = "\n".join(self.rows[at : end + 1])
         inner, _, rest = text.partition("<!--")[2].partition("-->")
         self.add("comment", inner, at + 1)
-        if end < len(self.rows) and rest.strip():
+        if end == len(self.rows):
+            self.commented = True
+            return at + 1
+        if "```" in inner or "~~~" in inner:
+            self.found += [block._replace(line=block.line + at) for block in blocks(inner) if block.kind == "fence"]
+        if rest.strip():
             self.kept, self.kept_line, self.kept_kind = [rest.strip()], end + 1, "paragraph"
         return end + 1
 

@@ -24,38 +24,86 @@ _ADDRESS = frozenset(
 """Parts of addresses and file names, which say nothing."""
 _FUNCTION = frozenset(
     (
-        "the",
-        "it",
-        "its",
-        "as",
-        "is",
-        "are",
-        "be",
-        "of",
-        "in",
-        "on",
-        "at",
-        "and",
-        "or",
-        "so",
-        "since",
-        "that",
-        "this",
-        "these",
-        "those",
-        "an",
-        "by",
-        "was",
-        "were",
-        "has",
-        "have",
-        "had",
-        "them",
-        "they",
-        "their",
+        *(
+            "the",
+            "it",
+            "its",
+            "as",
+            "is",
+            "are",
+            "be",
+            "of",
+            "in",
+            "on",
+            "at",
+            "and",
+            "or",
+            "so",
+            "since",
+            "that",
+            "this",
+            "these",
+            "those",
+            "an",
+            "by",
+            "was",
+            "were",
+            "has",
+            "have",
+            "had",
+        ),
+        *(
+            "them",
+            "they",
+            "their",
+            "with",
+            "to",
+            "for",
+            "from",
+            "but",
+            "if",
+            "than",
+            "then",
+            "into",
+            "there",
+            "here",
+            "which",
+            "who",
+            "whose",
+            "where",
+            "what",
+            "how",
+            "also",
+            "only",
+            "each",
+        ),
+        *(
+            "other",
+            "one",
+            "two",
+            "more",
+            "most",
+            "some",
+            "such",
+            "same",
+            "own",
+            "out",
+            "up",
+            "down",
+            "over",
+            "under",
+            "about",
+            "between",
+            "because",
+            "while",
+            "can",
+            "may",
+            "will",
+            "would",
+        ),
     )
 )
-"""Words that tell a style and not a meaning; in pairs they count."""
+"""Words that tell a style and not a meaning; in a pair with another word they count."""
 _ENGLISH = frozenset(
     (
         "the",
@@ -82,6 +130,7 @@ _ENGLISH = frozenset(
     )
 )
 _LONGEST = 1500
+_FEWEST = 8
 SHORTEST = 30
 """Characters below which a passage says too little."""
 
@@ -94,12 +143,16 @@ def tokens(text: str) -> list[str]:
 def features(text: str) -> set[str]:
     """What the model sees of a passage: its words and its pairs of words. Empty where it is not English."""
     words = tokens(text)
-    return _single(words, text).union(map(" ".join, pairwise(words))) if is_english(words) else set()
+    return _single(words, text) | _pairs(words) if is_english(words) else set()
 
 
 def is_english(words: list[str]) -> bool:
     """Are these enough words, and English ones?"""
-    return len(words) >= 5 and len(_ENGLISH.intersection(words)) >= (1 if len(words) < 12 else 2)
+    return len(words) >= _FEWEST and len(_ENGLISH.intersection(words)) >= 2
+
+
+def _pairs(words: list[str]) -> set[str]:
+    return {f"{one} {two}" for one, two in pairwise(words) if one not in _FUNCTION or two not in _FUNCTION}
 
 
 def _single(words: list[str], text: str) -> set[str]:
@@ -114,7 +167,7 @@ def score(text: str) -> tuple[float, list[str]]:
     total = bias + sum(map(weights.get, seen, repeat(0.0)))
     if total < _FAR or not is_english(words):
         return _FAR, []
-    pairs = {" ".join(pair) for pair in pairwise(words)}
+    pairs = _pairs(words)
     total += sum(map(weights.get, pairs, repeat(0.0)))
     return total, sorted(seen | pairs, key=lambda feature: -weights.get(feature, 0.0))[:4] if total > 0 else []
 
