@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from whet.guard.markdown import blocks, rows
-from whet.guard.passages import SHORTEST, features
+from whet.guard.prose.markdown import blocks, rows
+from whet.guard.prose.passages import SHORTEST, features
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -67,7 +67,7 @@ def from_pool(path: str) -> Iterator[Passage]:
 
 
 def from_house() -> Iterator[Passage]:
-    """Our own pages and skills: honest text in the voice that the corpus is written in, so that the voice tells nothing."""
+    """Our own pages and skills: honest text in the voice of the corpus, so that the voice tells nothing."""
     pages = [*HERE.glob("*.md"), *HERE.glob("docs/*.md"), *HERE.glob("src/whet/bundled/**/*.md")]
     for path in sorted(path for path in pages if path.name != "rules.md"):
         for text in passages_of(path.read_text("utf-8")):

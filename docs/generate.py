@@ -9,6 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+from catalogue import catalogue
+
 from whet.interfaces.cli.meaning import parser_of
 from whet.interfaces.cli.overview import overview
 from whet.interfaces.cli.verbs import ALIASES, VERBS
@@ -20,6 +22,7 @@ CLI = Path(__file__).parent / "cli.md"
 SETTINGS = Path(__file__).parent / "settings.md"
 FINDINGS = Path(__file__).parent / "findings.md"
 PROMPTS = Path(__file__).parent / "prompts.md"
+RULES = Path(__file__).parent / "rules.md"
 _GENERATED = re.compile(r"(<!-- generated: \w+ -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -89,7 +92,7 @@ def findings() -> str:
     )
 
 
-GENERATED = {CLI: cli, SETTINGS: settings, PROMPTS: prompts, FINDINGS: findings}
+GENERATED = {CLI: cli, SETTINGS: settings, PROMPTS: prompts, FINDINGS: findings, RULES: catalogue}
 """Page -> what writes it."""
 
 
@@ -97,9 +100,13 @@ def _code(text: str) -> str:
     return f"```text\n{text}```"
 
 
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8") if page.exists() else ""
+
+
 def check() -> int:
     """Compare."""
-    stale = [page.name for page, made in GENERATED.items() if page.read_text(encoding="utf-8") != made()]
+    stale = [page.name for page, made in GENERATED.items() if _text(page) != made()]
     for name in stale:
         sys.stderr.write(f"{name} is not up to date; run `make docs`.\n")
     return 1 if stale else 0

@@ -12,6 +12,7 @@ import pytest
 import whet
 from whet import MODEL, Caller, Library, Loaded
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
+from whet.guard.permissions.deciding import Policy, read_grants
 from whet.library.lookout import Lookout
 
 if TYPE_CHECKING:
@@ -358,6 +359,28 @@ def test_a_skill_that_is_gone_can_still_be_switched_on(world: World) -> None:
 
 
 # telling
+
+
+def test_a_tool_call_is_permitted_by_what_the_skill_declares_and_by_a_policy(world: World) -> None:
+    world.skill("root/picker", more="allowed-tools: Bash(git log:*) Read(./src/**) Bash($(x))\n")
+    world.skill("root/open")
+    library = world.library("root")
+    call = {"command": "git log -3"}
+    problems = ["'Bash($(x))' grants nothing: it has an expansion ($)."]
+    reason = "Bash(git log:*) covers `git log -3`."
+    assert library.permits("picker", "Bash", call) == {
+        "success": True,
+        "decision": "allow",
+        "reason": reason,
+        "problems": problems,
+    }
+    assert library.permits("picker", "Read", {"file_path": str(world.project / "src/a.py")})["decision"] == "allow"
+    policy = Policy(deny=read_grants("Bash(git log:*)"))
+    assert library.permits("picker", "Bash", call, policy=policy)["decision"] == "deny"
+    asked = {"success": True, "decision": "ask", "reason": "The skill declares no tools."}
+    assert library.permits("open", "Bash", call) == asked
+    with pytest.raises(NotFoundError):
+        library.permits("none", "Bash", call)
 
 
 def test_the_report_of_a_sound_library_is_empty(world: World) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.canonical import canonical, concealed, padding
+from whet.guard.reading.canonical import canonical, concealed, padding
 
 TAG = {code: chr(0xE0000 + code) for code in range(0x20, 0x7F)}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard import code
+from whet.guard.code import checker as code
 from whet.guard.finding import Seen
 
 BAD = {

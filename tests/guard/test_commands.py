@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.commands import Command, from_console, inner, name_of, parse, unwrapped
+from whet.guard.shell.commands import Command, from_console, inner, name_of, parse, unwrapped
 
 FAST = settings(max_examples=150, deadline=None)
 

@@ -15,8 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.containers import Budget, Inside, Part, pdf_actions, rest_of_image, unpack, words_of_image, zip_at_end
 from whet.guard.finding import Hit
+from whet.guard.reading.containers import (
+    Budget,
+    Inside,
+    Part,
+    pdf_actions,
+    rest_of_image,
+    unpack,
+    words_of_image,
+    zip_at_end,
+)
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

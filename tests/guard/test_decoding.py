@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.decoding import MOST, Hidden, hidden
+from whet.guard.reading.decoding import MOST, Hidden, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable

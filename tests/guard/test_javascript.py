@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.corpus import Pair, pairs
-from whet.guard import code, javascript
+from whet.guard.code import checker as code
 from whet.guard.finding import Hit, Seen, Severity
+from whet.guard.javascript import checker as javascript
 from whet.guard.rules.javascript import RULES
 
 SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in RULES}
@@ -226,7 +227,7 @@ def test_what_only_talks_is_noted_without_being_parsed() -> None:
         "const out = {}; fs.readdirSync(d).forEach((n) => { out[n] = fs.readFileSync(d + n); }); send(out);",
         "const out = new Map(); out.set('a', fs.readFileSync(d + 'id_rsa')); send([...out]);",
         "fs.copyFileSync(d + 'id_rsa', '/tmp/a'); send(fs.readFileSync('/tmp/a'));",
-        "class A { take() { this.all = {}; this.all.a = fs.readFileSync(d + 'id_rsa'); send(JSON.stringify(this.all)); } }",
+        "class A { take() { this.a = {}; this.a.b = fs.readFileSync(d + 'id_rsa'); send(JSON.stringify(this.a)); } }",
         "const pick = () => { if (win) return 'C:/x'; return d + 'id_rsa'; }; send(fs.readFileSync(pick()));",
     ],
 )
@@ -251,3 +252,8 @@ def test_types_do_not_hide_a_class() -> None:
         "}\n"
     )
     assert rules(text) == {"js-environment-exfiltration"}
+
+
+@pytest.mark.parametrize("text", ["x.push(x);", "x={...x,a:x};", "x=[x,x];", "x.a=x;JSON.stringify(x);"])
+def test_what_holds_itself_comes_to_an_end(text: str) -> None:
+    assert rules("eval; let x=[];" + text * 400) == set()

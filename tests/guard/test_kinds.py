@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.guard.kinds import disguised, extension, kind_of, magic
+from whet.guard.reading.kinds import disguised, extension, kind_of, magic
 
 if TYPE_CHECKING:
     from whet.guard.documents import Kind

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.corpus import Pair, pairs
-from whet.guard import manifests
 from whet.guard.documents import Document, Kind
 from whet.guard.finding import Hit, Seen, Severity
-from whet.guard.manifests_names import NPM, PYPI, lookalike
+from whet.guard.manifests import checker as manifests
+from whet.guard.manifests.names import NPM, PYPI, lookalike
 from whet.guard.rules.manifests import RULES
 
 SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in RULES}

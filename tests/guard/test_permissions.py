@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.permissions_table import BYPASSES, ROWS, Row
-from whet.guard.permissions import Decision, Grant, Policy, permits, read_grants, skill_permits
-from whet.guard.permissions_globs import name_matches, row_matches
-from whet.guard.permissions_shell import read_line
+from whet.guard.permissions.deciding import Decision, Grant, Policy, permits, read_grants, skill_permits
+from whet.guard.permissions.globs import name_matches, row_matches
+from whet.guard.permissions.shell import read_line
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from guard.corpus import Pair, pairs
-from whet.guard import flow
 from whet.guard.finding import LABELS, SEVERITIES, Finding, verdict
-from whet.guard.python import LARGEST, check
-from whet.guard.reading import read
+from whet.guard.flow import package as flow
+from whet.guard.python.checker import LARGEST, check
+from whet.guard.reading.reader import read
 from whet.guard.rules import every
 from whet.guard.rules.python import RULES
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard import flow
 from whet.guard.documents import Document, Kind
 from whet.guard.finding import Fact, Hit
-from whet.guard.python_data import parsed
-from whet.guard.python_package import Package
-from whet.guard.python_values import UNKNOWN
+from whet.guard.flow import package as flow
+from whet.guard.python.data import parsed
+from whet.guard.python.package import Package
+from whet.guard.python.values import UNKNOWN
 
 _KINDS: dict[str, Kind] = {
     "py": "python",

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.python import check
-from whet.guard.python_fold import DECODERS, binary, decoded, formatted, method, percent
-from whet.guard.python_values import HOLE, LONGEST, UNKNOWN
+from whet.guard.python.checker import check
+from whet.guard.python.fold import DECODERS, binary, decoded, formatted, method, percent
+from whet.guard.python.values import HOLE, LONGEST, UNKNOWN
 
 NAMES = st.from_regex(r"[a-z]{3,8}_[a-z]{2,6}", fullmatch=True)
 PIECES = (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from guard.corpus import Pair, pairs
 from whet.guard.documents import Document
 from whet.guard.finding import CATEGORIES, SEVERITIES, Hit
-from whet.guard.reading import read
+from whet.guard.reading.reader import read
 from whet.guard.rules.reading import RULES
 from whet.skill.tree import Item
 

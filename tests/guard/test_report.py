@@ -10,9 +10,9 @@ import pytest
 
 from whet.guard.baseline import Entry
 from whet.guard.finding import Finding, Rule
-from whet.guard.report import Result, location, reaches, summary, worst
-from whet.guard.report_markdown import code, markdown, text
-from whet.guard.report_sarif import sarif
+from whet.guard.report.markdown import code, markdown, text
+from whet.guard.report.results import Result, location, reaches, summary, worst
+from whet.guard.report.sarif import sarif
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from guard.corpus import Pair, pairs
 from whet.guard.finding import LABELS, SEVERITIES, Finding, Seen, verdict
 from whet.guard.rules import every
 from whet.guard.rules.shell import RULES
-from whet.guard.shell import check
+from whet.guard.shell.checker import check
 
 FAST = settings(max_examples=120, deadline=None)
 BY_ID = {rule.id: rule for rule in RULES}

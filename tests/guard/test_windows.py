@@ -12,7 +12,7 @@ from guard.corpus import Pair, pairs
 from whet.guard.finding import LABELS, SEVERITIES, Finding, Seen, verdict
 from whet.guard.rules.shell import RULES as SHELL
 from whet.guard.rules.windows import RULES
-from whet.guard.windows import check, plain
+from whet.guard.shell.windows import check, plain
 
 FAST = settings(max_examples=120, deadline=None)
 BY_ID = {rule.id: rule for rule in (*SHELL, *RULES)}

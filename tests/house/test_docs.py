@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 from sessions import PAGES, rewritten  # noqa: E402  the documentation's own tool, not a package
 
 PROGRAM = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
@@ -40,5 +41,5 @@ def test_programs_run(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_somewhere(page: Path) -> None:
-    links = LINK.findall(page.read_text(encoding="utf-8"))
+    links = LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     assert [link for link in links if not (page.parent / link).exists()] == []

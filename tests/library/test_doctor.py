@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import FailedError
-from whet.library.doctor import examine_state, repair_roots, repair_state, worst_first
+from whet.guard.sandbox.box import NO_SANDBOX_HINT
+from whet.guard.sandbox.levels import NONE, SEATBELT, Level
+from whet.library.doctor import examine_sandbox, examine_state, repair_roots, repair_state, worst_first
 from whet.library.report import Entry
 from whet.library.roots import Root
 from whet.library.state import Decisions
@@ -137,6 +139,27 @@ os.chmod(base + "/shut", 0o700)
         ["unreadable", "warning", "root/two"],
         ["cache-unavailable", "info", "state-2/cache.db"],
     ]
+
+
+# the sandbox
+
+
+def test_the_level_of_the_sandbox_is_told() -> None:
+    assert examine_sandbox(lambda: SEATBELT) == Entry("sandbox", "info", "", "", SEATBELT.sentence)
+
+
+def test_a_machine_without_a_sandbox_is_warned_about() -> None:
+    message = "This machine offers no sandbox. Inline commands are not run."
+    assert examine_sandbox(lambda: NONE) == Entry("no-sandbox", "warning", "", "", message, NO_SANDBOX_HINT)
+
+
+def test_a_sandbox_that_cannot_be_tried_is_warned_about() -> None:
+    def full() -> Level:
+        raise OSError(28, "No space left on device")
+
+    message = "No sandbox can be tried: No space left on device. Inline commands are not run."
+    hint = "Check that there is room for temporary files."
+    assert examine_sandbox(full) == Entry("no-sandbox", "warning", "", "", message, hint)
 
 
 # mending

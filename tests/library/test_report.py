@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import whet.library
+from whet.guard.sandbox.levels import NONE, SEATBELT
+from whet.library.doctor import examine_sandbox
 from whet.library.readiness import LocalProbe
 from whet.library.report import Entry, from_diagnostic
 from whet.library.visibility import Caller
@@ -110,6 +112,7 @@ os.chmod(top + "/state", 0o555)
 answer = [entry.code for entry in library().doctor()]
 """)
     )
+    said |= {examine_sandbox(lambda: NONE).code, examine_sandbox(lambda: SEATBELT).code}
     assert sayable("Entry", "Diagnostic") - said == set()
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from whet.guard.baseline import Entry as Known
-    from whet.guard.report import Result
+    from whet.guard.report.results import Result
 
 
 class Guarding(Changing):
@@ -34,7 +34,7 @@ class Guarding(Changing):
 
         from whet.guard.baseline import apply
         from whet.guard.finding import verdict
-        from whet.guard.report import Result
+        from whet.guard.report.results import Result
         from whet.library.scanning import read_package, read_paths, scan_package
         from whet.store.clock import iso
 
@@ -56,7 +56,7 @@ class Guarding(Changing):
 
     def scan(self, *paths: str | os.PathLike[str], recursive: bool = False) -> dict[str, Any]:
         """What is dangerous about packages: directories, files or archives; with `recursive`, all skills below."""
-        from whet.guard.report import summary
+        from whet.guard.report.results import summary
 
         results = self.scan_results(paths, recursive=recursive)
         return {"success": True, "results": [result.to_json() for result in results], "summary": summary(results)}

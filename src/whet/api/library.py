@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from whet.authoring.checks import Check
-    from whet.guard.permissions import Policy
+    from whet.guard.permissions.deciding import Policy
     from whet.library.card import Card
     from whet.library.disclosure import Loaded
     from whet.library.readiness import Probe
@@ -333,7 +333,7 @@ class Library(Guarding):
         `given` is the tool's input as the client has it; paths are judged from the project directory. A `policy` cuts
         further than the skill's own `allowed-tools`. `problems` tells of grants that cannot be read and grant nothing.
         """
-        from whet.guard.permissions import NO_POLICY, declared_tools, skill_permits
+        from whet.guard.permissions.deciding import NO_POLICY, declared_tools, skill_permits
 
         card = self.find(name)
         skill, home = self.lookout.open(card).skill, self.place.env.get("HOME", "")

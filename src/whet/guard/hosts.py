@@ -411,8 +411,8 @@ def host_of(url: str) -> Host:
 def is_installer(url: str) -> bool:
     """Is this where a well-known tool keeps its installer, over TLS?"""
     lowered = url.lower()
-    bare = lowered.removeprefix("https://").removeprefix("www.")
-    return not lowered.startswith("http://") and bare.startswith(INSTALLERS)
+    bare = lowered.removeprefix("https://").removeprefix("www.").partition("?")[0]
+    return not lowered.startswith("http://") and f"{bare}/".startswith(_INSTALLER_PATHS)
 
 
 def serves_installers(name: str) -> bool:
@@ -446,6 +446,7 @@ def _kind(name: str, url: str) -> Kind:
     return "other"
 
 
+_INSTALLER_PATHS = tuple(f"{entry.rstrip('/')}/" for entry in INSTALLERS)
 _DROP_PATHS = tuple(entry for entry in _DROP if "/" in entry)
 _BY_NAME: dict[str, Kind] = {
     **dict.fromkeys(_KNOWN, "known"),

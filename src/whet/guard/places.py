@@ -23,12 +23,12 @@ _SECRETS = (
     (
         "SSH keys",
         True,
-        r"\.ssh/(?:id_[a-z0-9]+|\*|identity|(?!authorized_)[\w.-]*key\b)(?!\.pub)|(?<![\w-])id_(?:rsa|ed25519|ecdsa|dsa)\b(?!\.pub)",
+        r"\.ssh/(?:id_\w+\b|\*|identity|(?!authorized_)[\w.-]*key\b)(?!\.pub)|(?<![\w-])id_(?:rsa|ed25519|ecdsa|dsa)\b(?!\.pub)",
     ),
     (
         "the SSH directory",
         True,
-        r"(?:~|\$\{?home\}?|%userprofile%|/root|/home/[^/\s]+|/users/[^/\s]+)[\\/]\.ssh(?![\w-])(?![\\/](?:config|known_hosts|authorized_keys))",
+        r"(?:~|\$\{?home\}?|%userprofile%|/root|/home/[^/\s]+|/users/[^/\s]+)[\\/]\.ssh(?![\w-])(?![\\/](?:config|known_hosts|authorized_keys|[\w.*-]{1,60}\.pub\b))",
     ),
     ("AWS credentials", True, r"\.aws[\\/](?:credentials|config)\b|\.aws(?=[\s\"'`,/]|$)"),
     (

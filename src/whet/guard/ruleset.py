@@ -19,9 +19,10 @@ def ruleset() -> str:
     top = os.path.dirname(os.path.abspath(__file__))
     total = sha256()
     try:
-        for directory in (top, os.path.join(top, "rules")):
-            for name in sorted(os.listdir(directory)):
-                if name.endswith(".py"):
+        for directory, below, names in os.walk(top):
+            below.sort()
+            for name in sorted(names):
+                if name.endswith((".py", ".txt")):
                     with open(os.path.join(directory, name), "rb") as file:
                         total.update(b"%s\0%s\0" % (name.encode(), file.read()))
     except OSError:  # an installation without plain files, such as a zip: it changes with its version

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard import flow, manifests, reading, rules
+from whet.guard import rules
 from whet.guard.finding import Finding, Hit, Seen, lower, verdict
+from whet.guard.flow import package as flow
 from whet.guard.hosts import host_of, serves_installers
+from whet.guard.manifests import checker as manifests
+from whet.guard.reading import reader as reading
 from whet.guard.secrets import redact
 from whet.guard.subject import subject_of
 from whet.skill.tree import digest, entries
@@ -110,14 +113,15 @@ def _check(document: Document, table: Mapping[str, Rule]) -> tuple[list[Hit], li
 
 def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
     """What looks at a text of this kind."""
-    from whet.guard import prose, secrets
-    from whet.guard.prose_code import checker
+    from whet.guard import secrets
+    from whet.guard.prose import checker as prose
+    from whet.guard.prose.code import checker
 
     text = document.text
     if document.kind in ("markdown", "text"):
         yield lambda: prose.check(text)
     elif document.kind == "html":
-        from whet.guard import pages
+        from whet.guard.prose import pages
 
         yield lambda: pages.check(text)
     elif document.kind in ("json", "yaml", "toml"):

@@ -50,6 +50,11 @@ def test_options_of_the_command_and_everywhere(complete: Callable[..., list[str]
     ]
 
 
+def test_rules_of_the_guard_and_their_categories(complete: Callable[..., list[str]]) -> None:
+    assert complete("rules", "pipe-sh") == ["pipe-shady"]
+    assert complete("rules", "--category", "h") == ["hiding"]
+
+
 def test_names_of_skills_also_hidden_ones(complete: Callable[..., list[str]]) -> None:
     assert complete("show", "") == ["deploy", "digest-mail", "tools:lint"]
     assert complete("show", "--file", "x", "d") == ["deploy", "digest-mail"]

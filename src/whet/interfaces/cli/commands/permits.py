@@ -52,7 +52,7 @@ def run(context: Context, options: Namespace) -> Outcome:
 
 
 def _try_grants(context: Context, options: Namespace, given: Any) -> dict[str, Any]:
-    from whet.guard.permissions import permits, read_grants
+    from whet.guard.permissions.deciding import permits, read_grants
 
     grants = read_grants(options.grants)
     cwd = os.path.abspath(options.project or os.getcwd())

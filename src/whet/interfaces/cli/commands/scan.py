@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from whet.guard.baseline import Entry
-    from whet.guard.report import Result
+    from whet.guard.report.results import Result
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
@@ -55,7 +55,7 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Scan every package and write the files that are asked for."""
-    from whet.guard.report import reaches, summary, worst
+    from whet.guard.report.results import reaches, summary, worst
 
     hint = "`whet scan --help` explains it."
     if options.reason and not options.write_baseline:
@@ -127,14 +127,14 @@ def _document(name: str, results: Sequence[Result]) -> str:
     """The answer in a format that is not the answer itself."""
     base = os.getcwd()
     if name == "markdown":
-        from whet.guard.report_markdown import markdown
+        from whet.guard.report.markdown import markdown
 
         return markdown(results, base=base)
     import json
 
     from whet import __version__
     from whet.guard import rules
-    from whet.guard.report_sarif import sarif
+    from whet.guard.report.sarif import sarif
     from whet.interfaces.cli.text import clean_json
 
     document = sarif(results, rules.every(), base=base, version=__version__)

@@ -1,0 +1,1 @@
+"""Other programming languages, by patterns and by following values through statements."""

@@ -1,0 +1,1 @@
+"""JavaScript and TypeScript by their grammar: values are followed, and flows are told."""

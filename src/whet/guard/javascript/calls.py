@@ -1,0 +1,417 @@
+"""What the functions of Node, Deno, Bun and the browser do with their arguments: a table of names, and what follows."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from whet.guard.javascript.clients import (
+    CLIENTS,
+    PLAIN,
+    VERBS,
+    beacon,
+    client,
+    datagrams,
+    handed,
+    image,
+    lookup,
+    on_object,
+    request,
+    socket,
+    websocket,
+    xhr,
+)
+from whet.guard.javascript.commands import SHELLS, Commands
+from whet.guard.javascript.decoding import base64, buffer, characters, data_url, unescape, unpacked
+from whet.guard.javascript.values import (
+    HOLE,
+    NOTHING,
+    Mark,
+    Value,
+    constant,
+    either,
+    everything,
+    joined,
+    list_call,
+    member,
+    merged,
+    module,
+    one_of,
+    text_call,
+    written,
+)
+from whet.guard.javascript.watching import hooks_keys, listening
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.guard.javascript.expressions import Call
+    from whet.guard.javascript.program import Program
+
+_SENSITIVE = re.compile(
+    r"^(?:child_process|eval|Function|exec|execSync|spawn|spawnSync|execFile|vm|net|require|process|fs|dns|https?)$"
+)
+_PASSING_NAMES = """toString text json data body blob arrayBuffer buffer trim split join map filter flat flatMap reduce
+slice concat push replace replaceAll entries values fromEntries assign from stringify parse encode encodeURIComponent
+escape String btoa inspect update final digest inflateSync gunzipSync deflateSync gzipSync brotliCompressSync compress
+encrypt serialize pack zip toJSON toBase64 read sort reverse get all allSettled race resolve then catch finally
+getReader on once addEventListener forEach find pop shift at substring substr match exec matchAll trimEnd normalize
+append set readText getItem unescape decodeURIComponent subarray transcode createReadStream pipe decode splice values
+addListener toObject generateAsync toBuffer getBuffer finalize padEnd padStart"""
+_PASSING = frozenset(_PASSING_NAMES.split())
+"""Methods whose result carries what goes in."""
+_NAMED_PASSING = re.compile(r"compress|encode|encrypt|stringif|serializ|tohex|base64|pack|zip", re.IGNORECASE)
+_LISTENING = frozenset({"on", "once", "addEventListener", "addListener"})
+_PARTS = frozenset({"match", "split", "exec", "find", "get", "substring", "slice", "matchAll", "getItem"})
+"""Methods that give a part of a text."""
+_FILLING = frozenset(
+    {"append", "push", "set", "add", "unshift", "write", "update", "addFile", "addLocalFile", "addBuffer", "file"}
+)
+"""Methods that put what they are given into what they are called on."""
+
+
+class Meaning(Commands):
+    """The calls of one file, understood."""
+
+    def __call__(self, program: Program, call: Call) -> Value:
+        """What a call gives; what it does is noted."""
+        self.node = call.node
+        self.program = program
+        self.line = call.node.start_point[0] + 1
+        if call.callee.pieced and _SENSITIVE.match(call.method.rpartition(".")[2]):
+            self.hit("js-hidden-names")
+        result = self._known(call)
+        if call.callee.function:
+            result = either(program.bind(call.callee.function, call.args), result)
+        elif not call.name and call.method and (own := program.fields.get(call.method)) is not None:
+            result = either(program.bind(own.function, call.args), result)
+        if call.args and call.method in _FILLING and not call.made:
+            self._filled(program, call)
+        return self._callbacks(program, call, result)
+
+    def _filled(self, program: Program, call: Call) -> None:
+        """An object is given something to keep."""
+        owner = call.node.child_by_field_name("function")
+        owner = owner.child_by_field_name("object") if owner is not None else None
+        if owner is None:
+            return
+        if call.method == "push" and call.receiver.items is not None and len(call.receiver.items) < 2000:
+            items = (*call.receiver.items, *call.args)
+            program.extend(owner, call.receiver._replace(items=items, marks=merged((call.receiver, *call.args))))
+        elif marks := merged([Value(marks=everything(arg)) for arg in call.args]):
+            program.taint(owner, marks)
+
+    def _callbacks(self, program: Program, call: Call, result: Value) -> Value:
+        functions = [arg.function for arg in call.args if arg.function]
+        if not functions or call.callee.function:
+            return result
+        carry = Value(marks=merged((result, call.receiver)))
+        given = [carry] * 3
+        if call.method in _LISTENING and (event := listening(call)) is not NOTHING:
+            given[0] = event
+        if call.receiver.name.startswith("(") and call.method in ("then", "on", "once"):
+            given[0] = call.receiver
+        if call.receiver.items and call.method in ("map", "forEach", "flatMap", "filter", "some", "every"):
+            given[0] = one_of(call.receiver.items)
+        outs = [program.bind(function, given) for function in functions]
+        if call.method == "catch":
+            return either(call.receiver, outs[0])
+        return outs[0] if call.method in ("then", "map", "flatMap", "reduce") else result
+
+    def _known(self, call: Call) -> Value:
+        name = call.name
+        if call.method in ("call", "apply") and call.receiver.name and len(call.args) > 1:
+            given = call.args[1].items if call.method == "apply" else call.args[1:]
+            own = call.receiver.name
+            return self._known(call._replace(name=own, method=own, receiver=NOTHING, args=tuple(given or ())))
+        if (
+            call.method == "constructor"
+            and call.args
+            and (call.args[-1].pieced or call.args[-1].has("fetched", "decoded"))
+        ):
+            return _evaluate(self, call)
+        special = _SPECIAL.get(name)
+        if special is not None:
+            return special(self, call)
+        head, _, tail = name.rpartition(".")
+        if head in _FILES and (file := _FILE_CALLS.get(tail)) is not None:
+            return file(self, call)
+        if head in ("child_process", "shelljs", "execa") and (run := _RUNNERS.get(tail)) is not None:
+            return run(self, call)
+        if name in CLIENTS or (head in CLIENTS and tail in VERBS) or name in PLAIN:
+            return request(self, call)
+        if head in CLIENTS and tail in ("create", "extend", "defaults", "instance", "Client", "Pool"):
+            return client(self, call)
+        if call.receiver.name.startswith("(") or call.method.endswith("="):
+            found = on_object(self, call)
+            if found is not None:
+                return found
+        return _passed(self, call)
+
+
+@lru_cache(maxsize=8192)
+def _passes(method: str) -> bool:
+    return method in _PASSING or _NAMED_PASSING.search(method) is not None
+
+
+def _passed(effects: Meaning, call: Call) -> Value:
+    receiver, method = call.receiver, call.method.rpartition(".")[2]
+    if receiver is NOTHING and all(arg is NOTHING for arg in call.args) and not call.made:
+        return NOTHING
+    known = text_call(receiver, method, call.args) or list_call(receiver, method, call.args)
+    if known is not None:
+        return known
+    if method == "pipe" and call.args and call.args[0].name == "(file)":
+        effects.write((call.args[0].props or {}).get("path", NOTHING), receiver)
+    if method == "bind" and receiver.name:
+        return Value(name=receiver.name)
+    if method == "keys" and receiver.name == "Object":
+        whole = call.args and call.args[0].name == "process.env"
+        return Value(marks=frozenset({Mark("names", "every variable")})) if whole else NOTHING
+    if call.args:
+        handed(effects, call, method)
+    if method in _PARTS and receiver.has("page"):
+        return Value(marks=frozenset({Mark("page", "part of what the page keeps")}))
+    if method in ("querySelector", "querySelectorAll") and "type=" in (wanted := _arg(call, 0).text or ""):
+        return Value(marks=frozenset({Mark("page", "a password")})) if "password" in wanted else NOTHING
+    if _passes(method):
+        marks = merged((receiver, *call.args))
+        text = call.args[0].text if method in ("String", "text", "from", "encode") and call.args else None
+        return Value(text, marks=marks) if marks or text else NOTHING
+    if not call.made:
+        return NOTHING
+    return Value(name=call.name if hooks_keys(call.name) else "", marks=merged(call.args))
+
+
+def _arg(call: Call, number: int) -> Value:
+    return call.args[number] if number < len(call.args) else NOTHING
+
+
+def _require(effects: Meaning, call: Call) -> Value:
+    wanted = _arg(call, 0)
+    text = wanted.exact
+    if (wanted.text or "")[:5].lower() == "data:":
+        effects.evaluate(data_url(wanted))
+        return NOTHING
+    if wanted.has("fetched", "decoded"):
+        effects.evaluate(wanted)
+    if text is None:
+        return NOTHING
+    if re.match(r"https?:", text, re.IGNORECASE):
+        marks = effects.fetched(text)
+        if call.name in ("import", "importScripts"):
+            from whet.guard.hosts import host_of
+
+            host = host_of(text)
+            if host.shady or (text.lower().startswith("http:") and host.kind not in ("loopback", "private")):
+                effects.evaluate(Value(marks=marks))
+        return NOTHING
+    found = module(text)
+    if wanted.pieced and _SENSITIVE.match(found.name):
+        effects.hit("js-hidden-names")
+    if text.startswith((".", "/", "~")):
+        effects.started(text)
+    return found
+
+
+def _home(_effects: Meaning, _call: Call) -> Value:
+    return constant("~")
+
+
+def _temporary(_effects: Meaning, _call: Call) -> Value:
+    return constant("/tmp")  # noqa: S108  a text of the scanned program, no file of ours
+
+
+def _join(_effects: Meaning, call: Call) -> Value:
+    parts = [arg for arg in call.args if arg.text != ""]
+    if call.name.endswith("resolve") and parts and parts[0].text is None:
+        parts = parts[1:] if any((part.text or "").startswith(("/", "~")) for part in parts[1:]) else parts
+    return joined(parts, "/", pieced=False)
+
+
+def _evaluate(effects: Meaning, call: Call) -> Value:
+    code = call.args[-1] if call.name == "Function" and call.args else _arg(call, 0)
+    if call.args and (call.name not in ("setTimeout", "setInterval") or (code.text and not code.function)):
+        if code.exact in ("require", "process", "child_process"):
+            return Value(name=code.exact)
+        effects.evaluate(code)
+    return NOTHING
+
+
+def _read(effects: Meaning, call: Call) -> Value:
+    return Value(marks=effects.read(_arg(call, 0)))
+
+
+def _list(effects: Meaning, call: Call) -> Value:
+    return Value(marks=effects.listed(_arg(call, 0)))
+
+
+def _unlink(effects: Meaning, _call: Call) -> Value:
+    effects.note("removes files")
+    return NOTHING
+
+
+def _write(effects: Meaning, call: Call) -> Value:
+    effects.write(_arg(call, 0), _arg(call, 1))
+    return NOTHING
+
+
+def _write_stream(_effects: Meaning, call: Call) -> Value:
+    return Value(name="(file)", props={"path": _arg(call, 0)})
+
+
+def _moved(effects: Meaning, call: Call) -> Value:
+    marks = effects.read(_arg(call, 0))
+    if secret := frozenset(mark for mark in marks if mark.kind == "secret"):
+        for text in _arg(call, 1).texts:
+            effects.copies[text] = secret
+    source = (_arg(call, 0).text or "").strip()
+    if source in effects.files:
+        effects.write(_arg(call, 1), Value(marks=frozenset({effects.files[source]})))
+    return NOTHING
+
+
+def _remove(effects: Meaning, call: Call) -> Value:
+    options = call.args[-1].props if call.args else None
+    whole = (options or {}).get("recursive") is not None or call.method in ("remove", "removeSync", "emptyDir")
+    effects.note("removes files")
+    if whole or call.name.startswith(("rimraf", "del", "trash")):
+        effects.remove(_arg(call, 0))
+    return NOTHING
+
+
+def _shell(effects: Meaning, call: Call) -> Value:
+    return Value(name="(process)", marks=effects.shell(call.args[0]) if call.args else frozenset())
+
+
+def _program(effects: Meaning, call: Call) -> Value:
+    first = _arg(call, 0)
+    args = _arg(call, 1).items or ()
+    if first.items is not None:
+        args = first.items[1:]
+        first = first.items[0] if first.items else NOTHING
+    options = next((arg.props for arg in call.args[1:] if arg.props), None) or {}
+    if options.get("args") is not None and not args:
+        args = options["args"].items or ()
+    in_shell = "shell" in options and not args
+    marks = effects.shell(first) if in_shell else effects.program_started(first, args)
+    shell = (first.text or "").rpartition("/")[2].removesuffix(".exe").lower() in SHELLS
+    if "stdio" in options and options["stdio"].has("socket", "fetched"):
+        effects.hit("js-reverse-shell")
+    return Value(name="(shell)" if shell else "(process)", marks=marks)
+
+
+def _worker(effects: Meaning, call: Call) -> Value:
+    """A worker that is given its code instead of a file."""
+    if "eval" in (_arg(call, 1).props or {}) or _arg(call, 0).has("fetched", "decoded"):
+        effects.evaluate(_arg(call, 0))
+    return NOTHING
+
+
+def _paste(effects: Meaning, _call: Call) -> Value:
+    return Value(marks=effects.pasted())
+
+
+def _copy(effects: Meaning, call: Call) -> Value:
+    effects.copied(" ".join(_arg(call, 0).texts))
+    return NOTHING
+
+
+def _screen(_effects: Meaning, _call: Call) -> Value:
+    return Value(marks=frozenset({Mark("page", "the screen")}))
+
+
+def _environment(_effects: Meaning, _call: Call) -> Value:
+    return Value(name="process.env", marks=frozenset({Mark("environment", "the whole environment")}))
+
+
+def _variable(_effects: Meaning, call: Call) -> Value:
+    return member(Value(name="process.env"), _arg(call, 0).exact or HOLE)
+
+
+def _cipher(_effects: Meaning, _call: Call) -> Value:
+    return Value(marks=frozenset({Mark("encrypted", "a cipher")}))
+
+
+def _awaited(_effects: Meaning, call: Call) -> Value:
+    """`await (...)` outside of an async function, which reads like a call."""
+    return _arg(call, 0)
+
+
+def _prototype(_effects: Meaning, call: Call) -> Value:
+    return Value(name="(prototype)") if _arg(call, 0).function else NOTHING
+
+
+def _assigned(_effects: Meaning, call: Call) -> Value:
+    """`Object.assign`."""
+    props: dict[str, Value] = {}
+    for arg in call.args:
+        props.update(arg.props or {})
+    return Value(marks=merged(call.args), props=props)
+
+
+def _stringify(_effects: Meaning, call: Call) -> Value:
+    first = _arg(call, 0)
+    text = written(first) if call.name == "JSON.stringify" and (first.props or first.items) else None
+    return Value(text, marks=everything(first))
+
+
+def _table(*rows: tuple[Callable[[Meaning, Call], Value], str]) -> dict[str, Callable[[Meaning, Call], Value]]:
+    return {name: meaning for meaning, names in rows for name in names.split()}
+
+
+_SPECIAL = _table(
+    (_require, "require import importScripts module._load"),
+    (_home, "os.homedir"),
+    (_temporary, "os.tmpdir"),
+    (_join, "path.join path.resolve path.normalize"),
+    (characters, "String.fromCharCode String.fromCodePoint"),
+    (base64, "atob Base64.decode"),
+    (buffer, "Buffer.from Buffer"),
+    (unescape, "unescape decodeURIComponent decodeURI"),
+    (unpacked, "zlib.inflateSync zlib.gunzipSync zlib.unzipSync zlib.brotliDecompressSync zlib.inflateRawSync"),
+    (unpacked, "zlib.inflate zlib.gunzip pako.inflate pako.ungzip crypto.createDecipheriv crypto.createDecipher"),
+    (
+        _evaluate,
+        "eval Function vm.runInThisContext vm.runInNewContext vm.runInContext vm.Script setTimeout setInterval",
+    ),
+    (_evaluate, "module._compile execScript vm.compileFunction vm.SourceTextModule"),
+    (_read, "Deno.readTextFile Deno.readFile Deno.readTextFileSync Deno.readFileSync Bun.file bun.file"),
+    (_write, "Deno.writeTextFile Deno.writeFile Deno.writeTextFileSync Deno.writeFileSync Bun.write"),
+    (_remove, "rimraf rimraf.sync rimrafSync Deno.remove Deno.removeSync del del.sync"),
+    (_shell, "execa.command execaCommand Bun.$ bun.$ zx.$ execa.$ dax.$ execaCommandSync execa.commandSync"),
+    (_program, "execa execa.execa Deno.Command Deno.run Bun.spawn Bun.spawnSync child_process.spawn"),
+    (_worker, "worker_threads.Worker Worker"),
+    (beacon, "navigator.sendBeacon"),
+    (client, "http2.connect undici.Client undici.Pool"),
+    (websocket, "WebSocket WebSocket.WebSocket socket.io-client io"),
+    (socket, "net.connect net.createConnection net.Socket tls.connect Deno.connect"),
+    (datagrams, "dgram.createSocket"),
+    (lookup, "dns.lookup dns.resolve dns.resolve4 dns.resolve6 dns.resolveTxt dns.resolveAny dns.resolveCname"),
+    (xhr, "XMLHttpRequest"),
+    (image, "Image"),
+    (_paste, "navigator.clipboard.readText clipboardy.readSync clipboardy.read clipboard.readText copy-paste.paste"),
+    (_paste, "electron.clipboard.readText"),
+    (_copy, "navigator.clipboard.writeText clipboardy.writeSync clipboardy.write clipboard.writeText copy-paste.copy"),
+    (_copy, "electron.clipboard.writeText"),
+    (_screen, "screenshot-desktop desktopCapturer.getSources electron.desktopCapturer.getSources"),
+    (_environment, "Deno.env.toObject"),
+    (_variable, "Deno.env.get"),
+    (_cipher, "crypto.createCipheriv crypto.createCipher"),
+    (_prototype, "Object.getPrototypeOf Reflect.getPrototypeOf"),
+    (_assigned, "Object.assign"),
+    (_awaited, "await"),
+    (_stringify, "JSON.stringify Object.entries Object.values"),
+)
+_FILES = frozenset({"fs", "fse", "fsp", "fsPromises"})
+_FILE_CALLS = _table(
+    (_read, "readFileSync readFile createReadStream readJson readJsonSync"),
+    (_list, "readdirSync readdir opendir opendirSync"),
+    (_unlink, "unlink unlinkSync"),
+    (_write, "writeFileSync writeFile appendFileSync appendFile outputFile outputFileSync"),
+    (_write_stream, "createWriteStream"),
+    (_moved, "copyFileSync copyFile copy copySync renameSync rename"),
+    (_remove, "rm rmSync rmdir rmdirSync remove removeSync emptyDir emptyDirSync"),
+)
+_RUNNERS = _table((_shell, "exec execSync command"), (_program, "spawn spawnSync execFile execFileSync fork"))

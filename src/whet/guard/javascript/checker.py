@@ -1,0 +1,90 @@
+"""JavaScript and TypeScript: who reads what, and where it goes.
+
+Most files are done after a look at their words (`javascript_words`). The rest is read as a program of values
+(`javascript_program`), whose calls are judged one by one (`javascript_calls`, `javascript_effects`). How the text as a
+whole looks (obfuscated, packed, minified) is judged here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from whet.guard import patterns
+from whet.guard.finding import Hit, Seen
+from whet.guard.javascript.words import talks, worth
+from whet.guard.rules.javascript import PATTERNS
+
+LARGEST = 2_000_000
+"""Characters of a file that are read as a program; the patterns see all of it."""
+_MOST_NODES = 12_000
+_TABLE = re.compile(r"_0x[0-9a-f]{4,8}")
+_ROTATION = re.compile(
+    r"while\s{0,9}\(\s{0,9}!!\s{0,9}\[\s{0,9}\]\s{0,9}\)|\['push'\]\(|\.push\(_0x[0-9a-f]{1,8}\.shift\(\)\)"
+)
+_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}){6,400}")
+_JSFUCK = re.compile(r"[\[\]()!+]{300}")
+_PACKER = re.compile(r"eval\(function\(p,a,c,k,e,(?:d|r)\)")
+_LONG_LINE = 1500
+
+
+def check(text: str) -> Seen:
+    """What a script does."""
+    return look(text, 0)
+
+
+def look(text: str, depth: int) -> Seen:
+    """What a script does that was found under some layers of decoding."""
+    words = patterns.vocabulary(text)
+    hits = [*patterns.hits(PATTERNS, text, words), *_shape(text)]
+    if not worth(text, words):
+        return Seen(tuple(hits), tuple(talks(text, words)))
+    from whet.guard.javascript.calls import Meaning
+    from whet.guard.javascript.program import Program
+    from whet.guard.javascript.watching import conclude
+
+    meaning = Meaning(depth)
+    program = Program(text[:LARGEST], meaning, _MOST_NODES)
+    program.run()
+    meaning.all_commands()
+    conclude(meaning, program.source)
+    if program.partial or len(text) > LARGEST:
+        hits.append(Hit("js-partly-analysed", 1, f"{len(text)} characters"))
+    return Seen((*hits, *meaning.hits.values()), tuple(meaning.facts.values()))
+
+
+def _shape(text: str) -> list[Hit]:
+    """Is the text as a whole made to be unreadable?"""
+    found = []
+    if "_0x" in text:
+        names = _TABLE.findall(text[:400_000])
+        if len(names) >= 30 and len(set(names)) >= 8:
+            where = text.index(names[0])
+            table = _ROTATION.search(text) is not None
+            found.append(_at("obfuscated-javascript", text, where, "critical" if table else "warn"))
+    if not found and "[]" in text and (odd := _JSFUCK.search(text)):
+        found.append(_at("obfuscated-javascript", text, odd.start(), "critical"))
+    if not found and "\\" in text and _escaped(text):
+        first = _ESCAPES.search(text)
+        found.append(_at("obfuscated-javascript", text, first.start() if first else 0, "warn"))
+    if not found and (packed := _PACKER.search(text)):
+        found.append(_at("obfuscated-javascript", text, packed.start(), "warn"))
+    if not found and len(text) > 2 * _LONG_LINE and text.count("\n") * _LONG_LINE < len(text):
+        found.append(_at("minified-javascript", text, 0, None))
+    return found
+
+
+def _escaped(text: str) -> bool:
+    """Is a good part of the text ordinary letters written as escapes?"""
+    total = 0
+    for found in _ESCAPES.finditer(text):
+        written = found[0]
+        codes = re.findall(r"\\(?:x|u00)([0-9a-fA-F]{2})", written)
+        plain = sum(32 < int(code, 16) < 127 for code in codes)
+        if plain > 0.8 * len(codes):
+            total += len(written)
+    return total > 400 and total > len(text) // 10
+
+
+def _at(rule: str, text: str, offset: int, severity: str | None) -> Hit:
+    evidence = patterns.shorten(text[offset : offset + 160])
+    return Hit(rule, patterns.line_of(text, offset), evidence, severity)  # type: ignore[arg-type]  # literals of the callers

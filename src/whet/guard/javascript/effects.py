@@ -1,0 +1,346 @@
+"""What the calls of a JavaScript file come to: sending, executing, writing, removing, each judged by what goes in.
+
+Commands for a shell are in `javascript_commands`, what follows from all of a file together in `javascript_watching`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.finding import Fact, Hit
+from whet.guard.hosts import host_of
+from whet.guard.javascript.values import HOLE, Mark, Value, everything, merged
+from whet.guard.patterns import shorten
+from whet.guard.places import places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tree_sitter import Node
+
+    from whet.guard.finding import Seen, Severity
+    from whet.guard.javascript.program import Program
+
+DEEPEST = 3
+"""How often decoded code may hold decoded code."""
+_MOST = 200
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|PRIVATE|MNEMONIC|CREDENTIAL", re.IGNORECASE)
+_OWN_NAME = re.compile(r"TELEGRAM|DISCORD|SLACK|WEBHOOK|CHAT|BOT", re.IGNORECASE)
+_OWNER = re.compile(
+    r"(AWS|NPM|GITHUB|GH|GITLAB|OPENAI|ANTHROPIC|GOOGLE|GEMINI|AZURE|STRIPE|SLACK|DATABASE|DB|POSTGRES|MONGO|REDIS|PYPI"
+    r"|TWINE|HF|HUGGINGFACE|DOCKER|VAULT|SSH|CLOUDFLARE|DIGITALOCEAN|SENDGRID|TWILIO|KUBE|WALLET|PRIVATE|MNEMONIC|ETH)"
+    r"(?:_|[A-Z]{0,6}_)",
+    re.IGNORECASE,
+)
+"""Whose key a variable holds; one request never needs those of several."""
+_URL = re.compile(r"(?:https?|wss?|ftp|dns|tcp|udp|smtp)://", re.IGNORECASE)
+_WHOLE = ("the cookies of the page", "the storage of the page")
+_KEEPS = re.compile(
+    r"\b(?:curl|wget|iwr|irm|invoke-webrequest)\b|/dev/tcp/|\bbase64\s{1,9}-{1,2}[dD]|\bnc\s{1,9}-"
+    r"|\beval\s{1,9}\"?\$\((?!"
+    r"\w{1,20}\s{1,9}(?:init|hook|env|completion|activate|shellenv|completions)\b|/|\"|brew)|-enc(?:odedcommand)?\s",
+    re.IGNORECASE,
+)
+"""What nobody puts where it starts by itself: something that fetches or decodes."""
+_NOTE = re.compile(
+    r"files? (?:have|has|are|were) (?:been )?(?:encrypted|locked)"
+    r"|\b(?:pay|send)\b[^\n]{0,60}\b(?:btc|bitcoin|monero|xmr)\b"
+    r"|\bdecrypt\w{0,6}\b[^\n]{0,80}\b(?:btc|bitcoin|monero|payment|ransom)\b",
+    re.IGNORECASE,
+)
+_AT_HOME = re.compile(r"(?:~|/home|/Users|/root|[A-Za-z]:[\\/]Users)(?:[\\/]|$)|/?$")
+_SETTINGS = re.compile(r"(?:^|[\\/])\.claude\.json$")
+_PLAIN = re.compile(r"http://", re.IGNORECASE)
+_CODE = re.compile(r"[(=;]|=>|\brequire\b|\bimport\b")
+_IDLE = frozenset({"return this", "return this;", "return this()", "this", "require", "module", "return import(s)"})
+_WIPED = re.compile(
+    r"(?:~|/root|/home(?:/[^/]{1,80})?|/Users(?:/[^/]{1,80})?|[A-Za-z]:|)[\\/]{0,4}(?:\*|\.)?"
+    r"|(?:~|/root|/home/[^/]{1,80}|/Users/[^/]{1,80})[\\/](?:Documents|Desktop|Pictures|Downloads|Library|\.ssh"
+    r"|\.config)[\\/]{0,4}\*?"
+    r"|/(?:etc|usr|var|bin|lib|boot|home|opt|System|Users)[\\/]{0,4}\*?|[A-Za-z]:[\\/]{1,4}Windows[\\/]{0,4}\*?"
+)
+_BYPASS = re.compile(
+    r"bypassPermissions|dangerously|autoApprove|Bash\(\*\)|[\"']?hooks[\"']?\s{0,9}:|mcpServers|approval_policy",
+    re.IGNORECASE,
+)
+
+
+class Effects:
+    """Hits and facts of one file, each once."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.hits: dict[tuple[str, int], Hit] = {}
+        self.facts: dict[tuple[str, str, int], Fact] = {}
+        self.files: dict[str, Mark] = {}
+        """Paths that were written with something fetched or decoded."""
+        self.copies: dict[str, frozenset[Mark]] = {}
+        """Paths that something secret was copied to, with its marks."""
+        self.did: dict[str, int] = {}
+        """What happened anywhere in the file, with its line: `reads clipboard`, `walks home`, `writes encrypted`."""
+        self.line = 1
+        self.program: Program | None = None
+        self.node: Node | None = None
+
+    @property
+    def evidence(self) -> str:
+        """The source of what is looked at."""
+        if self.node is None or self.program is None:
+            return ""
+        start = self.node.start_byte
+        return self.program.source[start : min(self.node.end_byte, start + 400)].decode("utf-8", "replace")
+
+    def hit(self, rule: str, severity: Severity | None = None, subject: str = "", evidence: str = "") -> None:
+        """A rule matched at the call that is looked at."""
+        key = (rule, self.line)
+        if len(self.hits) < _MOST and (
+            key not in self.hits or (severity != "info" and self.hits[key].severity == "info")
+        ):
+            self.hits[key] = Hit(rule, self.line, shorten(evidence or self.evidence), severity, subject[:200])
+
+    def note(self, what: str) -> None:
+        """Remember that something happened here."""
+        self.did.setdefault(what, self.line)
+
+    def fact(self, kind: str, what: str, subject: str = "", *, grave: bool = False) -> None:
+        """Something done here that matters together with the rest."""
+        if len(self.facts) < _MOST:
+            clean = subject.replace(HOLE, "*")[:200]
+            self.facts.setdefault(
+                (kind, clean, self.line),
+                Fact(kind, what, self.line, shorten(self.evidence), clean, grave),  # type: ignore[arg-type]  # literals of the callers
+            )
+
+    def nested(self, seen: Seen) -> None:
+        """What another checker saw in a text that stands here, reported here."""
+        for hit in seen.hits:
+            self.hits.setdefault((hit.rule, self.line), hit._replace(line=self.line))
+        for fact in seen.facts:
+            self.facts.setdefault((fact.kind, fact.subject, self.line), fact._replace(line=self.line))
+
+    # -- sending -----------------------------------------------------------------------------------------------------
+
+    def send(self, url: str | None, payload: Sequence[Value], headers: Sequence[Value] = ()) -> None:
+        """Something goes to a URL: the payload (also what is in the URL), and headers, where a key is in its place."""
+        known = url is not None and _URL.match(url) is not None and not url.partition("://")[2].startswith(HOLE)
+        host = host_of(url) if known and url is not None else None
+        if host is not None and host.kind in ("loopback", "private"):
+            return
+        if url is not None and not known and url.startswith(("/", "./", "../")):
+            return
+        name = host.name.replace(HOLE, "*") if host else ""
+        shady = host is not None and host.shady
+        sent = merged([Value(marks=everything(value)) for value in payload])
+        if any(value.exact is None for value in payload):
+            self.fact("sink", "network request", name, grave=shady)
+        for mark in sorted(merged((Value(marks=sent), *headers))):
+            in_body = mark in sent
+            if mark.kind == "secret" and mark.grave:
+                known_host = host is not None and host.kind == "known"
+                self.hit("js-secret-exfiltration", "info" if known_host and not in_body else None, name)
+            elif mark.kind == "environment" and mark in sent:
+                self.hit("js-environment-exfiltration", None, name)
+            elif not in_body:
+                continue
+            elif mark.kind == "secret" or (mark.kind in ("page", "clipboard") and host is not None):
+                if mark.kind == "clipboard":
+                    self.note("sends clipboard")
+                bad = shady or mark.what in _WHOLE
+                self.hit("js-private-data-sent", "critical" if bad else "warn", name)
+            elif mark.kind == "keys" and (host is not None or mark.grave):
+                self.hit("js-keylogger", None, name)
+        self._variables(sent, url or "", name, shady=shady)
+
+    def _variables(self, sent: Iterable[Mark], url: str, name: str, *, shady: bool) -> None:
+        """Variables that hold keys: of several owners at once, or to where no key belongs."""
+        keys = [mark.what for mark in sent if mark.kind == "variable" and _key(mark.what)]
+        owners = {found[1].upper() for key in keys if (found := _OWNER.match(key))}
+        kind = host_of(url).kind if name else "other"
+        if keys and (kind in ("drop", "paste") or url.startswith(("dns://", "udp://")) or (shady and owners)):
+            self.hit("js-secret-exfiltration", None, name)
+        elif len(owners) > 1:
+            self.hit("js-secret-exfiltration", None if len(owners) > 2 else "warn", name)
+
+    def handed(self, payload: Sequence[Value]) -> None:
+        """Something is given to a client of a service, whose address is not known here."""
+        if any(mark.kind == "secret" and mark.grave for value in payload for mark in everything(value)):
+            self.hit("js-secret-exfiltration")
+
+    def fetched(self, url: str | None) -> frozenset[Mark]:
+        """The marks of what comes back from a URL."""
+        text = url or ""
+        self.fact("fetch", "download", host_of(text).name if _URL.match(text) else "", grave=_grave(text))
+        marks = {Mark("fetched", text[:300])}
+        marks.update(
+            Mark("secret", place.what, place.grave)
+            for place in places(text)
+            if place.kind == "secret" and place.what == "cloud metadata"
+        )
+        return frozenset(marks)
+
+    # -- executing ---------------------------------------------------------------------------------------------------
+
+    def evaluate(self, code: Value) -> None:
+        """A text is run as JavaScript."""
+        rule = self.foreign(code)
+        if code.exact is not None and self.depth < DEEPEST and len(code.exact) > 20 and _CODE.search(code.exact):
+            from whet.guard.javascript.checker import look
+
+            self.nested(look(code.exact, self.depth + 1))
+        if rule:
+            self.hit(*rule)
+            return
+        for mark in code.has("file"):
+            self.fact("execute", "code read from a file", mark.what)
+        if code.exact is None or code.exact.strip() not in _IDLE:
+            self.hit("js-dynamic-code")
+
+    def foreign(self, code: Value) -> tuple[str, Severity | None] | None:
+        """The rule for code that comes from elsewhere, if it does."""
+        start = (code.text or HOLE).lstrip()
+        if socket := code.has("socket"):
+            return ("js-reverse-shell", None) if start.startswith(HOLE) and not near(socket) else None
+        if code.has("decoded") and (code.exact is None or len(code.exact) > 15):
+            return ("js-decoded-code", None)
+        for mark in code.has("fetched"):
+            if near([mark]):
+                continue
+            if start.startswith(HOLE):
+                unknown = not _URL.match(mark.what) or mark.what.partition("://")[2].startswith(HOLE)
+                return ("js-remote-code", "warn" if unknown else None)
+            if start.startswith("("):
+                return ("js-remote-code", "warn")
+        return None
+
+    def started(self, path: str) -> None:
+        """A file is run: was it fetched or decoded a moment ago?"""
+        path = _path(path)
+        if not path.strip(HOLE + "./"):
+            return
+        if ("/" in path or "." in path) and not path.startswith(_SYSTEM) and "://" not in path:
+            self.fact("execute", "starts a file", path)
+        mark = self.files.get(path)
+        if mark is None:
+            return
+        if mark.kind == "decoded":
+            self.hit("js-download-execute", None, path)
+        elif not near([mark]):
+            kind = host_of(mark.what).kind if _URL.match(mark.what) else "other"
+            self.hit("js-download-execute", None if _grave(mark.what) else "info" if kind == "known" else "warn", path)
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def write(self, path: Value, content: Value) -> None:
+        """A file is written."""
+        foreign = content.has("fetched", "decoded")
+        if content.has("encrypted"):
+            self.note("writes encrypted")
+        if content.text is not None and _NOTE.search(content.text):
+            self.note("writes a note")
+        if content.has("keys"):
+            self.hit("js-keylogger", "warn")
+        for number, choice in enumerate(path.texts):
+            text = _path(choice)
+            if not text.strip(HOLE):
+                continue
+            if foreign:
+                self.files[text] = foreign[-1]
+            if secret := content.has("secret", "environment"):
+                self.copies[text] = frozenset(secret)
+            if number == 0:
+                self.fact("write", "writes a file", text, grave=bool(foreign))
+            self._placed(text, content, foreign=bool(foreign))
+
+    def _placed(self, text: str, content: Value, *, foreign: bool) -> None:
+        """Does it matter where a file lies?"""
+        said = content.text or ""
+        found = [(place.kind, place.what, place.grave, place.text) for place in places(text)]
+        if text.endswith("authorized_keys"):
+            found.append(("start", "authorized SSH keys", True, text))
+        elif _SETTINGS.search(text):
+            found.append(("agent", "the agent's settings", False, text))
+        for kind, what, grave, where in found:
+            if kind == "start":
+                fetches = _KEEPS.search(said) is not None
+                self.hit("js-persistence", None if foreign or grave or fetches else "warn", where)
+            elif kind == "agent":
+                bad = _BYPASS.search(said) is not None
+                if what == "the agent's settings":
+                    self.hit("js-agent-tampering", "critical" if bad and _at_home(text) else "warn", where)
+                elif what == "the agent's instructions" and (foreign or _KEEPS.search(said)):
+                    self.hit("js-agent-tampering", "critical" if _at_home(text) else "warn", where)
+
+    def read(self, path: Value) -> frozenset[Mark]:
+        """The marks of what a file holds."""
+        marks: set[Mark] = set()
+        for choice in path.texts:
+            text = _path(choice)
+            if text.strip(HOLE) and not marks:
+                marks.add(Mark("file", text[:200]))
+            marks |= self.copies.get(text, frozenset())
+            for place in places(text):
+                if place.kind == "secret":
+                    marks.add(Mark("secret", place.what, place.grave))
+                    self.fact("source", place.what, place.text, grave=place.grave)
+        if path.has("listing") and not any(mark.kind == "secret" for mark in marks):
+            marks |= {mark for mark in path.marks if mark.kind in ("secret", "listing")}
+        return frozenset(marks)
+
+    def listed(self, path: Value) -> frozenset[Mark]:
+        """The marks of the names in a directory."""
+        for choice in path.texts:
+            if _AT_HOME.match(choice):
+                self.note("walks home")
+        return self.read(path) | {Mark("listing", _path(path.text or HOLE)[:200])}
+
+    def remove(self, path: Value) -> None:
+        """A directory is removed with all that is in it."""
+        for choice in path.texts or (HOLE,):
+            text = choice.rstrip()
+            base, _, last = text.rpartition("/")
+            if last == HOLE and any(mark.what == base for mark in path.has("listing")):
+                text = base
+            if text and HOLE not in text and _WIPED.fullmatch(text) and text not in (".", "./", "*", "./*"):
+                self.hit("js-destruction", None, text)
+
+
+_SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")
+
+
+def _key(variable: str) -> bool:
+    """Is it the name of a key that does not belong to the very service it is sent to?"""
+    return _SECRET_NAME.search(variable) is not None and _OWN_NAME.search(variable) is None
+
+
+def near(marks: Iterable[Mark]) -> bool:
+    """Does all of it come from this machine or its own network?"""
+    return all(
+        host_of(mark.what).kind in ("loopback", "private")
+        if _URL.match(mark.what)
+        else mark.what.startswith(("/", "./", "../"))
+        for mark in marks
+    )
+
+
+def url_of(text: str) -> str | None:
+    """The first URL of a command."""
+    found = _URL.search(text)
+    return text[found.start() :].split(maxsplit=1)[0].strip("\"'") if found else None
+
+
+def _grave(url: str) -> bool:
+    if not _URL.match(url):
+        return False
+    host = host_of(url)
+    return host.shady or (bool(_PLAIN.match(url)) and host.kind not in ("loopback", "private"))
+
+
+def _at_home(path: str) -> bool:
+    return path.startswith(("~", "/", HOLE)) or path[1:2] == ":"
+
+
+def _path(text: str) -> str:
+    text = text.strip().strip("\"'")
+    return posixpath.normpath(text) if text and "://" not in text and len(text) < 1000 else text[:1000]

@@ -1,0 +1,234 @@
+"""The expressions of JavaScript, each kind with the way to its value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.guard.javascript.values import HOLE, NOTHING, Mark, Value, constant, either, joined, member, merged, unescaped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+    from whet.guard.javascript.program import Program
+
+FUNCTIONS = frozenset(
+    {"function_declaration", "function_expression", "generator_function_declaration", "generator_function",
+     "arrow_function", "method_definition"}
+)  # fmt: skip
+MOST_PROPS = 500
+
+
+class Call(NamedTuple):
+    """A call, `new` or tagged template."""
+
+    name: str
+    """The way to what is called, such as `fs.readFileSync`; empty when it is not known."""
+    method: str
+    """The last part of it."""
+    receiver: Value
+    callee: Value
+    args: tuple[Value, ...]
+    node: Node
+    made: bool
+    """Written with `new`."""
+
+
+def _string(program: Program, node: Node) -> Value:
+    return constant(unescaped(program.text(node)[1:-1]))
+
+
+def _template(program: Program, node: Node) -> Value:
+    parts = []
+    for part in node.named_children:
+        if part.type == "template_substitution":
+            parts.append(program.value(part.named_children[0]) if part.named_child_count else NOTHING)
+        else:
+            parts.append(constant(unescaped(program.text(part))))
+    return joined(parts, pieced=False) if parts else constant("")
+
+
+def _identifier(program: Program, node: Node) -> Value:
+    return program.name(unescaped(program.text(node)))
+
+
+def _inner(program: Program, node: Node) -> Value:
+    return program.value(node.named_children[-1]) if node.named_child_count else NOTHING
+
+
+def _binary(program: Program, node: Node) -> Value:
+    operator = node.child_by_field_name("operator")
+    sign = operator.type if operator is not None else ""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None:
+        return NOTHING
+    if sign == "+":
+        parts = [right]
+        while left.type == "binary_expression" and (inner := left.child_by_field_name("operator")) is not None:
+            one, two = left.child_by_field_name("left"), left.child_by_field_name("right")
+            if inner.type != "+" or one is None or two is None:
+                break
+            parts.append(two)
+            left = one
+        parts.append(left)
+        return joined([program.value(part) for part in reversed(parts)])
+    if sign in ("||", "??"):
+        return either(program.value(left), program.value(right))
+    if sign == "^":
+        return Value(marks=merged((program.value(left), program.value(right))) | _MIXED)
+    return program.value(right) if sign == "&&" else NOTHING
+
+
+_MIXED = frozenset({Mark("decoded", "exclusive or")})
+
+
+def _ternary(program: Program, node: Node) -> Value:
+    yes, no = node.child_by_field_name("consequence"), node.child_by_field_name("alternative")
+    return either(program.value(yes) if yes else NOTHING, program.value(no) if no else NOTHING)
+
+
+def _array(program: Program, node: Node) -> Value:
+    items: list[Value] = []
+    for part in node.named_children[:4000]:
+        value = program.value(part)
+        items.extend(value.items if part.type == "spread_element" and value.items is not None else (value,))
+    return Value(items=tuple(items), marks=merged(items))
+
+
+def _object(program: Program, node: Node) -> Value:
+    props: dict[str, Value] = {}
+    spread = []
+    for part in node.named_children[:MOST_PROPS]:
+        match part.type:
+            case "pair":
+                key, value = part.child_by_field_name("key"), part.child_by_field_name("value")
+                if key is not None and value is not None:
+                    computed = key.type == "computed_property_name" and key.named_child_count
+                    name = program.value(key.named_children[0]).text if computed else program.text(key).strip("\"'")
+                    props[name or HOLE] = program.value(value)
+            case "shorthand_property_identifier":
+                props[program.text(part)] = _identifier(program, part)
+            case "method_definition":
+                name_ = part.child_by_field_name("name")
+                if name_ is not None:
+                    props[program.text(name_)] = Value(function=part.id)
+            case "spread_element":
+                value_ = _inner(program, part)
+                spread.append(value_)
+                props.update(value_.props or {})
+    return Value(props=props, marks=merged((*props.values(), *spread)))
+
+
+def _function_value(_program: Program, node: Node) -> Value:
+    return Value(function=node.id)
+
+
+def _this(_program: Program, _node: Node) -> Value:
+    return Value(name="this")
+
+
+def _member(program: Program, node: Node) -> Value:
+    owner = node.child_by_field_name("object")
+    if owner is None:
+        return NOTHING
+    name = program.property(node)
+    if owner.type == "this" and name is not None:
+        return program.fields.get(name, NOTHING)
+    known = program.value(owner)
+    if name is None or (known.name == "process.env" and node.type == "subscript_expression"):
+        return _indexed(program, node, known) if name is None else _variable(program, node, known, name)
+    if known.items is not None and name.lstrip("-").isdigit() and len(name) < 7:
+        return known.items[int(name)] if 0 <= int(name) < len(known.items) else NOTHING
+    found = member(known, name)
+    index = node.child_by_field_name("index")
+    if found.name and index is not None and program.value(index).pieced:
+        found = found._replace(pieced=True)
+    return found
+
+
+def _variable(program: Program, node: Node, owner: Value, name: str) -> Value:
+    """`process.env[key]` with a key that is one of some."""
+    index = node.child_by_field_name("index")
+    found = member(owner, name)
+    others = program.value(index).choices if index is not None else ()
+    return found._replace(marks=found.marks | {Mark("variable", text[:80]) for text in others[:10]})
+
+
+def _indexed(program: Program, node: Node, owner: Value) -> Value:
+    """`owner[key]` with a key that is not known: one of them."""
+    index = node.child_by_field_name("index")
+    key = program.value(index) if index is not None else NOTHING
+    if owner.name == "process.env":
+        if key.has("environment", "names"):
+            return Value(marks=owner.marks)
+        return Value(marks=frozenset(Mark("variable", text[:80]) for text in key.choices or (HOLE,)))
+    return Value(marks=owner.marks)
+
+
+def _assigned(program: Program, node: Node) -> Value:
+    right = node.child_by_field_name("right")
+    return program.value(right) if right is not None else NOTHING
+
+
+def _number(program: Program, node: Node) -> Value:
+    text = program.text(node)
+    if text[:2].lower() == "0x" and len(text) < 20:
+        try:
+            return constant(str(int(text, 16)))
+        except ValueError:
+            return NOTHING
+    return constant(text)
+
+
+def _call(program: Program, node: Node) -> Value:
+    made = node.type == "new_expression"
+    called = node.child_by_field_name("constructor" if made else "function")
+    given = node.child_by_field_name("arguments")
+    if called is None:
+        return NOTHING
+    receiver, method = NOTHING, ""
+    while called.type == "parenthesized_expression" and called.named_child_count == 1:
+        called = called.named_children[0]
+    if called.type in ("member_expression", "subscript_expression"):
+        owner = called.child_by_field_name("object")
+        receiver = program.value(owner) if owner is not None else NOTHING
+        method = program.property(called) or ""
+    if called.type == "import":
+        callee = Value(name="import")
+    elif method and receiver is NOTHING:
+        callee = NOTHING
+    else:
+        callee = program.value(called)
+    if given is None:
+        args: tuple[Value, ...] = ()
+    elif given.type == "template_string":
+        args = (program.value(given),)
+    else:
+        args = tuple(program.value(arg) for arg in given.named_children[:50] if arg.type != "comment")
+    return program.meaning(program, Call(callee.name, method or callee.name, receiver, callee, args, node, made))
+
+
+EXPRESSIONS: dict[str, Callable[[Program, Node], Value]] = {
+    "string": _string,
+    "template_string": _template,
+    "identifier": _identifier,
+    "parenthesized_expression": _inner,
+    "sequence_expression": _inner,
+    "await_expression": _inner,
+    "yield_expression": _inner,
+    "spread_element": _inner,
+    "binary_expression": _binary,
+    "ternary_expression": _ternary,
+    "array": _array,
+    "object": _object,
+    "member_expression": _member,
+    "subscript_expression": _member,
+    "assignment_expression": _assigned,
+    "number": _number,
+    "call_expression": _call,
+    "new_expression": _call,
+    "this": _this,
+    **dict.fromkeys(FUNCTIONS, _function_value),
+}
+"""How each kind of expression is read."""

@@ -1,0 +1,414 @@
+"""A JavaScript file as values: what each name stands for, and every call with what is known of its arguments.
+
+The calls, assignments and functions are found by one query over the tree and gone through in order, a few times, until
+no name learns anything more: that carries a value through variables, callbacks, promises and functions of the file.
+Names live in the function that declares them. What a call means is asked of whoever reads the program.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS, Call
+from whet.guard.javascript.types import untyped
+from whet.guard.javascript.values import (
+    HOLE,
+    NOTHING,
+    Mark,
+    Value,
+    either,
+    joined,
+    member,
+    merged,
+    module,
+    one_of,
+    unescaped,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tree_sitter import Node
+
+_QUERY = (
+    "[(call_expression)(new_expression)(variable_declarator)(assignment_expression)(augmented_assignment_expression)"
+    "(return_statement)(import_statement)(for_in_statement)"
+    + "".join(f"({kind})" for kind in sorted(FUNCTIONS))
+    + "] @n"
+)
+_DEPTH = 80
+_STORED = frozenset({Mark("page", "the storage of the page")})
+_WINDOW = 3000
+_STRONG = re.compile(
+    rb"\beval\b|child_process|\bFunction\(|fromCharCode|\batob\b|homedir|execSync|spawn|process\.env\b(?!\.)|\.ssh\b|sendBeacon"
+)
+_TELLING = frozenset(
+    {"child_process", "fs", "http", "https", "http2", "net", "dgram", "dns", "vm", "os", "path", "process", "eval",
+     "Function", "require", "axios", "got", "fetch", "execa", "shelljs", "zlib", "Buffer", "atob", "localStorage",
+     "navigator"}
+)  # fmt: skip
+"""What a name has to stand for to be worth another look at where it is used."""
+_SAYS = re.compile(r"[^A-Z\s][^\n]{0,300}?[./:~\\ ]|[~/]|Library|AppData|[A-Z]:")
+"""What a text has to say to be worth it."""
+
+
+def _says(value: Value) -> bool:
+    return any(_SAYS.match(text) for text in value.texts)
+
+
+class Scope:
+    """The names of one function, or of the file."""
+
+    __slots__ = ("names", "parent")
+
+    def __init__(self, parent: Scope | None) -> None:
+        self.names: dict[str, Value] = {}
+        self.parent = parent
+
+
+class Function:
+    """A function of the file."""
+
+    __slots__ = ("called", "node", "params", "returns", "scope")
+
+    def __init__(self, node: Node, scope: Scope) -> None:
+        self.node = node
+        self.scope = scope
+        self.returns = NOTHING
+        self.called = False
+        single = node.child_by_field_name("parameter")
+        several = node.child_by_field_name("parameters")
+        self.params: list[Node] = [single] if single else several.named_children if several else []
+
+
+_TOOLS: tuple[Any, Any] | None = None
+
+
+def _tools() -> tuple[Any, Any]:
+    global _TOOLS  # noqa: PLW0603  the grammar is loaded once, at the first script
+    if _TOOLS is None:
+        import tree_sitter
+        import tree_sitter_javascript
+
+        language = tree_sitter.Language(tree_sitter_javascript.language())
+        _TOOLS = (tree_sitter.Parser(language), tree_sitter.Query(language, _QUERY))
+    return _TOOLS
+
+
+def _near_danger(source: bytes, rows: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Of a very large file only what lies around the words that matter."""
+    spots = [found.start() for found in _STRONG.finditer(source)]
+    return [
+        row
+        for row in rows
+        if (at := bisect_left(spots, row[0] - _WINDOW)) < len(spots) and spots[at] <= row[0] + _WINDOW
+    ]
+
+
+class Program:
+    """A parsed file. `meaning` is asked what each call gives, and may note what it does."""
+
+    def __init__(self, text: str, meaning: Callable[[Program, Call], Value], most: int) -> None:
+        from tree_sitter import QueryCursor
+
+        parser, query = _tools()
+        self.source = text.encode("utf-8", "replace")
+        self.tree = parser.parse(self.source)
+        if self.tree.root_node.has_error and (plain := untyped(text)) != text:
+            self.source = plain.encode("utf-8", "replace")
+            self.tree = parser.parse(self.source)
+        self.meaning = meaning
+        nodes = QueryCursor(query).captures(self.tree.root_node).get("n", [])
+        rows = sorted(((node.start_byte, -node.end_byte, number) for number, node in enumerate(nodes)))
+        self.partial = len(rows) > most
+        """Whether it is so large that only the neighbourhood of the words that matter is gone through."""
+        if self.partial:
+            rows = _near_danger(self.source, rows)[:most]
+        self.nodes = [nodes[number] for _, _, number in rows]
+        self.functions: dict[int, Function] = {}
+        self.fields: dict[str, Value] = {}
+        self.file = Scope(None)
+        self.scope = self.file
+        self.changed = False
+        self.depth = 0
+        self.memo: dict[int, Value] = {}
+        self.asked: set[str] = set()
+        """The names that were read in this pass: only what one of them learns later is worth another pass."""
+        self.learned: set[tuple[int, str, str]] = set()
+
+    def run(self) -> None:
+        """Go through the file until nothing new is learned."""
+        self._hoist()
+        for _ in range(6 if len(self.nodes) < 1000 else 3 if len(self.nodes) < 4000 else 2):
+            self.changed = False
+            self.memo = {}
+            self.asked = set()
+            self._pass()
+            if not self.changed:
+                return
+
+    def _hoist(self) -> None:
+        """Every function has its scope, and its name is known, before anything is gone through."""
+        open_: list[tuple[int, Scope]] = [(len(self.source) + 1, self.file)]
+        for node in self.nodes:
+            if node.type not in FUNCTIONS:
+                continue
+            while node.start_byte >= open_[-1][0]:
+                open_.pop()
+            scope = open_[-1][1]
+            function = self.functions[node.id] = Function(node, Scope(scope))
+            open_.append((node.end_byte, function.scope))
+            name = node.child_by_field_name("name")
+            if name is None:
+                continue
+            if node.type == "method_definition":
+                self.fields.setdefault(self.text(name), Value(function=node.id))
+            else:
+                scope.names.setdefault(self.text(name), Value(function=node.id))
+
+    def _pass(self) -> None:
+        open_: list[tuple[int, Scope, Function | None]] = [(len(self.source) + 1, self.file, None)]
+        for node in self.nodes:
+            start = node.start_byte
+            while start >= open_[-1][0]:
+                open_.pop()
+            self.scope = open_[-1][1]
+            kind = node.type
+            if kind in FUNCTIONS:
+                function = self._function(node)
+                open_.append((node.end_byte, function.scope, function))
+            elif kind == "return_statement":
+                if (function_ := open_[-1][2]) is not None and node.named_child_count:
+                    self._returns(function_, self.value(node.named_children[0]))
+            else:
+                self._statement(node, kind)
+
+    def _statement(self, node: Node, kind: str) -> None:
+        if kind in ("call_expression", "new_expression"):
+            self.value(node)
+        elif kind == "variable_declarator":
+            value, name = node.child_by_field_name("value"), node.child_by_field_name("name")
+            if name is not None and value is not None:
+                self.assign(name, self.value(value), self.scope)
+        elif kind == "assignment_expression":
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if left is not None and right is not None:
+                self.assign(left, self.value(right), None)
+        elif kind == "augmented_assignment_expression":
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if left is not None and right is not None:
+                self.assign(left, joined((self.value(left), self.value(right))), None)
+        elif kind == "for_in_statement":
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if left is not None and right is not None:
+                over = self.value(right)
+                inner = one_of(over.items) if over.items else NOTHING
+                self.assign(left, inner._replace(marks=inner.marks | over.marks), self.scope)
+        else:
+            self._import(node)
+
+    def _function(self, node: Node) -> Function:
+        function = self.functions[node.id]
+        body = node.child_by_field_name("body")
+        if node.type == "arrow_function" and body is not None and body.type != "statement_block":
+            outer, self.scope = self.scope, function.scope
+            self._returns(function, self.value(body))
+            self.scope = outer
+        return function
+
+    def _returns(self, function: Function, value: Value) -> None:
+        if value is not NOTHING:
+            if function.called and (
+                value.marks - function.returns.marks or (not function.returns.texts and _says(value))
+            ):
+                self.changed = True
+            function.returns = either(function.returns, value)
+
+    def _import(self, node: Node) -> None:
+        source = node.child_by_field_name("source")
+        if source is None:
+            return
+        where = unescaped(self.text(source)[1:-1])
+        found = module(where)
+        if where.startswith(("http:", "https:", "data:")):
+            wanted = (Value(where),)
+            self.meaning(self, Call("import", "import", NOTHING, Value(name="import"), wanted, node, made=False))
+        elif where == "zx/globals":
+            self.file.names["$"] = Value(name="zx.$")
+        for clause in node.named_children:
+            if clause.type != "import_clause":
+                continue
+            for part in clause.named_children:
+                if part.type == "named_imports":
+                    for spec in part.named_children:
+                        name = spec.child_by_field_name("name")
+                        alias = spec.child_by_field_name("alias") or name
+                        if name is not None and alias is not None:
+                            self.assign(alias, member(found, self.text(name).strip("\"'")), self.scope)
+                else:
+                    self.assign(part if part.type == "identifier" else part.named_children[-1], found, self.scope)
+
+    def text(self, node: Node) -> str:
+        """The source of a node."""
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def bind(self, number: int, args: Sequence[Value]) -> Value:
+        """A function of the file is called with these; what it gives."""
+        function = self.functions.get(number)
+        if function is None:
+            return NOTHING
+        function.called = True
+        for param, value in zip(function.params, args, strict=False):
+            if value is not NOTHING and param.type != "ERROR":
+                self.assign(param, value, function.scope, joining=True)
+        return function.returns
+
+    def assign(self, target: Node, value: Value, scope: Scope | None, *, joining: bool = False, depth: int = 0) -> None:
+        """Give a value to a name or a pattern of names; without a scope, to where the name is known."""
+        kind = target.type
+        if depth > 12:
+            return
+        if kind in ("identifier", "shorthand_property_identifier_pattern"):
+            self._set(self.text(target), value, scope, joining=joining)
+        elif kind == "object_pattern":
+            for part in target.named_children:
+                key, inner = part, part
+                if part.type == "pair_pattern":
+                    key, inner = part.child_by_field_name("key") or part, part.child_by_field_name("value") or part
+                elif part.type == "object_assignment_pattern":
+                    key = inner = part.child_by_field_name("left") or part
+                got = value if part.type == "rest_pattern" else member(value, self.text(key).strip("\"'"))
+                self.assign(inner, got, scope, joining=joining, depth=depth + 1)
+        elif kind == "array_pattern":
+            for number, part in enumerate(target.named_children):
+                known = value.items is not None and number < len(value.items)
+                got = value.items[number] if known and value.items else Value(marks=value.marks)
+                self.assign(part, got, scope, joining=joining, depth=depth + 1)
+        elif kind == "rest_pattern" and target.named_child_count:
+            self.assign(target.named_children[0], value, scope, joining=joining, depth=depth + 1)
+        elif kind == "assignment_pattern":
+            left, right = target.child_by_field_name("left"), target.child_by_field_name("right")
+            if left is not None and right is not None:
+                self.assign(left, either(value, self.value(right)), scope, joining=joining, depth=depth + 1)
+        elif kind in ("member_expression", "subscript_expression"):
+            self._set_member(target, value)
+
+    def _set(self, name: str, value: Value, scope: Scope | None, *, joining: bool) -> None:
+        if scope is None:
+            scope = self.scope
+            while name not in scope.names and scope.parent is not None:
+                scope = scope.parent
+        old = scope.names.get(name)
+        if old is not None:
+            if joining:
+                value = either(old, value)
+            elif old.marks - value.marks:
+                value = value._replace(marks=merged((old, value)))
+        if not self.changed and name in self.asked:
+            if value.marks and (old is None or value.marks - old.marks):
+                self.changed = any(mark.kind != "file" for mark in value.marks)
+            elif joining and value.text is not None and (old is None or not old.texts):
+                self.changed = _says(value)
+            if value.name or value.function:
+                self._learn(id(scope), name, value)
+        scope.names[name] = value
+
+    def _learn(self, where: int, name: str, value: Value) -> None:
+        """A name stands for a function or a module: worth another pass the first time."""
+        what = (where, name, value.name or str(value.function))
+        if what not in self.learned:
+            self.learned.add(what)
+            telling = value.name.startswith("(") or value.name.partition(".")[0] in _TELLING
+            self.changed = self.changed or telling
+
+    def _fill(self, owner: Node, value: Value, depth: int) -> None:
+        """An object that nothing was known of has got a member."""
+        if owner.type == "identifier":
+            self._set(self.text(owner), value, None, joining=False)
+        elif owner.type in ("member_expression", "subscript_expression"):
+            self._set_member(owner, value, depth + 1)
+
+    def taint(self, target: Node, marks: frozenset[Mark]) -> None:
+        """Something was put into an object: the name at the root of it has its marks from now on."""
+        for _ in range(12):
+            if target.type in ("member_expression", "subscript_expression"):
+                owner = target.child_by_field_name("object")
+                if owner is None:
+                    return
+                if owner.type == "this" and (name := self.property(target)):
+                    old = self.fields.get(name, NOTHING)
+                    self.changed = self.changed or bool(marks - old.marks)
+                    self.fields[name] = old._replace(marks=merged((old, Value(marks=marks))))
+                    return
+                target = owner
+            elif target.type == "identifier":
+                known = self.name(self.text(target))
+                if marks - known.marks and (not known.name or known.name.startswith("(")):
+                    put = known._replace(marks=merged((known, Value(marks=marks))))
+                    self._set(self.text(target), put, None, joining=False)
+                return
+            elif target.type == "call_expression":
+                called = target.child_by_field_name("function")
+                if called is None:
+                    return
+                target = called
+            else:
+                return
+
+    def extend(self, target: Node, value: Value) -> None:
+        """A list that has a name was made longer."""
+        if target.type == "identifier":
+            self._set(self.text(target), value, None, joining=False)
+
+    def _set_member(self, target: Node, value: Value, depth: int = 0) -> None:
+        owner, name = target.child_by_field_name("object"), self.property(target) or HOLE
+        if owner is None:
+            return
+        if owner.type == "this":
+            old = self.fields.get(name)
+            self.fields[name] = value if old is None else either(value, old)
+            self.changed = self.changed or bool(value.marks if old is None else value.marks - old.marks)
+            self._learn(0, name, value)
+            return
+        known = self.value(owner)
+        if known.props is not None and len(known.props) < MOST_PROPS:
+            known.props[name] = value
+        elif known.props is None and not known.name and not known.function and value is not NOTHING and depth < 6:
+            self._fill(owner, known._replace(props={name: value}), depth)
+        if value.marks - known.marks and not known.name:
+            self.taint(owner, value.marks)
+        self.meaning(self, Call(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target, made=False))
+
+    def property(self, node: Node) -> str | None:
+        """The name that a member expression ends in, when it is known."""
+        if node.type == "member_expression":
+            found = node.child_by_field_name("property")
+            return None if found is None else unescaped(self.text(found))
+        index = node.child_by_field_name("index")
+        return None if index is None else self.value(index).exact
+
+    def value(self, node: Node) -> Value:
+        """What is known of an expression."""
+        key = node.id
+        known = self.memo.get(key)
+        if known is not None:
+            return known
+        read = EXPRESSIONS.get(node.type)
+        if read is None or self.depth > _DEPTH:
+            return NOTHING
+        self.depth += 1
+        found = self.memo[key] = read(self, node)
+        self.depth -= 1
+        return found
+
+    def name(self, name: str) -> Value:
+        """What a name stands for here."""
+        self.asked.add(name)
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if (known := scope.names.get(name)) is not None:
+                return known
+            scope = scope.parent
+        return Value(name=name, marks=_STORED) if name in ("localStorage", "sessionStorage") else Value(name=name)

@@ -1,0 +1,1 @@
+"""Manifests and configurations: what installing, opening or starting something brings about."""

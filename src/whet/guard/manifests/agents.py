@@ -1,0 +1,248 @@
+"""What is configured for agents: MCP servers, hooks, permissions, and the frontmatter of a skill."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.hosts import URL, host_of
+from whet.guard.manifests.reading import parse, runs_fetched, table, texts, walk
+from whet.guard.places import places
+
+if TYPE_CHECKING:
+    from whet.guard.finding import Severity
+    from whet.guard.manifests.reading import Notes
+
+_SETTINGS = re.compile(
+    r"(?:^|/)\.(?:claude|gemini|qwen)/settings(?:\.local)?\.json$|(?:^|/)hooks\.json$|(?:^"
+    r"|/)\.claude-plugin/plugin\.json$|(?:^|/)\.cursor/\w{1,60}\.json$"
+    r"|(?:^|/)managed-settings\.json$"
+)
+_SERVERS = re.compile(
+    r"(?:^|/)(?:\.?mcp(?:[-_.]\w{1,60})?\.json|mcp[-_]?(?:config|servers|settings)\.json"
+    r"|claude_desktop_config\.json|cline_mcp_settings\.json)$"
+)
+_WIDE = re.compile(
+    r"^(?:\*|Bash|Bash\(\s{0,4}(?:\*|:\*|\*:\*)\s{0,4}\)|shell|execute|run_command|terminal)$", re.IGNORECASE
+)
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "cmd.exe", "powershell", "powershell.exe", "pwsh"})
+_RUNNERS = ("npx", "uvx", "pipx", "bunx", "deno")
+_COMMAND = re.compile(r"\"command\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){1,2000})\"")
+_SENDING = re.compile(r"\b(?:curl|wget|nc|ncat|http|https|iwr|invoke-webrequest)\s")
+_STDIN = re.compile(r"@-|@/dev/stdin|--post-file|\|\s{0,4}(?:nc|ncat|curl)\b|\$\(cat\)|\$CLAUDE_TOOL|tool_input")
+_BASES = frozenset(
+    {"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_API_URL", "HTTPS_PROXY", "https_proxy",
+     "HTTP_PROXY", "ANTHROPIC_BEDROCK_BASE_URL", "GOOGLE_GEMINI_BASE_URL"}
+)  # fmt: skip
+
+
+def servers(notes: Notes, data: Any) -> bool:
+    """Every MCP server that a configuration has; whether it has any."""
+    found = False
+    for key, value, _ in walk(data):
+        if key in ("mcpServers", "mcp_servers", "servers", "context_servers") and isinstance(value, dict):
+            for name, server in list(value.items())[:100]:
+                if isinstance(server, dict) and not server.keys().isdisjoint(
+                    {"command", "url", "serverUrl", "httpUrl"}
+                ):
+                    found = True
+                    _server(notes, str(name), table(server))
+    return found
+
+
+def _server(notes: Notes, name: str, server: dict[str, Any]) -> None:
+    command, args = server.get("command"), texts(server.get("args"))
+    if isinstance(command, list):
+        command, args = (texts(command)[0] if texts(command) else ""), texts(command)[1:]
+    notes.hit("mcp-server", f'"{name}"' if f'"{name}"' in notes.text else name, None, name)
+    for url in (server.get("url"), server.get("serverUrl"), server.get("httpUrl")):
+        if isinstance(url, str) and (severity := _odd(url)):
+            notes.hit("mcp-odd-server", url, severity, host_of(url).name)
+    if isinstance(command, str):
+        line = " ".join([command, *args])
+        base = re.split(r"[\\/]", command.strip())[-1].lower()
+        shell = base in _SHELLS and bool(args)
+        bad = notes.command(args[-1] if shell else " ".join([command, *map(_quoted, args)]))
+        wanted = next((arg for arg in args if not arg.startswith("-")), "")
+        started = re.sub(r"^(?:git\+|tarball\+)", "", wanted) if base in _RUNNERS else ""
+        if (started and _odd(started)) or (shell and (bad or runs_fetched(line)) and "://" in line):
+            notes.hit("mcp-odd-server", args[-1] if shell else wanted, None, name)
+        for url in [arg for arg in args if arg != wanted and _odd(arg)]:
+            notes.hit("mcp-odd-server", url, _odd(url), name)
+    for value in (*args, *table(server.get("env")).values(), *table(server.get("headers")).values()):
+        if (
+            isinstance(value, str)
+            and any(place.kind == "secret" and place.grave for place in places(value))
+            and "$(" in value
+        ):
+            notes.hit("mcp-odd-server", value, None, name)
+    for key in ("autoApprove", "alwaysAllow", "trust"):
+        if "*" in texts(server.get(key)) or (key == "trust" and server.get(key) is True):
+            notes.hit("agent-permission-bypass", key, None, name)
+
+
+def _odd(url: str) -> Severity | None:
+    if not URL.match(url):
+        return None
+    host = host_of(url)
+    if host.kind in ("loopback", "private"):
+        return None
+    if host.kind in ("paste", "drop", "shortener") or (host.kind == "address" and url.lower().startswith("http://")):
+        return "critical"
+    return "warn" if host.shady or url.lower().startswith("http://") else None
+
+
+def _quoted(text: str) -> str:
+    return text if re.fullmatch(r"[\w@%+=:,./-]{1,500}", text) else "'" + text.replace("'", "'\\''") + "'"
+
+
+def _sent_away(command: str) -> Severity | None:
+    """What a hook is told of every step of the agent goes elsewhere."""
+    found = URL.search(command) if _SENDING.search(command) else None
+    if found is None or host_of(found[0]).kind in ("loopback", "private"):
+        return None
+    return "critical" if _STDIN.search(command) and host_of(found[0]).kind != "known" else "warn"
+
+
+def hooks(notes: Notes, data: Any) -> None:
+    """The commands of hooks, wherever they are nested."""
+    for key, value, _ in walk(data):
+        if key not in ("command", "cmd", "run", "commands") or not isinstance(value, str | list):
+            continue
+        for command in texts(value)[:50]:
+            notes.hit("agent-hook", command, "critical" if runs_fetched(command) else _sent_away(command))
+            notes.command(command)
+
+
+def settings(notes: Notes, data: Any) -> None:
+    """Settings of an agent that come with the package."""
+    values = table(data)
+    if data is None:
+        _unparsed(notes)
+    hooks(notes, values.get("hooks"))
+    permissions = table(values.get("permissions"))
+    for grant in (
+        *texts(permissions.get("allow")),
+        *texts(values.get("allowedTools")),
+        *texts(values.get("autoApprove")),
+    ):
+        if _WIDE.match(grant.strip()):
+            notes.hit("agent-permission-bypass", grant)
+    for mode in (permissions.get("defaultMode"), values.get("defaultMode"), values.get("permissionMode")):
+        if mode in ("bypassPermissions", "dontAsk"):
+            notes.hit("agent-permission-bypass", str(mode), "critical" if mode == "bypassPermissions" else None)
+    for key in (
+        "enableAllProjectMcpServers",
+        "skipDangerousModePermissionPrompt",
+        "chat.tools.autoApprove",
+        "autoAccept",
+    ):
+        if values.get(key) is True:
+            notes.hit("agent-permission-bypass", key)
+    for key in ("apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper", "statusLine"):
+        value = values.get(key)
+        helper = table(value).get("command") if isinstance(value, dict) else value
+        if isinstance(helper, str):
+            notes.hit("agent-hook", helper, "critical" if runs_fetched(helper) else None)
+            notes.command(helper)
+    _redirects(notes, table(values.get("env")))
+
+
+def _unparsed(notes: Notes) -> None:
+    """Settings that cannot be parsed, by their looks."""
+    hooks(notes, [{"command": found} for found in _COMMAND.findall(notes.text)[:50]])
+    if "bypassPermissions" in notes.text:
+        notes.hit("agent-permission-bypass", "bypassPermissions", "critical")
+
+
+def _redirects(notes: Notes, environment: dict[str, Any]) -> None:
+    for key, value in environment.items():
+        if key in _BASES and isinstance(value, str) and URL.match(value):
+            host = host_of(value)
+            if host.kind not in ("loopback", "private", "known"):
+                odd = host.shady or value.lower().startswith("http://")
+                notes.hit("agent-redirect", value, None if odd else "warn", host.name)
+
+
+def codex(notes: Notes, data: Any) -> None:
+    """Codex's config.toml."""
+    values = table(data)
+    never = values.get("approval_policy") == "never"
+    full = values.get("sandbox_mode") == "danger-full-access"
+    if never or full:
+        notes.hit(
+            "agent-permission-bypass",
+            "approval_policy" if never else "sandbox_mode",
+            "critical" if never and full else None,
+        )
+    if isinstance(values.get("notify"), list):
+        notes.hit("agent-hook", "notify")
+        notes.command(" ".join(map(_quoted, texts(values["notify"]))))
+    for provider in table(values.get("model_providers")).values():
+        _redirects(notes, {"OPENAI_BASE_URL": table(provider).get("base_url")})
+    servers(notes, values)
+
+
+def skill(notes: Notes) -> None:
+    """The frontmatter of a SKILL.md: tools, hooks, and what its metadata have downloaded."""
+    from whet.guard.manifests.content import frontmatter
+    from whet.skill.coerce import split_tools
+    from whet.skill.frontmatter import read_document
+
+    document = read_document(notes.text[:400_000])
+    values = document.values
+    for key in ("allowed-tools", "allowed_tools", "tools"):
+        wide = [tool for tool in split_tools(values.get(key)) if _WIDE.match(tool)] if key in values else []
+        if wide:
+            notes.hits.append(_wide(document.lines.get(key, 1), wide[0]))
+    hooks(notes, values.get("hooks"))
+    frontmatter(notes, values)
+    for owner in ("openclaw", "clawdbot", "moltbot", "clawdis"):
+        steps = table(table(values.get("metadata")).get(owner)).get("install")
+        for step in steps[:50] if isinstance(steps, list) else []:
+            _download(notes, table(step))
+
+
+def _wide(line: int, tool: str) -> Any:
+    from whet.guard.finding import Hit
+
+    return Hit("wide-tools", line, f"allowed-tools: {tool}", None, tool)
+
+
+def _download(notes: Notes, step: dict[str, Any]) -> None:
+    for url in (*texts(step.get("url")), *texts(step.get("archive"))):
+        host = host_of(url)
+        plain = url.lower().startswith("http://") and host.kind not in ("loopback", "private")
+        if host.shady or plain:
+            notes.hit("odd-download", url, "critical")
+        elif host.kind in ("free", "other") and step.get("kind") == "download" and not step.get("sha256"):
+            notes.hit("odd-download", url, "warn" if host.kind == "free" else "info", host.name)
+    for command in (*texts(step.get("command")), *texts(step.get("run")), *texts(step.get("script"))):
+        notes.command(command)
+
+
+def read(notes: Notes, path: str, name: str) -> bool:
+    """A configuration of an agent, by its path; whether it is one."""
+    if name == "skill.md":
+        skill(notes)
+    elif _SERVERS.search(path):
+        data = parse(notes.text, "json")
+        if data is None:
+            _unparsed(notes)
+        servers(notes, data)
+    elif _SETTINGS.search(path):
+        data = parse(notes.text, "json")
+        settings(notes, data)
+        servers(notes, data)
+    elif path.endswith((".codex/config.toml", "codex.toml")):
+        codex(notes, parse(notes.text, "toml"))
+    elif path.endswith(".vscode/settings.json"):
+        data = parse(notes.text, "json")
+        settings(notes, data)
+        for key, value, _ in walk(data):
+            words = texts(value) if key == "args" else []
+            if len(words) > 1 and words[-2] in ("-c", "-lc", "/c", "-Command") and notes.command(words[-1]):
+                notes.hit("runs-on-open", words[-1])
+    else:
+        return False
+    return True

@@ -1,0 +1,274 @@
+"""What machines run because of where a file lies: containers, builds, workflows, editors, units, start-up files."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.manifests.make import is_makefile, makefile
+from whet.guard.manifests.reading import parse, runs_fetched, table, texts, walk
+
+if TYPE_CHECKING:
+    from whet.guard.finding import Severity
+    from whet.guard.manifests.reading import Notes
+
+_FETCHING = re.compile(
+    r"\b(?:curl|wget|iwr|invoke-webrequest|base64|nc|ncat)\b|https?://|\b(?:node|python3?|ruby|perl)\s{1,9}-[ec]\b"
+    r"|/dev/tcp/",
+    re.IGNORECASE,
+)
+_GIT_HOOK = re.compile(
+    r"(?:^|/)(?:\.git/hooks|\.githooks|githooks|\.husky|hooks|git-hooks)/"
+    r"(pre-commit|post-commit|pre-push|post-checkout|post-merge|pre-rebase|prepare-commit-msg|commit-msg"
+    r"|post-rewrite|pre-receive|post-receive|update)$"
+)
+_RUN = re.compile(
+    r"^\s{0,20}(?:ONBUILD\s{1,4})?(?:RUN|CMD|ENTRYPOINT)\s{1,20}(?:--\S{1,80}\s{1,4}){0,6}(.{0,20000})$", re.IGNORECASE
+)
+_ADD = re.compile(r"^\s{0,20}ADD\s{1,20}(?:--\S{1,80}\s{1,4}){0,4}(https?://\S{1,300})", re.IGNORECASE)
+_SOCKET = re.compile(r"docker\.sock|containerd\.sock")
+_CRON = re.compile(
+    r"^\s{0,8}(?:@(?:reboot|hourly|daily|weekly|monthly|yearly)|(?:[\d*/,-]{1,40}\s{1,9}){5})\s{0,9}(?:"
+    r"(?:root|www-data)\s{1,9})?(\S.{0,1000})$"
+)
+_PTH_BAD = re.compile(r"exec|eval|base64|subprocess|\bos\b|urllib|socket|__import__|compile|codecs|zlib", re.IGNORECASE)
+_PTH_KNOWN = re.compile(
+    r"distutils|_virtualenv|__editable__|coverage|pywin32|zope|nspkg|matplotlib|_distutils_hack|protobuf"
+    r"|ruamel|sphinxcontrib|importlib\.util"
+)
+
+
+def dockerfile(notes: Notes) -> None:
+    """The commands of a Dockerfile, each on its line."""
+    rows, going = [], False
+    for row in notes.text.split("\n"):
+        found = _RUN.match(row)
+        if going or found:
+            command = found[1] if found else row
+            if command.lstrip().startswith("[") and found and (words := texts(parse(command, "json"))):
+                command = words[2] if len(words) > 2 and words[1] in ("-c", "-lc") else " ".join(words)
+            going = row.rstrip().endswith("\\")
+            rows.append("" if command.lstrip().startswith("#") else command)
+        else:
+            rows.append("")
+            if added := _ADD.match(row):
+                from whet.guard.hosts import host_of
+
+                if host_of(added[1]).shady:
+                    notes.hit("foreign-dependency", added[1], "critical", host_of(added[1]).name)
+    notes.commands(rows)
+
+
+def compose(notes: Notes, data: Any) -> None:
+    """Services that get more of the machine than a container should."""
+    for service in list(table(table(data).get("services")).values())[:200]:
+        values = table(service)
+        if values.get("privileged") is True:
+            notes.hit("container-escape", "privileged")
+        mounts = values.get("volumes")
+        for mount in mounts if isinstance(mounts, list) else []:
+            text = mount if isinstance(mount, str) else str(table(mount).get("source", ""))
+            if _SOCKET.search(text) and not text.rstrip().endswith(":ro"):
+                notes.hit("container-escape", text, "info" if _names_a_tool(values) else None)
+            elif re.match(r"/:/", text):
+                notes.hit("container-escape", text)
+        for key in ("command", "entrypoint"):
+            value = values.get(key)
+            if isinstance(value, str):
+                notes.command(value)
+            elif isinstance(value, list) and len(texts(value)) > 2 and texts(value)[1] in ("-c", "-lc"):
+                notes.command(texts(value)[2])
+
+
+def _names_a_tool(service: dict[str, Any]) -> bool:
+    """Tools that manage containers need the socket."""
+    image = str(service.get("image", "")).lower()
+    return (
+        re.search(
+            r"traefik|portainer|watchtower|docker|cadvisor|runner|dozzle|localstack|testcontainers|jenkins"
+            r"|autoheal",
+            image,
+        )
+        is not None
+    )
+
+
+_ALL_SECRETS = re.compile(r"toJSON\(\s{0,4}secrets\s{0,4}\)", re.IGNORECASE)
+
+
+def workflow(notes: Notes, data: Any) -> None:
+    """A workflow of a forge."""
+    for key, value, _ in walk(data):
+        if key == "run" and isinstance(value, str):
+            notes.command(value)
+            if _ALL_SECRETS.search(value):
+                sends = _FETCHING.search(value) is not None
+                notes.hit("workflow-secrets", "secrets", "critical" if sends else None)
+    if "pull_request_target" in notes.text and "secrets." in notes.text:
+        values = table(data)
+        events = values.get("on", values.get("True", {}))
+        head = re.search(r"github\.event\.pull_request\.head|github\.head_ref", notes.text)
+        if head and "pull_request_target" in str(events)[:2000]:
+            notes.hit("workflow-secrets", "pull_request_target")
+
+
+def editor_tasks(notes: Notes, data: Any) -> None:
+    """Tasks of an editor that run when the folder is opened."""
+    for _, task, _ in walk(data):
+        if not isinstance(task, dict) or table(task.get("runOptions")).get("runOn") != "folderOpen":
+            continue
+        command = " ".join([str(task.get("command", "")), *texts(task.get("args"))])
+        bad = notes.command(command)
+        notes.hit(
+            "runs-on-open",
+            str(task.get("command", "folderOpen")),
+            "critical" if bad or _FETCHING.search(command) else None,
+        )
+
+
+def dev_container(notes: Notes, data: Any) -> None:
+    """Commands that run when a development container is made."""
+    for key, value, _ in walk(data):
+        if key in ("initializeCommand", "postCreateCommand", "postStartCommand", "onCreateCommand"):
+            for command in texts(value):
+                bad = notes.command(command)
+                if key == "initializeCommand":
+                    notes.hit("runs-on-open", command, "critical" if bad else None)
+
+
+_STARTED = re.compile(r"^(?:Exec(?:Start(?:Pre|Post)?|Reload)?)\s{0,4}=\s{0,4}[-@:+!]{0,3}(.{1,2000})$", re.MULTILINE)
+_STRINGS = re.compile(r"<string>([^<]{0,2000})</string>")
+
+
+def autostart(notes: Notes, commands: list[str], *, sure: bool = False) -> None:
+    """Commands that start by themselves once the file is in its place."""
+    for command in commands[:50]:
+        bad = notes.command(command)
+        severity: Severity | None = "warn" if sure else None
+        notes.hit(
+            "autostart-shipped",
+            command,
+            "critical" if runs_fetched(command) or (bad and _FETCHING.search(command)) else severity,
+        )
+
+
+def units(notes: Notes, *, sure: bool) -> None:
+    """A unit of systemd, or an entry of a desktop."""
+    found = _STARTED.findall(notes.text)
+    autostart(
+        notes,
+        [words[2] if len(words := _words(one)) > 2 and words[1] in ("-c", "-lc") else one for one in found],
+        sure=sure,
+    )
+
+
+def _words(command: str) -> list[str]:
+    import shlex
+
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def crontab(notes: Notes) -> None:
+    """A table of cron."""
+    autostart(notes, [found[1] for row in notes.text.split("\n")[:500] if (found := _CRON.match(row))])
+
+
+_GIT_RUNS = re.compile(
+    r"^\s{0,20}(?:fsmonitor|sshCommand|pager|editor|textconv|diff|clean|smudge|process|helper|gpg\.program|askPass"
+    r"|\w{1,40})"
+    r"\s{0,4}=\s{0,4}[\"']?(!?.{1,1000}?)[\"']?\s{0,4}$",
+    re.MULTILINE,
+)
+
+
+def git_config(notes: Notes, _path: str) -> None:
+    """Commands that git itself runs."""
+    for command in _GIT_RUNS.findall(notes.text)[:100]:
+        if command.startswith("!") or _FETCHING.search(command):
+            bare = command.removeprefix("!")
+            notes.command(bare)
+            if runs_fetched(bare):
+                notes.hit("autostart-shipped", command, "critical")
+
+
+def plist(notes: Notes) -> None:
+    """A launch agent of macOS."""
+    if "ProgramArguments" not in notes.text and "<key>Program</key>" not in notes.text:
+        return
+    from html import unescape
+
+    after = notes.text[notes.text.find("<key>Program") :]
+    strings = [unescape(text) for text in _STRINGS.findall(after.partition("</array>")[0])][:20]
+    command = strings[-1] if len(strings) > 1 and strings[-2] in ("-c", "-lc") else " ".join(strings)
+    bad = notes.command(command)
+    fetching: Severity | None = "warn" if _FETCHING.search(command) else None
+    worst = runs_fetched(command) or (bad and fetching)
+    notes.hit("autostart-shipped", strings[0] if strings else "ProgramArguments", "critical" if worst else fetching)
+
+
+def git_hook(notes: Notes, path: str) -> None:
+    """A hook of git that comes with the package."""
+    found = _FETCHING.search(notes.text)
+    severity: Severity | None = "warn" if found or "/.git/hooks/" in f"/{path}" else None
+    if runs_fetched(notes.text):
+        severity = "critical"
+    notes.hit("git-hook-shipped", found[0] if found else notes.text.split("\n")[0], severity, path)
+
+
+def python_start(notes: Notes, name: str) -> None:
+    """Files that Python runs at every start."""
+    if not name.endswith(".pth"):
+        notes.hit("python-startup-shipped", notes.text.strip().split("\n")[0] or name, None, name)
+        return
+    for row in notes.text.split("\n")[:200]:
+        if row.startswith(("import ", "import\t")) and not _PTH_KNOWN.search(row):
+            notes.hit("python-startup-shipped", row, None if _PTH_BAD.search(row) else "warn", name)
+
+
+_SHELL_STARTS = frozenset(
+    {".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshenv", ".bash_login", "config.fish"}
+)
+
+
+def read(notes: Notes, path: str, name: str) -> bool:
+    """A file that machines run because of its name; whether it is one."""
+    if (
+        name == "dockerfile"
+        or name.startswith("dockerfile.")
+        or name.endswith(".dockerfile")
+        or name == "containerfile"
+    ):
+        dockerfile(notes)
+    elif is_makefile(name):
+        makefile(notes)
+    elif re.fullmatch(r"(?:docker-)?compose[\w.-]*\.ya?ml", name):
+        compose(notes, parse(notes.text, "yaml"))
+    elif re.search(r"(?:^|/)(?:\.github|\.gitea|\.forgejo)/workflows/[^/]+\.ya?ml$", path) or name in (
+        "action.yml",
+        "action.yaml",
+    ):
+        workflow(notes, parse(notes.text, "yaml"))
+    elif path.endswith(".vscode/tasks.json"):
+        editor_tasks(notes, parse(notes.text, "json"))
+    elif name in ("devcontainer.json", ".devcontainer.json"):
+        dev_container(notes, parse(notes.text, "json"))
+    elif name.endswith((".service", ".desktop")):
+        units(notes, sure="autostart/" in path)
+    elif name.endswith(".plist"):
+        plist(notes)
+    elif name in ("crontab", ".crontab") or "/cron.d/" in f"/{path}" or name.endswith(".cron"):
+        crontab(notes)
+    elif _GIT_HOOK.search(path) or name in (".gitconfig", "gitconfig") or path.endswith(".git/config"):
+        (git_config if name.endswith("config") else git_hook)(notes, path)
+    elif name in ("sitecustomize.py", "usercustomize.py") or name.endswith(".pth"):
+        python_start(notes, name)
+    elif name in _SHELL_STARTS:
+        notes.hit("shell-startup-shipped", notes.text.split("\n")[0] or name, None, name)
+        if notes.kind != "shell":
+            notes.commands(notes.text.split("\n"))
+    else:
+        return False
+    return True

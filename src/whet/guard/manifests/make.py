@@ -1,0 +1,104 @@
+"""Makefiles and what is written like them: recipes, with the variables put in.
+
+A variable may be set in another file that is included, so the files of a package are also looked at together.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.manifests.reading import Notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from whet.guard.documents import Document
+    from whet.guard.finding import Seen
+
+_RECIPE = re.compile(r"^(?:\t| {2,8})[@+ -]{0,4}(.{0,20000})$")
+_SET = re.compile(
+    r"^(?:export\s{1,4}|override\s{1,4})?([\w.-]{1,60})\s{0,4}(:{0,3}=|\?=|\+=)\s{0,4}(.{0,2000}?)\s{0,20}(?:#.*)?$"
+)
+_DEFINE = re.compile(r"^define\s{1,4}([\w.-]{1,60})")
+_USED = re.compile(r"\$[({]([\w.-]{1,60})[)}]")
+_SHELL = re.compile(r"\$\(shell\s{1,4}((?:[^()]|\([^()]{0,500}\)){1,2000})\)")
+_INCLUDE = re.compile(r"^-?s?include\s{1,4}(\S{1,200})", re.MULTILINE)
+_KNOWN = {"SHELL": "sh", "MAKE": "make", "CURDIR": ".", "RM": "rm -f"}
+_DEEP = 8
+_LONGEST = 4000
+
+
+def variables(text: str) -> dict[str, str]:
+    """The variables that a Makefile sets."""
+    found: dict[str, str] = {}
+    inside = ""
+    for row in text.split("\n")[:5000]:
+        if inside:
+            if row.strip() == "endef":
+                inside = ""
+            else:
+                found[inside] = f"{found[inside]}\n{row}".strip()[:_LONGEST]
+        elif define := _DEFINE.match(row):
+            inside = define[1]
+            found[inside] = ""
+        elif not row.startswith("\t") and (one := _SET.match(row)):
+            before = found.get(one[1], "")
+            found[one[1]] = f"{before} {one[3]}".strip()[:_LONGEST] if one[2] == "+=" else one[3]
+    return found
+
+
+def put_in(text: str, known: Mapping[str, str]) -> str:
+    """A text with the variables that are known in their places; the others look like those of a shell."""
+
+    def one(found: re.Match[str]) -> str:
+        return known.get(found[1], _KNOWN.get(found[1], f"${found[1]}"))
+
+    for _ in range(_DEEP):
+        changed = _USED.sub(one, text)
+        if changed == text or len(changed) > 4 * _LONGEST:
+            break
+        text = changed
+    return text[: 4 * _LONGEST].replace("$$", "$")
+
+
+def makefile(notes: Notes, known: Mapping[str, str] | None = None) -> None:
+    """The recipes of a Makefile, each on its line, and the commands that are run when it is read."""
+    if known is None:
+        known = variables(notes.text)
+    rows: list[str] = []
+    going = False
+    for row in notes.text.split("\n"):
+        found = _RECIPE.match(row)
+        going_now = going
+        going = bool(found or going_now) and row.rstrip().endswith("\\")
+        command = found[1] if found else row if going_now else ""
+        shell = " ; ".join(_SHELL.findall(row))
+        rows.append(put_in(command or shell, known) if command or shell else "")
+    notes.commands(rows)
+
+
+def is_makefile(name: str) -> bool:
+    """Is this the name of a Makefile or of a part of one?"""
+    return name in ("makefile", "gnumakefile", "justfile", ".justfile") or name.endswith(".mk")
+
+
+def together(documents: Sequence[Document]) -> Iterator[tuple[str, Seen]]:
+    """Makefiles that include others of the package, with the variables of all of them."""
+    files = {
+        document.path: document for document in documents if is_makefile(_name(document.path)) and not document.via
+    }
+    for path, document in files.items():
+        wanted = {_name(name) for name in _INCLUDE.findall(document.text)}
+        others = [other for other in files.values() if other.path != path and _name(other.path) in wanted]
+        if others:
+            known: dict[str, str] = {}
+            for other in (*others, document):
+                known |= variables(other.text)
+            notes = Notes(document.text, document.kind)
+            makefile(notes, known)
+            yield path, notes.seen()
+
+
+def _name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2].lower()

@@ -1,0 +1,306 @@
+"""Where code comes from: package manifests, package indexes, and the commands that installing runs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.finding import Fact
+from whet.guard.hosts import URL, host_of
+from whet.guard.manifests.content import commands
+from whet.guard.manifests.names import NPM, PYPI, lookalike
+from whet.guard.manifests.reading import parse, table, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whet.guard.finding import Severity
+    from whet.guard.manifests.reading import Notes
+
+_OFFICIAL = re.compile(
+    r"^(?:[\w.-]{1,200}\.)?(?:pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|yarnpkg\.com|jsr\.io|crates\.io"
+    r"|rubygems\.org|golang\.org|go\.dev"
+    r"|pytorch\.org|nvidia\.com|anaconda\.org|anaconda\.com|maven\.org|apache\.org|packagist\.org|nuget\.org"
+    r"|npmmirror\.com|taobao\.org|tsinghua\.edu\.cn|aliyun\.com|ustc\.edu\.cn|tencent\.com|tencentyun\.com"
+    r"|douban\.com|huaweicloud\.com"
+    r"|sjtu\.edu\.cn|bfsu\.edu\.cn|pypi\.tuna\.tsinghua\.edu\.cn|github\.com|githubusercontent\.com|gitlab\.com"
+    r"|bitbucket\.org|ghcr\.io"
+    r"|jfrog\.io|cloudsmith\.io|fury\.io|gemfury\.com|pkg\.dev|pkgs\.dev\.azure\.com"
+    r"|codeartifact\.[\w-]{1,80}\.amazonaws\.com"
+    r"|googleapis\.com|google\.com|huggingface\.co|microsoft\.com|openvinotoolkit\.org|piwheels\.org"
+    r"|alpinelinux\.org|debian\.org"
+    r"|ray\.io|modular\.com|readthedocs\.io|codeberg\.org|sr\.ht|gitea\.com|googlesource\.com|buf\.build"
+    r"|fontawesome\.com)$"
+)
+_COMPANY = re.compile(r"artifact|nexus|registry|mirror|\bpypi\b|\bnpm\b|packages?\.|repo\.|devpi|verdaccio|proxy")
+_PLACEHOLDER = re.compile(r"[<>{}$%*]|your|example\.|company|\bcorp\b|acme|\.\.\.")
+_HOOKS = ("preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare")
+_HARMLESS = re.compile(
+    r"^(?:husky|patch-package|node-gyp(?:-build)?|prebuild-install|tsc|tsup|vite|rollup|esbuild|webpack|turbo|nx"
+    r"|lerna|lefthook|simple-git-hooks"
+    r"|playwright|prisma|svelte-kit|nuxt|nuxi|astro|wxt|electron-builder|electron-rebuild|ngcc|is-ci"
+    r"|opencollective|echo|exit|true|cross-env|rimraf"
+    r"|(?:npx|pnpm exec|bunx|yarn)\s{1,9}(?:-y\s{1,9}|--yes\s{1,9})?(?:husky|playwright|prisma|patch-package|only-allow"
+    r"|simple-git-hooks|lefthook|tsc|tsup)"
+    r"|(?:npm|pnpm|yarn|bun)\s{1,9}(?:run\s{1,9})?[\w:.-]{1,80}|(?:npm|pnpm|yarn|bun)\s{1,9}(?:i|install|ci)"
+    r"|cd\s{1,9}[\w./-]{1,200}|mkdir"
+    r"|chmod|test\s|\[\s|rm\s|cp\s|git config core\.hooksPath)\b"
+)
+_FETCHING = re.compile(
+    r"\b(?:curl|wget|iwr|invoke-webrequest|fetch|https?\.get|urlopen|urlretrieve)\b|https?://", re.IGNORECASE
+)
+_DECODING = re.compile(
+    r"base64|\batob\b|fromCharCode|\\x[0-9a-f]{2}|\bfrom_?hex\b|unhexlify|\beval\b|\bexec\(", re.IGNORECASE
+)
+_INLINE = re.compile(r"\b(?:node|bun|deno\s{1,9}eval)\s{1,9}(?:-e|--eval|-p)\s{1,9}([\"'])([\s\S]{1,20000})\1")
+_FILE = re.compile(
+    r"\b(node|python3?|sh|bash|bun|ruby|perl|tsx|deno run)\s{1,9}"
+    r"(?:--?[\w=-]{1,60}\s{1,9}){0,4}([\w./-]{1,200})"
+)
+
+_SCRIPT = re.compile(r"\"((?:pre|post)?install|prepare)\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){1,4000})\"")
+"""A hook in a manifest that cannot be parsed."""
+
+
+def package_json(notes: Notes, data: Any) -> None:
+    """npm's manifest."""
+    scripts = table(table(data).get("scripts")) if data is not None else dict(_SCRIPT.findall(notes.text))
+    scripts = {name: command.replace('\\"', '"') if data is None else command for name, command in scripts.items()}
+    for name in _HOOKS:
+        if isinstance(command := scripts.get(name), str):
+            _install_hook(notes, name, command)
+    commands(notes, {"scripts": {name: one for name, one in scripts.items() if name not in _HOOKS}})
+    for section in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"):
+        for name, wanted in list(table(table(data).get(section)).items())[:500]:
+            if famous := lookalike(name.lower(), NPM):
+                notes.hit("typosquat-dependency", f'"{name}"', None, name, f"It looks like {famous}.")
+            if isinstance(wanted, str):
+                _direct(notes, wanted)
+
+
+def _install_hook(notes: Notes, name: str, command: str) -> None:
+    notes.command(command)
+    if inline := _INLINE.search(command):
+        from whet.guard.javascript import checker as javascript
+
+        line = notes.line(command)
+        seen = javascript.check(inline[2].replace('\\"', '"'))
+        notes.hits += [hit._replace(line=line) for hit in seen.hits]
+        notes.facts += [fact._replace(line=line) for fact in seen.facts]
+    urls = URL.findall(command)
+    odd = any(host_of(url).shady or (url.lower().startswith("http://") and not _near(url)) for url in urls)
+    if _FETCHING.search(command) or _DECODING.search(command):
+        hidden = odd or (_DECODING.search(command) is not None and name != "prepare")
+        notes.hit("install-hook-hidden" if hidden else "install-hook", command, None, name)
+        return
+    for part in re.split(r"&&|\|\||;|\|", command):
+        if not part.strip() or _HARMLESS.match(part.strip()):
+            continue
+        if found := _FILE.search(part):
+            plain = (
+                found[2].endswith((".js", ".mjs", ".cjs", ".ts", ".mts"))
+                and "/." not in f"/{found[2].removeprefix('./')}"
+            )
+            notes.facts.append(
+                Fact("execute", "an install hook starts a file", notes.line(command), command[:200], found[2])
+            )
+            notes.hit("install-hook", command, "info" if plain or name.endswith("prepare") else None, found[2])
+        elif inline and name != "prepare":
+            notes.hit("install-hook", command, None, name)
+        else:
+            notes.hit("install-hook", command, "info", name)
+        return
+
+
+def _near(url: str) -> bool:
+    return host_of(url).kind in ("loopback", "private")
+
+
+def index(notes: Notes, url: str, needle: str = "") -> None:
+    """Packages are taken from here."""
+    url = url.strip().strip("\"'")
+    host = host_of(url)
+    if not host.name or _PLACEHOLDER.search(url.lower()) or host.kind in ("loopback", "private"):
+        return
+    official = _OFFICIAL.match(host.name) is not None
+    if host.shady or (url.lower().startswith("http://") and not official):
+        notes.hit("unsafe-index", needle or url, None, host.name)
+    elif not official:
+        severity: Severity | None = (
+            "info" if _COMPANY.search(host.name) and host.kind in ("other", "reserved") else None
+        )
+        notes.hit("foreign-index", needle or url, severity, host.name)
+
+
+def trusted(notes: Notes, host: str, needle: str) -> None:
+    """Certificates of this host are not checked."""
+    found = host_of(host.strip())
+    if found.kind in ("loopback", "private") or _PLACEHOLDER.search(host.lower()):
+        return
+    notes.hit("unsafe-index", needle, "info" if _OFFICIAL.match(found.name) else None, found.name)
+
+
+def _direct(notes: Notes, wanted: str) -> None:
+    """A dependency that may be an address."""
+    bare = re.sub(r"^(?:git\+|hg\+|svn\+)", "", wanted.strip())
+    if not re.match(r"(?:https?|ssh|git|ftp)://", bare, re.IGNORECASE) or _PLACEHOLDER.search(bare.lower()):
+        return
+    host = host_of(bare)
+    if host.kind in ("loopback", "private") or (_OFFICIAL.match(host.name) and not bare.lower().startswith("http://")):
+        return
+    notes.hit("foreign-dependency", wanted, "critical" if host.shady else None, host.name)
+
+
+_REQUIREMENT = re.compile(
+    r"^\s{0,8}([A-Za-z0-9][A-Za-z0-9._-]{1,80})\s{0,4}(?:\[[^\]\n]{0,80}\])?\s{0,4}(@\s{0,4}\S{1,300})?"
+)
+_OPTION = re.compile(
+    r"(?:^|\s)(--index-url|-i|--extra-index-url|--find-links|-f|--trusted-host|index-url|extra-index-url"
+    r"|find-links|trusted-host)(?:\s{0,4}=\s{0,4}|\s{1,4})(\S{1,300})"
+)
+
+
+def requirements(notes: Notes) -> None:
+    """A requirements file of pip, or its configuration."""
+    for row in notes.text.split("\n")[:5000]:
+        bare = row.split(" #")[0].strip()
+        if not bare or bare.startswith(("#", ";", "[")):
+            continue
+        options = _OPTION.findall(bare)
+        for name, value in options:
+            if name.endswith("trusted-host"):
+                trusted(notes, value, bare)
+            elif "://" in value:
+                index(notes, value, bare)
+        if not options:
+            _requirement(notes, bare)
+
+
+def _requirement(notes: Notes, bare: str) -> None:
+    if "://" in bare and (url := re.search(r"(?:git\+|hg\+)?(?:https?|ssh|ftp)://\S{1,300}", bare)):
+        _direct(notes, url[0])
+        return
+    found = _REQUIREMENT.match(bare)
+    if found and (famous := lookalike(re.sub(r"[-_.]{1,9}", "-", found[1].lower()), PYPI)):
+        notes.hit("typosquat-dependency", bare, None, found[1], f"It looks like {famous}.")
+
+
+def pyproject(notes: Notes, data: Any) -> None:
+    """Python's manifest."""
+    project, tool = table(table(data).get("project")), table(table(data).get("tool"))
+    groups = [project.get("dependencies"), *table(project.get("optional-dependencies")).values()]
+    build = table(table(data).get("build-system"))
+    for wanted in [item for group in (*groups, build.get("requires")) for item in texts(group)][:1000]:
+        _requirement(notes, wanted)
+    if texts(build.get("backend-path")):
+        notes.hit("local-build-hook", "backend-path")
+    poetry = table(tool.get("poetry"))
+    for name in list(table(poetry.get("dependencies")))[:500]:
+        _requirement(notes, name)
+    commands(notes, tool)
+    for url in _index_urls(table(tool.get("uv")), poetry, table(tool.get("pdm"))):
+        index(notes, url)
+
+
+def _index_urls(uv: dict[str, Any], poetry: dict[str, Any], pdm: dict[str, Any]) -> Iterator[str]:
+    for owner in (uv.get("index"), poetry.get("source"), pdm.get("source")):
+        for row in owner if isinstance(owner, list) else []:
+            yield from texts(table(row).get("url"))
+    for owner in (uv, table(uv.get("pip"))):
+        for key in ("index-url", "extra-index-url", "find-links"):
+            yield from texts(owner.get(key))
+    for source in table(uv.get("sources")).values():
+        yield from texts(table(source).get("url"))
+
+
+_SETTING = re.compile(
+    r"^\s{0,20}[\"']?((?:@[\w.-]{1,60}:)?registry|npmRegistryServer"
+    r"|npm_config_registry)[\"']?\s{0,4}[=: ]\s{0,4}[\"']?(\S{1,300}?)[\"']?\s{0,4}$",
+    re.MULTILINE,
+)
+_SOURCE = re.compile(r"^\s{0,8}source\s{0,4}\(?\s{0,4}[\"'](\S{4,300}?)[\"']", re.MULTILINE)
+_REPLACE = re.compile(
+    r"^\s{0,8}(?:replace\s{1,4})?(\S{3,200})(?:\s{1,4}v\S{1,60})?\s{1,4}=>\s{1,4}(\S{3,200})", re.MULTILINE
+)
+
+
+_UNCHECKED = re.compile(r"^\s{0,8}(?:strict-ssl|enableStrictSsl|strict_ssl)\s{0,4}[=:]\s{0,4}[\"']?false", re.MULTILINE)
+
+
+def registries(notes: Notes) -> None:
+    """.npmrc and .yarnrc."""
+    for name, url in _SETTING.findall(notes.text)[:50]:
+        if "://" in url:
+            index(notes, url, f"{name}" if url not in notes.text else url)
+            if _UNCHECKED.search(notes.text):
+                trusted(notes, host_of(url).name, url)
+
+
+def gemfile(notes: Notes) -> None:
+    """Ruby's manifest."""
+    for url in _SOURCE.findall(notes.text)[:50]:
+        if "://" in url:
+            index(notes, url)
+    for url in _GIT_GEM.findall(notes.text)[:100]:
+        _direct(notes, url)
+
+
+_GIT_GEM = re.compile(
+    r"^\s{0,8}gem\s[^\n]{0,200}?\b(?:git|source)\s{0,4}(?:=>|:)\s{0,4}[\"'](\S{4,300}?)[\"']", re.MULTILINE
+)
+
+
+def go_mod(notes: Notes) -> None:
+    """Go's manifest: a module replaced by another one."""
+    for name, other in _REPLACE.findall(notes.text)[:100]:
+        if other.startswith((".", "/")) or other.split("/")[0] == name.split("/")[0]:
+            continue
+        host = host_of(f"https://{other}")
+        if host.shady or not _OFFICIAL.match(host.name):
+            notes.hit("foreign-dependency", other, "critical" if host.shady else None, host.name)
+
+
+def cargo(notes: Notes, data: Any) -> None:
+    """Rust's manifest and configuration."""
+    values = table(data)
+    for registry in (*table(values.get("registries")).values(), *table(values.get("source")).values()):
+        for url in (*texts(table(registry).get("index")), *texts(table(registry).get("registry"))):
+            index(notes, url.removeprefix("sparse+"), url)
+    for section in ("dependencies", "dev-dependencies", "build-dependencies"):
+        for wanted in list(table(values.get(section)).values())[:500]:
+            for url in texts(table(wanted).get("git")):
+                _direct(notes, url)
+    for key in ("rustc-wrapper", "rustc", "runner"):
+        if texts(table(values.get("build")).get(key)):
+            notes.hit("local-build-hook", key)
+
+
+def setup_cfg(notes: Notes) -> None:
+    """The configuration of setuptools: links and indexes in it."""
+    for row in notes.text.split("\n")[:2000]:
+        if re.match(r"\s{0,8}(?:index[-_]url|find[-_]links|dependency[-_]links)\s{0,4}=", row):
+            for url in URL.findall(row):
+                index(notes, url)
+
+
+def read(notes: Notes, name: str) -> bool:
+    """A manifest of packages, by its name; whether it is one."""
+    if name == "package.json":
+        package_json(notes, parse(notes.text, "json"))
+    elif re.fullmatch(r"(?:[\w-]*requirements[\w.-]*|constraints)\.(?:txt|in)|pip\.(?:conf|ini)", name):
+        requirements(notes)
+    elif name == "pyproject.toml":
+        pyproject(notes, parse(notes.text, "toml"))
+    elif name in (".npmrc", ".yarnrc", ".yarnrc.yml", "npmrc", "bunfig.toml"):
+        registries(notes)
+    elif name in ("gemfile", "gems.rb"):
+        gemfile(notes)
+    elif name == "go.mod":
+        go_mod(notes)
+    elif name == "cargo.toml":
+        cargo(notes, parse(notes.text, "toml"))
+    elif name == "setup.cfg":
+        setup_cfg(notes)
+    else:
+        return False
+    return True

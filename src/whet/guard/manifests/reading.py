@@ -1,0 +1,175 @@
+"""Reading configuration without trusting it: bounded parsers, a bounded walk, and notes of what was seen."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.finding import Fact, Hit, Seen
+from whet.guard.patterns import line_of, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whet.guard.finding import Severity
+
+_LARGEST = {"json": 2_000_000, "yaml": 300_000, "toml": 500_000}
+_DEEP = re.compile(r"(?:[\[{]\s{0,4}){60}")
+_COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.){0,5000}\")|//[^\n]{0,2000}|/\*(?:[^*]|\*(?!/)){0,5000}\*/")
+_TRAILING = re.compile(r",(\s{0,200}[}\]])")
+_MOST_NODES = 5000
+_DEEPEST = 30
+
+
+def parse(text: str, kind: str) -> Any:
+    """The value of a JSON (comments allowed), YAML or TOML text; None when it has none, or is made to be a burden."""
+    if len(text) > _LARGEST[kind] or _DEEP.search(text):
+        return None
+    try:
+        match kind:
+            case "json":
+                return _json(text)
+            case "toml":
+                import tomllib
+
+                return tomllib.loads(text)
+            case _:
+                return read_yaml(text)
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError, ArithmeticError):
+        return None
+
+
+def _json(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text.lstrip("\ufeff"))
+    except ValueError:
+        bare = _COMMENT.sub(lambda found: found[1] or "", text)
+        return json.loads(_TRAILING.sub(r"\1", bare))
+
+
+def read_yaml(text: str) -> Any:
+    """YAML by its events first: the loader itself recurses in C, where too deep means the end of the process."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    depth = aliases = 0
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            aliases += isinstance(event, yaml.AliasEvent)
+            if depth > _DEEPEST or aliases > (4 if "<<" in text else 40):
+                return None
+        return yaml.load(text, Loader=loader)  # noqa: S506  a safe loader, in C where there is one
+    except yaml.YAMLError:
+        return None
+
+
+def walk(value: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Every (key, value, owner) below a value, a bounded number of them, outermost first."""
+    rows: list[tuple[Any, int]] = [(value, 0)]
+    count = 0
+    while rows:
+        owner, depth = rows.pop(0) if len(rows) < 200 else rows.pop()
+        inner: list[tuple[Any, Any]] = []
+        if isinstance(owner, dict):
+            inner = list(owner.items())
+        elif isinstance(owner, list):
+            inner = [("", item) for item in owner]
+        for key, item in inner:
+            count += 1
+            if count > _MOST_NODES:
+                return
+            yield str(key), item, owner
+            if depth < _DEEPEST and isinstance(item, dict | list):
+                rows.append((item, depth + 1))
+
+
+_PIPED = re.compile(
+    r"\b(?:curl|wget|base64)\b[^\n|]{0,400}\|[^\n]{0,200}?\b(?:sh|bash|zsh|dash|python3?|node|perl|ruby)\b"
+    r"|(?:\$\(|<\(|`)\s{0,4}(?:curl|wget)\b|\b(?:iwr|irm|invoke-webrequest|invoke-restmethod)\b[^\n]{0,300}\biex\b",
+    re.IGNORECASE,
+)
+
+
+def runs_fetched(command: str) -> bool:
+    """Does a command run what it has just fetched or decoded? Bad wherever nobody watches it happen."""
+    return _PIPED.search(command) is not None
+
+
+def table(value: Any) -> dict[str, Any]:
+    """A mapping with text keys; empty when it is something else."""
+    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+def texts(value: Any) -> list[str]:
+    """A text or a list of texts, as a list."""
+    if isinstance(value, str):
+        return [value]
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+class Notes:
+    """What was seen in one document, with lines."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        self.text = text
+        self.kind = kind
+        self.hits: list[Hit] = []
+        self.facts: list[Fact] = []
+
+    def line(self, needle: str) -> int:
+        """The line in which something stands, 1 when it cannot be found."""
+        for way in (needle, _escaped(needle), needle.split("\n", maxsplit=1)[0], needle[:40]):
+            if way and (at := self.text.find(way)) >= 0:
+                return line_of(self.text, at)
+        return 1
+
+    def hit(
+        self, rule: str, needle: str, severity: Severity | None = None, subject: str = "", message: str = ""
+    ) -> None:
+        """A rule matched where the needle stands."""
+        self.hits.append(Hit(rule, self.line(needle), shorten(needle), severity, subject, message))
+
+    def command(self, command: str) -> bool:
+        """A command will be run by a shell; whether that is dangerous."""
+        from whet.guard.shell import checker as shell
+
+        if not command.strip():
+            return False
+        seen = shell.check(command[:20_000])
+        line = self.line(command)
+        self.hits += [hit._replace(line=line + hit.line - 1 if "\n" in command else line) for hit in seen.hits]
+        self.facts += [fact._replace(line=line) for fact in seen.facts]
+        return any((hit.severity or _severity(hit.rule)) != "info" for hit in seen.hits)
+
+    def commands(self, rows: list[str]) -> None:
+        """Commands that stand in the document, every other line blank, so that lines agree."""
+        from whet.guard.shell import checker as shell
+
+        if any(rows):
+            seen = shell.check("\n".join(rows))
+            self.hits += seen.hits
+            self.facts += seen.facts
+
+    def seen(self) -> Seen:
+        """All of it, each thing once."""
+        return Seen(tuple(dict.fromkeys(self.hits)), tuple(dict.fromkeys(self.facts)))
+
+
+@lru_cache(maxsize=256)
+def _severity(rule: str) -> str:
+    from whet.guard.rules import every
+
+    return every()[rule].severity
+
+
+def _escaped(text: str) -> str:
+    import json
+
+    return json.dumps(text, ensure_ascii=False)[1:-1]

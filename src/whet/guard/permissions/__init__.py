@@ -1,0 +1,1 @@
+"""What a skill's tools may do: `allowed-tools` as a restriction."""

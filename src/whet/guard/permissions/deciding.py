@@ -1,0 +1,284 @@
+"""Permissions: `allowed-tools` as a restriction that holds.
+
+A skill says which tools it needs; that is a request. `permits` answers for one tool call: `allow` when a grant covers
+it and nobody objects, `deny` when none does or when nobody can be sure what the call would do, `ask` when a person
+should decide. A skill that declares nothing gets `ask` for everything. A policy of the user cuts further: what it
+denies is denied, what it does not allow is not allowed; no grant can widen it.
+
+Everything here is judged on text. It is a gate in front of tools and no sandbox: what a granted program does by itself
+(a script, a hook of the repository, a linked file) is for the sandbox to hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from whet.guard.permissions.globs import name_matches
+from whet.guard.permissions.grants import NAMED, PATHS, PLAIN, SHELL, WEB, Grant, read_grants, tools_named
+from whet.guard.permissions.paths import BadPathError, Where, allowed_path, covers, normalised, path_rule, paths_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.skill.model import Skill
+
+__all__ = ["Decision", "Grant", "Policy", "declared_tools", "permits", "read_grants", "skill_permits"]
+
+_DECLARED = ("allowed-tools", "allowed_tools")
+_RANK = {"allow": 0, "ask": 1, "deny": 2}
+_PATCH = {"Update File": "Edit", "Add File": "Write", "Delete File": "Write", "Move to": "Write"}
+"""Lines of a patch that name a file, behind `*** `, and the tool that such a change needs."""
+_PATCH_MARKS = frozenset(("Begin Patch", "End Patch", "End of File"))
+_SHELLS = ("bash", "/bin/bash", "sh", "/bin/sh")
+"""Through these, clients that take a list of words run a line: `["bash", "-lc", LINE]`."""
+_DIRECTORIES = ("cwd", "workdir", "working_directory", "directory")
+_LEAVING = ("dangerouslyDisableSandbox", "with_escalated_permissions", "sandbox_permissions", "require_escalated")
+"""How calls ask to be run outside the client's sandbox."""
+_FAMILIES = ({"Read", "Glob", "Grep", "LS"}, {"Write", "Edit", "NotebookEdit"})
+"""Who forbids one of these forbids all of them."""
+_EDITOR = {"view": "Read", "create": "Write", "str_replace": "Edit", "insert": "Edit", "undo_edit": "Edit"}
+
+
+class Decision(NamedTuple):
+    """The answer, and why in a sentence."""
+
+    decision: Literal["allow", "deny", "ask"]
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as every surface gives it."""
+        return {"success": True, "decision": self.decision, "reason": self.reason}
+
+
+class Policy(NamedTuple):
+    """What the user wants, in the same words as `allowed-tools`."""
+
+    deny: tuple[Grant, ...] = ()
+    ask: tuple[Grant, ...] = ()
+    allow: tuple[Grant, ...] | None = None
+    """The most that any skill may have; None leaves that to the skills."""
+
+
+NO_POLICY = Policy()
+
+
+class _Call(NamedTuple):
+    """One use of one tool of our vocabulary."""
+
+    tool: str
+    given: dict[str, Any]
+
+
+def permits(
+    grants: Sequence[Grant] | None,
+    tool: str,
+    given: Any,
+    *,
+    cwd: str,
+    skill_dir: str = "",
+    home: str = "",
+    policy: Policy = NO_POLICY,
+) -> Decision:
+    """May a skill with these grants (None: it declares none) make this tool call?
+
+    `given` is the tool's input as the client has it; paths are judged from `cwd`. Never fails: what is malformed or
+    unknown is denied with a reason.
+    """
+    where = Where(cwd, skill_dir, home)
+    if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
+        return _decision("deny", "the input of the tool is not a mapping")
+    calls, problem = _calls(tool, given)
+    if problem:
+        return _decision("deny", problem)
+    worst = ("allow", "")
+    for call in calls:
+        for answer in _answers(call, grants, where, policy):
+            if _RANK[answer[0]] > _RANK[worst[0]] or not worst[1]:
+                worst = answer
+    return _decision(*worst)
+
+
+def declared_tools(skill: Skill) -> tuple[Grant, ...] | None:
+    """The grants a skill declares, with typed entries read too; None when it declares none."""
+    value = next((skill.frontmatter[key] for key in _DECLARED if skill.frontmatter.get(key) is not None), None)
+    return None if value is None else read_grants(value)
+
+
+def skill_permits(
+    skill: Skill,
+    tool: str,
+    given: Any,
+    *,
+    cwd: str,
+    skill_dir: str = "",
+    home: str = "",
+    policy: Policy = NO_POLICY,
+) -> Decision:
+    """The same for a skill: its `allowed-tools` are the grants, and its `disallowed-tools` are denied."""
+    policy = policy._replace(deny=(*policy.deny, *read_grants(list(skill.disallowed_tools))))
+    return permits(declared_tools(skill), tool, given, cwd=cwd, skill_dir=skill_dir, home=home, policy=policy)
+
+
+def _calls(tool: str, given: dict[str, Any]) -> tuple[list[_Call], str]:
+    """What a call amounts to in our vocabulary, one for each file where a tool takes several."""
+    names = tools_named(tool)
+    if len(names) == 1:
+        return [_Call(names[0], given)], ""
+    if len(names) == len(set(_EDITOR.values())):
+        name = _EDITOR.get(str(given.get("command")))
+        return ([_Call(name, given)], "") if name else ([], "the editor's command is not known")
+    text = next((given[key] for key in ("patch", "input", "diff") if isinstance(given.get(key), str)), "")
+    calls = []
+    for line in map(str.strip, text.splitlines()):
+        mark, _, path = line.removeprefix("*** ").partition(":")
+        if line.startswith("***") and mark in _PATCH:
+            calls.append(_Call(_PATCH[mark], {"file_path": path.strip()}))
+        elif line.startswith("***") and mark not in _PATCH_MARKS:
+            return [], f"the patch holds a line nobody knows: {line[:80]}"
+    return calls, "" if calls else "the patch names no file that could be judged"
+
+
+def _answers(call: _Call, grants: Sequence[Grant] | None, where: Where, policy: Policy) -> list[tuple[str, str]]:
+    answers = [("ask", "the skill declares no tools")] if grants is None else [_judge(call, grants, where)]
+    if policy.allow is not None:
+        decision, reason = _judge(call, policy.allow, where)
+        answers.append((decision, f"the policy limits it: {reason}"))
+    for decision, rules in (("ask", policy.ask), ("deny", policy.deny)):
+        for rule in rules:
+            if rule.problem:
+                answers.append((decision, f"a rule of the policy cannot be read: {rule.problem}"))
+            elif _forbids(rule, call, where):
+                answers.append((decision, f"{rule.text} says {decision}"))
+    return answers
+
+
+def _judge(call: _Call, grants: Sequence[Grant], where: Where) -> tuple[str, str]:
+    tool, given = call
+    usable = [grant for grant in grants if not grant.problem]
+    if tool.startswith("mcp__"):
+        return _judge_mcp(tool, usable)
+    mine = [grant for grant in usable if grant.tool == tool]
+    if not mine:
+        unread = [grant.problem for grant in grants if grant.problem]
+        return "deny", f"{tool} is not granted{f' ({unread[0]})' if unread else ''}"
+    if tool in SHELL:
+        from whet.guard.permissions.commands import allowed_command
+
+        command, problem = _command(given)
+        if problem or (problem := _surroundings(given)):
+            return "deny", problem
+        if leaving := next((key for key in _LEAVING if given.get(key) not in (None, False, "", "use_default")), ""):
+            return "ask", f"{leaving} asks for more than the sandbox allows"
+        if any(key in given for key in _DIRECTORIES):
+            try:
+                directory = normalised(str(next(given[key] for key in _DIRECTORIES if key in given)), where)
+            except BadPathError as error:
+                return "deny", str(error)
+            if not covers(path_rule("**", where), directory):
+                return "deny", f"{directory} is outside the working directory"
+            if directory != normalised(where.cwd, where):
+                where = where._replace(at=directory)
+        return allowed_command(command, usable, where)
+    if tool in PATHS:
+        return _judge_paths(call, usable, where)
+    if tool in WEB:
+        from whet.guard.permissions.web import allowed_address
+
+        return allowed_address(tool, given, mine)
+    if tool in NAMED:
+        return _judge_named(call, mine)
+    if tool == "WebSearch" and not isinstance(given.get("query"), str):
+        return "deny", "there is no query"
+    return "allow", f"{mine[0].text} is granted{'' if tool in PLAIN else ' by its name'}"
+
+
+def _command(given: Mapping[str, Any]) -> tuple[str, str]:
+    values = [given[key] for key in ("command", "cmd", "script") if key in given]
+    if len(values) != 1:
+        return "", "there is no command" if not values else "the input holds more than one command"
+    value = values[0]
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        import shlex
+
+        carried = len(value) == 3 and value[0] in _SHELLS and value[1] in ("-c", "-lc")
+        value = value[2] if carried else shlex.join(value)
+    return (value, "") if isinstance(value, str) else ("", "the command is not text")
+
+
+def _surroundings(given: Mapping[str, Any]) -> str:
+    """What is wrong with what a call says about the surroundings of its command."""
+    if any(given.get(key) for key in ("env", "environment")):
+        return "the call sets variables for the command"
+    named = [given[key] for key in _DIRECTORIES if key in given]
+    if len(named) > 1 or not all(isinstance(name, str) for name in named):
+        return "the directory to run in is not one text"
+    return ""
+
+
+def _judge_paths(call: _Call, grants: Sequence[Grant], where: Where) -> tuple[str, str]:
+    try:
+        paths = paths_of(call.tool, call.given, where)
+    except BadPathError as error:
+        return "deny", str(error)
+    answers = [allowed_path(call.tool, path, grants, where) for path in paths]
+    return max(answers, key=lambda answer: _RANK[answer[0]])
+
+
+def _judge_named(call: _Call, grants: Sequence[Grant]) -> tuple[str, str]:
+    keys = ("subagent_type", "agent", "agent_type") if call.tool == "Task" else ("skill", "name", "command")
+    name = next((call.given[key] for key in keys if key in call.given), None)
+    for grant in grants:
+        if not grant.rule or (isinstance(name, str) and name_matches(grant.rule, name)):
+            return "allow", f"{grant.text} covers it"
+    return "deny", f"no grant lets {call.tool} use {name!r}"
+
+
+def _judge_mcp(tool: str, grants: Sequence[Grant]) -> tuple[str, str]:
+    server, _, name = tool.removeprefix("mcp__").partition("__")
+    for grant in grants:
+        wanted, _, part = grant.tool.removeprefix("mcp__").partition("__")
+        if not grant.tool.startswith("mcp__") or not server or not name:
+            continue
+        whole = grant.tool == tool or (not part and wanted == server and "__" not in name)
+        if whole or ("*" in part and wanted == server and name_matches(part, name)):
+            return "allow", f"{grant.text} covers it"
+    return "deny", f"no grant covers {tool}"
+
+
+def _forbids(rule: Grant, call: _Call, where: Where) -> bool:
+    """Does a rule of the policy speak of this call? In doubt it does."""
+    if call.tool.startswith("mcp__"):
+        return name_matches(rule.tool, call.tool) or call.tool.startswith(f"{rule.tool}__")
+    family = next((tools for tools in _FAMILIES if rule.tool in tools), {rule.tool})
+    if call.tool in SHELL and rule.tool in PATHS and rule.rule:
+        from whet.guard.permissions.commands import names_path
+
+        command, problem = _command(call.given)
+        return not problem and names_path(path_rule(rule.rule, where), command, where)
+    if call.tool not in family:
+        return False
+    if not rule.rule:
+        return True
+    if call.tool in SHELL:
+        from whet.guard.permissions.commands import touches
+
+        command, problem = _command(call.given)
+        return bool(problem) or touches(rule, command)
+    if call.tool in PATHS:
+        try:
+            paths = paths_of(call.tool, call.given, where)
+        except BadPathError:
+            return True
+        return any(covers(path_rule(rule.rule, where), path, fold=True) for path in paths)
+    if call.tool in WEB:
+        from whet.guard.permissions.web import covers_host, host_of_address
+
+        host, problem = host_of_address(call.given.get("url"))
+        return bool(problem) or covers_host(rule.rule, host.partition(":")[0])
+    return _judge_named(call, [rule])[0] == "allow"
+
+
+def _decision(decision: str, reason: str) -> Decision:
+    text = f"{reason[:1].upper()}{reason[1:]}"
+    kind: Literal["allow", "deny", "ask"] = "allow" if decision == "allow" else "ask" if decision == "ask" else "deny"
+    return Decision(kind, text if text.endswith(".") else f"{text}.")

@@ -1,0 +1,272 @@
+"""Which words of a command give it power beyond its program, so that a rule must name them.
+
+`git -c core.pager=x log` is not what `Bash(git:*)` is about, and `python3 run.py` is run.py rather than python3. Each
+power has the number of the last word that a rule has to spell out; a wildcard never does. Everything here reads the
+tables in `permissions_programs`.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from whet.guard.permissions.programs import (
+    HARMLESS_VARIABLES,
+    INTERPRETERS,
+    OPAQUE,
+    OPTIONS,
+    RUNNERS,
+    SHELL_STATE,
+    STRIPPED,
+    STRIPPED_OPTIONS,
+    STRIPPED_VALUE,
+    VERSION_FLAGS,
+    WRAPPERS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from whet.guard.permissions.programs import Options
+
+_DEEPEST = 6
+_VALUE = re.compile(r"[A-Za-z0-9_.@:+/-]{0,60}")
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*[:?+!]{0,3}=")
+_PLAIN_SED = re.compile(
+    r"(?:\d{1,9}|\$)?(?:,(?:\d{1,9}|\$))?[pdq=]|/[^/\\\n]{1,200}/[pd]"
+    r"|s([/|#,:])(?:(?!\1)[^\\\n]|\\[^\n]){0,400}\1(?:(?!\1)[^\\\n]|\\[^\n]){0,400}\1[gpiI0-9]{0,4}"
+)
+_PLAIN_AWK = re.compile(r"(?!.*(?:system|getline|close|ENVIRON|PROCINFO|fflush))[^|>@]{1,1000}", re.DOTALL)
+_STDIN = re.compile(r"-|/dev/(?:stdin|fd/.*)|/proc/.*")
+
+
+_TABLES = frozenset(("git", *SHELL_STATE, *INTERPRETERS, *WRAPPERS, *OPAQUE, *RUNNERS, *OPTIONS))
+
+
+class Power(NamedTuple):
+    """A reason why a rule must name the words up to number `upto`; behind the last word there is nothing to name."""
+
+    upto: int
+    kind: Literal["runs", "option"]
+    """`runs`: the program is there to run other things; `option`: a word turns it into something else."""
+    reason: str
+
+
+def program_of(word: str) -> str:
+    """The program that a word names, without its directory, its version and what Windows adds."""
+    name = os.path.basename(word.replace("\\", "/")).lower()
+    for end in (".exe", ".cmd", ".bat", ".ps1"):
+        name = name.removesuffix(end)
+    return re.sub(r"(?<=[a-z])[-.]?\d[\d.]*$", "", name) or name
+
+
+def is_harmless_variable(word: str) -> bool:
+    """Does an assignment only change how a program writes?"""
+    name, _, value = word.partition("=")
+    return name in HARMLESS_VARIABLES and _VALUE.fullmatch(value) is not None
+
+
+def stripped(argv: Sequence[str]) -> int:
+    """How many words at the start are a wrapper that changes nothing; 0 when there is none, or any doubt."""
+    name = argv[0] if argv else ""
+    if name not in STRIPPED:
+        return 0
+    valued, before = STRIPPED[name]
+    at = 1
+    while at < len(argv) and argv[at].startswith("-"):
+        if argv[at] in valued and at + 1 < len(argv) and re.fullmatch(STRIPPED_VALUE, argv[at + 1]):
+            at += 2
+        elif re.fullmatch(STRIPPED_OPTIONS[name], argv[at]):
+            at += 1
+        else:
+            return 0
+    for _ in range(before):
+        if at >= len(argv) or not re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?[smhd]?", argv[at]):
+            return 0
+        at += 1
+    return at if at < len(argv) and "=" not in argv[at] and not argv[at].startswith("-") else 0
+
+
+def powers(words: Sequence[str], first: int = 0, depth: int = 0) -> list[Power]:
+    """Every power of a command; `first` is where its program stands, behind the variables that are set for it."""
+    found = [
+        Power(at, "option", f"{words[at].partition('=')[0]} set for the command can change what it runs")
+        for at in range(first)
+        if not is_harmless_variable(words[at])
+    ]
+    argv = words[first:]
+    if not argv:
+        return found
+    name = program_of(argv[0])
+    for power in (*_by_program(name, argv, depth), *_by_options(name, argv), *_by_places(argv)):
+        found.append(power._replace(upto=power.upto + first))
+    return found
+
+
+def _by_program(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
+    last = len(argv) - 1
+    if name in SHELL_STATE or argv[0] in SHELL_STATE:
+        yield Power(last + 1, "option", f"{name} changes the shell itself or reads text as commands")
+    elif len(argv) == 2 and argv[1] in VERSION_FLAGS and name not in WRAPPERS:
+        return
+    elif name == "git":
+        from whet.guard.permissions.git import git_powers
+
+        for at, reason in git_powers(argv):
+            yield Power(at, "option", reason)
+    elif name in INTERPRETERS:
+        yield from _interpreter(name, argv)
+    elif name in WRAPPERS:
+        yield from _wrapper(name, argv, depth)
+    elif name in OPAQUE:
+        if not (name == "crontab" and argv[1:] == ["-l"]):
+            yield Power(last, "runs", f"{name} can run anything")
+    elif name in RUNNERS:
+        yield from _runner(name, argv)
+
+
+def _interpreter(name: str, argv: Sequence[str]) -> Iterator[Power]:
+    reason = f"{name} runs any code it is given, so it stands for everything"
+    valued, at = INTERPRETERS[name].split(), 1
+    awk = name.endswith("awk")
+    while at < len(argv) and argv[at].startswith(("-", "+")) and argv[at] != "-":
+        at += 2 if argv[at] in valued else 1
+    if at >= len(argv) or _STDIN.fullmatch(argv[at]):
+        yield Power(len(argv), "runs", f"{reason}; here it reads the code from its input")
+    elif not awk:
+        yield Power(at, "runs", reason)
+    elif not _PLAIN_AWK.fullmatch(argv[at]):
+        yield Power(at, "option", "this awk program is not known to leave files and programs alone")
+
+
+def _wrapper(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
+    options, before = WRAPPERS[name]
+    valued, at = options.split(), 1
+    if name == "command" and argv[1:2] in (["-v"], ["-V"]):
+        return
+    while at < len(argv) and (argv[at].startswith("-") or (name in ("env", "sudo") and _VARIABLE.match(argv[at]))):
+        at += 2 if argv[at] in valued else 1
+    at += before
+    reason = f"{name} runs the command behind it"
+    if at >= len(argv):
+        if len(argv) > 1 or name not in ("env", "time"):
+            yield Power(len(argv) - 1, "runs", reason)
+    elif depth >= _DEEPEST:
+        yield Power(len(argv), "option", "the command is wrapped too often")
+    else:
+        yield Power(at, "runs", reason)
+        if name == "xargs" and (inner := program_of(argv[at])) in _TABLES:
+            yield Power(len(argv), "option", f"xargs gives {inner} words that nobody sees")
+        for power in powers(argv[at:], 0, depth + 1):
+            yield power._replace(upto=power.upto + at)
+
+
+def _runner(name: str, argv: Sequence[str]) -> Iterator[Power]:
+    runner = RUNNERS[name]
+    valued, start = OPTIONS[name].values if name in OPTIONS else "", 1
+    while start + 1 < len(argv) and re.fullmatch(r"-\w", argv[start]) and argv[start][1] in valued:
+        start += 2
+    operands = [at for at in range(start, len(argv)) if not argv[at].startswith("-")]
+    command = argv[operands[0]] if operands else ""
+    sure = bool(operands) and operands[0] == start
+    if not operands or (sure and command in runner.harmless.split()):
+        return
+    reason = f"{name} {command} runs what others define"
+    if not sure and runner.harmless:
+        yield Power(len(argv) - 1, "runs", f"{name} has options in front of its command")
+    elif command in runner.whole.split():
+        yield Power(len(argv) - 1, "runs", f"{name} {command} can run anything")
+    elif command in runner.deep.split():
+        yield Power(operands[1] if len(operands) > 1 else operands[0], "runs", reason)
+    else:
+        yield Power(operands[0], "runs", reason)
+
+
+def _by_options(name: str, argv: Sequence[str]) -> Iterator[Power]:
+    options = OPTIONS.get(name)
+    for at in range(1, len(argv) if options else 0):
+        word = argv[at]
+        if options and _is_option(options, word, old_style=at == 1 and name.endswith("tar")):
+            if name == "wget" and (re.fullmatch(r"-[qSnNLrH]{0,6}O-", word) or argv[at : at + 2] == ["-O", "-"]):
+                continue
+            end = min(at + ("=" not in word), len(argv) - 1)
+            yield Power(end, "option", f"{name} {word.partition('=')[0]} can run a program or write or send a file")
+    if name in _SPECIAL:
+        yield from _SPECIAL[name](argv)
+
+
+def _make(argv: Sequence[str]) -> Iterator[Power]:
+    for at in range(1, len(argv)):
+        if _VARIABLE.match(argv[at]):
+            yield Power(at, "option", f"{argv[at].partition('=')[0]} given to make can change what it runs")
+
+
+def _second_file(argv: Sequence[str]) -> Iterator[Power]:
+    for at in [at for at in range(1, len(argv)) if not argv[at].startswith("-")][1:]:
+        yield Power(at, "option", f"{argv[0]} writes its second file")
+
+
+def _rm(argv: Sequence[str]) -> Iterator[Power]:
+    for word in argv[1:]:
+        if re.fullmatch(r"(?:/|~|\.|\.\.)/*(?:\*/*)?", word):
+            yield Power(len(argv), "option", f"rm {word} removes everything there is")
+
+
+def _curl(argv: Sequence[str]) -> Iterator[Power]:
+    for at in range(1, len(argv)):
+        word, before = argv[at], argv[at - 1]
+        if before in ("--data-urlencode", "--url-query") and "@" in word:
+            yield Power(at, "option", "curl may send a file here")
+        elif re.match(r"(?:-[dF])?@", word) or "=@" in word or "=<" in word or "%output" in word:
+            yield Power(at, "option", "curl sends or writes a file here")
+        elif re.match(r"(?!https?:)[a-z]{2,9}:", word, re.IGNORECASE) and "//" in word[:12]:
+            yield Power(at, "option", "curl does more than fetch a web page here")
+
+
+def _is_option(options: Options, word: str, *, old_style: bool) -> bool:
+    name = word.partition("=")[0]
+    if name in options.exact.split():
+        return True
+    if word.startswith("--"):
+        return len(name) > 3 and any(option.startswith(name) for option in options.long.split())
+    if not word.startswith(("-", "+")) and not old_style:
+        return False
+    bundled = old_style and not word.startswith("-")
+    for letter in word if bundled or word.startswith("+") else word[1:]:
+        if letter in options.short:
+            return True
+        if letter in options.values and not bundled:
+            return False
+    return False
+
+
+def _sed(argv: Sequence[str]) -> Iterator[Power]:
+    """Scripts of sed can run programs and write files (`e`, `w`); only those of a simple shape are known not to."""
+    scripts = [at + 1 for at in range(1, len(argv) - 1) if re.fullmatch(r"-[A-Za-z]*e|--e[a-z]*", argv[at])]
+    if not scripts:
+        scripts = [at for at in range(1, len(argv)) if not argv[at].startswith("-")][:1]
+    attached = [at for at in range(1, len(argv)) if re.match(r"--e[a-z]*=|-[nErsuz]*e.", argv[at])]
+    for at in [*scripts, *attached]:
+        if not _PLAIN_SED.fullmatch(argv[at]):
+            yield Power(at, "option", "this sed script is not known to leave files and programs alone")
+
+
+_SPECIAL: dict[str, Callable[[Sequence[str]], Iterator[Power]]] = {
+    **dict.fromkeys(("make", "gmake"), _make),
+    **dict.fromkeys(("sed", "gsed"), _sed),
+    **dict.fromkeys(("uniq", "xxd"), _second_file),
+    "rm": _rm,
+    "curl": _curl,
+}
+"""Programs whose other words matter too."""
+
+
+def _by_places(argv: Sequence[str]) -> Iterator[Power]:
+    """Words that name other people's secrets."""
+    from whet.guard.places import places
+
+    for at in range(1, len(argv)):
+        for place in places(argv[at]):
+            if place.kind == "secret" and place.grave:
+                yield Power(at, "option", f"{place.text} is where {place.what} are kept")

@@ -1,0 +1,246 @@
+"""Prerequisites that are the attack: "install this first", from a place nobody would install from.
+
+Most malicious skills in public registries hold no code at all. They say that a program must be there before the skill
+works, and where to get it: a release of a stranger, a page to copy a command from, an archive with a password. No
+single sign is enough, since honest skills have prerequisites too; the signs of one section are added up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.guard.finding import Hit
+from whet.guard.hosts import URL, host_of, is_installer, odd_top
+from whet.guard.patterns import shorten
+from whet.guard.prose import installer_signs as signs
+from whet.guard.prose.context import MENTIONING
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+    from whet.guard.finding import Severity
+    from whet.guard.patterns import Rows
+    from whet.guard.prose.markdown import Block
+
+_MOST_BLOCKS = 24
+
+
+class _Unit(NamedTuple):
+    """A section: its blocks in one text, and the offset and line that each begins at."""
+
+    text: str
+    trail: str
+    starts: tuple[tuple[int, int], ...]
+
+    def line(self, offset: int) -> int:
+        """The line of the document that an offset lies in."""
+        start, line = next((start, line) for start, line in reversed(self.starts) if start <= offset)
+        return line + self.text.count("\n", start, offset)
+
+
+def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
+    """The fake installers of a text, at most one of a kind for each section."""
+    whole = "\n".join(index.rows)
+    lowered = whole.lower()
+    packed = _has(lowered, signs.PACKED_HINTS)
+    locked = packed and _has(lowered, signs.PASSWORD_HINTS)
+    worst = max(map(_host_score, URL.findall(whole)), default=0) if "http" in lowered else 0
+    copied = _has(lowered, signs.PASTE_HINTS) and _has(lowered, signs.TERMINAL_HINTS)
+    pasted = worst > 2 or copied or signs.RUN_KEYS.search(lowered) is not None
+    shielded = _has(lowered, signs.SCANNER_HINTS)
+    demanded = (
+        _has(lowered, signs.FETCH_HINTS)
+        and _has(lowered, signs.DEMAND_HINTS)
+        and (worst > 0 or _has(lowered, signs.HOST_HINTS) or _has(lowered, signs.STRICT_HINTS))
+    )
+    if packed and _has(lowered, signs.UNLOCK_HINTS):
+        yield from _unlocked(_Unit("\n".join(block.text for block in found), "", _starts(found)))
+    if not (locked or pasted or demanded or shielded):
+        return
+    for unit in _units(found):
+        less = 1 if MENTIONING.search(unit.trail) else 0
+        for hit in _look(unit, worst, locked=locked, shielded=shielded, pasted=pasted, demanded=demanded):
+            yield hit._replace(steps=less)
+
+
+def _look(unit: _Unit, worst: int, *, locked: bool, shielded: bool, pasted: bool, demanded: bool) -> Iterator[Hit]:
+    part = unit.text.lower()
+    if locked and _has(part, signs.PASSWORD_HINTS):
+        yield from list(_locked(unit)) or _told(unit)
+    if shielded and _has(part, signs.SCANNER_HINTS):
+        yield from _shielded(unit)
+    if pasted and (signs.RUN_KEYS.search(part) or ("http" in part and (worst > 2 or _has(part, signs.PASTE_HINTS)))):
+        yield from _pasted(unit)
+    if demanded and _has(part, signs.FETCH_HINTS):
+        yield from _demanded(unit)
+
+
+def _has(text: str, hints: tuple[str, ...]) -> bool:
+    """Does one of the hints stand in a text? Much cheaper than the expressions that they stand for."""
+    for hint in hints:  # noqa: SIM110  a loop, not any(): this runs for every text
+        if hint in text:
+            return True
+    return False
+
+
+def _units(found: list[Block]) -> Iterator[_Unit]:
+    """The sections, each with those right below it, since `Prerequisites` has a part for each system."""
+    start = 0
+    while start < len(found):
+        base = " > ".join(found[start].trail.split(" > ")[:2])
+        end = start + 1
+        while end < len(found) and end - start < _MOST_BLOCKS and (found[end].trail + " > ").startswith(base + " > "):
+            end += 1
+        yield _Unit("\n".join(block.text for block in found[start:end]), base, _starts(found[start:end]))
+        start = end
+
+
+def _starts(found: list[Block]) -> tuple[tuple[int, int], ...]:
+    """The offset and line that each block begins at."""
+    starts: list[tuple[int, int]] = []
+    offset = 0
+    for block in found:
+        starts.append((offset, block.line))
+        offset += len(block.text) + 1
+    return tuple(starts)
+
+
+def _locked(unit: _Unit) -> Iterator[Hit]:
+    for pattern in (signs.PASSWORD, signs.PASSWORD_FIRST):
+        for match in pattern.finditer(unit.text):
+            word = match["word"].strip(".,;:")
+            if (
+                len(word) < 2
+                or word[0] in "-./"
+                or signs.ONE_PASS.match(match[0])
+                or signs.OWN_PASSWORD.fullmatch(word)
+                or not _looks_given(match, word)
+            ):
+                continue
+            fetched = URL.search(unit.text) or signs.HOST.search(unit.text) or signs.DOWNLOAD.search(unit.text)
+            severity: Severity = "critical" if fetched else "warn"
+            yield Hit("installer-locked-archive", unit.line(match.start()), shorten(match[0]), severity)
+            return
+
+
+def _told(unit: _Unit) -> Iterator[Hit]:
+    """A password in any language, told beside an archive to be fetched."""
+    match = signs.PASS_WORD.search(unit.text)
+    if (
+        match is None
+        or not signs.ARCHIVE.search(unit.text)
+        or signs.OWN_PASSWORD.fullmatch(match["word"] or match["bare"])
+    ):
+        return
+    if URL.search(unit.text) or signs.HOST.search(unit.text) or signs.DOWNLOAD.search(unit.text):
+        yield Hit("installer-locked-archive", unit.line(match.start()), shorten(match[0]), "critical")
+
+
+def _shielded(unit: _Unit) -> Iterator[Hit]:
+    """Programs whose installation begins with a word about the virus scanner, in any language."""
+    match = signs.SCANNER.search(unit.text)
+    if (
+        match is None
+        or not (signs.EXECUTABLE.search(unit.text) or signs.ARCHIVE.search(unit.text))
+        or not signs.DOWNLOAD.search(unit.text)
+    ):
+        return
+    near = unit.text[max(0, match.start() - 300) : match.end() + 300]
+    if signs.OFF.search(near) and (
+        URL.search(near) or signs.HOST.search(near) or signs.EXECUTABLE.search(near) or signs.PASS_WORD.search(near)
+    ):
+        yield Hit("installer-required", unit.line(match.start()), shorten(near[:200]), "critical")
+
+
+def _unlocked(unit: _Unit) -> Iterator[Hit]:
+    match = signs.UNLOCK.search(unit.text)
+    if (
+        match is None
+        or not signs.ARCHIVE.search(unit.text)
+        or signs.OWN_PASSWORD.fullmatch(match["word"] or match["other"])
+    ):
+        return
+    if signs.PROGRAM.search(unit.text) and signs.FETCH.search(unit.text):
+        yield Hit("installer-locked-archive", unit.line(match.start()), shorten(match[0]), "critical")
+
+
+def _looks_given(match: re.Match[str], word: str) -> bool:
+    """Is the word a password that is told, and not the next word of a sentence?"""
+    before = match[0][: match[0].rfind(word)]
+    return before.rstrip().endswith(("`", '"', "'", "“", ":", "=", "*", "：", "(", "「", "【", "是", "は", "is"))
+
+
+def _pasted(unit: _Unit) -> Iterator[Hit]:
+    if (match := signs.RUN_DIALOG.search(unit.text)) is not None:
+        yield Hit("installer-paste", unit.line(match.start()), shorten(match[0]), "critical")
+        return
+    for page in URL.finditer(unit.text):
+        host = host_of(page[0])
+        if host.kind in ("loopback", "private") or is_installer(page[0]):
+            continue
+        before, after = unit.text[max(0, page.start() - 160) : page.start()], unit.text[page.end() : page.end() + 260]
+        copied = signs.COPY.search(after) or signs.COPY.search(before)
+        pasted = signs.INTO_TERMINAL.search(after)
+        odd = host.shady or host.kind == "free"
+        shown = signs.SHOWN.search(after) is not None
+        if not ((copied and pasted) or shown or (host.shady and host.kind != "drop" and signs.RUN_FROM.search(after))):
+            continue
+        grave = odd or signs.STRICT.search(unit.text) is not None
+        severity: Severity = "info" if host.kind == "known" else "critical" if grave else "warn"
+        evidence = shorten(unit.text[max(0, page.start() - 60) : page.end() + 140])
+        yield Hit("installer-paste", unit.line(page.start()), evidence, severity, subject=host.name)
+        return
+
+
+def _demanded(unit: _Unit) -> Iterator[Hit]:
+    best: tuple[int, str, int] = (0, "", 0)
+    for match in (*URL.finditer(unit.text), *signs.BARE_HOST.finditer(unit.text)):
+        score = _host_score(match[0])
+        if score <= best[0] or is_installer(match[0]):
+            continue
+        if signs.FETCH.search(unit.text[max(0, match.start() - 220) : match.end() + 160]):
+            best = (score, match[0], match.start())
+    if not best[0]:
+        return
+    score, url, offset = best
+    host = host_of(url)
+    text = unit.text
+    points = [
+        2
+        if signs.STRICT.search(text)
+        else 1
+        if signs.MANDATORY.search(text) or signs.MANDATORY.search(unit.trail)
+        else 0,
+        2 if signs.BRAND.search(text) else 0,
+        1 if signs.WINDOWS.search(text) and signs.MAC.search(text) else 0,
+        2 if signs.EXECUTABLE.search(text) else 1 if signs.PROGRAM.search(text) else 0,
+        2 if signs.INTO_TERMINAL.search(text) and signs.COPY.search(text) else 0,
+        4 if signs.PROTECTION.search(text) and (signs.PROGRAM.search(text) or signs.ARCHIVE.search(text)) else 0,
+        1 if signs.OPAQUE.search(text) else 0,
+    ]
+    if not points[0] and not points[5]:
+        return
+    total = score + sum(points)
+    if total >= 5:
+        yield Hit(
+            "installer-required",
+            unit.line(offset),
+            shorten(text[max(0, offset - 120) : offset + len(url)]),
+            "critical" if total >= 6 else "warn",
+            subject=host.name,
+        )
+
+
+def _host_score(url: str) -> int:
+    host = host_of(url)
+    asset = 1 if signs.ASSET.search(url) else 0
+    if host.shady:
+        return 3 + asset
+    if host.kind == "free" and not host.name.endswith((".github.io", ".gitlab.io")):
+        return 2 + asset
+    if host.kind in ("other", "reserved", "free"):
+        return asset + (2 if odd_top(host.name) else 1 if asset or signs.BRANDED.search(host.name) else 0)
+    if host.kind == "known" and asset and host.name.endswith(("github.com", "githubusercontent.com", "gitlab.com")):
+        return 1
+    return 0

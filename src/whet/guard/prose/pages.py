@@ -1,0 +1,80 @@
+"""HTML and SVG: what is shown, what is hidden in comments, attributes and invisible elements, and what scripts do."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.finding import Hit, Seen
+
+if TYPE_CHECKING:
+    from whet.guard.finding import Fact
+
+_OPEN = re.compile(r"<(script|style)\b[^>]{0,500}>", re.IGNORECASE)
+_CLOSE = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style")}
+_HANDLER = re.compile(
+    r"\son[a-z]{3,20}\s{0,4}=\s{0,4}(?:\"([^\"]{4,4000})\"|'([^']{4,4000})')"
+    r"|\b(?:href|src|action|xlink:href)\s{0,4}=\s{0,4}(?:\"\s{0,4}javascript:([^\"]{4,4000})\""
+    r"|'\s{0,4}javascript:([^']{4,4000})')",
+    re.IGNORECASE,
+)
+"""Code in an attribute."""
+_ACTIVE = re.compile(r"fetch|eval|atob|cookie|Storage|XMLHttpRequest|sendBeacon|import|Function|new Image|\.src")
+_TAG = re.compile(r"<(?!!--)[^<>]{0,2000}>")
+_SPOKEN = re.compile(
+    r"\b(?:alt|title|aria-label|content|data-[\w-]{1,30}|placeholder|desc)\s*=\s*(?:\"([^\"]{20,2000})\""
+    r"|'([^']{20,2000})')",
+    re.IGNORECASE,
+)
+
+
+def check(text: str) -> Seen:
+    """What a page says and does."""
+    from whet.guard.prose import checker as prose
+    from whet.guard.prose.code import checker
+
+    hits: list[Hit] = []
+    facts: list[Fact] = []
+    parts, bare = _parted(text)
+    for name, code, line in parts:
+        said = prose.check_hidden(code)
+        seen = checker("javascript")(code) if name == "script" else Seen()
+        hits.extend(hit._replace(line=hit.line + line) for hit in said.hits)
+        hits.extend(hit._replace(line=hit.line + line) for hit in seen.hits)
+        facts.extend(fact._replace(line=fact.line + line) for fact in seen.facts)
+    for handler in list(_HANDLER.finditer(text))[:100]:
+        code = html.unescape(handler[1] or handler[2] or handler[3] or handler[4] or "")
+        if not _ACTIVE.search(code):
+            continue
+        line = text.count("\n", 0, handler.start()) + 1
+        seen = checker("javascript")(code)
+        hits.extend(hit._replace(line=line) for hit in seen.hits)
+        facts.extend(fact._replace(line=line) for fact in seen.facts)
+    attributes = [(match[1] or match[2], bare.count("\n", 0, match.start()) + 1) for match in _SPOKEN.finditer(bare)]
+    for value, line in attributes[:200]:
+        hits.extend(hit._replace(line=line) for hit in prose.check_hidden(html.unescape(value)).hits)
+    said = prose.check(html.unescape(_TAG.sub(" ", bare)))
+    return Seen((*hits, *said.hits), (*facts, *said.facts))
+
+
+def _parted(text: str) -> tuple[list[tuple[str, str, int]], str]:
+    """The scripts and styles of a page, each with its name and the lines before it, and the page without them: their
+    lines are there, and nothing on them. What is never closed goes to the end, and is page as well."""
+    parts: list[tuple[str, str, int]] = []
+    kept: list[str] = []
+    at = lines = 0
+    while (opened := _OPEN.search(text, at)) is not None:
+        name = opened[1].lower()
+        closed = _CLOSE[name].search(text, opened.end())
+        end = closed.start() if closed else len(text)
+        code = text[opened.end() : end]
+        lines += text.count("\n", at, opened.end())
+        if code.strip():
+            parts.append((name, code, lines))
+        if closed is None:
+            break
+        lines += code.count("\n")
+        kept += [text[at : opened.start()], "\n" * text.count("\n", opened.start(), end)]
+        at = end
+    return parts, "".join((*kept, text[at:]))

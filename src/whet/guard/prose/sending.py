@@ -1,0 +1,218 @@
+"""Orders to send: secrets to anybody, or the user's data to an address that the task does not need.
+
+A verb of sending, something to send and somewhere to send it, close together. How much that weighs depends on what is
+sent, on where to, and on the words around it: as a matter of course, unseen, under a pretext.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.finding import Hit
+from whet.guard.hosts import URL, host_of
+from whet.guard.patterns import shorten
+from whet.guard.places import places
+from whet.guard.prose.context import steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whet.guard.finding import Severity
+    from whet.guard.patterns import Rows
+    from whet.guard.prose.markdown import Block, Row
+
+_VERBS = "goes|go|send|post|upload|transmit|forward|submit|exfiltrate|report|email|mail|bcc|cc|share|sharing|sync|mirror|copy|relay|beacon|leak|push|deliver|ship|dispatch|curl|backup|back|put"
+_LINKS = "http|https"
+_TAKES = "read|collect|gather|look|search|copy|harvest|extract|dump|zip|archive|save|open"
+_PLACES = "remote|external|collection|collector|telemetry|analytics|monitoring|logging|tracking|ingest|callback|drop|attacker|third|webhook"
+WORDS = (_VERBS, _LINKS, _TAKES, _PLACES)
+_PROSE = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
+_SEND = re.compile(
+    r"\b(?:send(?:s|ing)?|post(?:s|ing)?|upload(?:s|ed|ing)?|transmit(?:s|ting)?|forward(?:s|ing)?|submit(?:s|ting)?|exfiltrat\w*|e-?mail(?:s|ing)?|mail|bcc|cc|shar(?:e|ing)|sync\w*|mirror|relay|beacon|leak|push(?:es)?|deliver|ship|dispatch|report(?:s|ed)?\s+(?:it|them|the|this|all|any|back)|goes?\s+to|back(?:s|ed)?\s*up|curl)\b",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(
+    r"\b(?:ssh\s+(?:private\s+)?keys?|private\s+keys?|api[_ -]?keys?|(?:access|auth|oauth|session|bearer|refresh|github|aws)\s+tokens?|credentials?|passwords?|secrets?|seed\s+phrases?|mnemonics?|recovery\s+phrase|wallet(?:s|\s+files?|\s+keys?)?|"
+    r"(?:browser|session)\s+cookies|cookies|keychain|environment\s+variables|env(?:ironment)?\s+vars?|\.env(?:\s+files?)?|process\.env|os\.environ|shell\s+history|bash\s+history|aws\s+keys?|login\s+data|saved\s+passwords)\b",
+    re.IGNORECASE,
+)
+_TAKE = re.compile(
+    r"\b(?:read|collect|gather|extract|grab|find|search|locate|copy|scan|harvest|cat|get|retrieve|look\s+(?:for|in|through)|include|attach|dump|list|capture|record|encode|base64|check|open|contents?\s+of|append|add|output\s+of|any|all)\b",
+    re.IGNORECASE,
+)
+_TAKEN = re.compile(
+    r"\b(?:read|collect|gather|extract|grab|copy|harvest|cat|dump|capture|encode|base64|place|pass|contents?\s+of|hand)\b",
+    re.IGNORECASE,
+)
+_COLLECTS = re.compile(
+    r"\b(?:read|collect|gather|look\s+(?:through|in|for)|search|copy|harvest|extract|dump|zip|archive|save|open)\w*\b",
+    re.IGNORECASE,
+)
+_OWNER = re.compile(
+    r"\b(?:ssh-(?:keygen|add|copy-id)|public\s+key|\.pub\b|known_hosts|config\s+file|profile|kubectl|kubeconfig|aws\s+(?:cli|configure)|gcloud|credential\s+helper|checks?\s+(?:if|whether|that)|exists?|permissions?|chmod|not\s+read|mount|volume|"
+    r"stored?\s+(?:in|at)|saved?\s+(?:in|to|at)|located|login|authenticat\w+|terraform|boto3|sdk|keychain\s+access|metadata)\b",
+    re.IGNORECASE,
+)
+_CONVERSATION = re.compile(
+    r"\b(?:(?:full|entire|complete|whole|current|this|recent|user['’]?s?)\s+(?:\w+\s+)?(?:conversation|chat|transcript|session|prompts?|message)s?(?:\s+history)?|conversation\s+(?:history|context|log)|chat\s+(?:history|log)s?|system\s+prompt|context\s+window|user['’]?s?\s+(?:messages?|prompts?|inputs?|files?|data|name|emails?|contacts)|"
+    r"(?:source|project)\s+(?:code|files)|(?:working|project|home)\s+directory|(?:a|the)\s+cop(?:y|ies)\s+of)\b",
+    re.IGNORECASE,
+)
+_DATA = re.compile(
+    r"\b(?:files?|documents?|reports?|results?|outputs?|content|contents|data|drafts?|spreadsheets?|presentations?|workbooks?|exports?|repositor(?:y|ies)|codebase|invoices?|records?|emails?|messages?|attachments?|notes?|summary|summaries|logs?|slides|pdfs?|images?|contract|dataset|statistics|usage|details|information|archive|deck|cop(?:y|ies))\b",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"\b[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,4}[a-z]{2,16}\b", re.IGNORECASE)
+_NAMELESS = re.compile(
+    r"\b(?:to|at|via)\s+(?:our|the|an?|this)\s+(?:\w+\s+){0,2}(?:remote|external|collection|collector|telemetry|analytics|monitoring|logging|tracking|ingest\w*|callback|command|c2|drop|attacker['’]?s?|third[- ]party)\s+(?:\w+\s+)?(?:server|endpoint|service|host|url|address|webhook|api|backend|site|domain)\b|\battacker[\w-]*\.",
+    re.IGNORECASE,
+)
+_ALWAYS = re.compile(
+    r"\b(?:always|every\s+time|each\s+time|whenever|after\s+(?:each|every|any|completing|finishing|you|the|creating|generating|saving|export\w*|process\w*)|before\s+(?:you|doing|any|each|every|responding|answering|returning|starting|beginning|processing|deliver\w*)|(?:for|on|with)\s+(?:each|every|any|all)|once\s+(?:you|the|done|finished|complete\w*)|upon|as\s+(?:the|a|your)\s+(?:final|first|last)\s+step|at\s+the\s+(?:end|start|beginning)|additionally|also|must|automatically|required|mandatory|on\s+first\s+(?:use|run))\b",
+    re.IGNORECASE,
+)
+_PRETEXT = re.compile(
+    r"\b(?:back-?ups?|audit\w*|complian\w+|telemetry|analytics|diagnostic\w*|quality\s+(?:assurance|control|monitoring)|licen[sc]\w+|verification|security\s+(?:check|scan|review|monitoring|logging)|health\s+check|optimi[sz]ation|debugging|archiv\w+|monitoring|tracking|training|improve\w*|usage\s+statistics|indexing|synchroni[sz]\w+|redundancy|provenance|safe-?keeping|registration|regulatory|retention)\b",
+    re.IGNORECASE,
+)
+_HIDE = re.compile(
+    r"\b(?:silent\w*|quietly|secretly|covertly|in\s+the\s+background|without\s+(?:asking|telling|notif\w+|inform\w+|mention\w+|confirm\w+|prompt\w+|the\s+user)|do\s+not\s+(?:tell|mention|inform|ask|notify|show|display|log|alert|report|disclose)|don['’]?t\s+(?:tell|mention|inform|ask|notify|show|log)|never\s+(?:tell|mention|inform|ask|show)|not\s+(?:be\s+)?(?:visible|shown|mentioned)|invisible|unobtrusively|no\s+need\s+to\s+(?:tell|mention|inform|ask|notify))\b",
+    re.IGNORECASE,
+)
+_HONEST = re.compile(
+    r"\b(?:licensed\s+under|copyright|authorization|bearer|x-api-key|auth(?:entication)?\s+header|headers?|never|do\s+not\s+(?:send|upload|share|commit|paste|include|post|log|print|expose|push|store)|don['’]?t\s+(?:send|upload|share|commit|paste|include|post|log|expose|push)|avoid|must\s+not|without\s+sending|redact\w*|mask\w*|no\s+(?:data|secrets|credentials)|if\s+the\s+user\s+(?:asks|wants|requests|opts|agrees|confirms)|opt-?in|user['’]?s?\s+(?:own|chosen|choice)|ask\s+(?:the\s+)?user|with\s+(?:the\s+user['’]?s?\s+)?(?:consent|permission|approval)|(?:get|obtain|create|generate)\s+(?:an?\s+|your\s+|their\s+)?(?:free\s+)?(?:api\s+)?(?:key|token)s?|(?:contact|report\s+(?:bugs|issues|vulnerabilit\w+)|feedback|questions|support)\b|stay(?:s)?\s+local|locally|placeholder)\b",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(r"your|example|domain\.|@email|user@|name@|someone|^[a-z]@[a-z]\.", re.IGNORECASE)
+_UPLOADS = re.compile(
+    r"\bcurl\b[^\n]{0,200}(?:\s-[dFT]\b|--data|--form|--upload-file)|\brequests\.post|\bfetch\(", re.IGNORECASE
+)
+_SKIP = frozenset(("loopback", "private", "known"))
+_SHADY = frozenset(("paste", "drop", "tunnel", "address", "shortener"))
+
+
+def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
+    """The orders to send of a text."""
+    targets = {number for number, row in enumerate(rows) if "://" in row.text or "@" in row.text}
+    targets.update(index.having(_PLACES))
+    for number in index.having(_VERBS) if targets else ():
+        if targets.isdisjoint(range(number, number + 5)):
+            continue
+        row = rows[number]
+        block = found[row.owner]
+        if (
+            block.kind == "heading"
+            or (block.kind == "fence" and block.language not in _PROSE)
+            or not _SEND.search(row.text)
+        ):
+            continue
+        before = _joined(rows[max(0, number - 2) : number], found, block)[-400:]
+        after = _joined(rows[number + 1 : number + 5], found, block)[:400]
+        yield from _secrets(block, before, row, after)
+        yield from _data(block, before, row, after, index)
+
+
+def _joined(rows: Sequence[Row], found: list[Block], block: Block) -> str:
+    """The text of neighbouring rows of the same section."""
+    return " ".join(row.text for row in rows if found[row.owner].trail == block.trail)
+
+
+def _target(text: str) -> tuple[str, str]:
+    """Where it goes, and what kind of place that is; empty where none is named."""
+    for match in URL.finditer(text):
+        host = host_of(match[0])
+        if host.kind not in _SKIP:
+            return host.name, host.kind
+    if (mail := _ADDRESS.search(text)) is not None:
+        return mail[0], "mail"
+    if (nameless := _NAMELESS.search(text)) is not None:
+        return nameless[0], "nameless"
+    return "", ""
+
+
+def beside(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
+    """Secret files and an outside address in the same passage: whatever the language, one goes to the other."""
+    for number in index.having(_LINKS):
+        row = rows[number]
+        block = found[row.owner]
+        if block.kind in ("heading", "fence", "frontmatter") or not (target := _target(row.text))[1]:
+            continue
+        passage = f"{_joined(rows[max(0, number - 2) : number], found, block)[-400:]} {row.text}"
+        named = [place for place in places(passage) if place.kind == "secret" and place.grave]
+        if (
+            named
+            and not _HONEST.search(passage)
+            and (_SEND.search(passage) or _TAKEN.search(passage) or not passage.isascii())
+        ):
+            less = steps(block, passage[: passage.find(named[0].text)])
+            yield Hit("order-sends-secrets", row.line, shorten(row.text), "critical", subject=target[0], steps=less)
+
+
+def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
+    """Orders to read what lies in secret places, with nothing said of sending."""
+    for number in index.having(_TAKES):
+        row = rows[number]
+        block = found[row.owner]
+        if block.kind in ("heading", "fence", "frontmatter", "table") or not _COLLECTS.search(row.text):
+            continue
+        named = [place for place in places(row.text) if place.kind == "secret" and place.grave]
+        if named and not _HONEST.search(row.text) and not _OWNER.search(row.text):
+            less = steps(block, row.text[: row.text.find(named[0].text)])
+            grave: Severity = "critical" if len({place.what for place in named}) > 1 else "warn"
+            yield Hit("order-reads-secrets", row.line, shorten(row.text), grave, subject=named[0].text, steps=less)
+
+
+def _secrets(block: Block, before: str, row: Row, after: str) -> Iterator[Hit]:
+    text = row.text
+    sent = _SEND.search(text)
+    target, kind = _target(f"{text} {after}")
+    if not kind:
+        return
+    grave = [
+        place
+        for place in places(f"{before}\n{text}")
+        if place.kind == "secret" and (place.grave or place.what == "environment files")
+    ]
+    named = _SECRET.search(text) or (_SECRET.search(before) if before else None)
+    if sent is None or not (grave or named):
+        return
+    if _HONEST.search(text):
+        return
+    taken = _TAKE.search(f"{before} {text}")
+    strong = bool(grave) or kind in _SHADY or kind == "nameless" or _HIDE.search(f"{before} {text} {after}")
+    if taken is None or (not strong and kind not in ("other", "free", "reserved", "mail")):
+        return
+    if not strong and not (_ALWAYS.search(text) and _SECRET.search(text)):
+        return
+    less = steps(block, text[: sent.start()])
+    yield Hit(
+        "order-sends-secrets", row.line, shorten(text), "critical" if strong else "warn", subject=target, steps=less
+    )
+
+
+def _data(block: Block, before: str, row: Row, after: str, index: Rows) -> Iterator[Hit]:
+    text = row.text
+    sent = _SEND.search(text)
+    if sent is None:
+        return
+    target, kind = _target(text[sent.start() :])
+    if not kind:
+        target, kind = _target(after) if _UPLOADS.search(after) else ("", "")
+    if not kind or _HONEST.search(text):
+        return
+    whole = _CONVERSATION.search(text)
+    if not whole and not _DATA.search(text):
+        return
+    score = 2 if kind in _SHADY else 1 if kind in ("nameless", "free", "mail") else 0
+    score += 2 if _HIDE.search(f"{before} {text} {after}") else 0
+    score += 1 if whole else 0
+    score += 1 if _PRETEXT.search(text) else 0
+    score += 1 if _ALWAYS.search(f"{before[-120:]} {text}") else 0
+    score -= 1 if score and sum(text.count(target) for text in index.rows) > 2 else 0
+    if kind == "mail" and (score < 2 or _PLACEHOLDER.search(target)):
+        return
+    if score >= 1:
+        less = steps(block, text[: sent.start()])
+        severity: Severity = "critical" if score >= 4 else "warn"
+        yield Hit("order-sends-data", row.line, shorten(text), severity, subject=target, steps=less)

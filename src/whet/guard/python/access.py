@@ -1,0 +1,147 @@
+"""Looking into values: attributes, items, sums, and the marks they pass on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whet.guard.python.fold import binary
+from whet.guard.python.tables import SECRET_NAME, bare
+from whet.guard.python.values import NO_MARKS, NOTHING, UNKNOWN, Function, Hidden, Mark, Value
+
+ENVIRONMENT = Mark("env", "the whole environment", "os.environ", grave=True, whole=True)
+
+
+def union(values: list[Value]) -> frozenset[Mark]:
+    """The marks of all of them."""
+    marks = NO_MARKS
+    for value in values:
+        if value.marks:
+            marks |= value.marks
+    return marks
+
+
+def several(marks: frozenset[Mark]) -> list[Mark]:
+    """The marks of a text that a loop put together from file after file."""
+    return [mark._replace(subject=mark.subject + " and more") for mark in marks if mark.kind == "file" and mark.subject]
+
+
+def attribute(owner: Value, name: str) -> Value:
+    """What an attribute of a value is."""
+    if owner.fn is not None and not isinstance(owner.fn, Function):
+        method = owner.fn.methods.get(name)
+        if method is not None:
+            return Value(fn=method)
+        return owner.fn.fields.get(name, NOTHING)
+    if owner.name:
+        full = f"{owner.name}.{name}"
+        if full == "os.environ" or full == "os.environb":
+            return Value(name="os.environ", marks=frozenset((ENVIRONMENT,)))
+        if full == "sys.executable":
+            return Value("python3")
+        if full == "site.USER_SITE":
+            return Value("~/.local/lib/site-packages")
+        if name in ("parent", "name", "stem", "suffix", "parents") and isinstance(owner.const, str):
+            return _of_path(owner, name)
+        if name == "name" and owner.path:
+            return Value(owner.path, marks=owner.marks)
+        return Value(name=full, marks=owner.marks, hidden=owner.hidden, path=owner.path)
+    return Value(marks=owner.marks, path=owner.path) if owner.marks or owner.path else NOTHING
+
+
+def _of_path(owner: Value, name: str) -> Value:
+    path = str(owner.const).rstrip("/")
+    if name == "parent":
+        return Value(path.rpartition("/")[0] or ".", owner.name, owner.marks)
+    if name == "parents":
+        return Value([path.rpartition("/")[0]] * 4, owner.name, owner.marks)
+    return Value(path.rpartition("/")[2], marks=owner.marks)
+
+
+def combined(operator: str, left: Value, right: Value) -> Value:
+    """What an operator makes of two values."""
+    const = UNKNOWN
+    if left.const is not UNKNOWN or right.const is not UNKNOWN:
+        const = binary(operator, left.const, right.const)
+    hidden: Hidden = left.hidden or right.hidden
+    if operator == "Add" and not hidden and _breaks_word(left.const, right.const):
+        hidden = "split"
+    marks = left.marks | right.marks
+    if const is UNKNOWN and not marks and operator == "BitXor":
+        marks = frozenset((Mark("decoded", "xor"),))
+    name = "pathlib.Path" if operator == "Div" and left.name.startswith("pathlib.") else ""
+    return Value(const, name, marks, hidden)
+
+
+def _breaks_word(left: Any, right: Any) -> bool:
+    return (
+        isinstance(left, str)
+        and isinstance(right, str)
+        and left[-1:].isalnum()
+        and right[:1].isalnum()
+        and not (len(left) > 60 and len(right) > 60)
+    )
+
+
+def gathered(values: list[Value]) -> Value:
+    """A list of values."""
+    hidden: Hidden = ""
+    for value in values:
+        hidden = hidden or value.hidden
+    return Value([value.const for value in values], marks=union(values), hidden=hidden)
+
+
+def item(owner: Value, key: Value) -> Value:
+    """What lies in a value under a key."""
+    if owner.name == "os.environ":
+        return variable(key)
+    name = bare(owner.name)
+    if name in ("globals", "locals", "vars", "__builtins__", "sys.modules") or name.endswith(".__dict__"):
+        if isinstance(key.const, str):
+            base = "" if name in ("globals", "locals", "vars", "sys.modules") else name.removesuffix(".__dict__") + "."
+            full = key.const if name == "__builtins__" or key.const == "__builtins__" else base + key.const
+            return Value(name=full if not owner.path else f"{owner.path}.{key.const}", hidden=key.hidden)
+        return NOTHING
+    const: Any = UNKNOWN
+    if isinstance(owner.const, (list, tuple, dict, str, bytes)) and not isinstance(key.const, (list, dict)):
+        try:
+            const = owner.const[key.const]
+        except (LookupError, TypeError):
+            const = UNKNOWN
+    marks = owner.marks
+    if marks and key.const is not UNKNOWN:
+        marks = frozenset(mark._replace(whole=False) if mark.whole else mark for mark in marks)
+    instance = owner.name if owner.name.startswith(("pathlib.", "sys.argv")) else ""
+    return Value(const, instance, marks, owner.hidden)
+
+
+def variable(key: Value) -> Value:
+    """A named variable of the environment."""
+    name = key.const if isinstance(key.const, str) else ""
+    if name in ("HOME", "USERPROFILE"):
+        return Value("~")
+    if SECRET_NAME.search(name):
+        return Value(marks=frozenset((Mark("key", name, name),)))
+    return NOTHING
+
+
+def comes_from(marks: frozenset[Mark], kind: str) -> bool:
+    """Is any part of a value of this origin?"""
+    return any(mark.kind == kind for mark in marks)
+
+
+def files_of(marks: frozenset[Mark]) -> list[str]:
+    """The files that a value was put together from."""
+    return sorted(
+        {
+            mark.subject
+            for mark in marks
+            if mark.kind == "file"
+            and mark.subject
+            and (not mark.subject.startswith("$") or " and more" in mark.subject)
+        }
+    )
+
+
+def subject_of(marks: frozenset[Mark], kind: str) -> str:
+    """The address or path of the first origin of a kind."""
+    return next((mark.subject for mark in sorted(marks) if mark.kind == kind), "")

@@ -1,0 +1,275 @@
+"""Calls that only look something up or put something together: `getattr`, `__import__`, `chr`, paths."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.python.access import attribute, combined, gathered, union, variable
+from whet.guard.python.fold import bounded
+from whet.guard.python.tables import DANGEROUS, bare
+from whet.guard.python.values import HOLE, NOTHING, UNKNOWN, Function, Hidden, Klass, Mark, Value, known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.guard.python.calls import Call
+    from whet.guard.python.reader import Reader
+
+
+def spelled(reader: Reader, node: ast.expr, value: Value) -> Hidden:
+    """How a name given as a string was kept from being read: `'o' 's'` and `'\\x6f\\x73'` are constants too."""
+    if value.hidden:
+        return value.hidden
+    line = getattr(node, "lineno", 0)
+    if isinstance(value.const, str) and 0 < line <= len(reader.lines) and type(node).__name__ == "Constant":
+        last = getattr(node, "end_lineno", line) or line
+        if value.const not in "\n".join(reader.lines[line - 1 : last][:20]):
+            return "split"
+    return ""
+
+
+def _getattr(reader: Reader, this: Call) -> Value | None:
+    if len(this.args) < 2 or not isinstance(this.args[1].const, str) or not known(this.args[1].const):
+        return NOTHING
+    owner, name = this.args[0], this.args[1]
+    found = attribute(owner, name.const)
+    if found.name:
+        hidden = spelled(reader, this.node.args[1], name) or owner.hidden
+        return Value(found.const, found.name, found.marks, hidden, found.path)
+    return found
+
+
+def _import(reader: Reader, this: Call) -> Value | None:
+    name = this.arg(0, "name")
+    if not isinstance(name.const, str) or not known(name.const):
+        return NOTHING
+    hidden = spelled(reader, this.node.args[0], name) if this.node.args else name.hidden
+    if hidden and DANGEROUS.fullmatch(bare(name.const)):
+        reader.hit(
+            "hidden-call",
+            this.node,
+            subject=name.const,
+            message=f"The module {name.const} is imported by a hidden name",
+        )
+    module = name.const
+    if this.name == "__import__" and "fromlist" not in this.words and len(this.args) < 4:
+        module = module.partition(".")[0]
+    return Value(name=module, hidden=hidden)
+
+
+def attribute_method(reader: Reader, this: Call) -> Value | None:
+    """`owner.__getattribute__(name)` is `getattr` by another name."""
+    name = this.arg(0)
+    if not isinstance(name.const, str) or not known(name.const):
+        return None
+    hidden = spelled(reader, this.node.args[0], name) if this.node.args else name.hidden
+    return Value(name=attribute(this.owner, name.const).name, hidden=hidden)
+
+
+def _vars(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    return Value(name=this.name, path=this.args[0].name if this.args else "")
+
+
+def _chr(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    number = this.arg(0)
+    if isinstance(number.const, int) and 0 <= number.const < 0x110000:
+        return Value(chr(number.const), marks=number.marks, hidden="decoded")
+    return Value(marks=number.marks | {Mark("decoded", "chr")}, hidden="decoded")
+
+
+def _ord(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    text = this.arg(0)
+    const = ord(text.const) if isinstance(text.const, (str, bytes)) and len(text.const) == 1 else UNKNOWN
+    return Value(const, marks=text.marks)
+
+
+def _bytes(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    source = this.arg(0)
+    if isinstance(source.const, (list, tuple)) and source.const:
+        try:
+            return Value(
+                bounded(bytes(source.const)), marks=source.marks | {Mark("decoded", "bytes")}, hidden="decoded"
+            )
+        except (ValueError, TypeError):
+            return Value(marks=source.marks)
+    if isinstance(source.const, str):
+        return Value(source.const.encode("utf-8", "replace"), marks=source.marks, hidden=source.hidden)
+    if len(this.args) == 1 and source.const is UNKNOWN and any(mark.kind == "file" for mark in source.marks):
+        return Value(marks=source.marks | {Mark("decoded", "bytes")})
+    return None
+
+
+def _map(reader: Reader, this: Call) -> Value | None:
+    if len(this.args) < 2:
+        return None
+    function, items = this.args[0], this.args[1]
+    name = bare(function.name)
+    if not isinstance(items.const, (list, tuple, str, bytes)) or len(items.const) > 4096 or not known(items.const):
+        marks = items.marks | {Mark("decoded", "chr")} if name == "chr" else items.marks
+        return Value(marks=marks)
+    if name in ("chr", "str", "int", "ord"):
+        try:
+            consts = [_ONE[name](item) for item in items.const]
+        except (ValueError, TypeError, OverflowError):
+            return Value(marks=items.marks)
+        return Value(consts, marks=items.marks, hidden="decoded" if name == "chr" else items.hidden)
+    if isinstance(function.fn, Function):
+        from whet.guard.python.calls import invoke
+
+        values = [invoke(reader, function.fn, [Value(item)], {}, NOTHING) for item in list(items.const)[:64]]
+        return gathered(values)
+    return None
+
+
+_ONE: dict[str, Callable[[Any], Any]] = {"chr": chr, "str": str, "int": int, "ord": ord}
+
+
+def _reduce(reader: Reader, this: Call) -> Value | None:
+    from whet.guard.python.calls import invoke
+
+    items = this.arg(1)
+    if len(this.args) < 2 or not isinstance(items.const, list) or not known(items.const) or len(items.const) > 2000:
+        return None
+    result = Value(items.const[0]) if items.const else NOTHING
+    adds = bare(this.args[0].name) in ("operator.add", "operator.concat")
+    for const in items.const[1:]:
+        if adds:
+            result = combined("Add", result, Value(const))
+        elif isinstance(this.args[0].fn, Function):
+            this.args[0].fn.runs.clear()
+            result = invoke(reader, this.args[0].fn, [result, Value(const)], {}, NOTHING)
+    return Value(result.const, marks=union(this.args), hidden="split")
+
+
+def _reversed(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    items = this.arg(0)
+    if isinstance(items.const, (str, list, tuple, bytes)) and known(items.const):
+        turned = bool(items.const) and all(
+            isinstance(item, int) or len(item) <= 2 for item in items.const if isinstance(item, (int, str))
+        )
+        return Value(list(items.const)[::-1], marks=items.marks, hidden="decoded" if turned else items.hidden)
+    return None
+
+
+def _join(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    path = ""
+    for value in this.args:
+        part = value.text() or HOLE
+        path = part if part.startswith(("/", "~")) or not path else f"{path.rstrip('/')}/{part}"
+    hidden: Hidden = ""
+    for value in this.args:
+        hidden = hidden or value.hidden
+    name = "pathlib.Path" if this.name.startswith("pathlib.") else ""
+    return Value(bounded(path or "."), name, union(this.args), hidden)
+
+
+def _joinpath(reader: Reader, this: Call) -> Value | None:
+    this.args = [this.owner, *this.args]
+    return _join(reader, this)
+
+
+def _same(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    source = this.arg(0) if this.args else this.owner
+    return Value(source.const, source.name, source.marks, source.hidden, source.path)
+
+
+def _dirname(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    text = this.arg(0).text()
+    return Value(text.rpartition("/")[0] or HOLE, marks=this.arg(0).marks)
+
+
+def _home(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    return Value("~", "pathlib.Path")
+
+
+def _temporary(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    path = f"<tmp{this.node.lineno}>{this.words['suffix'].text() if 'suffix' in this.words else ''}"
+    if this.name == "tempfile.mkstemp":
+        return Value([UNKNOWN, path])
+    if this.name == "tempfile.NamedTemporaryFile":
+        return Value(name="open", path=path)
+    return Value(path)
+
+
+def _variable(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    return variable(this.arg(0, "key"))
+
+
+def _getter(reader: Reader, this: Call) -> Value | None:
+    if not this.args or not this.node.args:
+        return None
+    return Value(
+        name="operator.attrgetter", path=this.args[0].text(), hidden=spelled(reader, this.node.args[0], this.args[0])
+    )
+
+
+def _partial(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    return this.args[0] if this.args and (this.args[0].name or this.args[0].fn) else None
+
+
+def _type(reader: Reader, this: Call) -> Value | None:
+    """A class made by a call: its functions are those of a mapping."""
+    body = this.node.args[2] if len(this.node.args) == 3 else None
+    if not isinstance(body, ast.Dict):
+        return None
+    klass = Klass(this.arg(0).text(), ())
+    for key, value in zip(body.keys, body.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            inner = value.args[0] if isinstance(value, ast.Call) and value.args else value
+            klass.fields[key.value] = reader.value(inner, this.scope)
+    return Value(fn=klass)
+
+
+def _packages(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    where = "~/.local/lib/site-packages" if "user" in this.name else "/usr/lib/site-packages"
+    return Value([where] if this.name == "site.getsitepackages" else where)
+
+
+SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
+    "getattr": _getattr,
+    "__import__": _import,
+    "importlib.import_module": _import,
+    "importlib.__import__": _import,
+    "globals": _vars,
+    "locals": _vars,
+    "vars": _vars,
+    "chr": _chr,
+    "ord": _ord,
+    "bytes": _bytes,
+    "bytearray": _bytes,
+    "map": _map,
+    "functools.reduce": _reduce,
+    "reversed": _reversed,
+    "os.path.join": _join,
+    "pathlib.Path": _join,
+    "pathlib.PurePath": _join,
+    "pathlib.Path.joinpath": _joinpath,
+    "os.path.expanduser": _same,
+    "os.path.expandvars": _same,
+    "os.path.abspath": _same,
+    "os.path.realpath": _same,
+    "os.path.normpath": _same,
+    "os.fspath": _same,
+    "pathlib.Path.expanduser": _same,
+    "pathlib.Path.resolve": _same,
+    "pathlib.Path.absolute": _same,
+    "pathlib.Path.as_posix": _same,
+    "os.path.dirname": _dirname,
+    "pathlib.Path.home": _home,
+    "os.getenv": _variable,
+    "os.environ.get": _variable,
+    "os.environ.pop": _variable,
+    "tempfile.mktemp": _temporary,
+    "tempfile.mkstemp": _temporary,
+    "tempfile.mkdtemp": _temporary,
+    "tempfile.gettempdir": _temporary,
+    "tempfile.NamedTemporaryFile": _temporary,
+    "operator.attrgetter": _getter,
+    "functools.partial": _partial,
+    "type": _type,
+    "site.getusersitepackages": _packages,
+    "site.getsitepackages": _packages,
+    "sysconfig.get_path": _packages,
+}
+"""What these calls give, by name."""

@@ -1,0 +1,402 @@
+"""Reads calls: what is really called, with what, and what comes back.
+
+Functions of the file are read with the values they are called with. Calls into the world are handed to the judges (the
+network, execution, files, harm), each of which may say what the call gives; everything else passes on the marks of
+what it was given.
+"""
+
+from __future__ import annotations
+
+import ast
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.python.access import attribute, several, union, variable
+from whet.guard.python.builtins import SPECIAL, attribute_method
+from whet.guard.python.data import PARSERS, parsed
+from whet.guard.python.execute import execute, unveiled
+from whet.guard.python.files import dumped, files, written
+from whet.guard.python.fold import DECODERS, decoded, method
+from whet.guard.python.harm import harm
+from whet.guard.python.loops import chain, hooked, outlives, put
+from whet.guard.python.network import network
+from whet.guard.python.statements import block
+from whet.guard.python.tables import CAPTURED, COPIERS, DANGEROUS, NUMBERS, ROOTS, bare
+from whet.guard.python.values import (
+    NO_MARKS,
+    NOTHING,
+    UNKNOWN,
+    Function,
+    Hidden,
+    Klass,
+    Mark,
+    Scope,
+    Value,
+    either,
+    joined,
+    words,
+)
+
+if TYPE_CHECKING:
+    from whet.guard.python.reader import Reader
+
+_RUNS = 5
+_CHANGERS = words(
+    "append extend add insert update write appendleft writelines put setdefault writestr set_payload attach set_content"
+    " add_attachment add_field feed"
+)
+_KEEPERS = words("str list tuple textwrap.dedent dict sorted string.Template io.StringIO iter")
+_DUMPERS = words("json.dumps plistlib.dumps yaml.dump yaml.safe_dump")
+_SAVERS = words("save to_csv to_json to_parquet to_excel tofile writeto savefig dump")
+_FILLERS = words("substitute safe_substitute format format_map replace")
+_FIELDWISE = words("get split splitlines partition rsplit group groups find search match pop")
+_MODULES_SAFE = ("re.", "logging.", "os.path.", "argparse.", "typing.", "collections.")
+
+
+class Call:
+    """One call, with everything known about it."""
+
+    __slots__ = ("args", "callee", "name", "node", "owner", "scope", "verb", "words")
+
+    def __init__(
+        self,
+        node: ast.Call,
+        scope: Scope,
+        callee: Value,
+        owner: Value,
+        args: list[Value],
+        words: dict[str, Value],
+    ) -> None:
+        self.node = node
+        self.scope = scope
+        self.callee = callee
+        self.owner = owner
+        """What the method is called on."""
+        self.args = args
+        self.words = words
+        self.name = bare(callee.name) if callee.name else ""
+        self.verb = node.func.attr if isinstance(node.func, ast.Attribute) else self.name.rpartition(".")[2]
+        """The last part of the name."""
+
+    def arg(self, index: int, word: str = "") -> Value:
+        """An argument by place or by name."""
+        if 0 <= index < len(self.args):
+            return self.args[index]
+        return self.words.get(word, NOTHING)
+
+    def every(self) -> list[Value]:
+        """All arguments."""
+        return [*self.args, *self.words.values()]
+
+
+def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
+    """What a call gives, and what it does on the way."""
+    func = node.func
+    owner = NOTHING
+    if isinstance(func, ast.Attribute):
+        owner = reader.value(func.value, scope)
+        callee = attribute(owner, func.attr)
+    else:
+        callee = reader.value(func, scope)
+    args = _arguments(reader, node.args, scope)
+    words: dict[str, Value] = {}
+    for word in node.keywords:
+        value = reader.value(word.value, scope)
+        if word.arg is not None:
+            words[word.arg] = value
+        elif isinstance(value.const, dict):
+            words.update((str(key), Value(const, marks=value.marks)) for key, const in value.const.items())
+            words.setdefault("**", value)
+        else:
+            words["**"] = value
+    this = Call(node, scope, callee, owner, args, words)
+    if callee.hidden and callee.name and DANGEROUS.fullmatch(this.name):
+        reader.hit(
+            "hidden-call", node, subject=this.name, message=f"The name of {this.name} is put together from pieces"
+        )
+    if isinstance(callee.fn, Function):
+        return invoke(reader, callee.fn, args, words, owner)
+    if isinstance(callee.fn, Klass):
+        return _constructed(reader, callee.fn, args, words)
+    if this.name == "operator.attrgetter" and callee.path and args:
+        return Value(name=attribute(args[0], callee.path).name, hidden=callee.hidden)
+    return _outside(reader, this)
+
+
+def _arguments(reader: Reader, nodes: list[ast.expr], scope: Scope) -> list[Value]:
+    """The values of arguments; a list with a star in front gives one for each of its items."""
+    args: list[Value] = []
+    for node in nodes:
+        value = reader.value(node, scope)
+        if isinstance(node, ast.Starred) and isinstance(value.const, (list, tuple)) and len(value.const) < 200:
+            args.extend(Value(const, marks=value.marks, hidden=value.hidden) for const in value.const)
+        else:
+            args.append(value)
+    return args
+
+
+def _outside(reader: Reader, this: Call) -> Value:
+    """A call of something that is not in the file."""
+    name = this.name
+    special = SPECIAL.get(name)
+    if special is not None:
+        result = special(reader, this)
+        if result is not None:
+            return result
+    if this.verb in ("__getattribute__", "__getattr__") and (result := attribute_method(reader, this)) is not None:
+        return result
+    if name in DECODERS:
+        return _decoded(reader, this)
+    if name and name.partition(".")[0] in ROOTS:
+        for judge in (execute, network, files, harm):
+            result = judge(reader, this)
+            if result is not None:
+                return result
+    if name:
+        _callbacks(reader, this)
+    elif this.owner.path or this.owner.marks:
+        result = files(reader, this)
+        if result is not None:
+            return result
+    if this.owner is not NOTHING and not (this.owner.name and this.owner.const is UNKNOWN):
+        result = _of_value(this)
+        if result is not None:
+            return result
+    if name.startswith("os.environ.") and this.verb in ("get", "pop", "setdefault"):
+        return variable(this.arg(0))
+    return _passed_on(reader, this)
+
+
+def _decoded(reader: Reader, this: Call) -> Value:
+    source = this.arg(0, "s")
+    const = decoded(this.name, [value.const for value in (source, *this.args[1:2])])
+    if const is not UNKNOWN:
+        unveiled(reader, this.node, const)
+    marks = source.marks | {Mark("decoded", this.name)}
+    return Value(const, marks=marks, hidden="decoded")
+
+
+def _of_value(this: Call) -> Value | None:
+    """A method of a value: folded when it is constant."""
+    owner = this.owner
+    verb = this.verb
+    if (
+        verb == "decode"
+        and isinstance(owner.const, bytes)
+        and this.args
+        and this.args[0].text() in ("hex", "base64", "rot13", "zlib")
+    ):
+        const = method(verb, owner.const, [this.args[0].const], {})
+        return Value(const, marks=owner.marks | {Mark("decoded", this.args[0].text())}, hidden="decoded")
+    if isinstance(owner.const, (str, bytes, dict)):
+        words = {key: value.const for key, value in this.words.items()}
+        const = method(verb, owner.const, [value.const for value in this.args], words)
+        marks = owner.marks | union(this.every()) if verb in ("join", "format", "replace") else owner.marks
+        hidden: Hidden = owner.hidden
+        for value in this.args:
+            hidden = hidden or value.hidden
+        if verb == "join" and not hidden and this.args:
+            hidden = _pieces(owner.const, this.args[0].const)
+            if marks and isinstance(this.node.args[0], (ast.GeneratorExp, ast.ListComp)):
+                marks = marks.union(several(marks))
+        if const is not UNKNOWN or marks:
+            return Value(const, marks=marks, hidden=hidden)
+    return None
+
+
+def _pieces(separator: Any, pieces: Any) -> Hidden:
+    """Whether a join puts words together from parts of words."""
+    if separator or not isinstance(pieces, (list, tuple)) or len(pieces) < 2:
+        return ""
+    texts = [piece for piece in pieces if isinstance(piece, str) and piece]
+    if len(texts) < 2:
+        return ""
+    if any(left[-1:].isalnum() and right[:1].isalnum() for left, right in pairwise(texts)):
+        return "split"
+    return ""
+
+
+def _passed_on(reader: Reader, this: Call) -> Value:
+    """What is given on by a call that is not known: the marks of its owner, and of its arguments when it copies."""
+    name, verb = this.name, this.verb
+    owner_marks = this.owner.marks
+    if (
+        verb in _CHANGERS
+        and isinstance(this.node.func, ast.Attribute)
+        and isinstance(this.node.func.value, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+    ):
+        _change(reader, this)
+    if name in NUMBERS or (
+        not name and verb in ("startswith", "endswith", "exists", "is_file", "is_dir", "index", "count")
+    ):
+        return NOTHING
+    if name in COPIERS:
+        const = this.args[0].const if name in _KEEPERS and this.args else UNKNOWN
+        if name in _DUMPERS and this.args and this.args[0].const is not UNKNOWN:
+            const = dumped(this.args[0]) or UNKNOWN
+        elif name in PARSERS and this.args:
+            const = parsed(name, this.args[0].const)
+        hidden: Hidden = this.args[0].hidden if this.args else ""
+        kept = this.args[0].name if this.args and this.args[0].name.startswith("pathlib.") and name != "str" else ""
+        return Value(const, kept, union(this.every()), hidden, this.args[0].path if this.args else "")
+    given = union(this.args)
+    if name and not this.owner.marks and name.startswith(_MODULES_SAFE):
+        found = frozenset(mark._replace(whole=False) for mark in given if mark.kind == "secret" and mark.grave)
+        return Value(name=f"{name}()", marks=found if name.startswith("re.") else NO_MARKS)
+    if owner_marks and verb in _SAVERS and this.args:
+        _saved(reader, this)
+    marks = owner_marks
+    if verb in _FILLERS and marks:
+        marks |= union(this.every())
+    if verb == "translate" and any(mark.kind == "file" for mark in marks):
+        marks |= {Mark("decoded", "translate")}
+    if verb in _FIELDWISE and marks:
+        marks = frozenset(mark._replace(whole=False) if mark.whole and mark.kind != "env" else mark for mark in marks)
+    if given:
+        marks |= frozenset(
+            mark for mark in given if mark.kind in ("secret", "decoded") and (mark.grave or mark.what in CAPTURED)
+        )
+    return Value(UNKNOWN, f"{this.callee.name}()" if this.callee.name else "", marks, path=this.callee.path)
+
+
+def _change(reader: Reader, this: Call) -> None:
+    """A method that puts something into its owner marks the owner."""
+    marks = union(this.every())
+    func = this.node.func
+    if not isinstance(func, ast.Attribute):
+        return
+    target = func.value
+    if this.args:
+        hooked(reader, target, this.args[0])
+    keys: list[str] = []
+    if isinstance(target, (ast.Subscript, ast.Call)):
+        target, keys = chain(target)
+    if isinstance(target, ast.Name):
+        _store(this, target.id, keys)
+    if isinstance(target, ast.Name):
+        old = this.scope.find(target.id)
+        if old is None or old.name == "os.environ":
+            return
+        if marks - old.marks:
+            reader.changes += 1
+            home = this.scope.home(target.id)
+            home.names[target.id] = old.marked(*marks)
+            if home is reader.module:
+                outlives(reader, marks)
+    elif isinstance(target, ast.Attribute) and marks:
+        owner = reader.value(target.value, this.scope)
+        if isinstance(owner.fn, Klass):
+            field = owner.fn.fields.get(target.attr, NOTHING)
+            if marks - field.marks:
+                reader.changes += 1
+                outlives(reader, marks)
+            owner.fn.fields[target.attr] = field.marked(*marks)
+
+
+def _store(this: Call, name: str, keys: list[str]) -> None:
+    """Constants that a method puts into what goes by a name, at the end of some keys."""
+    old = this.scope.find(name)
+    if old is None or old.name or not this.args:
+        return
+    const = this.args[-1].const
+    if this.verb == "append" and not keys and isinstance(old.const, list) and len(old.const) < 5000:
+        old.const.append(const)
+    elif this.verb in ("append", "insert") and keys:
+        old = put(old, keys, const, many=True)
+    elif this.verb == "update" and isinstance(const, dict):
+        for key, item in const.items():
+            old = put(old, [*keys, str(key)], item)
+    this.scope.home(name).names[name] = old
+
+
+def _saved(reader: Reader, this: Call) -> None:
+    """A value that writes itself: into a file, or into a buffer that goes by a name."""
+    first, node = this.args[0], this.node.args[0]
+    if isinstance(node, ast.Name) and not first.text() and not first.path:
+        this.scope.home(node.id).names[node.id] = first.marked(*this.owner.marks)
+    else:
+        written(reader, first, node, Value(marks=this.owner.marks), this.node)
+
+
+def _callbacks(reader: Reader, this: Call) -> None:
+    """Functions of the file that are handed over to be called."""
+    target = this.words.get("target")
+    args = this.words.get("args")
+    if target is not None and isinstance(target.fn, Function):
+        given = (
+            [Value(const, marks=args.marks) for const in args.const] if args and isinstance(args.const, list) else []
+        )
+        invoke(reader, target.fn, given, {}, NOTHING)
+    elif this.verb in ("submit", "run_in_executor", "to_thread", "map", "apply_async", "create_task") and this.args:
+        for index, value in enumerate(this.args[:2]):
+            if isinstance(value.fn, Function):
+                invoke(reader, value.fn, this.args[index + 1 :], {}, NOTHING)
+
+
+def _constructed(reader: Reader, klass: Klass, args: list[Value], words: dict[str, Value]) -> Value:
+    this = Value(fn=klass)
+    start = klass.methods.get("__init__")
+    if start is not None:
+        invoke(reader, start, args, words, this)
+    return this
+
+
+def invoke(reader: Reader, function: Function, args: list[Value], words: dict[str, Value], owner: Value) -> Value:
+    """Read a function of the file with the values it is called with."""
+    key = (*map(_key, args), *((name, _key(value)) for name, value in words.items()))
+    if key in function.runs:
+        return function.runs[key]
+    if len(function.runs) >= _RUNS or reader.depth > 60:
+        result = NOTHING
+        for run in function.runs.values():
+            result = joined(result, run)
+        return either(NOTHING, result)
+    function.runs[key] = NOTHING
+    scope = Scope(function.scope, function.klass)
+    _parameters(function, args, words, owner, scope)
+    node = function.node
+    home = function.home
+    branch, home.branch = home.branch, 0
+    depth, home.depth = home.depth, reader.depth
+    home.inside += 1
+    if isinstance(node, ast.Lambda):
+        result = home.value(node.body, scope)
+    else:
+        block(home, node.body, scope)
+        result = scope.returned
+    home.inside -= 1
+    home.branch, home.depth = branch, depth
+    function.runs[key] = result
+    return result
+
+
+def _key(value: Value) -> Any:
+    const = value.const
+    plain = const if isinstance(const, (str, int, bytes)) else id(const) if const is not UNKNOWN else None
+    return (plain, value.name, value.marks, value.hidden, id(value.fn) if value.fn else 0)
+
+
+def _parameters(function: Function, args: list[Value], words: dict[str, Value], owner: Value, scope: Scope) -> None:
+    spec = function.node.args
+    names = [argument.arg for argument in (*spec.posonlyargs, *spec.args)]
+    given = list(args)
+    static = not isinstance(function.node, ast.Lambda) and any(
+        isinstance(item, ast.Name) and item.id == "staticmethod" for item in function.node.decorator_list
+    )
+    if function.klass is not None and names and not static:
+        scope.names[names.pop(0)] = owner if isinstance(owner.fn, Klass) else Value(fn=function.klass)
+    for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
+        if isinstance(default, ast.Constant):
+            scope.names[name] = Value(default.value if isinstance(default.value, (str, bytes, int)) else UNKNOWN)
+    for name in (*names, *(argument.arg for argument in spec.kwonlyargs)):
+        scope.names.setdefault(name, NOTHING)
+    for name, value in zip(names, given, strict=False):
+        scope.names[name] = value
+    for name, value in words.items():
+        if name in scope.names:
+            scope.names[name] = value
+    if spec.vararg is not None:
+        rest = given[len(names) :]
+        scope.names[spec.vararg.arg] = Value([value.const for value in rest], marks=union(rest))
+    if spec.kwarg is not None:
+        scope.names[spec.kwarg.arg] = Value(marks=union(list(words.values())))

@@ -1,0 +1,197 @@
+"""Python, read by its syntax tree: names resolved, constants folded, values followed from source to sink.
+
+Nothing is imported or executed. A text without any of the words that could do something is not even parsed; one that
+cannot be parsed is tried again without notebook magics and prompts, and then looked through with a few patterns.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import TYPE_CHECKING
+
+from whet.guard.finding import Fact, Hit, Seen
+from whet.guard.patterns import hits as pattern_hits
+from whet.guard.patterns import vocabulary
+from whet.guard.python.calls import invoke
+from whet.guard.python.execute import shell_seen
+from whet.guard.python.harm import together
+from whet.guard.python.reader import STEPS, Reader
+from whet.guard.python.statements import block
+from whet.guard.python.text import FALLBACK, has_magics, likely, magics, plain, too_deep
+from whet.guard.python.values import NOTHING, Value, words
+
+if TYPE_CHECKING:
+    from whet.guard.finding import Severity
+    from whet.guard.python.values import Function
+
+LARGEST = 1 << 20
+"""Characters that are parsed at once."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_TRIGGERS = words(
+    "exec eval execfile __import__ import_module subprocess popen system requests httpx aiohttp urllib urllib2"
+    " urllib3 socket smtplib ftplib paramiko websocket websockets boto3 pty ctypes marshal pickle dill cloudpickle"
+    " joblib shelve yaml torch winreg _winreg pynput pyautogui ImageGrab rmtree remove unlink dup2 write_text"
+    " write_bytes runpy exec_module __builtins__ builtins globals locals __dict__ __getattribute__ attrgetter"
+    " discord discord_webhook telebot telegram keyboard pyHook open commands fdopen execv execve execvp execl"
+    " spawn posix_spawn niquests cloudscraper curl_cffi treq grequests FunctionType read_pickle interact"
+    " InteractiveInterpreter windll environ getenv os posix sys settrace addaudithook shutil importlib sqlite3"
+    " pathlib dns winreg send2trash wget nt copyfile docker telnetlib xmlrpc pyperclip clipboard"
+    " win32clipboard get_ipython"
+)
+
+
+def check(text: str) -> Seen:
+    """What a Python text does that matters."""
+    return read_text(text, 0)
+
+
+def read_text(text: str, level: int) -> Seen:
+    """The same for text that was found inside another, `level` decodings deep."""
+    if len(text) > LARGEST:
+        return _in_parts(text, level)
+    return _read(text, level)
+
+
+def _in_parts(text: str, level: int) -> Seen:
+    """A text too long to be parsed at once, cut where a line begins at the margin; each part stands for itself."""
+    hits: list[Hit] = []
+    facts: list[Fact] = []
+    start = line = 0
+    while start < len(text):
+        end = min(start + LARGEST // 2, len(text))
+        while 0 < end < len(text):
+            end = text.find("\n", end) + 1 or len(text)
+            if not text[end : end + 1].isspace() and text[end : end + 1] not in (")", "]", "}", "#", ""):
+                break
+            if end - start >= LARGEST:
+                break
+        part = text[start:end][:LARGEST]
+        seen = _read(part, level)
+        hits.extend(hit._replace(line=hit.line + line) for hit in seen.hits)
+        facts.extend(fact._replace(line=fact.line + line) for fact in seen.facts)
+        line += part.count("\n")
+        start += len(part)
+    return Seen(tuple(hits), tuple(facts))
+
+
+def _read(text: str, level: int) -> Seen:
+    if _TRIGGERS.isdisjoint(_WORD.findall(text)) and not has_magics(text):
+        return Seen()
+    source, tree, deep = parse(text)
+    if tree is None:
+        return _unparsed(source, deep)
+    reader = Reader(source, level)
+    return finished(reader, tree, source, text)
+
+
+def finished(reader: Reader, tree: ast.Module, source: str, text: str) -> Seen:
+    """Everything that a reader sees in a file."""
+    try:
+        if source != text and ("!" in text or "%%" in text):
+            for line, command in magics(text):
+                reader.adopt(shell_seen(command), _at(line))
+        run(reader, tree, source)
+    except RecursionError:
+        reader.hits[("python-unparsable", 1, "")] = Hit(
+            "python-unparsable", 1, "", "warn", "", "It is nested too deeply to be read"
+        )
+    if reader.steps <= 0:
+        reader.hits[("python-unparsable", 1, "")] = Hit(
+            "python-unparsable", 1, "", "warn", "", f"It has more than {STEPS} expressions; the rest was not read"
+        )
+    return Seen(tuple(sorted(reader.hits.values(), key=lambda hit: hit.line)), tuple(reader.facts.values()))
+
+
+def parse(text: str) -> tuple[str, ast.Module | None, bool]:
+    """The text that was parsed, its tree, and whether it is nested too deeply to have one."""
+    source = text.lstrip("\ufeff").replace("\r\n", "\n")
+    tree, deep = _tree(source)
+    if tree is None and not deep:
+        cleaned = plain(source)
+        if cleaned != source:
+            return cleaned, *_tree(cleaned)
+    return source, tree, deep
+
+
+def _tree(source: str) -> tuple[ast.Module | None, bool]:
+    if too_deep(source):
+        return None, True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source), False
+    except (SyntaxError, ValueError):
+        return None, False
+    except (RecursionError, MemoryError):
+        return None, True
+
+
+def _unparsed(source: str, deep: bool) -> Seen:
+    found = list(pattern_hits(FALLBACK, source, vocabulary(source)))
+    if deep:
+        found.append(Hit("python-unparsable", 1, "", "warn", "", "It is nested too deeply to be read"))
+    elif likely(source):
+        found.append(Hit("python-unparsable", 1, ""))
+    return Seen(tuple(found))
+
+
+def _at(line: int) -> ast.AST:
+    node = ast.Pass()
+    node.lineno = line
+    return node
+
+
+def run(reader: Reader, tree: ast.Module, source: str) -> None:
+    """Read the module, then the functions nobody called; once more where they left marks for others."""
+    if not reader.read:
+        reader.read = True
+        block(reader, tree.body, reader.module)
+    before = reader.changes
+    _functions(reader, 0)
+    if reader.changes != before or reader.outlived:
+        for function in reader.functions:
+            function.runs.clear()
+        _functions(reader, 0)
+    _installs(reader)
+    together(reader, tree, source)
+
+
+def _functions(reader: Reader, start: int) -> None:
+    index = start
+    while index < len(reader.functions) and index < 5000:
+        function = reader.functions[index]
+        if not function.runs:
+            owner = Value(fn=function.klass) if function.klass is not None else NOTHING
+            _alone(reader, function, owner)
+        index += 1
+
+
+def _alone(reader: Reader, function: Function, owner: Value) -> None:
+    if function.klass is not None:
+        first = function.klass.methods.get("__init__")
+        if first is not None and not first.runs and first is not function:
+            invoke(reader, first, [], {}, owner)
+    invoke(reader, function, [], {}, owner)
+
+
+_PIPED = re.compile(r"\b(?:curl|wget)\b[^\n]{0,200}\|\s{0,4}(?:sudo\s{1,4})?(?:ba|z)?sh\b")
+_HOOKS = ("install", "develop", "egg_info", "build_py", "build", "sdist", "bdist_wheel")
+
+
+def _installs(reader: Reader) -> None:
+    """A class that changes what an installation does, and talks to the network or a shell there."""
+    for klass in reader.klasses:
+        if any(
+            base.rpartition(".")[2] in _HOOKS and ("setuptools" in base or "distutils" in base) for base in klass.bases
+        ):
+            for function in klass.methods.values():
+                first, last = function.node.lineno, function.node.end_lineno or function.node.lineno
+                inside = [fact for fact in reader.facts.values() if first <= fact.line <= last]
+                fetches = any(fact.kind in ("fetch", "sink", "source") for fact in inside)
+                commands = [fact for fact in inside if fact.kind == "execute" and "shell" in fact.what]
+                if fetches or commands:
+                    grave = any(_PIPED.search(fact.subject) for fact in commands)
+                    severity: Severity = "critical" if grave else "warn" if fetches else "info"
+                    reader.hit("runs-at-install", function.node, severity, klass.name)

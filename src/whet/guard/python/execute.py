@@ -1,0 +1,337 @@
+"""Execution: code made from text, commands for a shell, programs started, and data that runs when it is read."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from whet.guard.hosts import URL
+from whet.guard.python.access import comes_from, files_of, subject_of, union
+from whet.guard.python.commands import container, fed, pushed, sends, shown
+from whet.guard.python.content import inner
+from whet.guard.python.files import key_of, under
+from whet.guard.python.started import ran_file, written_before
+from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SECRET_COMMANDS, SHELLS, SPAWNS, TOKEN_COMMANDS
+from whet.guard.python.values import HOLE, NO_MARKS, NOTHING, UNKNOWN, Hidden, Mark, Value, known
+
+if TYPE_CHECKING:
+    import ast
+
+    from whet.guard.finding import Seen
+    from whet.guard.python.calls import Call
+    from whet.guard.python.reader import Reader
+
+_DEPTH = 3
+_WINDOWS = re.compile(
+    r"\b(?:powershell|pwsh|schtasks|vssadmin|wbadmin|bcdedit|wevtutil|certutil|bitsadmin|mshta|reg\s{1,4}add|netsh)\b",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"os\.(?:exec|spawn)l")
+_POWER = re.compile(
+    r"\b(?:subprocess|socket|urllib|requests|httpx|os\.(?:system|popen|environ|exec)|ctypes|__import__|exec|eval|shutil)\b"
+)
+_SHELL_NAMES = re.compile(r"(?:^|[\\/])(?:ba|z|da|k)?sh$|(?:^|[\\/])(?:cmd|powershell|pwsh)(?:\.exe)?$", re.IGNORECASE)
+_DOWNLOAD = re.compile(r"\s{0,9}(?:curl|wget)\s")
+_FLAGS = re.compile(r"^-[a-z]{0,4}c$|^/c$|^-(?:command|encodedcommand|enc)$", re.IGNORECASE)
+_LOUD = re.compile(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
+
+
+def execute(reader: Reader, this: Call) -> Value | None:
+    """Judge a call that runs something."""
+    name = this.name
+    if name in CODE:
+        return _code(reader, this)
+    if name in SHELLS:
+        command = this.arg(0, "cmd")
+        return _command(reader, this, command, [command], True)
+    if name in RUNNERS or name in SPAWNS:
+        return _program(reader, this)
+    if name in LOADERS:
+        return _loaded(reader, this)
+    if name in ("subprocess.Popen.communicate", "subprocess.Popen.stdin.write"):
+        fed(reader, this, this.owner.path, this.arg(0, "input"))
+        return None
+    if name in ("sys.path.insert", "sys.path.append"):
+        ran_file(
+            reader,
+            this.node,
+            frozenset(mark for mark in under(reader, this.args[-1].text()) if mark.kind == "fetched")
+            if this.args
+            else NO_MARKS,
+        )
+        return None
+    if name.startswith("docker."):
+        return container(reader, this)
+    if name.endswith((".exec_module", ".load_module")):
+        path = this.owner.path or this.owner.text()
+        ran_file(reader, this.node, reader.files.get(path, NO_MARKS) | this.owner.marks)
+        return NOTHING
+    if name == "importlib.util.spec_from_file_location":
+        location = this.arg(1, "location")
+        node = this.node.args[1] if len(this.node.args) > 1 else None
+        return Value(
+            name="importlib.spec", path=key_of(location, node), marks=reader.files.get(key_of(location, node), NO_MARKS)
+        )
+    return None
+
+
+def _code(reader: Reader, this: Call) -> Value | None:
+    """exec, eval, compile and their like."""
+    source = this.arg(0, "source")
+    if this.name in ("compile", "types.FunctionType", "types.CodeType"):
+        return Value(source.const, marks=union(this.args), hidden=source.hidden)
+    reader.fact("execute", this.name, this.node)
+    marks = source.marks
+    if any(mark.kind == "file" and mark.what == "a picture or document" for mark in marks):
+        reader.hit("self-extracting", this.node, None, "", "It runs text that lies in a picture or document")
+    if files_of(marks):
+        reader.fact("assemble", "code from files", this.node, ", ".join(files_of(marks)))
+    if comes_from(marks, "fetched"):
+        reader.hit("exec-fetched", this.node, None, subject_of(marks, "fetched"), "It runs text that it fetched")
+    elif source.hidden or comes_from(marks, "decoded"):
+        _decoded(reader, this, source)
+    elif comes_from(marks, "served"):
+        reader.hit("exec-received", this.node)
+    elif len(files_of(marks)) >= 2:
+        reader.hit("assembled-command", this.node, None, "", "It runs text put together from several files")
+    elif isinstance(source.const, str) and known(source.const):
+        _inside(reader, this, source.const)
+    elif this.name != "eval" or marks:
+        reader.hit("runs-dynamic-code", this.node)
+    return NOTHING
+
+
+def _decoded(reader: Reader, this: Call, source: Value) -> None:
+    """Code that was decoded or put together: judged by what it turns out to be, where that can be seen."""
+    text = source.text() if known(source.const) else ""
+    if text and HOLE not in text:
+        bad = _inside(reader, this, text)
+        harmless = not bad and not _POWER.search(text) and _is_code(text)
+        reader.hit("exec-decoded", this.node, "warn" if harmless else None, "", "It runs code that is decoded first")
+        return
+    own = files_of(source.marks)
+    if own and comes_from(source.marks, "decoded"):
+        bytecode = all(mark.what.startswith("marshal.") for mark in source.marks if mark.kind == "decoded")
+        reader.hit(
+            "self-extracting",
+            this.node,
+            "warn" if bytecode else None,
+            own[0],
+            "It decodes a file and runs what comes out",
+        )
+    elif comes_from(source.marks, "decoded") or source.hidden == "decoded":
+        given = source.const is UNKNOWN and not source.marks - {mark for mark in source.marks if mark.kind == "decoded"}
+        reader.hit(
+            "exec-decoded",
+            this.node,
+            "warn" if given and not source.hidden else None,
+            "",
+            "It runs code that is decoded first",
+        )
+    elif source.hidden and this.name == "exec":
+        reader.hit("exec-decoded", this.node, "warn", "", "It runs code that is put together from pieces")
+
+
+def _is_code(text: str) -> bool:
+    import ast
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text[:20_000])
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _inside(reader: Reader, this: Call, text: str) -> bool:
+    """What constant code does when it is run; true when that is more than info."""
+    if reader.level >= _DEPTH or len(text) < 4:
+        return False
+    from whet.guard.python.checker import read_text
+
+    return reader.adopt(read_text(text, reader.level + 1), this.node)
+
+
+def _program(reader: Reader, this: Call) -> Value | None:
+    """A program with its arguments."""
+    first = this.arg(0, "args")
+    shell = this.words.get("shell")
+    if this.name in SPAWNS:
+        if this.name == "runpy.run_path":
+            reader.fact("execute", "a file", this.node, first.text())
+            ran_file(reader, this.node, written_before(reader, this, [first]))
+            return NOTHING
+        offset = 1 if this.name.startswith("os.spawn") else 0
+        if _LISTED.match(this.name):
+            offset += 1
+        hidden: Hidden = ""
+        for value in this.args:
+            hidden = hidden or value.hidden
+        first = Value([value.const for value in this.args[offset:]], marks=union(this.args), hidden=hidden)
+        if len(this.args) > offset + 1 and isinstance(this.args[offset + 1].const, list):
+            first = Value(this.args[offset + 1].const, marks=first.marks)
+    elif this.name == "asyncio.create_subprocess_exec":
+        first = Value([value.const for value in this.args], marks=union(this.args))
+    for word in ("stdin", "stdout", "stderr"):
+        if word in this.words and this.words[word].name.startswith("socket."):
+            reader.hit("shell-handed-over", this.node)
+    if isinstance(first.const, str) or first.const is UNKNOWN:
+        return _command(reader, this, first, [first], shell is not None and shell.const is not False)
+    parts = first.const if isinstance(first.const, (list, tuple)) else []
+    texts = [part if isinstance(part, str) else HOLE for part in parts]
+    if len(texts) > 2 and _SHELL_NAMES.search(texts[0]) and _FLAGS.match(texts[1]):
+        command = Value(texts[2], marks=first.marks, hidden=first.hidden)
+        return _command(reader, this, command, [first], True)
+    return _command(reader, this, Value(texts, marks=first.marks, hidden=first.hidden), [first], False)
+
+
+def _command(reader: Reader, this: Call, command: Value, given: list[Value], shell: bool) -> Value:
+    """A command, as text for a shell or as a list of words."""
+    text = command.text()
+    if isinstance(command.const, list):
+        words = [part if isinstance(part, str) else HOLE for part in command.const]
+        command = Value(words, marks=command.marks, hidden=command.hidden)
+        text = shlex.join(word.replace(HOLE, "X") for word in words)
+    reader.fact("execute", "a shell command" if shell else "a program", this.node, text[:200])
+    if shell and files_of(command.marks):
+        reader.fact("assemble", "a command from files", this.node, ", ".join(files_of(command.marks)))
+    ran_file(reader, this.node, written_before(reader, this, given))
+    raw = " ".join(command.const) if isinstance(command.const, list) else text
+    sends(reader, this, command, raw)
+    for word in ("input", "stdin"):
+        if word in this.words:
+            fed(reader, this, raw, this.words[word])
+    pushed(reader, this, raw)
+    _origin(reader, this, command, raw, shell)
+    if text.replace(HOLE, "").strip():
+        _known_command(reader, this, command, text, shell)
+    if SECRET_COMMANDS.search(text):
+        reader.fact("source", "the output of " + text[:40], this.node, text[:80], grave=True)
+        return Value(
+            marks=frozenset(
+                (Mark("secret", "the output of " + text[:40].replace(HOLE, "..."), text, True, whole=True),)
+            )
+        )
+    found = shown(reader, this, raw)
+    if found:
+        return Value(name=f"{this.name}()", marks=found)
+    for pattern, key in TOKEN_COMMANDS:
+        if pattern.search(text):
+            return Value(marks=frozenset((Mark("key", key, key),)))
+    if _DOWNLOAD.match(text):
+        address = URL.search(text)
+        mark = Mark("fetched", "the network", address[0] if address else "", whole=True)
+        return Value(name=f"{this.name}()", marks=frozenset((mark,)), path=raw[:2000])
+    if this.name == "pty.spawn":
+        reader.did.setdefault("spawns", this.node.lineno)
+    return Value(name=f"{this.name}()", path=raw[:2000] if this.name == "subprocess.Popen" else "")
+
+
+def _origin(reader: Reader, this: Call, command: Value, text: str, shell: bool) -> None:
+    """Judge a command by where its words came from."""
+    marks = command.marks
+    whole = command.const is UNKNOWN or text.replace(HOLE, "").strip() == ""
+    if shell and comes_from(marks, "fetched") and (whole or text.startswith(HOLE)):
+        reader.hit("exec-fetched", this.node, None, subject_of(marks, "fetched"), "It gives a shell what it fetched")
+    elif comes_from(marks, "fetched") and command.const is UNKNOWN and not comes_from(marks, "file"):
+        reader.hit(
+            "exec-fetched", this.node, None, subject_of(marks, "fetched"), "It starts what it fetched as a command"
+        )
+    elif whole and comes_from(marks, "decoded") and comes_from(marks, "file"):
+        reader.hit("assembled-command", this.node, None, "", "It decodes a file and starts what comes out as a command")
+    elif shell and comes_from(marks, "decoded") and whole:
+        reader.hit("exec-decoded", this.node, None, "", "It gives a shell what it decoded")
+    elif shell and len(files_of(marks)) >= 2 and not comes_from(marks, "fetched"):
+        reader.hit(
+            "assembled-command", this.node, None, "", "It gives a shell a command put together from several files"
+        )
+
+
+def unveiled(reader: Reader, node: ast.AST, const: object) -> None:
+    """A constant that decodes to text with powerful words: judged as the code it may be."""
+    text = const.decode("utf-8", "replace") if isinstance(const, bytes) else const
+    if not isinstance(text, str) or len(text) < 16 or not (_POWER.search(text) or _LOUD.search(text)):
+        return
+    bad = inner(reader, node, text, python=True) if _POWER.search(text) and _is_code(text) else False
+    if bad or (_LOUD.search(text) and inner(reader, node, text, python=False)):
+        reader.hit("exec-decoded", node, None, "", "It holds code in an encoded constant")
+
+
+def _known_command(reader: Reader, this: Call, command: Value, text: str, shell: bool) -> None:
+    bad = reader.adopt(shell_seen(text.replace(HOLE, "X")), this.node)
+    if _WINDOWS.search(text):
+        from whet.guard.shell.windows import check
+
+        bad = reader.adopt(check(text[:20_000].replace(HOLE, "X")), this.node) or bad
+    if command.hidden == "decoded":
+        reader.hit(
+            "assembled-command",
+            this.node,
+            None if bad or _LOUD.search(text) else "warn",
+            "",
+            "Its command is decoded or put together from pieces",
+        )
+    elif command.hidden == "split" and shell and (bad or _LOUD.search(text[:40])):
+        reader.hit(
+            "assembled-command",
+            this.node,
+            None if bad else "warn",
+            "",
+            "Its command is put together from pieces of words",
+        )
+    for part in command.const if isinstance(command.const, list) else ():
+        if isinstance(part, str) and len(part) > 8 and command.const[:1] != [part] and _runs_python(command.const):
+            _inside_python(reader, this, part)
+
+
+def _runs_python(parts: list[str]) -> bool:
+    return len(parts) >= 3 and "python" in parts[0].rpartition("/")[2] and parts[1] == "-c"
+
+
+def _inside_python(reader: Reader, this: Call, text: str) -> None:
+    if text != "-c" and HOLE not in text:
+        _inside(reader, this, text)
+
+
+def shell_seen(command: str) -> Seen:
+    """What the checker for shells sees in a command."""
+    from whet.guard.shell.checker import check
+
+    return check(command[:100_000])
+
+
+def _loaded(reader: Reader, this: Call) -> Value | None:
+    source = this.arg(0)
+    marks = union(this.args)
+    name = this.name
+    unsafe = name.startswith("yaml.unsafe")
+    if name == "yaml.load":
+        loader = this.arg(1, "Loader")
+        unsafe = "unsafe" in loader.name.lower()
+        if (
+            ("safe" in loader.name.lower() and not unsafe)
+            or "Base" in loader.name
+            or not (loader.name or len(this.args) + len(this.words) == 1)
+        ):
+            return None
+    elif (name == "torch.load" and this.words.get("weights_only", NOTHING).const is True) or (
+        name == "numpy.load" and this.words.get("allow_pickle", NOTHING).const is not True
+    ):
+        return None
+    if name.startswith("marshal.") and (comes_from(marks, "decoded") or source.hidden):
+        return Value(marks=marks | {Mark("decoded", name)}, hidden="decoded")
+    if comes_from(marks, "fetched"):
+        shady = any(mark.kind == "fetched" and mark.grave for mark in marks)
+        reader.hit(
+            "loads-objects",
+            this.node,
+            "critical" if shady or unsafe else "warn",
+            subject_of(marks, "fetched"),
+            "It loads objects from data that it fetched",
+        )
+    else:
+        reader.hit("loads-objects", this.node, "info")
+    return Value(marks=marks | ({Mark("decoded", name)} if name.startswith("marshal.") else set()))

@@ -1,0 +1,287 @@
+"""Loops and comprehensions: what they go over, what they pick, and short ones over constants worked out in full."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.places import places
+from whet.guard.python.access import gathered, item, union
+from whet.guard.python.tables import SECRET_FILTER
+from whet.guard.python.values import (
+    HOLE,
+    NO_MARKS,
+    NOTHING,
+    UNKNOWN,
+    Function,
+    Klass,
+    Mark,
+    Scope,
+    Value,
+    known,
+    strings,
+)
+
+if TYPE_CHECKING:
+    from whet.guard.python.reader import Reader
+
+_MOST = 4096
+
+
+def element(iterable: Value) -> Value:
+    """One of the values that a loop goes over."""
+    const: Any = UNKNOWN
+    if isinstance(iterable.const, str) and iterable.name == "open":
+        const = next(iter(iterable.const.splitlines()), "")
+    elif isinstance(iterable.const, (list, tuple, str, bytes)) and len(iterable.const):
+        const = iterable.const[0]
+    elif isinstance(iterable.const, dict):
+        const = next(iter(iterable.const), UNKNOWN)
+    marks = iterable.marks | named_places(iterable.const) if not isinstance(iterable.const, str) else iterable.marks
+    return Value(
+        const, "pathlib.Path" if iterable.name.startswith("pathlib.") else "", marks, iterable.hidden, iterable.path
+    )
+
+
+def named_places(const: Any) -> frozenset[Mark]:
+    """The secret places that the strings of a list name."""
+    if not isinstance(const, (list, tuple, dict)):
+        return NO_MARKS
+    marks: set[Mark] = set()
+    for text in strings(const, 200):
+        if ("." in text or "/" in text or "\\" in text) and len(text) < 400:
+            marks.update(
+                Mark("place", place.what, text, place.grave, whole=True)
+                for place in places(text)
+                if place.kind == "secret"
+            )
+    return frozenset(marks)
+
+
+def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
+    """Give a name to a value, or each name of a pattern its part."""
+    if isinstance(target, ast.Name):
+        scope = scope.shared.get(target.id, scope)
+        old = scope.names.get(target.id)
+        if old is not None and (reader.branch or old.marks - value.marks):
+            if old.marks - value.marks and reader.branch:
+                value = value.marked(*(mark for mark in old.marks if mark.kind != "key"))
+            if value.const is UNKNOWN and reader.branch and old.const is not UNKNOWN and not value.name:
+                value = Value(
+                    old.const,
+                    old.name,
+                    value.marks,
+                    value.hidden or old.hidden,
+                    value.path or old.path,
+                    value.fn or old.fn,
+                )
+        if value.marks and (old is None or value.marks - old.marks):
+            reader.changes += 1
+            if reader.inside and scope is reader.module:
+                outlives(reader, value.marks)
+        scope.names[target.id] = value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for index, part in enumerate(target.elts):
+            piece = item(value, Value(index)) if isinstance(value.const, (list, tuple)) else Value(marks=value.marks)
+            if value.name == "asyncio.open_connection":
+                piece = Value(name=f"{value.name}().{index}", path=value.path)
+            if piece.marks is not value.marks:
+                piece = Value(piece.const, piece.name, value.marks, piece.hidden, piece.path, piece.fn)
+            bind(reader, part.value if isinstance(part, ast.Starred) else part, piece, scope)
+    elif isinstance(target, ast.Attribute):
+        _bind_attribute(reader, target, value, scope)
+    elif isinstance(target, ast.Subscript):
+        _bind_item(reader, target, value, scope)
+
+
+_PATCHED = (
+    "builtins",
+    "__builtins__",
+    "getpass",
+    "sys.stdout",
+    "sys.stderr",
+    "requests",
+    "requests.Session",
+    "requests.api",
+)
+
+
+def _patched(reader: Reader, owner: Value, name: str, function: Function) -> None:
+    """A function put in the place of one that everybody calls: what passes through it is not its own."""
+    from whet.guard.python.calls import invoke
+
+    mark = Mark("secret", f"what passes through {owner.name}.{name}", name, whole=not owner.name.startswith("requests"))
+    invoke(reader, function, [Value(marks=frozenset((mark,)))] * 2, {}, NOTHING)
+
+
+def hooked(reader: Reader, target: ast.expr, function: Value) -> None:
+    """A hook of a session is given every answer."""
+    where = target.value if isinstance(target, ast.Subscript) else None
+    if isinstance(where, ast.Attribute) and where.attr == "hooks" and isinstance(function.fn, Function):
+        _patched(reader, Value(name="requests"), "hooks", function.fn)
+
+
+def _bind_attribute(reader: Reader, target: ast.Attribute, value: Value, scope: Scope) -> None:
+    owner = reader.value(target.value, scope)
+    if isinstance(value.fn, Function) and owner.name in _PATCHED:
+        _patched(reader, owner, target.attr, value.fn)
+    elif isinstance(value.fn, Klass) and owner.name == "sys" and "write" in value.fn.methods:
+        _patched(reader, owner, target.attr, value.fn.methods["write"])
+    if owner.fn is not None and hasattr(owner.fn, "fields"):
+        old = owner.fn.fields.get(target.attr, NOTHING)
+        if value.marks - old.marks:
+            reader.changes += 1
+            outlives(reader, value.marks - old.marks)
+        owner.fn.fields[target.attr] = value.marked(*old.marks) if old.marks else value
+    elif isinstance(target.value, ast.Name) and value.marks:
+        kept = scope.find(target.value.id)
+        if kept is not None and not kept.name.startswith(("os", "sys", "subprocess")):
+            scope.home(target.value.id).names[target.value.id] = kept.marked(*value.marks)
+
+
+def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope) -> None:
+    key = reader.value(target.slice, scope)
+    hooked(reader, target, value)
+    if key.const is UNKNOWN and any(mark.kind == "secret" for mark in key.marks & value.marks):
+        value = value.marked(*(mark._replace(whole=True) for mark in key.marks if mark.kind == "secret"))
+    root, keys = chain(target.value)
+    if isinstance(root, ast.Name) and root.id != "os":
+        old = scope.find(root.id)
+        if old is not None and not old.name:
+            old = put(old, [*keys, key.const if isinstance(key.const, str) else HOLE], value.const)
+            scope.home(root.id).names[root.id] = old
+        if old is not None and value.marks - old.marks and old.name != "os.environ":
+            reader.changes += 1
+            scope.home(root.id).names[root.id] = old.marked(*value.marks)
+        elif old is None and value.marks:
+            scope.names[root.id] = Value(marks=value.marks)
+    elif isinstance(root, ast.Attribute) and value.marks:
+        owner = reader.value(root.value, scope)
+        if owner.fn is not None and hasattr(owner.fn, "fields"):
+            old = owner.fn.fields.get(root.attr, NOTHING)
+            owner.fn.fields[root.attr] = old.marked(*value.marks)
+            reader.changes += bool(value.marks - old.marks)
+
+
+def outlives(reader: Reader, marks: frozenset[Mark]) -> None:
+    """Note that a function left something private where others may have looked before."""
+    if reader.inside and any(mark.kind in ("secret", "env") for mark in marks):
+        reader.outlived = True
+
+
+def chain(node: ast.expr) -> tuple[ast.expr, list[str]]:
+    """Where `a["x"].setdefault("y", {})["z"]` begins, and the keys on the way."""
+    keys: list[str] = []
+    while True:
+        if isinstance(node, ast.Subscript):
+            key: ast.expr | None = node.slice
+            node = node.value
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("setdefault", "get")
+        ):
+            key = node.args[0] if node.args else None
+            node = node.func.value
+        else:
+            return node, keys[::-1]
+        keys.append(key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else HOLE)
+
+
+def put(owner: Value, keys: list[str], const: Any, many: bool = False) -> Value:
+    """A value with a constant stored in it under keys, at the end of a list when `many`."""
+    if isinstance(owner.const, dict):
+        target = owner
+    elif owner.const is UNKNOWN:
+        target = Value({}, owner.name, owner.marks, owner.hidden, owner.path, owner.fn)
+    else:
+        return owner
+    room: Any = target.const
+    for key in keys[:-1]:
+        inner = room.get(key)
+        if not isinstance(inner, dict):
+            if len(room) > 5000:
+                return target
+            inner = room[key] = {}
+        room = inner
+    if len(room) > 5000:
+        return target
+    last = keys[-1]
+    if many:
+        old = room.get(last)
+        if isinstance(old, list):
+            old.append(const)
+        else:
+            room[last] = [const]
+    else:
+        room[last] = const
+    return target
+
+
+def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
+    """A comprehension: worked out in full over short constants, else one element for all."""
+    inner = Scope(scope, scope.klass)
+    first = node.generators[0]
+    iterable = reader.value(first.iter, scope)
+    if len(node.generators) == 1 and not (first.ifs and iterable.marks):
+        items = _items(iterable)
+        if items is not None:
+            return _worked_out(reader, node, first.target, items, iterable, inner)
+    bind(reader, first.target, element(iterable), inner)
+    narrow = any(picks(test) == "some" for test in first.ifs)
+    for test in first.ifs:
+        reader.value(test, inner)
+    for generator in node.generators[1:]:
+        bind(reader, generator.target, element(reader.value(generator.iter, inner)), inner)
+        for test in generator.ifs:
+            reader.value(test, inner)
+    if isinstance(node, ast.DictComp):
+        key, value = reader.value(node.key, inner), reader.value(node.value, inner)
+        result = Value(marks=key.marks | value.marks)
+    else:
+        value = reader.value(node.elt, inner)
+        result = Value([value.const], marks=value.marks, hidden=value.hidden)
+    return Value(result.const, marks=without_environment(result.marks), hidden=result.hidden) if narrow else result
+
+
+def _items(iterable: Value) -> list[Any] | None:
+    const = iterable.const
+    if isinstance(const, str) and iterable.name == "open":
+        const = const.splitlines(keepends=True)
+    if isinstance(const, (list, tuple, str, bytes)) and 1 < len(const) <= _MOST and known(const):
+        return list(const)
+    return None
+
+
+def _worked_out(reader: Reader, node: Any, target: ast.expr, items: list[Any], iterable: Value, inner: Scope) -> Value:
+    values = []
+    marks = named_places(iterable.const)
+    for const in items:
+        bind(reader, target, Value(const, marks=iterable.marks, hidden=iterable.hidden), inner)
+        values.append(reader.value(node.value if isinstance(node, ast.DictComp) else node.elt, inner))
+        if reader.steps <= 0 or (len(values) == 3 and not any(value.const is not UNKNOWN for value in values)):
+            break
+    result = Value(marks=union(values)) if isinstance(node, ast.DictComp) else gathered(values)
+    return Value(result.const, marks=result.marks | union([iterable]) | marks, hidden=result.hidden)
+
+
+def picks(test: ast.expr) -> str:
+    """Whether a condition picks secrets by their names, or some other part: `secrets`, `some` or nothing."""
+    found = ""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value:
+            if SECRET_FILTER.search(node.value):
+                return "secrets"
+            found = "some"
+        elif isinstance(node, (ast.Name, ast.Attribute)):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if SECRET_FILTER.search(name) and name.lower() not in ("key", "keys"):
+                return "secrets"
+        if isinstance(node, (ast.In, ast.NotIn)):
+            found = found or "some"
+    return found
+
+
+def without_environment(marks: frozenset[Mark]) -> frozenset[Mark]:
+    """The marks without that of the whole environment: only a named part of it was picked."""
+    return frozenset(mark for mark in marks if mark.kind != "env")

@@ -1,0 +1,167 @@
+"""The Python files of a package read together: imports lead to the other files, and data that is shipped is known.
+
+A flow that is cut in two by a file border, or a command whose pieces lie in data files, is whole again here. Only files
+that import each other or name a data file are read this way, and only what is critical and shows in no file alone is
+told.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.python.checker import LARGEST, check, finished, parse
+from whet.guard.python.reader import Reader
+from whet.guard.python.values import HOLE, UNKNOWN, Klass
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from whet.guard.documents import Document
+    from whet.guard.finding import Hit, Rule
+    from whet.guard.python.values import Mark
+
+MOST = 40
+"""Python files of a package that are read together."""
+_LARGEST_DATA = 64 * 1024
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]{1,40}\.{0,3}([\w.]*)[ \t]{1,40}import\b|import[ \t]{1,40}([\w.]+))", re.MULTILINE
+)
+_LISTING = re.compile(r"\b(?:iterdir|glob|listdir|scandir|rglob|walk)\b")
+
+
+class Package:
+    """The files of a package, by path."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self.files: dict[str, frozenset[Mark]] = {}
+        """What was written where, by any of the programs."""
+        self.data = {
+            document.path: document.text
+            for document in documents
+            if document.kind != "python" and not document.via and len(document.text) <= _LARGEST_DATA
+        }
+        self.programs = {
+            document.path: document.text
+            for document in documents
+            if document.kind == "python" and not document.via and len(document.text) <= LARGEST
+        }
+        self._readers: dict[str, tuple[Reader, ast.Module, str]] = {}
+        self._modules: dict[str, Klass] = {}
+        self._stems = {part.removesuffix(".py") for path in self.programs for part in path.split("/")}
+        self._names = {path.rpartition("/")[2] for path in self.data} - {"SKILL.md", "README.md"}
+
+    def concerns(self, path: str) -> bool:
+        """Does a program import another one, or name a file of data?"""
+        text = self.programs[path]
+        for found in _IMPORT.finditer(text):
+            name = found[1] or found[2] or ""
+            if (found[1] is not None and not name) or not self._stems.isdisjoint(name.split(".")):
+                return True
+        return any(name in text for name in self._names) or (bool(self._names) and _LISTING.search(text) is not None)
+
+    def text(self, path: str) -> object:
+        """The text of a data file that a path leads to; `UNKNOWN` when it leads nowhere or to several."""
+        tail = _tail(path)
+        if not tail or path.startswith(("~", "/", "http")):
+            return UNKNOWN
+        if HOLE in tail:
+            pattern = re.compile("(?:.*/)?" + re.escape(tail).replace(re.escape(HOLE), "[^/]{0,80}") + "$")
+            found = [name for name in sorted(self.data) if pattern.match(name)][:1] if tail.strip(HOLE + "/.") else []
+        else:
+            found = [name for name in self.data if name == tail or name.endswith(f"/{tail}")]
+        return self.data[found[0]] if len(found) == 1 else UNKNOWN
+
+    def listing(self, folder: str, suffix: str = "") -> list[str]:
+        """The data files in a folder, in order."""
+        tail = _tail(folder)
+        if not tail or HOLE in tail:
+            return []
+        found = [
+            path
+            for path in self.data
+            if path.endswith(suffix)
+            and (path.rpartition("/")[0] == tail or path.rpartition("/")[0].endswith(f"/{tail}"))
+        ]
+        return sorted(found)[:200]
+
+    def module(self, reader: Reader, name: str, level: int) -> Klass | None:
+        """What another file of the package defines, read when it is first asked for."""
+        path = self._path(reader.path, name, level)
+        if path is None or path == reader.path:
+            return None
+        known = self._modules.get(path)
+        if known is not None:
+            return known
+        loaded = self.reader(path)
+        if loaded is None:
+            return None
+        module = Klass(name, ())
+        module.fields = loaded[0].module.names
+        self._modules[path] = module
+        if not loaded[0].read and reader.depth < 40:
+            from whet.guard.python.statements import block
+
+            loaded[0].read = True
+            block(loaded[0], loaded[1].body, loaded[0].module)
+        return module
+
+    def reader(self, path: str) -> tuple[Reader, ast.Module, str] | None:
+        """The reader of one file."""
+        if path not in self._readers:
+            if len(self._readers) >= MOST:
+                return None
+            source, tree, _ = parse(self.programs[path])
+            if tree is None:
+                return None
+            self._readers[path] = (Reader(source, 0, self, path), tree, source)
+        return self._readers[path]
+
+    def found(self) -> Iterator[tuple[str, list[Hit]]]:
+        """What was seen in each file that was read, in order."""
+        for path, (reader, _, _) in self._readers.items():
+            yield path, sorted(reader.hits.values(), key=lambda hit: hit.line)
+
+    def _path(self, importer: str, name: str, level: int) -> str | None:
+        folder = importer.rpartition("/")[0]
+        for _ in range(level - 1):
+            folder = folder.rpartition("/")[0]
+        relative = name.replace(".", "/")
+        if not relative:
+            return None
+        roots = [folder] if level else [folder, folder.rpartition("/")[0], "", "scripts", "src", "lib"]
+        for root in roots:
+            base = f"{root}/{relative}" if root else relative
+            for path in (f"{base}.py", f"{base}/__init__.py"):
+                if path in self.programs:
+                    return path
+        return None
+
+
+def _tail(path: str) -> str:
+    """A path without its beginning, as far as that says only where the program lies."""
+    parts: list[str] = []
+    for part in path.replace("\\", "/").split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", ".", "<here>") and not (part == HOLE and not parts):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def hits(documents: Sequence[Document], table: Mapping[str, Rule]) -> Iterator[tuple[str, Hit]]:
+    """What is critical only when the files are read together, each with its path."""
+    package = Package(documents)
+    if len(package.programs) + len(package.data) < 2:
+        return
+    for path in [path for path in package.programs if package.concerns(path)][:MOST]:
+        loaded = package.reader(path)
+        if loaded is not None:
+            reader, tree, source = loaded
+            finished(reader, tree, source, source)
+    for path, found in package.found():
+        grave = [hit for hit in found if (hit.severity or table[hit.rule].severity) == "critical"]
+        if grave:
+            alone = {(hit.rule, hit.line, hit.severity) for hit in check(package.programs[path]).hits}
+            yield from ((path, hit) for hit in grave if (hit.rule, hit.line, hit.severity) not in alone)

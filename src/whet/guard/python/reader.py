@@ -1,0 +1,350 @@
+"""Reads the expressions of a Python file as far as they can be known without running them.
+
+Every expression has a `Value`. Names are followed through imports, aliases, `getattr`, `__import__` and the like, so
+that a call is judged by what it really calls. Work is bounded: a number of steps for the whole file, a depth for
+nesting, and a few runs for each function.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.finding import SEVERITIES, Fact, Hit
+from whet.guard.patterns import shorten
+from whet.guard.python.access import attribute, combined, gathered, item, union
+from whet.guard.python.calls import call
+from whet.guard.python.fold import as_text, bounded
+from whet.guard.python.loops import comprehension
+from whet.guard.python.tables import BUILTINS, MODULES
+from whet.guard.python.values import HOLE, NOTHING, UNKNOWN, Function, Hidden, Mark, Scope, Value, either, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.guard.finding import Seen, Severity
+    from whet.guard.python.package import Package
+    from whet.guard.python.values import Klass
+
+DEEPEST = 90
+"""How far expressions and calls are followed into each other."""
+STEPS = 400_000
+"""How many expressions are looked at in one file."""
+
+
+class Reader:
+    """What is known so far of one file."""
+
+    def __init__(self, text: str, level: int = 0, package: Package | None = None, path: str = "") -> None:
+        self.lines = text.split("\n")
+        self.level = level
+        """How many decodings lie between the file and this text."""
+        self.hits: dict[tuple[str, int, str], Hit] = {}
+        self.facts: dict[tuple[str, str, int], Fact] = {}
+        self.package = package
+        """The other files of the package, when they are at hand."""
+        self.path = path
+        """Where in the package the file lies."""
+        self.files: dict[str, frozenset[Mark]] = {} if package is None else package.files
+        """What was written where."""
+        self.module = Scope()
+        self.stars: list[str] = []
+        self.functions: list[Function] = []
+        self.klasses: list[Klass] = []
+        self.gates: list[ast.expr] = []
+        """What must hold for the code at hand to run."""
+        self.environment = "environ" in text
+        self.branch = 0
+        self.steps = STEPS
+        self.depth = 0
+        self.changes = 0
+        """Counts marks that came to a name which outlives one run."""
+        self.read = False
+        """Whether the statements of the module have been read."""
+        self.inside = 0
+        """How many functions are being read inside each other."""
+        self.outlived = False
+        """Whether a function marked a name of the module or a field, which others may have read before."""
+        self.did: dict[str, int] = {}
+        """Things the file does that mean something only together, with the line."""
+
+    def hit(
+        self, rule: str, node: ast.AST, severity: Severity | None = None, subject: str = "", message: str = ""
+    ) -> None:
+        """Note a danger at the line of a node; the worst of one kind on one line is kept."""
+        line = getattr(node, "lineno", 1)
+        for test in reversed(self.gates):
+            if gate := condition(test):
+                message = f"{message + ', and' if message else 'It'} runs only under a condition: {gate}"
+                break
+        new = Hit(rule, line, self.evidence(line), severity, subject.replace(HOLE, "..."), message)
+        key = (rule, line, "")
+        old = self.hits.get(key)
+        if old is None or rank(new) > rank(old):
+            self.hits[key] = new
+
+    def fact(self, kind: Any, what: str, node: ast.AST, subject: str = "", grave: bool = False) -> None:
+        """Note something that matters together with what other files do."""
+        line = getattr(node, "lineno", 1)
+        key = (kind, what, line)
+        if key not in self.facts and len(self.facts) < 500:
+            self.facts[key] = Fact(kind, what, line, self.evidence(line), subject.replace(HOLE, "..."), grave)
+
+    def adopt(self, seen: Seen, node: ast.AST) -> bool:
+        """Report at a line what was seen in text that this line hands on; true when any of it is more than info."""
+        line = getattr(node, "lineno", 1)
+        bad = False
+        for hit in seen.hits:
+            self.hits.setdefault((hit.rule, line, hit.evidence), hit._replace(line=line))
+            bad = bad or (hit.severity or _severities().get(hit.rule, "warn")) != "info"
+        for fact in seen.facts:
+            self.facts.setdefault((fact.kind, fact.what, line), fact._replace(line=line))
+        return bad
+
+    def data(self, path: Value) -> Any:
+        """What stands in a file that is shipped with this one, when that is known."""
+        if self.package is None or not isinstance(path.const, str):
+            return UNKNOWN
+        return self.package.text(path.const)
+
+    def evidence(self, line: int) -> str:
+        """The source at a line."""
+        return shorten(self.lines[line - 1][:400]) if 0 < line <= len(self.lines) else ""
+
+    def value(self, node: ast.expr | None, scope: Scope) -> Value:
+        """What is known of an expression."""
+        if node is None:
+            return NOTHING
+        handler = _HANDLERS.get(type(node))
+        if handler is None or self.depth > DEEPEST or self.steps <= 0:
+            return NOTHING
+        self.steps -= 1
+        self.depth += 1
+        try:
+            return handler(self, node, scope)
+        finally:
+            self.depth -= 1
+
+    def values(self, nodes: list[ast.expr], scope: Scope) -> list[Value]:
+        """What is known of several expressions."""
+        return [self.value(node, scope) for node in nodes]
+
+
+_GATES = {
+    "datetime": "a date",
+    "time": "the time",
+    "date": "a date",
+    "today": "a date",
+    "now": "a date",
+    "getuser": "who is logged in",
+    "gethostname": "the name of the machine",
+    "node": "the name of the machine",
+    "random": "chance",
+    "CI": "running in CI",
+    "GITHUB_ACTIONS": "running in CI",
+    "SANDBOX": "a sandbox",
+    "gettrace": "a debugger",
+}
+
+
+def condition(test: ast.expr) -> str:
+    """What a condition asks for, when it is something that hides behaviour: a date, a machine, a user."""
+    if isinstance(test, (ast.Name, ast.Constant)):
+        return ""
+    for count, node in enumerate(ast.walk(test)):
+        if count > 60:
+            break
+        word = ""
+        if isinstance(node, ast.Attribute):
+            word = node.attr
+        elif isinstance(node, ast.Name):
+            word = node.id
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            word = node.value
+        if word in _GATES:
+            return _GATES[word]
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _severities() -> dict[str, Severity]:
+    """The severities of the rules whose hits are taken over."""
+    from whet.guard.rules.python import RULES
+    from whet.guard.rules.shell import RULES as OTHERS
+
+    return {rule.id: rule.severity for rule in (*RULES, *OTHERS)}
+
+
+def rank(hit: Hit) -> int:
+    """Orders hits of one rule: those that keep its severity lie between lowered and raised ones."""
+    return 1 if hit.severity is None else SEVERITIES.index(hit.severity)
+
+
+def _constant(reader: Reader, node: Any, scope: Scope) -> Value:  # noqa: ARG001  handlers share one signature
+    const = node.value
+    if isinstance(const, (str, bytes)):
+        return Value(bounded(const))
+    return Value(const) if isinstance(const, (int, float)) else NOTHING
+
+
+def _name(reader: Reader, node: Any, scope: Scope) -> Value:
+    name = node.id
+    found = scope.find(name)
+    if found is not None:
+        return found
+    if name in BUILTINS or name in MODULES:
+        return Value(name=name)
+    if name == "__file__":
+        return Value("<here>/file.py")
+    for module in reader.stars:
+        return attribute(Value(name=module), name)
+    return NOTHING
+
+
+def _attribute(reader: Reader, node: Any, scope: Scope) -> Value:
+    owner = reader.value(node.value, scope)
+    return attribute(owner, node.attr)
+
+
+def _binary(reader: Reader, node: Any, scope: Scope) -> Value:
+    """Operators; a chain of them is read from its left end, however long it is."""
+    chain = [node]
+    while isinstance(chain[-1].left, ast.BinOp) and len(chain) < 20_000:
+        chain.append(chain[-1].left)
+    result = reader.value(chain[-1].left, scope)
+    for link in reversed(chain):
+        right = reader.value(link.right, scope)
+        result = combined(type(link.op).__name__, result, right)
+    return result
+
+
+def _sequence(reader: Reader, node: Any, scope: Scope) -> Value:
+    values = reader.values(node.elts, scope)
+    return gathered(values)
+
+
+def _dict(reader: Reader, node: Any, scope: Scope) -> Value:
+    const: dict[Any, Any] = {}
+    values = []
+    for key, content in zip(node.keys, node.values, strict=True):
+        value = reader.value(content, scope)
+        values.append(value)
+        if key is None:
+            const.update(value.const if isinstance(value.const, dict) else {})
+            continue
+        name = reader.value(key, scope)
+        if name.marks:
+            values.append(name)
+        if isinstance(name.const, (str, bytes, int)) and len(const) < 5000:
+            const[name.const] = value.const
+    return Value(const, marks=union(values))
+
+
+def _formatted(reader: Reader, node: Any, scope: Scope) -> Value:
+    pieces = []
+    values = []
+    for part in node.values:
+        value = reader.value(part.value if isinstance(part, ast.FormattedValue) else part, scope)
+        values.append(value)
+        pieces.append(as_text(value.const))
+    hidden: Hidden = ""
+    for value in values:
+        hidden = hidden or value.hidden
+    return Value(bounded("".join(pieces)), marks=union(values), hidden=hidden)
+
+
+def _subscript(reader: Reader, node: Any, scope: Scope) -> Value:
+    owner = reader.value(node.value, scope)
+    if isinstance(node.slice, ast.Slice):
+        return _sliced(reader, node.slice, owner, scope)
+    key = reader.value(node.slice, scope)
+    return item(owner, key)
+
+
+def _sliced(reader: Reader, part: ast.Slice, owner: Value, scope: Scope) -> Value:
+    bounds = [reader.value(bound, scope).const if bound else None for bound in (part.lower, part.upper, part.step)]
+    const: Any = UNKNOWN
+    if isinstance(owner.const, (str, bytes, list)) and all(bound is None or isinstance(bound, int) for bound in bounds):
+        const = owner.const[slice(*bounds)] if bounds[2] != 0 else UNKNOWN
+    turned = isinstance(bounds[2], int) and bounds[2] < 0
+    marks = owner.marks
+    if turned and any(mark.kind == "file" for mark in marks):
+        marks |= {Mark("decoded", "reversed")}
+    return Value(const, marks=marks, hidden="decoded" if turned and const is not UNKNOWN else owner.hidden)
+
+
+def _lambda(reader: Reader, node: Any, scope: Scope) -> Value:
+    return Value(fn=Function("lambda", node, scope, None, reader))
+
+
+def _either(reader: Reader, node: Any, scope: Scope) -> Value:
+    reader.value(node.test, scope)
+    return either(reader.value(node.orelse, scope), reader.value(node.body, scope))
+
+
+def _boolean(reader: Reader, node: Any, scope: Scope) -> Value:
+    result = NOTHING
+    for value in reversed(reader.values(node.values, scope)):
+        result = either(result, value)
+    return result
+
+
+def _compared(reader: Reader, node: Any, scope: Scope) -> Value:
+    reader.value(node.left, scope)
+    reader.values(node.comparators, scope)
+    return NOTHING
+
+
+def _inner(reader: Reader, node: Any, scope: Scope) -> Value:
+    return reader.value(node.value, scope)
+
+
+def _unary(reader: Reader, node: Any, scope: Scope) -> Value:
+    value = reader.value(node.operand, scope)
+    if isinstance(value.const, int) and isinstance(node.op, (ast.USub, ast.Invert)):
+        return Value(-value.const if isinstance(node.op, ast.USub) else ~value.const)
+    return NOTHING
+
+
+def _walrus(reader: Reader, node: Any, scope: Scope) -> Value:
+    value = reader.value(node.value, scope)
+    if isinstance(node.target, ast.Name):
+        scope.names[node.target.id] = value
+    return value
+
+
+def _yielded(reader: Reader, node: Any, scope: Scope) -> Value:
+    value = reader.value(node.value, scope)
+    scope.returned = joined(scope.returned, value)
+    return NOTHING
+
+
+_HANDLERS: dict[type[ast.AST], Callable[[Reader, Any, Scope], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: call,
+    ast.BinOp: _binary,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _dict,
+    ast.JoinedStr: _formatted,
+    ast.FormattedValue: _inner,
+    ast.Subscript: _subscript,
+    ast.ListComp: comprehension,
+    ast.SetComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.DictComp: comprehension,
+    ast.Lambda: _lambda,
+    ast.IfExp: _either,
+    ast.BoolOp: _boolean,
+    ast.Compare: _compared,
+    ast.Await: _inner,
+    ast.Starred: _inner,
+    ast.UnaryOp: _unary,
+    ast.NamedExpr: _walrus,
+    ast.Yield: _yielded,
+    ast.YieldFrom: _yielded,
+}

@@ -1,0 +1,284 @@
+"""Reads the statements of a Python file in order, branches and loops included, and lays functions by for later."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.python.access import attribute, combined, several
+from whet.guard.python.loops import bind, element, picks, without_environment
+from whet.guard.python.started import imported
+from whet.guard.python.tables import SECRET_NAME
+from whet.guard.python.values import HOLE, Function, Klass, Scope, Value, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.guard.python.reader import Reader
+
+
+def block(reader: Reader, body: list[ast.stmt], scope: Scope) -> None:
+    """Read statements one after the other."""
+    if reader.depth > 80:
+        return
+    reader.depth += 1
+    for statement in body:
+        handler = _HANDLERS.get(type(statement))
+        if handler is not None:
+            handler(reader, statement, scope)
+    reader.depth -= 1
+
+
+def _expression(reader: Reader, node: Any, scope: Scope) -> None:
+    reader.value(node.value, scope)
+
+
+def _assign(reader: Reader, node: Any, scope: Scope) -> None:
+    value = reader.value(node.value, scope)
+    for target in node.targets:
+        bind(reader, target, value, scope)
+
+
+def _annotated(reader: Reader, node: Any, scope: Scope) -> None:
+    if node.value is not None:
+        bind(reader, node.target, reader.value(node.value, scope), scope)
+
+
+def _augmented(reader: Reader, node: Any, scope: Scope) -> None:
+    value = reader.value(node.value, scope)
+    old = reader.value(node.target, scope) if isinstance(node.target, (ast.Name, ast.Attribute)) else Value()
+    new = combined(type(node.op).__name__, old, value)
+    if reader.branch and isinstance(new.const, (str, bytes)):
+        new = Value(f"{new.text()[:200]}{HOLE}", "", new.marks, new.hidden)
+    if reader.branch and value.marks and isinstance(node.op, ast.Add):
+        new = new.marked(*several(value.marks))
+    bind(reader, node.target, new, scope)
+
+
+def _import(reader: Reader, node: Any, scope: Scope) -> None:
+    for alias in node.names:
+        if reader.files:
+            imported(reader, node, alias.name)
+        if reader.package is not None and (module := reader.package.module(reader, alias.name, 0)) is not None:
+            scope.names[alias.asname or alias.name.partition(".")[0]] = Value(fn=module)
+            continue
+        if alias.asname:
+            scope.names[alias.asname] = Value(name=alias.name)
+        else:
+            root = alias.name.partition(".")[0]
+            scope.names[root] = Value(name=root)
+
+
+def _import_from(reader: Reader, node: Any, scope: Scope) -> None:
+    if reader.files and node.module:
+        imported(reader, node, node.module)
+    if reader.package is not None and _from_package(reader, node, scope):
+        return
+    for alias in node.names:
+        if node.level:
+            scope.names[alias.asname or alias.name] = Value(name=f".{node.module or ''}.{alias.name}")
+        elif alias.name == "*":
+            reader.stars.append(node.module or "")
+        else:
+            full = f"{node.module}.{alias.name}"
+            name = alias.asname or alias.name
+            scope.names[name] = (
+                attribute(Value(name=node.module or ""), alias.name) if full == "os.environ" else Value(name=full)
+            )
+
+
+def _from_package(reader: Reader, node: Any, scope: Scope) -> bool:
+    """Names of another file of the package; false when there is no such file."""
+    if reader.package is None:
+        return False
+    module = reader.package.module(reader, node.module or "", node.level)
+    found = module is not None
+    for alias in node.names:
+        if module is not None and alias.name == "*":
+            scope.names.update(module.fields)
+        elif module is not None and alias.name in module.fields:
+            scope.names[alias.asname or alias.name] = module.fields[alias.name]
+        else:
+            prefix = f"{node.module}." if node.module else ""
+            inner = reader.package.module(reader, prefix + alias.name, node.level)
+            if inner is not None:
+                scope.names[alias.asname or alias.name] = Value(fn=inner)
+                found = True
+    return found
+
+
+def _shared(reader: Reader, node: Any, scope: Scope) -> None:
+    for name in node.names:
+        scope.shared[name] = reader.module if isinstance(node, ast.Global) or scope.outer is None else scope.outer
+
+
+def _function(reader: Reader, node: Any, scope: Scope) -> None:
+    function = Function(node.name, node, scope, None, reader)
+    scope.names[node.name] = Value(fn=function)
+    reader.functions.append(function)
+    for decorator in node.decorator_list:
+        reader.value(decorator, scope)
+    for default in (*node.args.defaults, *node.args.kw_defaults):
+        if isinstance(default, ast.Call):
+            reader.value(default, scope)
+
+
+def _class(reader: Reader, node: Any, scope: Scope) -> None:
+    bases = [reader.value(base, scope) for base in node.bases]
+    klass = Klass(node.name, tuple(base.name for base in bases))
+    for base in bases:
+        if isinstance(base.fn, Klass):
+            klass.methods.update(base.fn.methods)
+    scope.names[node.name] = Value(fn=klass, name="")
+    reader.klasses.append(klass)
+    inner = Scope(scope, klass)
+    rest = []
+    for statement in node.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            method = Function(statement.name, statement, scope, klass, reader)
+            klass.methods[statement.name] = method
+            reader.functions.append(method)
+        else:
+            rest.append(statement)
+    block(reader, rest, inner)
+    for name, value in inner.names.items():
+        klass.fields.setdefault(name, value)
+
+
+def _if(reader: Reader, node: Any, scope: Scope) -> None:
+    """A chain of branches, each read after the other; names keep what any branch gave them."""
+    reader.branch += 1
+    count = 0
+    while True:
+        reader.value(node.test, scope)
+        reader.gates.append(node.test)
+        narrowed = _narrowed(node.test, scope) if reader.environment else {}
+        block(reader, node.body, scope)
+        if not (narrowed and node.body and isinstance(node.body[-1], (ast.Continue, ast.Return))):
+            scope.names.update(narrowed)
+        reader.gates.pop()
+        count += 1
+        if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If) and count < 2000:
+            node = node.orelse[0]
+            continue
+        break
+    block(reader, node.orelse, scope)
+    reader.branch -= 1
+
+
+def _narrowed(test: ast.expr, scope: Scope) -> dict[str, Value]:
+    """Inside a condition that picks some variables of the environment by name, they are no longer all of it."""
+    names = {
+        name: value
+        for name, value in scope.names.items()
+        if value.marks and value.name != "os.environ" and any(mark.kind == "env" for mark in value.marks)
+    }
+    if not names or not any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(test)):
+        return {}
+    if picks(test) != "some":
+        return {}
+    for name, value in names.items():
+        scope.names[name] = Value(value.const, value.name, without_environment(value.marks), value.hidden)
+    return names
+
+
+def _for(reader: Reader, node: Any, scope: Scope) -> None:
+    iterable = reader.value(node.iter, scope)
+    reader.branch += 1
+    for value in _secret_names(iterable):
+        bind(reader, node.target, value, scope)
+        block(reader, node.body, scope)
+    bind(reader, node.target, element(iterable), scope)
+    _twice(reader, node.body, scope)
+    block(reader, node.orelse, scope)
+    reader.branch -= 1
+
+
+def _secret_names(iterable: Value) -> list[Value]:
+    """The names of keys that a loop goes over, one by one: what it gathers is all of them."""
+    if not isinstance(iterable.const, (list, tuple)):
+        return []
+    names = [name for name in iterable.const[1:40] if isinstance(name, str) and SECRET_NAME.search(name)]
+    return [Value(name) for name in names[:4]] if len(names) > 1 else []
+
+
+def _while(reader: Reader, node: Any, scope: Scope) -> None:
+    reader.value(node.test, scope)
+    reader.branch += 1
+    _twice(reader, node.body, scope)
+    block(reader, node.orelse, scope)
+    reader.branch -= 1
+
+
+def _twice(reader: Reader, body: list[ast.stmt], scope: Scope) -> None:
+    """The body of a loop; once more when it marked names that its beginning may read."""
+    before = reader.changes
+    block(reader, body, scope)
+    if reader.changes != before:
+        block(reader, body, scope)
+
+
+def _with(reader: Reader, node: Any, scope: Scope) -> None:
+    for entry in node.items:
+        value = reader.value(entry.context_expr, scope)
+        if entry.optional_vars is not None:
+            bind(reader, entry.optional_vars, value, scope)
+    block(reader, node.body, scope)
+
+
+def _try(reader: Reader, node: Any, scope: Scope) -> None:
+    reader.branch += 1
+    block(reader, node.body, scope)
+    for handler in node.handlers:
+        block(reader, handler.body, scope)
+    block(reader, node.orelse, scope)
+    block(reader, node.finalbody, scope)
+    reader.branch -= 1
+
+
+def _match(reader: Reader, node: Any, scope: Scope) -> None:
+    reader.value(node.subject, scope)
+    reader.branch += 1
+    for case in node.cases:
+        block(reader, case.body, scope)
+    reader.branch -= 1
+
+
+def _return(reader: Reader, node: Any, scope: Scope) -> None:
+    if node.value is not None:
+        scope.returned = joined(scope.returned, reader.value(node.value, scope))
+
+
+def _assert(reader: Reader, node: Any, scope: Scope) -> None:
+    reader.value(node.test, scope)
+
+
+def _raise(reader: Reader, node: Any, scope: Scope) -> None:
+    reader.value(node.exc, scope)
+
+
+_HANDLERS: dict[type[ast.AST], Callable[[Reader, Any, Scope], None]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.TryStar: _try,
+    ast.Match: _match,
+    ast.Return: _return,
+    ast.Assert: _assert,
+    ast.Raise: _raise,
+    ast.Global: _shared,
+    ast.Nonlocal: _shared,
+}

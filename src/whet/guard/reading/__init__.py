@@ -1,0 +1,1 @@
+"""Bytes become texts: decoded, made canonical, unpacked, and told apart by kind."""

@@ -1,0 +1,437 @@
+"""The bytes of a package become texts: every file, whatever its name, and what is hidden in it.
+
+`read` gives each readable text as a `Document` in canonical spelling, with what had to be undone to read it, and a hit
+for everything that is odd about the bytes themselves: disguise, hiding, programs, and whatever could not be looked at.
+What the texts say is for the checkers. Nothing here touches a disk, runs or unmarshals anything, or lets a package say
+what to leave out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.documents import Document, Reading
+from whet.guard.finding import Hit
+from whet.guard.patterns import line_of, shorten
+from whet.guard.reading import canonical, containers, decoding, encodings, kinds
+from whet.skill.tree import escapes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from whet.guard.documents import Kind
+    from whet.guard.finding import Severity
+    from whet.skill.tree import Item
+
+_MIB = 1024 * 1024
+LARGEST = 24 * _MIB
+"""Bytes of a file that are read whole; of a larger one the begin and the end."""
+END = 4 * _MIB
+NESTED = 3
+"""Archives in archives."""
+MOST_DOCUMENTS = 8_000
+
+_WORTH_A_LOOK = re.compile(
+    r"https?://|\b(?:curl|wget|bash -|powershell|cmd\.exe|chmod|crontab|authorized_keys|base64 -)"
+    r"|/bin/(?:ba)?sh|\.ssh\b|ignore (?:all )?previous",
+    re.IGNORECASE,
+)
+_SVG_SCRIPT = re.compile(
+    r"<script\b|\son(?:load|click|error|mouse\w{1,10}|begin|focus\w{0,3})\s{0,4}=|(?:href|src)\s{0,4}=\s{0,4}[\"']?\s{0,4}javascript:",
+    re.IGNORECASE,
+)
+_GIF_SCRIPT = re.compile(r"GIF8[79]a[ \t\r\n]{0,20}(?:=|/\*)")
+"""The first word of a picture as a name that a script assigns to, or before a comment that hides the picture in it."""
+_OFFICE = re.compile(r"(?:word|ppt|xl)/[\w/.-]{1,80}\.xml", re.IGNORECASE)
+_SCRIPT_NAMES = frozenset(
+    ("py", "sh", "bash", "js", "ts", "mjs", "cjs", "ps1", "bat", "cmd", "rb", "pl", "php", "md", "txt", "yaml", "html")
+)
+_BAIT_NAMES = re.compile(
+    r"(?:^|/)(?:\.(?:skill|skillscan|skill-scanner|semgrep|scanner|scan|snyk|gitleaks|trivy|bandit|guard|whet)[-_]?ignore"
+    r"|\.snyk|\.bandit|[\w.-]{0,30}(?:skillspector|skill-scanner|skillscan)[\w.-]{0,30}(?:baseline|ignore|allow)[\w.-]{0,20})$",
+    re.IGNORECASE,
+)
+_READERS = (
+    r"(?:(?:security|malware|vulnerability|skill|code|static|ai|llm|automated|safety)[ -]){1,3}"
+    r"(?:scann?ers?|review(?:er)?s?|auditors?|moderat(?:ors?|ion)|analy[sz](?:ers?|is))"
+)
+_BAIT = re.compile(
+    r"\b(?:(?:note|message|attention|notice|instructions?)[ ,:]{1,3}(?:to |for )?(?:the |any |all )?|dear )"
+    rf"{_READERS}\b[^\n]{{0,120}}?"
+    r"\b(?:safe|skip|ignore|benign|harmless|approved?|do not (?:flag|report|scan)|false positives?|whitelisted)\b"
+    rf"|\b{_READERS} (?:must|should|can|may)(?: safely)? (?:ignore|skip|approve|mark|whitelist|disregard) "
+    r"(?:this|these|the following|all)\b"
+    r"|\b(?:mark|classify|rate|report|label) (?:this|the) (?:skill|file|package|script) as "
+    r"(?:safe|benign|clean|harmless)\b",
+    re.IGNORECASE,
+)
+_BAIT_WORDS = (
+    *("scanner", "reviewer", "auditor", "moderator", "analyzer", "analyser", "security scan", "security review"),
+    *("static analysis", "as safe", "as benign", "as clean", "as harmless"),
+)
+_MODULES = rb"(?:os|posix|nt|subprocess|builtins|__builtin__|runpy|pty|importlib)"
+_FUNCTIONS = rb"(?:system|popen|Popen|call|run|check_output|exec|eval|compile|__import__|import_module|spawn)"
+_PICKLED_CODE = re.compile(
+    rb"c" + _MODULES + rb"\n" + _FUNCTIONS + rb"\n|\x8c." + _MODULES + rb"\x94?\x8c." + _FUNCTIONS + rb"\x94?\x93",
+    re.DOTALL,
+)
+
+
+def read(files: Mapping[str, Item]) -> Reading:
+    """Everything readable of a package, and what was noticed on the way."""
+    reader = _Reader(files)
+    for path in sorted(files):
+        item = files[path]
+        reader.name(path)
+        if item.link:
+            target = item.data.decode("utf-8", "surrogateescape")
+            if escapes(path, target):
+                reader.hit(path, "link-escapes", f"{path} -> {shorten(target)}")
+        else:
+            reader.file(path, item.data, executable=item.executable)
+    return Reading(tuple(reader.documents), tuple(dict.fromkeys(reader.hits)))
+
+
+class _Reader:
+    """What has been read of one package so far."""
+
+    __slots__ = ("budget", "documents", "hits", "sources")
+
+    def __init__(self, files: Mapping[str, Item]) -> None:
+        self.sources = {path: len(item.data) for path, item in files.items() if path.endswith(".py") and not item.link}
+        self.budget = containers.Budget()
+        self.documents: list[Document] = []
+        self.hits: list[tuple[str, Hit]] = []
+
+    def hit(self, path: str, rule: str, evidence: str, severity: Severity | None = None, line: int = 1) -> None:
+        self.hits.append((path, Hit(rule, line, evidence, severity)))
+
+    def add(self, document: Document) -> None:
+        if len(self.documents) < MOST_DOCUMENTS:
+            self.documents.append(document)
+        elif len(self.documents) == MOST_DOCUMENTS:
+            self.hit(document.path, "not-analysed", f"more than {MOST_DOCUMENTS} texts in one package")
+
+    def name(self, path: str) -> None:
+        """A file name can deceive like any other text."""
+        if not path.isascii():
+            _, hits = canonical.canonical(path.replace("/", " "))
+            self.hits += [(path, hit._replace(line=1)) for hit in hits]
+
+    def file(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        executable: bool = False,
+        via: tuple[str, ...] = (),
+        line: int = 1,
+        depth: int = 0,
+    ) -> None:
+        """One file, or what stood in one as if it were a file."""
+        if _BAIT_NAMES.search(path):
+            self.hit(path, "scanner-bait", "a file that tells scanners what to leave out")
+        what = kinds.magic(data)
+        if len(data) > LARGEST and what not in kinds.ARCHIVES:
+            self.hit(path, "too-large", f"{len(data)} bytes; the first and the last {END} were read")
+            for part, first in ((data[:END], line), (data[-END:], line + data.count(b"\n", 0, len(data) - END))):
+                decoded = encodings.decode(part)
+                if decoded is not None:
+                    self.text(path, decoded.text, via, first)
+        elif what in kinds.ARCHIVES:
+            self.archive(path, data, what, via, line, depth)
+        elif what in kinds.SEALED or what == "ole":
+            self.sealed(path, data, what)
+        elif what == "pyc":
+            self.compiled(path, data, via, line)
+        elif what in kinds.PROGRAMS:
+            self.program(path, data, what, via, line, depth)
+        elif what in ("png", "jpeg", "gif", "riff", "pdf"):
+            self.media(path, data, what, via, line, depth)
+        else:
+            self.unmarked(path, data, what, via, line, depth, executable=executable)
+
+    def unmarked(
+        self, path: str, data: bytes, what: str, via: tuple[str, ...], line: int, depth: int, *, executable: bool
+    ) -> None:
+        """Text, or bytes of no kind that is looked into."""
+        start = containers.zip_at_end(data)
+        if start > 0 and not what:
+            self.hit(
+                path, "trailing-data", "an archive follows the text", "warn" if data.startswith(b"#!") else "critical"
+            )
+            self.archive(path, data[start:], "zip", via, line, depth)
+            data = data[:start]
+        decoded = encodings.decode(data) if not what else None
+        if decoded is not None:
+            self.encoded(path, decoded, via, line)
+            return
+        if data.startswith(b"#!"):
+            head = data[: data.index(0)] if 0 in data else data[:END]
+            self.hit(path, "trailing-data", f"{len(data) - len(head)} bytes that are no text follow a script")
+            self.text(path, head.decode("utf-8", "replace"), via, line)
+        if what == "pickle":
+            self.pickle(path, data, line)
+        elif not what:
+            suspicious = executable or kinds.extension(path) in _SCRIPT_NAMES
+            self.hit(path, "unknown-binary", f"{len(data)} bytes of no known kind", "warn" if suspicious else None)
+        self.words(path, data, via, line)
+
+    def pickle(self, path: str, data: bytes, line: int) -> None:
+        """Pickled data that names what executes; it is searched, never loaded."""
+        match = _PICKLED_CODE.search(data)
+        if match:
+            self.hit(path, "pickle-code", repr(match[0])[2:-1], line=line)
+
+    def words(self, path: str, data: bytes, via: tuple[str, ...], line: int) -> None:
+        """Addresses and commands among the printable strings of a binary."""
+        found, room = [], 200_000
+        for run in encodings.strings(data):
+            if _WORTH_A_LOOK.search(run):
+                found.append(run)
+                room -= len(run)
+            if room < 0:
+                break
+        if found:
+            self.add(Document(path, "text", "\n".join(found), line, (*via, "strings")))
+
+    def encoded(self, path: str, decoded: encodings.Decoded, via: tuple[str, ...], line: int) -> None:
+        """A text, with what is odd about the way it is written down."""
+        text = decoded.text
+        for word in decoded.broken[:5]:
+            self.hit(path, "damaged-text", word, line=line)
+        kind = "javascript" if _GIF_SCRIPT.match(text) else kinds.kind_of(path, text)
+        if decoded.encoding[:6] in ("utf-16", "utf-32") and (
+            kind not in ("powershell", "text", "html", "json") or not decoded.marked
+        ):
+            self.hit(path, "odd-encoding", f"{kind} in {decoded.encoding}", "info" if kind == "text" else None, line)
+        if kind == "python" and "coding" in text[:400]:
+            text, named = encodings.cooked(text)
+            if named:
+                self.hit(path, "odd-encoding", f"Python source that is decoded as {named}", "critical", line)
+        self.text(path, text, via, line, kind if _GIF_SCRIPT.match(text) else None)
+
+    def text(
+        self, path: str, text: str, via: tuple[str, ...], line: int, kind: Kind | None = None, *, inner: bool = False
+    ) -> None:
+        """A text and everything hidden in it. `inner` is set for what was decoded already, layer by layer."""
+        for how, offset, said in canonical.concealed(text):
+            self.add(Document(path, kinds.kind_of("", said), said, line + line_of(text, offset) - 1, (*via, how)))
+        text = text.removeprefix("\ufeff")
+        plain, hits = canonical.canonical(text)
+        kind = kind or kinds.kind_of(path if not inner else "", plain)
+        hits = (*hits, *canonical.padding(plain))
+        self.hits += [(path, hit._replace(line=line if inner else line + hit.line - 1)) for hit in hits]
+        if not inner and kinds.disguised(path, kind):
+            self.hit(path, "disguised-script", f"{kind} in a file called {path.rsplit('/', 1)[-1]}", line=line)
+        if kind == "json" and kinds.extension(path) == "ipynb" and self.notebook(path, plain, via, line):
+            return
+        self.add(Document(path, kind, plain, line, via))
+        self.bait(path, plain, line)
+        if kind == "html" and (kinds.extension(path) == "svg" or plain[:200].lstrip()[:4].lower() == "<svg"):
+            for match in list(_SVG_SCRIPT.finditer(plain))[:3]:
+                self.hit(
+                    path,
+                    "svg-script",
+                    shorten(plain[match.start() : match.start() + 120]),
+                    line=line + line_of(plain, match.start()) - 1,
+                )
+        if not inner:
+            self.hidden(path, plain, via, line)
+
+    def hidden(self, path: str, text: str, via: tuple[str, ...], line: int) -> None:
+        """What stands encoded in a text."""
+        found = decoding.hidden(text)
+        if len(found) >= decoding.MOST or sum(len(piece.text) for piece in found) >= decoding.ROOM:
+            self.hit(
+                path,
+                "not-analysed",
+                f"more than {decoding.MOST} encoded texts, or larger ones than are read",
+                line=line,
+            )
+        for piece in found:
+            where = line + line_of(text, piece.offset) - 1
+            if piece.text:
+                self.text(path, piece.text, (*via, *piece.via), where, inner=True)
+                continue
+            what = kinds.magic(piece.data)
+            if what in kinds.PROGRAMS:
+                self.hit(
+                    path,
+                    "encoded-executable",
+                    f"{what} in {' in '.join(reversed(piece.via))}",
+                    "warn" if what == "wasm" else None,
+                    where,
+                )
+                self.words(path, piece.data, (*via, *piece.via), where)
+            elif what in kinds.ARCHIVES:
+                self.archive(path, piece.data, what, (*via, *piece.via), where, 1)
+            elif what in kinds.SEALED:
+                self.hit(path, "unreadable-archive", f"{what} in {' in '.join(reversed(piece.via))}", line=where)
+            elif what == "pickle":
+                self.pickle(path, piece.data, where)
+
+    def bait(self, path: str, text: str, line: int) -> None:
+        """Sentences that tell a scanner or a reviewer to look away."""
+        lowered = text.lower()
+        for word in _BAIT_WORDS:
+            at = lowered.find(word)
+            for _ in range(100):
+                if at < 0:
+                    break
+                match = _BAIT.search(text, max(0, at - 80), at + 200)
+                if match:
+                    self.hit(path, "scanner-bait", shorten(match[0]), "warn", line + line_of(text, match.start()) - 1)
+                    return
+                at = lowered.find(word, at + 120)
+
+    def notebook(self, path: str, text: str, via: tuple[str, ...], line: int) -> bool:
+        """The cells of a notebook; whether it is one."""
+        import json
+
+        try:
+            book = json.loads(text) if len(text) <= 2 * END else None
+        except (ValueError, RecursionError):
+            book = None
+        cells = book.get("cells") if isinstance(book, dict) else None
+        if not isinstance(cells, list):
+            return False
+        at = 0
+        for cell in cells:
+            if not isinstance(cell, dict):
+                continue
+            source = _source(cell.get("source"))
+            begin = (
+                text.find(json.dumps(source.split("\n", 1)[0], ensure_ascii=False)[1:-1], at) if source.strip() else -1
+            )
+            at = begin if begin >= 0 else at
+            kind: Kind = "python" if cell.get("cell_type") == "code" else "markdown"
+            if source.strip():
+                self.text(path, source, (*via, "notebook"), line + line_of(text, at) - 1, kind)
+            for shown in _html_outputs(cell):
+                self.text(path, shown, (*via, "notebook output"), line + line_of(text, at) - 1, "html")
+        return True
+
+    def archive(self, path: str, data: bytes, what: str, via: tuple[str, ...], line: int, depth: int) -> None:
+        """The members of an archive, as files of the package."""
+        if depth >= NESTED:
+            self.hit(path, "not-analysed", f"an archive inside {NESTED} others")
+            return
+        inside = containers.unpack(data, what, path, self.budget)
+        self.hits += [(path, hit._replace(line=line)) for hit in inside.hits]
+        self.sources |= {f"{path}!/{part.name}": len(part.data) for part in inside.parts if part.name.endswith(".py")}
+        office = any(part.name == "[Content_Types].xml" for part in inside.parts)
+        for part in inside.parts:
+            name = f"{path}!/{part.name}"
+            if part.name.lower().endswith("vbaproject.bin"):
+                self.hit(path, "office-macro", part.name, line=line)
+                self.words(name, part.data, (*via, what), 1)
+            elif office and _OFFICE.fullmatch(part.name):
+                self.text(name, _without_tags(part.data), (*via, what), 1, "text")
+            elif what in ("zip", "tar") and kinds.magic(part.data) in kinds.PROGRAMS - {"pyc"}:
+                self.program(path, part.data, kinds.magic(part.data), (*via, what), line, depth + 1, member=part.name)
+            else:
+                deeper = depth + (what in ("zip", "tar"))
+                self.file(name, part.data, executable=part.executable, via=(*via, what), depth=max(deeper, 1))
+
+    def sealed(self, path: str, data: bytes, what: str) -> None:
+        """Containers that are not opened, and the office files of old."""
+        if what != "ole":
+            self.hit(path, "unreadable-archive", f"{what} archives are not opened")
+            return
+        if "_VBA_PROJECT".encode("utf-16-le") in data:
+            self.hit(path, "office-macro", "a macro project")
+        if "EncryptedPackage".encode("utf-16-le") in data:
+            self.hit(path, "locked-archive", "an office file with a password", "warn")
+        elif kinds.extension(path) in ("msi", "msp"):
+            self.hit(path, "unreadable-archive", "installers are not opened")
+        self.words(path, data, (), 1)
+
+    def program(
+        self, path: str, data: bytes, what: str, via: tuple[str, ...], line: int, depth: int, member: str = ""
+    ) -> None:
+        """Native programs and libraries; of an archive of them one hit is enough."""
+        known = any(at == path and hit.rule == "native-executable" for at, hit in self.hits)
+        if not known:
+            self.hit(path, "native-executable", f"{what}: {member or path.rsplit('/', 1)[-1]}", line=line)
+        self.words(f"{path}!/{member}" if member else path, data, via, line)
+        start = containers.zip_at_end(data)
+        if start > 0:
+            self.archive(path, data[start:], "zip", via, line, depth + 1)
+
+    def compiled(self, path: str, data: bytes, via: tuple[str, ...], line: int) -> None:
+        """Compiled Python: what it says, and whether it can come from the source beside it."""
+        folder, _, name = path.rpartition("/")
+        stem = name.split(".", 1)[0]
+        homes = [folder, folder.rpartition("/")[0]] if folder.endswith("__pycache__") else [folder]
+        places = [f"{home}/{stem}.py" if home else f"{stem}.py" for home in homes]
+        size = next((self.sources[place] for place in places if place in self.sources), None)
+        if size is None:
+            self.hit(path, "compiled-python", "no source of that name is beside it", line=line)
+        elif data[4:8] == b"\0\0\0\0" and int.from_bytes(data[12:16], "little") != size & 0xFFFFFFFF:
+            self.hit(path, "compiled-python", "it was not made from the source beside it", line=line)
+        else:
+            self.hit(path, "compiled-python", "its source is beside it", "warn", line)
+        said = "\n".join(encodings.strings(data[16:END]))
+        if said:
+            self.add(Document(path, "text", said, line, (*via, "compiled python")))
+
+    def media(self, path: str, data: bytes, what: str, via: tuple[str, ...], line: int, depth: int) -> None:
+        """Pictures and PDF: what follows their end, what their metadata say, what they do."""
+        said = containers.words_of_image(data, what)
+        if said:
+            self.text(path, said, (*via, "metadata"), line, "text", inner=True)
+        if what == "pdf" and (actions := containers.pdf_actions(data)):
+            self.hit(path, "pdf-active", ", ".join(actions), line=line)
+        start = containers.zip_at_end(data)
+        rest = data[start:] if start > 0 else containers.rest_of_image(data, what)
+        if what == "gif" and (decoded := encodings.decode(data)) is not None and 0 not in data[6:]:
+            self.text(path, decoded.text, (*via, what), line)
+        if len(rest) >= 16:
+            self.trailing(path, rest, what, via, line, depth)
+
+    def trailing(self, path: str, rest: bytes, what: str, via: tuple[str, ...], line: int, depth: int) -> None:
+        trails = kinds.magic(rest)
+        text = decoding.readable(rest) if not trails else ""
+        if trails in ("jpeg", "media", "png") or b"SEFT" in rest[-8:] or (what == "pdf" and not trails and not text):
+            return
+        kind = kinds.kind_of("", text)
+        grave = trails in kinds.ARCHIVES | kinds.SEALED | kinds.PROGRAMS or (
+            text and kind not in ("text", "markdown", "html", "json")
+        )
+        self.hit(
+            path,
+            "trailing-data",
+            f"{trails or (kind if text else 'bytes')} after the end of a {what}",
+            "critical" if grave else None,
+            line,
+        )
+        if text:
+            self.text(path, text, (*via, f"after {what}"), line, kind, inner=True)
+            self.hidden(path, text, (*via, f"after {what}"), line)
+        elif trails in kinds.ARCHIVES:
+            self.archive(path, rest, trails, (*via, f"after {what}"), line, depth)
+        else:
+            self.words(path, rest, (*via, f"after {what}"), line)
+
+
+def _source(value: object) -> str:
+    lines: Iterable[object] = value if isinstance(value, list) else [value]
+    return "".join(line for line in lines if isinstance(line, str))
+
+
+def _html_outputs(cell: dict[str, object]) -> Iterable[str]:
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else ():
+        data = output.get("data") if isinstance(output, dict) else None
+        html = _source(data.get("text/html")) if isinstance(data, dict) else ""
+        if html.strip():
+            yield html
+
+
+def _without_tags(data: bytes) -> str:
+    """The words of an office file: a line for each paragraph."""
+    text = data.decode("utf-8", "replace")
+    text = re.sub(r"</(?:w:p|a:p|si|row)>", "\n", text)
+    return re.sub(r"<[^<>]{0,4000}>", "", text)

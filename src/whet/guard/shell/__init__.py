@@ -1,0 +1,1 @@
+"""Shell by its grammar, and PowerShell and cmd by patterns: what each command does."""

@@ -1,0 +1,353 @@
+"""The shell checker: what a script would do, judged command by command.
+
+A text is read as a shell would read it, its flows are followed, and every command is shown to the rules of its kind.
+Scripts inside scripts (`bash -c`, `eval`, `echo .. | sh`, here-documents) are judged the same way, a few layers deep.
+A text without any word that matters is not parsed at all.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from whet.guard.finding import Hit, Seen
+from whet.guard.patterns import shorten
+from whet.guard.shell import fetch as shell_fetch
+from whet.guard.shell import persist as shell_persist
+from whet.guard.shell import power as shell_power
+from whet.guard.shell import send as shell_send
+from whet.guard.shell import supply as shell_supply
+from whet.guard.shell.commands import INTERPRETERS, Inner, from_console, inner
+from whet.guard.shell.constant import printed, unescape
+from whet.guard.shell.flow import Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from whet.guard.shell.flow import Step
+
+_DEPTH = 4
+_MOST = 200
+_LONG = 20_000
+"""Characters from which on a script is read, whatever stands in it."""
+_DATE = re.compile(r"\bdate\s{1,4}(?:-u\s{1,4})?\+?[\"']?\+?%")
+
+
+def check(text: str) -> Seen:
+    """What a script does that matters: hits of rules, and facts for the flow over the package."""
+    if not worth_reading(text):
+        return Seen()
+    seen = _Reader().judged(from_console(text), 1, _DEPTH, {})
+    return Seen(tuple(_told(seen.hits, text)), tuple(dict.fromkeys(seen.facts))[:_MOST])
+
+
+def worth_reading(text: str) -> bool:
+    """Is there a word in it that any rule could be about, or spelling that could hide one?"""
+    if len(text) > _LONG or _alarms(text):
+        return True
+    bare = text.translate(_QUOTES)
+    return bare != text and _alarms(bare)
+
+
+def _alarms(text: str) -> bool:
+    words = frozenset(_WORD.findall(text))
+    if not _ALARMS.isdisjoint(words) or (not words.isdisjoint(_OFTEN) and _USES.search(text)) or _SIGNS.search(text):
+        return True
+    return not words.isdisjoint(_CLIENTS) and _RISKY.search(text) is not None
+
+
+_QUOTES = str.maketrans("", "", "\"'\\")
+_WORD = re.compile(r"[A-Za-z_]\w*(?:-\w+)*")
+_CLIENTS = frozenset(("curl", "wget", "wget2"))
+_ALARMS = frozenset(
+    (
+        *(
+            "aria2c",
+            "axel",
+            "lynx",
+            "xh",
+            "iwr",
+            "nc",
+            "ncat",
+            "netcat",
+            "socat",
+            "telnet",
+            "eval",
+            "base64",
+            "base32",
+            "gbase64",
+            "openssl",
+            "xxd",
+            "rev",
+            "uudecode",
+            "gunzip",
+            "zcat",
+        ),
+        *(
+            "ssh",
+            "scp",
+            "sftp",
+            "rsync",
+            "ftp",
+            "lftp",
+            "dig",
+            "nslookup",
+            "drill",
+            "mail",
+            "mailx",
+            "mutt",
+            "sendmail",
+            "swaks",
+            "gsutil",
+            "rclone",
+            "s3cmd",
+            "gist",
+        ),
+        *(
+            "cron",
+            "crontab",
+            "crond",
+            "launchctl",
+            "systemctl",
+            "hooks",
+            "hooksPath",
+            "hookspath",
+            "authorized_keys",
+            "sudoers",
+            "setenforce",
+            "ufw",
+            "spctl",
+            "csrutil",
+            "xattr",
+            "history",
+        ),
+        *(
+            "HISTFILE",
+            "HISTSIZE",
+            "HISTFILESIZE",
+            "HISTCONTROL",
+            "auditctl",
+            "mkfs",
+            "dd",
+            "shred",
+            "wipefs",
+            "tmutil",
+            "gpg",
+            "xmrig",
+            "minerd",
+            "cpuminer",
+            "stratum",
+            "printenv",
+            "environ",
+        ),
+        *(
+            "trap",
+            "security",
+            "secret-tool",
+            "osascript",
+            "pwsh",
+            "powershell",
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "PROMPT_COMMAND",
+            "BASH_ENV",
+            "GOPROXY",
+            "insteadOf",
+            "collaborators",
+            "visibility",
+        ),
+        *(
+            "killall",
+            "pkill",
+            "bashrc",
+            "zshrc",
+            "zprofile",
+            "bash_profile",
+            "profile",
+            "AGENTS",
+            "CLAUDE",
+            "GEMINI",
+            "SOUL",
+            "MEMORY",
+            "privileged",
+            "vssadmin",
+            "restic",
+            "pg_dump",
+            "mysqldump",
+        ),
+        *("dangerously-skip-permissions", "dangerously", "bunx", "uvx", "pipx", "npx"),
+    )
+)
+"""Words that are reason enough to read a script."""
+_OFTEN = frozenset(
+    (
+        *(
+            "aws",
+            "fetch",
+            "http",
+            "https",
+            "env",
+            "set",
+            "declare",
+            "python",
+            "python3",
+            "node",
+            "perl",
+            "ruby",
+            "php",
+            "deno",
+            "bun",
+            "sh",
+            "bash",
+            "zsh",
+            "dash",
+            "ksh",
+            "source",
+        ),
+        *(
+            "pip",
+            "pip3",
+            "npm",
+            "pnpm",
+            "yarn",
+            "gem",
+            "uv",
+            "cargo",
+            "go",
+            "bundle",
+            "export",
+            "alias",
+            "docker",
+            "podman",
+            "rm",
+            "find",
+            "kill",
+            "git",
+            "chmod",
+            "gh",
+            "tee",
+            "mkfs",
+        ),
+    )
+)
+"""Words that are reason enough in company."""
+_USES = re.compile(
+    r"\baws\s+s3|\bmkfs\.|\b(?:fetch|https?)\s+(?:-|GET|POST|PUT|:|\w+=)|\benv\b(?!\s*:|[\w./-])|\bset\s*\||\bdeclare\s+-|\b(?:python\d?|node|perl|ruby|php|deno|bun)\b[^\n]{0,40}\s(?:-\w{0,3}[cer]\b|-\s|--eval|<<)"
+    r"|\b(?:ba|z|da|k)?sh\b\s+(?:-\w{0,3}[cs]\b|<|-\s)|\bsource\s+<\(|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"
+    r"|\bexport\s+(?:PIP|NPM|UV|GIT|HTTPS?|ALL|NODE|PYTHON|ANTHROPIC|OPENAI)_\w+|\balias\s+(?:sudo|ssh|git|ls|cd|curl|npm|pip)=|\b(?:docker|podman)\b[^\n]{0,200}(?:docker\.sock|-v\s+/:|--pid|--net(?:work)?[= ]host|:/host|--cap-add)"
+    r"|\brm\s+(?:-\w+\s+)*(?:--\s+)?[\"']?(?:~|\$|/|\*|\.\.|[\w./-]*\*)|\bfind\s+[\"']?(?:/|~|\$)[^\n]{0,200}-(?:delete|exec)|\bkill\s+-\w*\s*-1|\bgit\b[^\n]{0,80}(?:--force|--mirror|--all|remote\s+(?:add|set-url)|config\s+--global|credential)"
+    r"|\bchmod\s+(?:-\w+\s+)*(?:[ugoa]*[+=]\w*s|0?[2467]?777|[2467][0-7]{3})|\bgh\s+(?:api|repo|auth|gist|secret)|\bnpm\s+owner|\btee\s+[^\n]{0,20}/etc"
+)
+_SIGNS = re.compile(
+    r"\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
+    r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|(?<=\w)\"\w|(?:^|[|;&(\n])\s*\w+'\w"
+)
+_RISKY = re.compile(
+    r"\|\s*\w|\$\(|<\(|`|chmod|\s-[oO]\b|--output|@|\s-[TF]\b|--upload|--post-file|--form|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}|\d{8,}|0x|&\s*$|/dev/null|\.(?:site|me|in|ee|co|st|org|net|app|dev|io|pub|lt|live|fun|pro|cn|gg)\b(?=[/\"'\s:]|$)"
+    r"|discord|telegram|ngrok|evil|attack|malic|exfil|bit\.ly|tinyurl|\$\{?[A-Za-z_]\w*|http:",
+    re.MULTILINE,
+)
+"""What a fetch or a call of an API needs to be more than that."""
+
+
+class _Reader:
+    """Judges a script and the scripts in it, each once, within a budget."""
+
+    __slots__ = ("_known", "_left")
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[Hit]] = {}
+        self._left = _BUDGET
+
+    def judged(self, text: str, line: int, depth: int, variables: Mapping[str, str]) -> Seen:
+        """Hits and facts of a script that begins on a line of the text."""
+        scene = Scene(text, line, variables)
+        hits, facts = scene.hits, scene.facts
+        self._known[text] = hits
+
+        def judge(script: str) -> list[Hit]:
+            if script not in self._known and depth > 0 and self._pays(script):
+                self.judged(script, 1, depth - 1, {})
+            return self._known.get(script, [])
+
+        for step in scene.steps:
+            shell_fetch.look(scene, step)
+            shell_send.look(scene, step)
+            shell_persist.look(scene, step, judge)
+            shell_power.look(scene, step)
+            shell_supply.look(scene, step)
+            for script in _scripts(scene, step) if depth > 0 else ():
+                if script.text in self._known:
+                    continue
+                if not self._pays(script.text):
+                    hits.append(Hit("shell-not-read", line + script.line - 1, shorten(script.text)))
+                    break
+                more = self._inside(script, line + script.line - 1, depth - 1, scene.script.variables)
+                hits += more.hits
+                facts += more.facts
+            if len(hits) > _MOST:
+                break
+        if scene.script.functions:
+            shell_power.bombs(scene)
+        if not scene.script.whole:
+            hits.append(Hit("shell-not-read", line, shorten(scene.script.problems[-1])))
+        return Seen(tuple(hits), tuple(facts))
+
+    def _pays(self, text: str) -> bool:
+        self._left -= len(text) + _PRICE
+        return self._left > 0
+
+    def _inside(self, script: Inner, line: int, depth: int, variables: Mapping[str, str]) -> Seen:
+        if script.language == "shell":
+            return self.judged(script.text, line, depth, variables)
+        self._known[script.text] = []
+        check_it: Callable[[str], Seen] = import_module(_CHECKERS[script.language]).check
+        seen = check_it(script.text)
+        return Seen(
+            tuple(hit._replace(line=hit.line + line - 1) for hit in seen.hits),
+            tuple(fact._replace(line=fact.line + line - 1) for fact in seen.facts),
+        )
+
+
+_BUDGET = 150_000
+"""Characters of inner scripts that are judged; each script costs a little more than its length."""
+_PRICE = 300
+_CHECKERS = {
+    "python": "whet.guard.python.checker",
+    "javascript": "whet.guard.javascript.checker",
+    "powershell": "whet.guard.shell.windows",
+    **dict.fromkeys(("perl", "ruby", "php", "applescript"), "whet.guard.code.checker"),
+}
+_SCRIPT_FILE = re.compile(r"\.(?:sh|bash|zsh|command)$")
+
+
+def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
+    """The scripts that a step carries, is fed or writes."""
+    for one in inner(step.command):
+        if one.text.strip() and (one.known or one.language == "shell"):
+            yield one
+    if INTERPRETERS.get(step.name) == "shell" and step.before and not step.fetched:
+        stages = [[one.name, *one.args] for one in step.before if all(word.known for word in one.argv)]
+        first = step.before[0]
+        if len(stages) == len(step.before) and (text := printed(stages)):
+            yield Inner("shell", text, True, step.command.line)
+        elif len(step.before) == 1 and first.command.heredoc and first.name in ("cat", ""):
+            yield Inner("shell", first.command.heredoc, True, first.command.line + 1)
+    if step.argv and any(">" in one.operator for one in step.command.redirections):
+        for target, _ in step.targets():
+            text = scene.content(step)
+            if text and (_SCRIPT_FILE.search(target) or re.match(r"#!.{0,40}sh\b", text)):
+                yield Inner("shell", unescape(text), True, step.command.line)
+
+
+def _told(hits: tuple[Hit, ...], text: str) -> Iterator[Hit]:
+    """Each hit once, with a word about a test of the date around it."""
+    seen: set[tuple[str, int]] = set()
+    dated = _DATE.search(text) is not None and re.search(r"\b(?:if|\[\[|test)\b|\[ ", text) is not None
+    for hit in hits:
+        if (hit.rule, hit.line) in seen or len(seen) >= _MOST:
+            continue
+        seen.add((hit.rule, hit.line))
+        timed = dated and hit.message and hit.severity in (None, "critical")
+        yield hit._replace(message=hit.message + "; the script tests the date") if timed else hit

@@ -1,0 +1,214 @@
+"""The shell reader: a script as the commands it would run, in order, each with where and how it runs.
+
+The grammar is tree-sitter's for bash. The tree is walked once, without recursion, with a cap on the work; what the
+grammar could not read is reported in `problems` and its words are still given as commands, because an attack that
+breaks the grammar must not become invisible. Two readers use this: the scanner, which wants every command with its
+words resolved, and permissions, which want to be sure that a text is exactly one plain command (`simple`).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.guard.shell.command import Command, Redirection
+from whet.guard.shell.tree import Walk
+from whet.guard.shell.words import Word
+from whet.guard.shell.wrapping import (
+    INTERPRETERS,
+    SHELLS,
+    Inner,
+    Language,
+    from_console,
+    inner,
+    name_of,
+    program,
+    unwrapped,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node, Parser
+
+__all__ = [
+    "INTERPRETERS",
+    "SHELLS",
+    "Command",
+    "Inner",
+    "Language",
+    "Redirection",
+    "Script",
+    "Word",
+    "from_console",
+    "inner",
+    "name_of",
+    "parse",
+    "program",
+    "unwrapped",
+]
+
+PIECE = 200_000
+"""Bytes that are parsed at once; a longer text is cut at the ends of lines."""
+_OPERATORS = 1_500
+_MOST_PIECES = 40
+_LONGEST_LINE = 4_000
+_OPERATOR = re.compile(rb"[|&;<>()]|\$\{")
+
+
+class Script(NamedTuple):
+    """What a text would run."""
+
+    commands: tuple[Command, ...]
+    problems: tuple[str, ...]
+    """What was not understood, and what kept it from being simple, in words."""
+    simple: bool
+    """Exactly one plain command: every word literal, nothing else on the line."""
+    whole: bool = True
+    """It was read to the end; `False` for a text too long or too tangled."""
+    functions: frozenset[str] = frozenset()
+    variables: Mapping[str, str] = {}
+    """The constants that were assigned, as they are at the end."""
+
+
+def parse(text: str, variables: Mapping[str, str] | None = None) -> Script:
+    """Read a script; `variables` are constants that it inherits. Never fails: see `problems`."""
+    walk = Walk(dict(variables or {}))
+    clean = text.replace("\r\n", "\n")
+    odd = "\0" in clean or "\r" in clean
+    clean = clean.replace("\0", " ").replace("\r", "\n" if "\n" not in clean else " ")
+    prepared, spliced = _spliced(_unbraced(clean))
+    line = 1
+    roots = []
+    for number, piece in enumerate(_pieces(prepared.encode("utf-8", "replace"))):
+        if number >= _MOST_PIECES:
+            walk.stop(line)
+        if not walk.whole:
+            break
+        tree = _parser().parse(piece.translate(_MASK))
+        broken = walk.read(tree.root_node, piece, line)
+        if broken and b"\n" in piece:
+            _by_line(walk, piece, line, broken)
+        roots.append(tree.root_node)
+        line += piece.count(b"\n")
+    plain = prepared == text and not odd and len(roots) == 1 and _is_plain(roots[0], text)
+    simple = plain and len(walk.commands) == 1 and not walk.problems and all(w.literal for w in walk.commands[0].argv)
+    commands = tuple(_moved(walk.commands, spliced)) if spliced else tuple(walk.commands)
+    return Script(commands, tuple(walk.problems), simple, walk.whole, frozenset(walk.functions), walk.variables)
+
+
+def _by_line(walk: Walk, piece: bytes, line: int, broken: set[int]) -> None:
+    """Read lines that the grammar stumbled over each by itself: a stray quote must not swallow the next command."""
+    lines = piece.split(b"\n")
+    for number in sorted(broken):
+        if number < len(lines) and len(lines[number]) <= _LONGEST_LINE and lines[number].strip():
+            walk.read(_parser().parse(lines[number].translate(_MASK)).root_node, lines[number], line + number)
+
+
+_MASK = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
+"""For the grammar, letters beyond ASCII are letters: its scanner looks characters up in a table that ends before them,
+and a character of the higher planes ends the process."""
+_PLAIN = frozenset(
+    {"program", "command", "command_name", "word", "string", "raw_string", "number", "concatenation", "string_content"}
+)
+_KEYWORDS = frozenset(
+    {
+        *("coproc", "select", "time", "function", "then", "do", "done", "fi", "esac", "elif", "else", "in"),
+        *("if", "for", "while", "until", "case"),
+    }
+)
+_PARSER: list[Parser] = []
+
+
+def _parser() -> Parser:
+    if not _PARSER:
+        import tree_sitter_bash
+        from tree_sitter import Language as Grammar
+        from tree_sitter import Parser as Reader
+
+        _PARSER.append(Reader(Grammar(tree_sitter_bash.language())))
+    return _PARSER[0]
+
+
+def _is_plain(root: Node, text: str) -> bool:
+    """One command, only node types that stand for themselves, and no character a shell might treat specially."""
+    if root.has_error or root.named_child_count != 1 or root.named_children[0].type != "command":
+        return False
+    if any(ord(letter) < 32 for letter in text) or root.child_count != 1:
+        return False
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.is_missing or (node.type not in _PLAIN and (node.is_named or node.type not in ('"', "'"))):
+            return False
+        stack.extend(node.children)
+    name = root.named_children[0].named_children[0]
+    return text.encode("utf-8", "replace")[name.start_byte : name.end_byte].decode() not in _KEYWORDS
+
+
+_LOOSE_BRACES = re.compile(
+    r"(?:(?<=[\s;|&(`])|^)\{(?![\s{},])[^\s{}'\"`$]{1,400},[^\s{}'\"`$]{0,400}\}(?=[\s;|&)`]|$)", re.MULTILINE
+)
+
+
+def _unbraced(text: str) -> str:
+    """`{curl,-s,url}`, which the grammar cannot read, as the words it becomes; every character keeps its place."""
+    if "{" not in text:
+        return text
+    return _LOOSE_BRACES.sub(lambda found: " " + found[0][1:-1].replace(",", " ") + " ", text)
+
+
+_CONTINUED = re.compile(r"(?<=[^\s\\])\\\n(?=[^\s#])")
+
+
+def _spliced(text: str) -> tuple[str, list[int]]:
+    """Words that are broken over two lines made whole, with the lines (of the result) where one was taken away."""
+    if "\\\n" not in text:
+        return text, []
+    gone: list[int] = []
+    out: list[str] = []
+    start = 0
+    line = 1
+    for found in _CONTINUED.finditer(text):
+        begin = text.rfind("\n", 0, found.start()) + 1
+        if _commented(text[max(begin, found.start() - 400) : found.start()]):
+            continue
+        piece = text[start : found.start()]
+        line += piece.count("\n")
+        out.append(piece)
+        gone.append(line)
+        start = found.end()
+    out.append(text[start:])
+    return "".join(out), gone
+
+
+def _commented(line: str) -> bool:
+    for found in re.finditer(r"(?:^|\s)#", line):
+        before = line[: found.start()]
+        if before.count("'") % 2 == 0 and before.count('"') % 2 == 0:
+            return True
+    return False
+
+
+def _moved(commands: list[Command], spliced: list[int]) -> Iterator[Command]:
+    for command in commands:
+        yield command._replace(line=command.line + bisect_left(spliced, command.line))
+
+
+def _pieces(text: bytes) -> Iterator[bytes]:
+    """The text in pieces that the grammar reads in short time: it is quadratic in the operators of one statement."""
+    operators = [found.start() for found in _OPERATOR.finditer(text)]
+    start = first = 0
+    while start < len(text) or start == 0:
+        end = start + PIECE
+        if first + _OPERATORS < len(operators):
+            end = min(end, operators[first + _OPERATORS])
+        if end < len(text):
+            middle = start + (end - start) // 2
+            cut = max(text.rfind(b"\n\n", middle, end), text.rfind(b"\n}\n", middle, end) + 1)
+            cut = cut if cut > middle else text.rfind(b"\n", start, end)
+            end = cut + 1 if cut > start else max(end, start + 1)
+        yield text[start:end]
+        start = end
+        first = bisect_left(operators, start)

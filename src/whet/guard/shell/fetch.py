@@ -1,0 +1,270 @@
+"""Code that comes from elsewhere or out of disguise and is executed, and shells that are handed to the network."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.hosts import host_of, is_installer, odd_top
+from whet.guard.shell.commands import INTERPRETERS, SHELLS, inner, name_of, program
+from whet.guard.shell.flow import FETCHERS, fetch_of, sends
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whet.guard.finding import Severity
+    from whet.guard.shell.flow import Fetch, Scene, Step
+
+_SOURCES = ("source", ".")
+_SOCKETS = frozenset({"nc", "ncat", "netcat", "nc.traditional", "nc.openbsd", "telnet"})
+_CODE_FLAGS = frozenset({"-c", "-e", "-m", "-p", "-n", "-pe", "-ne", "-r", "--eval", "-E", "-le", "-lane", "-F"})
+_UNPACKERS = frozenset({"tar", "unzip", "7z", "7za", "gunzip", "bsdtar", "dpkg", "rpm", "installer", "hdiutil"})
+
+
+def look(scene: Scene, step: Step) -> None:
+    """Judge one step."""
+    for origin, how in _executed(scene, step):
+        _judge(scene, step, origin, how)
+    if step.name in _UNPACKERS and step.fetched is not None and step.fetched.known and step.fetched.host.shady:
+        severity: Severity = "critical" if _runs_later(scene, step) else "warn"
+        message = "an archive from a raw address or throw-away host is unpacked"
+        scene.hit("pipe-shady", step, severity, subject=step.fetched.host.name, message=message)
+    if step.name in FETCHERS and not sends(step) and (fetch := fetch_of(step)) is not None:
+        scene.fact("fetch", "a download", step, fetch.host.name, grave=fetch.known and fetch.host.shady)
+    if step.name == "eval" and step.words and not all(word.known for word in step.words):
+        scene.fact("execute", "text that is made when it runs", step, ",".join(step.words[0].names)[:80])
+    if step.name in ("eval", *INTERPRETERS) and any(len(set(word.names)) > 1 for word in step.words):
+        scene.fact("assemble", "a command put together from pieces", step)
+    _shells(scene, step)
+
+
+def _runs_later(scene: Scene, step: Step) -> bool:
+    """Is anything of the working directory run after this?"""
+    return any(
+        later.name == "chmod" or later.name in INTERPRETERS or (later.argv and later.argv[0].text.startswith("./"))
+        for later in scene.steps[step.number + 1 :]
+    )
+
+
+def severity_of(fetch: Fetch) -> tuple[str, Severity, str]:
+    """The rule, its severity and a reason for code that is fetched from there and run."""
+    url = fetch.url.lower()
+    host = fetch.host
+    if not fetch.known:
+        return "pipe-to-shell", "warn", "it comes from an address that is only known when it runs"
+    if host.kind in ("loopback", "private"):
+        return "pipe-known", "info", "it comes from this machine or its network"
+    if host.shady:
+        return "pipe-shady", "critical", f"it comes from {_KINDS[host.kind]}"
+    plain = not url.startswith("https://") and not is_installer(url) and url.startswith(("http://", "ftp://"))
+    if plain and odd_top(host.name):
+        return "pipe-shady", "critical", "it comes unprotected from a host of a kind that campaigns like"
+    if plain:
+        return "pipe-to-shell", "warn", "it comes over plain HTTP, where anyone on the way can change it"
+    if fetch.insecure:
+        return "pipe-to-shell", "warn", "the certificate of the server is not checked"
+    if is_installer(url):
+        return "pipe-known", "info", "it is a well-known installer"
+    if host.kind == "free" or host.name == "gist.githubusercontent.com" or odd_top(host.name):
+        return "pipe-to-shell", "warn", "it comes from a place where anyone can put a file"
+    return "pipe-known", "info", "it comes over TLS from a named host"
+
+
+_KINDS = {
+    "address": "a raw address",
+    "paste": "a paste site",
+    "drop": "a host made for dropping data",
+    "tunnel": "a tunnel",
+    "shortener": "a shortened link",
+}
+
+
+def _judge(scene: Scene, step: Step, origin: Step, how: str) -> None:
+    if origin.decoded:
+        scene.hit("decode-to-shell", step, message=f"text is decoded and {how}")
+        return
+    fetch = origin.fetched
+    if fetch is None:
+        return
+    rule, severity, reason = severity_of(fetch)
+    if not fetch.known and how in ("saved and run", "run"):
+        severity = "info"
+    scene.hit(rule, step, severity, subject=fetch.host.name, message=f"fetched code is {how}; {reason}")
+    scene.fact("execute", "fetched code", step, fetch.host.name, grave=severity == "critical")
+
+
+def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
+    """The steps whose output this one runs as code."""
+    name = step.name
+    if name in INTERPRETERS and _takes_input(step):
+        yield from ((one, "piped into an interpreter") for one in step.before[-1:])
+        yield from ((one, "run by an interpreter") for one in _from_variables(scene, step, "<<<"))
+        yield from ((one, "run by an interpreter") for one in step.below if one.command.slot < 0)
+    if name in INTERPRETERS or name in _SOURCES:
+        yield from _scripts(scene, step)
+    if name == "eval" or name in INTERPRETERS:
+        yield from ((one, "evaluated") for one in _evaluated(scene, step))
+    if step.argv and step.argv[0].substituted and not step.argv[0].known:
+        yield from ((one, "run as a command") for one in step.below if one.command.slot == 0)
+    if step.argv and (written := _file(scene, step.argv[0].text)) is not None and written is not step:
+        yield written, "run"
+    if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.args[:1]):
+        for word in step.args[1:]:
+            written = _file(scene, word)
+            if written is not None and _grave(written):
+                yield written, "made a program"
+    bare = not step.args or step.args[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
+    if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
+        yield step.before[-1], "run line by line"
+
+
+def _evaluated(scene: Scene, step: Step) -> Iterator[Step]:
+    """What is put in place of a program: `-c "$(..)"`, `eval "$X"`; a value inside a longer one is only an input."""
+    for at, word in enumerate(step.words):
+        code = step.name == "eval" or (at > 0 and re.fullmatch(r"-[a-zA-Z]{0,6}[cepr]|--eval", step.args[at - 1]))
+        if not code or not _AS_A_WHOLE.match(word.source):
+            continue
+        if word.substituted:
+            yield from (one for one in step.below if one.command.slot == _slot(step, at))
+        for name in word.names:
+            if (origin := scene.variables.get(name)) is not None:
+                yield origin
+
+
+_AS_A_WHOLE = re.compile(r"[\"']?(?:\$|`)")
+
+
+def _grave(step: Step) -> bool:
+    """Is a file that is only made executable worth a word?"""
+    return step.decoded or (step.fetched is not None and step.fetched.known and severity_of(step.fetched)[1] != "info")
+
+
+def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
+    """A file or `<(..)` that is given to an interpreter."""
+    for at, word in enumerate(step.args):
+        if word in _CODE_FLAGS:
+            return
+        if word.startswith("-") and len(word) > 1:
+            continue
+        if word.startswith(("<(", "/dev/fd/")):
+            yield from ((one, "run by an interpreter") for one in step.below if one.command.slot == _slot(step, at))
+        elif (written := _file(scene, word)) is not None:
+            yield written, "saved and run"
+        return
+
+
+def _slot(step: Step, at: int) -> int:
+    """The place of an argument in the whole command, wrappers included."""
+    return len(step.command.argv) - len(step.args) + at
+
+
+def _file(scene: Scene, path: str) -> Step | None:
+    return scene.files.get(path) or scene.files.get(path.removeprefix("./"))
+
+
+def _from_variables(scene: Scene, step: Step, operator: str = "") -> Iterator[Step]:
+    words = [one.target for one in step.command.redirections if one.operator == operator] if operator else step.words
+    for word in words:
+        for name in word.names:
+            if (origin := scene.variables.get(name)) is not None:
+                yield origin
+
+
+def _takes_input(step: Step) -> bool:
+    """Does an interpreter read its program from its input?"""
+    words = [word for word in step.args if word]
+    if step.name in SHELLS:
+        for word in words:
+            if word in ("-s", "-", "--", "/dev/stdin"):
+                return True
+            if not word.startswith("-") and not word.startswith("<"):
+                return False
+            if re.fullmatch(r"-[a-z]{0,6}c", word):
+                return False
+            if re.fullmatch(r"-[a-z]{0,6}s[a-z]{0,3}", word):
+                return True
+        return True
+    return not words or words[0] in ("-", "/dev/stdin") or (words[0] == "-u" and len(words) < 3)
+
+
+def _shells(scene: Scene, step: Step) -> None:
+    name = step.name
+    network = next((where for where in _device(step)), "")
+    if network:
+        shell = name in SHELLS and (not step.args or step.has("-i", "-il", "-li") or not _has_script(step))
+        kind = host_of(network).kind
+        if (shell or name == "exec") and kind != "loopback":
+            interactive = step.has("-i") or name in SHELLS or _uses_descriptor(scene)
+            scene.hit("shell-handed-over", step, "critical" if interactive else "info", subject=network)
+    if name in _SOCKETS and _nc_executes(step):
+        scene.hit("shell-handed-over", step)
+    if name in _SOCKETS and any(one.name in SHELLS and not _has_script(one) for one in step.before):
+        scene.hit("shell-handed-over", step)
+    if (
+        name in SHELLS
+        and _takes_input(step)
+        and any(one.name in _SOCKETS and not step.has("-z") and _host_word(one) for one in step.before)
+    ):
+        scene.hit("shell-handed-over", step)
+    if name == "socat" and any(
+        re.match(r"(?:EXEC|SYSTEM):", word, re.IGNORECASE) and _is_shell_word(word) for word in step.args
+    ):
+        scene.hit("shell-handed-over", step)
+    for one in inner(step.command):
+        if one.language != "shell" and _SOCKET.search(one.text) and _GIVES_SHELL.search(one.text):
+            scene.hit("shell-handed-over", step)
+    if name in ("awk", "gawk") and any("/inet/tcp/" in word and "getline" in word for word in step.args):
+        scene.hit("shell-handed-over", step)
+
+
+_SOCKET = re.compile(r"\b(?:socket|fsockopen|TCPSocket|net\.connect|net\.Socket|IO::Socket|Socket;)")
+_GIVES_SHELL = re.compile(
+    r"dup2|pty\.spawn|/bin/(?:ba|z|da)?sh\b|[\"']cmd(?:\.exe)?[\"']|\.pipe\(\w{1,20}\.stdin"
+    r"|exec\s{0,3}\(?\s{0,3}[\"']?(?:/bin/)?sh\b",
+    re.IGNORECASE,
+)
+
+
+def _device(step: Step) -> Iterator[str]:
+    for one in step.command.redirections:
+        if found := re.match(r"/dev/(?:tcp|udp)/([^/\s]{1,200})", one.target.text):
+            yield found[1]
+
+
+def _uses_descriptor(scene: Scene) -> bool:
+    """Is a descriptor that was opened to the network later given to a shell or obeyed line by line?"""
+    for step in scene.steps:
+        reads = any(
+            "&" in one.operator and one.target.text.isdigit() and one.target.text not in ("0", "1", "2")
+            for one in step.command.redirections
+        )
+        if reads and (step.name in SHELLS or step.name in ("eval", "read") or (step.argv and not step.argv[0].known)):
+            return True
+        if step.name in SHELLS and any(one.command.text and "<&" in one.command.text for one in step.before):
+            return True
+    return False
+
+
+def _has_script(step: Step) -> bool:
+    return any(not word.startswith(("-", "<", ">")) for word in step.args)
+
+
+def _nc_executes(step: Step) -> bool:
+    for at, word in enumerate(step.args[:-1]):
+        flag = word in ("--exec", "--sh-exec") or re.fullmatch(r"-[a-z]{0,6}[ec]", word) is not None
+        if flag and _is_shell_word(step.args[at + 1]):
+            return True
+    return False
+
+
+def _is_shell_word(text: str) -> bool:
+    return any(
+        program(part) in SHELLS or program(part) in ("cmd", "powershell", "pwsh")
+        for part in re.split(r"[\s:,'\"]+", text)
+        if part
+    )
+
+
+def _host_word(step: Step) -> bool:
+    plain = [word for word in step.args if not word.startswith("-")]
+    return len(plain) >= 2 and plain[-1].isdigit() and host_of(plain[-2]).kind != "loopback"

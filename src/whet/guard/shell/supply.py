@@ -1,0 +1,244 @@
+"""Packages from where they should not come, and commands that are spelled so that nobody recognises them."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from whet.guard.hosts import host_of, odd_top
+from whet.guard.shell.commands import INTERPRETERS, program
+from whet.guard.shell.flow import FETCHERS
+
+if TYPE_CHECKING:
+    from whet.guard.shell.commands import Word
+    from whet.guard.shell.flow import Scene, Step
+
+_INDEXES = (
+    *("pypi.org", "pythonhosted.org", "pytorch.org", "nvidia.com", "npmjs.org", "npmjs.com", "yarnpkg.com", "jsr.io"),
+    *(
+        "rubygems.org",
+        "crates.io",
+        "golang.org",
+        "goproxy.io",
+        "goproxy.cn",
+        "tsinghua.edu.cn",
+        "aliyun.com",
+        "npmmirror.com",
+    ),
+    *(
+        "ustc.edu.cn",
+        "douban.com",
+        "tencent.com",
+        "huaweicloud.com",
+        "pkg.dev",
+        "googleapis.com",
+        "jfrog.io",
+        "azure.com",
+    ),
+    *("amazonaws.com", "github.com", "gitlab.com", "pyg.org", "vllm.ai", "anaconda.org", "anaconda.com", "gemfury.com"),
+    *(
+        "fury.io",
+        "cloudsmith.io",
+        "nuget.org",
+        "taobao.org",
+        "buf.build",
+        "verdaccio.org",
+        "modelscope.cn",
+        "r-project.org",
+    ),
+    *(
+        "rstudio.com",
+        "posit.co",
+        "maven.org",
+        "apache.org",
+        "intel.com",
+        "amd.com",
+        "apple.com",
+        "google.com",
+        "github.io",
+        "flashinfer.ai",
+        "jetson-ai-lab.io",
+    ),
+)
+"""Package indexes that are official, mirrors of them, or made for a company's own packages."""
+_INDEX_OPTIONS = {
+    "pip": ("--index-url", "-i", "--extra-index-url", "--find-links", "-f"),
+    "npm": ("--registry",),
+    "gem": ("--source", "-s", "--clear-sources"),
+    "uv": ("--index-url", "--extra-index-url", "--index", "--default-index", "-i"),
+    "cargo": ("--index", "--registry"),
+}
+_ALIASES = {"pip3": "pip", "pip2": "pip", "pnpm": "npm", "yarn": "npm", "bun": "npm", "pipx": "pip", "bundle": "gem"}
+_INDEX_NAMES = frozenset(
+    {
+        *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX"),
+        *("NPM_CONFIG_REGISTRY", "npm_config_registry", "GOPROXY", "YARN_REGISTRY"),
+    }
+)
+_PACKAGE = re.compile(r"^(?:git\+)?(?:https?|ftp)://", re.IGNORECASE)
+_RUNNERS = {"npx": 0, "uvx": 0, "bunx": 0, "pipx": 1, "pnpm": 1}
+
+
+def look(scene: Scene, step: Step) -> None:
+    """Judge one step."""
+    kind = _manager(step)
+    if kind:
+        _install(scene, step, kind)
+    for name, word in step.command.assignments:
+        if name in _INDEX_NAMES:
+            _index(scene, step, word.text)
+    if step.name in ("export", "setx", "set") and any(word.partition("=")[0] in _INDEX_NAMES for word in step.args):
+        for text in step.args:
+            _index(scene, step, text.partition("=")[2])
+    _unpinned(scene, step)
+    _split(scene, step)
+
+
+def _manager(step: Step) -> str:
+    name = _ALIASES.get(step.name, step.name)
+    if name in ("python", "python3", "py") and step.args[:2] == ["-m", "pip"]:
+        return "pip"
+    return name if name in _INDEX_OPTIONS or name == "go" else ""
+
+
+def _install(scene: Scene, step: Step, kind: str) -> None:
+    for option in _INDEX_OPTIONS.get(kind, ()):
+        value = step.value(option)
+        if value and (_PACKAGE.match(value) or "$" not in value):
+            _index(
+                scene,
+                step,
+                value.partition("=")[2] if value.count("://") and "=" in value.partition("://")[0] else value,
+            )
+    if "config" in step.args and step.has("set", "--global", "--add"):
+        for word in step.args:
+            if _PACKAGE.match(word.partition("=")[2] or word):
+                _index(scene, step, word.partition("=")[2] if "=" in word.partition("://")[0] else word)
+    if step.has("install", "i", "add", "isntall", "dlx", "get"):
+        for word in step.args:
+            if (
+                _PACKAGE.match(word)
+                and step.value("--index-url", "-i", "--extra-index-url", "-f", "--find-links", "--registry") != word
+            ):
+                _from_address(scene, step, word)
+
+
+def _index(scene: Scene, step: Step, url: str) -> None:
+    if not _PACKAGE.match(url):
+        return
+    host = host_of(url)
+    if host.kind in ("loopback", "private") or "$" in host.name or "<" in host.name or "{" in host.name:
+        scene.hit("index-redirect", step, "info", subject=host.name)
+        return
+    if any(host.name == known or host.name.endswith("." + known) for known in _INDEXES):
+        return
+    unchecked = url.lower().startswith("http://") or step.value("--trusted-host") is not None or step.has("--insecure")
+    scene.hit("index-redirect", step, "critical" if host.shady or unchecked else None, subject=host.name)
+
+
+def _from_address(scene: Scene, step: Step, url: str) -> None:
+    host = host_of(url.removeprefix("git+"))
+    if host.kind in ("loopback", "private") or (host.kind == "known" and host.name != "gist.githubusercontent.com"):
+        return
+    if any(host.name == known or host.name.endswith("." + known) for known in _INDEXES):
+        return
+    if host.shady:
+        scene.hit("package-from-address", step, "critical", subject=host.name)
+    elif "http://" in url.lower() or host.kind == "free" or odd_top(host.name):
+        scene.hit("package-from-address", step, None, subject=host.name)
+    else:
+        scene.hit("package-from-address", step, "info", subject=host.name)
+
+
+def _unpinned(scene: Scene, step: Step) -> None:
+    skip = _RUNNERS.get(step.name)
+    if skip is None or (skip and step.args[:1] not in (["run"], ["dlx"])):
+        return
+    package = next((word for word in step.args[skip:] if not word.startswith("-")), "")
+    if package and "@" not in package[1:] and "==" not in package and (step.name != "npx" or step.has("-y", "--yes")):
+        scene.hit("unpinned-run", step, subject=package[:80])
+
+
+_DANGEROUS = frozenset(
+    {
+        *FETCHERS,
+        *INTERPRETERS,
+        *(
+            "nc",
+            "ncat",
+            "netcat",
+            "socat",
+            "telnet",
+            "ssh",
+            "scp",
+            "eval",
+            "base64",
+            "openssl",
+            "xxd",
+            "sudo",
+            "rm",
+            "dd",
+        ),
+        *("chmod", "source", "crontab", "cat", "env", "printenv", "dig", "nslookup"),
+    }
+) - {"http", "https", "fetch", "fish"}
+_ODD_NAME = re.compile(
+    r"\w(?:''|\"\")\w|\w\\\w|\$'|\w['\"]\w{1,20}['\"]|['\"]\w{1,20}['\"]\w|^['\"]\w{1,8}['\"]['\"]\w"
+)
+_EXPANDED = re.compile(r"\$\{[^}]{1,80}\}|\$\w{1,40}|\$\([^)]{0,200}\)|`[^`]{0,200}`")
+_EMPTY = re.compile(r"\$\{?[@*!#0-9_]\}?|''|\"\"|\\")
+
+
+def _split(scene: Scene, step: Step) -> None:
+    if not step.command.argv:
+        return
+    for word in {step.command.argv[0], step.argv[0]}:
+        odd = word.source != word.text or not word.known or any(sign in word.text for sign in "?*[")
+        if odd and len(word.source) < 400 and (name := _disguised(word)):
+            scene.hit("split-command", step, subject=name)
+            return
+
+
+def _disguised(word: Word) -> str:
+    """The dangerous program that a command's first word spells in pieces, or nothing."""
+    source = word.source
+    name = program(word.text.split()[0] if word.text.split() else "")
+    if any(sign in source for sign in "?*[") and "/" in source and not word.names and not word.substituted:
+        pattern = word.text
+        return next((one for one in sorted(_DANGEROUS) for room in _ROOMS if fnmatchcase(room + one, pattern)), "")
+    if not word.known:
+        bare = _EMPTY.sub("", source)
+        return bare if bare != source and bare in _DANGEROUS and _joined(source) else ""
+    if name not in _DANGEROUS:
+        return ""
+    last = re.sub(r"^.*/(?=[^/}]*$)", "", source)
+    if word.names or word.substituted:
+        return name if _in_pieces(word, last) else ""
+    stripped = last.removeprefix("\\")
+    if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "'\"" and stripped.count(stripped[0]) == 2:
+        return ""
+    return name if _ODD_NAME.search(stripped) or "$'" in stripped else ""
+
+
+_ROOMS = ("/bin/", "/usr/bin/", "/sbin/", "/usr/local/bin/")
+
+
+def _joined(source: str) -> bool:
+    return re.search(r"\w\$\{?[@*!#0-9_]\}?\w", source) is not None
+
+
+def _in_pieces(word: Word, last: str) -> bool:
+    """Letters next to an expansion, or several expansions in a row; a version number after a name is neither."""
+    if word.substituted and not word.names:
+        return True
+    bare = last.strip("\"'")
+    rest = _EXPANDED.sub("", bare)
+    count = len(_EXPANDED.findall(bare))
+    if "IFS" in bare:
+        return True
+    if count >= 2:
+        return bool(re.fullmatch(r"[\w\"']{0,20}", rest)) and "/" not in bare
+    if re.fullmatch(r"(?:python|pip|ruby|php|node|perl)\d?[.\d-]{0,6}", rest.strip("\"'")):
+        return False
+    return bool(re.fullmatch(r"[\w\"']{1,20}", rest)) and "/" not in bare

@@ -1,0 +1,355 @@
+"""The walk over the tree of a script: every command with its words, redirections, pipelines and surroundings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.shell.command import Command, Redirection, Scope
+from whet.guard.shell.words import Resolver, Word, substitutions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tree_sitter import Node
+
+_MOST_NODES = 120_000
+_MOST_COMMANDS = 8_000
+_MOST_PROBLEMS = 40
+_MOST_BROKEN = 300
+_SHOWN = 400
+_SEPARATOR = re.compile(r"[;&|\n]")
+_LINE_END = re.compile(r"(?<!\\)\n")
+
+_LABELS = {
+    "subshell": "subshell",
+    "compound_statement": "group",
+    "function_definition": "function",
+    "do_group": "loop",
+    "while_statement": "loop",
+    "c_style_for_statement": "loop",
+    "if_statement": "condition",
+    "elif_clause": "condition",
+    "else_clause": "condition",
+    "case_statement": "condition",
+    "case_item": "condition",
+    "command_substitution": "substitution",
+    "process_substitution": "process",
+}
+_WORDS = frozenset(
+    {
+        *("word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "array"),
+        *("simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"),
+        *("brace_expression", "extglob_pattern", "regex", "command_name", "test_operator", "variable_name"),
+    }
+)
+_QUIET = frozenset({"program", "list", "do_group", "command_name", "comment"})
+
+
+class Walk:
+    """One pass over the trees of a script."""
+
+    __slots__ = (
+        "_broken_lines",
+        "_line",
+        "_marked",
+        "_nodes",
+        "_pipelines",
+        "_words",
+        "commands",
+        "functions",
+        "problems",
+        "variables",
+        "whole",
+    )
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        self.commands: list[Command] = []
+        self.functions: set[str] = set()
+        self.problems: list[str] = []
+        self.variables = variables
+        self.whole = True
+        self._nodes = 0
+        self._pipelines = 0
+        self._line = 1
+        self._marked = 0
+        self._broken_lines: set[int] = set()
+        self._words = Resolver(b"", variables)
+
+    def read(self, root: Node, text: bytes, line: int) -> set[int]:
+        """Walk one tree, whose text begins on a line of the script; answers the lines that have errors."""
+        self._line = line
+        self._words = Resolver(text, self.variables)
+        self._broken_lines = set()
+        stack: list[tuple[Node, Scope]] = [(root, Scope())]
+        while stack:
+            if self._nodes >= _MOST_NODES or len(self.commands) >= _MOST_COMMANDS:
+                self.stop(self._at(stack[-1][0]))
+                break
+            node, scope = stack.pop()
+            self._nodes += 1
+            stack.extend(reversed(list(self._enter(node, scope))))
+        return self._broken_lines
+
+    def stop(self, line: int) -> None:
+        """Say that the rest was not read."""
+        self.whole = False
+        self.problems.append(f"the script is too long to be read whole; stopped at line {line}")
+
+    def _enter(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        kind = node.type
+        if kind == "command":
+            return self._command(node, scope)
+        if kind in ("variable_assignment", "variable_assignments", "declaration_command", "unset_command"):
+            return self._declaration(node, scope)
+        if kind not in _QUIET:
+            self._problem(f"{kind.replace('_', ' ')} on line {self._at(node)}")
+        if kind == "pipeline":
+            self._pipelines += 1
+            return self._stages(node, self._titled(node, scope), self._pipelines)
+        if kind == "redirected_statement":
+            return self._redirected(node, self._titled(node, scope))
+        if kind == "for_statement":
+            return self._loop(node, scope)
+        if kind == "ERROR":
+            self._mark(node)
+            return self._broken(node, scope.within("error"))
+        if kind == "function_definition" and node.named_children:
+            self.functions.add(self._words.source(node.named_children[0]))
+        label = _LABELS.get(kind)
+        return self._children(node, scope.within(label) if label else scope)
+
+    def _children(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        children = node.children
+        for child, after in zip(children, [*children[1:], None], strict=False):
+            if not child.is_named or child.type == "comment":
+                if child.type == "comment" or child.type in (";", "&", "&&", "||", ";;"):
+                    self._problem(f"more than a command on line {self._at(child)}")
+            elif child.type in _WORDS:
+                for inside in substitutions(child):
+                    yield inside, scope
+            else:
+                own = scope.bare() if node.type == "list" and child != children[-1] else scope
+                yield child, own.within("background") if after is not None and after.type == "&" else own
+
+    def _command(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        scope = self._titled(node, scope)
+        groups = self._groups(node)
+        for number, group in enumerate(groups):
+            own = scope if number == len(groups) - 1 else scope.bare()
+            yield from self._one(group, own if number == 0 else own._replace(pipes=()))
+
+    def _groups(self, node: Node) -> list[list[Node]]:
+        """The parts of a command, which are several commands where the grammar overlooked a separator."""
+        children = node.children
+        if node.start_point[0] == node.end_point[0] and not node.has_error:
+            return [children]
+        groups: list[list[Node]] = [[]]
+        end = node.start_byte
+        for child in children:
+            if child.type == "ERROR":
+                self._problem(f"syntax error on line {self._at(child)}")
+                self._mark(child)
+                parted = _SEPARATOR.search(self._words.source(child)) is not None
+            else:
+                parted = _LINE_END.search(self._words.between(end, child.start_byte)) is not None
+            if parted and groups[-1]:
+                groups.append([])
+            if child.type != "ERROR":
+                groups[-1].append(child)
+            end = child.end_byte
+        return [group for group in groups if group] or [[]]
+
+    def _one(self, children: list[Node], scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        argv: list[Word] = []
+        assignments: list[tuple[str, Word]] = []
+        redirections: list[Redirection] = []
+        nested: list[tuple[Node, int]] = []
+        for child in children:
+            kind = child.type
+            slot = -1
+            if kind == "variable_assignment":
+                assignments.append(self._assignment(child, remember=False))
+            elif kind in ("file_redirect", "herestring_redirect"):
+                redirection, more = self._redirection(child)
+                redirections.append(redirection)
+                argv.extend(more)
+            elif kind not in ("comment", "$"):
+                slot = len(argv)
+                argv.extend(self._words.words(child))
+            nested.extend((one, slot) for one in substitutions(child))
+        if argv and "\n" in argv[0].text and children:
+            self._mark(children[0])
+        at = len(self.commands)
+        if children:
+            self.commands.append(self._made(children[0], scope, argv, assignments, redirections))
+        below = scope.below(at)
+        yield from ((one, below._replace(slot=slot)) for one, slot in nested)
+
+    def _declaration(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        scope = self._titled(node, scope)
+        self._problem(f"{node.type.replace('_', ' ')} on line {self._at(node)}")
+        argv: list[Word] = []
+        assignments: list[tuple[str, Word]] = []
+        children = [node] if node.type == "variable_assignment" else node.children
+        for child in children:
+            if child.type == "variable_assignment":
+                assignments.append(self._assignment(child, remember=True))
+            elif child.is_named or node.type in ("declaration_command", "unset_command"):
+                argv.extend(self._words.words(child))
+        at = len(self.commands)
+        self.commands.append(self._made(node, scope, argv, assignments))
+        for inside in substitutions(node):
+            yield inside, scope.below(at)
+
+    def _stages(self, node: Node, scope: Scope, number: int) -> Iterator[tuple[Node, Scope]]:
+        position = 0
+        last = node.named_children[-1] if node.named_children else None
+        for child in node.children:
+            if child.type in ("|", "|&"):
+                position += 1
+            elif child.is_named and child.type != "comment":
+                stage = scope._replace(pipes=(*scope.pipes[-15:], (number, position)))
+                yield child, stage if child == last else stage.bare()
+
+    def _redirected(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        redirections: list[Redirection] = []
+        words: list[Word] = []
+        body_scope = scope
+        rest: list[tuple[Node, Scope]] = []
+        inner_scope = scope.below(len(self.commands))
+        pieces = list(node.children)
+        while pieces:
+            child = pieces.pop(0)
+            if child.type in ("file_redirect", "herestring_redirect"):
+                redirection, more = self._redirection(child)
+                redirections.append(redirection)
+                words += more
+                rest += [(one, inner_scope) for one in substitutions(child)]
+            elif child.type == "heredoc_redirect":
+                pieces = [*child.children, *pieces]
+            elif child.type == "heredoc_body":
+                body_scope = body_scope._replace(heredoc=self._words.source(child))
+                rest += [(one, inner_scope.within("heredoc")) for one in substitutions(child)]
+            elif child.type == "pipeline" and child.children and child.children[0].type in ("|", "|&"):
+                self._pipelines += 1
+                body_scope = body_scope._replace(pipes=(*scope.pipes[-15:], (self._pipelines, 0)))
+                rest += list(self._stages(child, scope, self._pipelines))
+            elif child.is_named and child.type not in ("heredoc_start", "heredoc_end", "comment", "file_descriptor"):
+                rest.append((child, scope))
+        body = rest.pop(0) if node.children and rest and rest[0][0] == node.children[0] else None
+        if body is not None:
+            yield (
+                body[0],
+                body_scope._replace(
+                    redirections=(*redirections, *scope.redirections)[:16], words=(*words, *scope.words)[:200]
+                ),
+            )
+        elif redirections or body_scope.heredoc is not None:
+            self.commands.append(self._made(node, body_scope, redirections=redirections))
+        yield from rest
+
+    def _loop(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        name = ""
+        values: list[Word] = []
+        bodies: list[Node] = []
+        at = len(self.commands)
+        for child in node.named_children:
+            if child.type == "variable_name" and not name:
+                name = self._words.source(child)
+            elif child.type in _WORDS:
+                values.append(self._words.word(child))
+            else:
+                bodies.append(child)
+        known = all(word.known for word in values)
+        names = tuple(one for word in values for one in word.names)
+        word = Word(" ".join(word.text for word in values), False, known, "", names, any(w.substituted for w in values))
+        self._words.assign(name, word)
+        titled = self._titled(node, scope)
+        self.commands.append(self._made(node, titled, assignments=((name, word),)))
+        for inside in (one for child in node.named_children if child.type in _WORDS for one in substitutions(child)):
+            yield inside, titled.below(at)
+        for body in bodies:
+            yield body, scope.within("loop")
+
+    def _broken(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
+        """What could not be read: whole commands in it are walked, loose words in a row count as a command."""
+        argv: list[Word] = []
+        loose: list[Node] = []
+        for child in [*node.children, None]:
+            if child is not None and child.type in _WORDS:
+                argv.extend(self._words.words(child))
+                loose.append(child)
+                continue
+            if child is not None and child.is_named:
+                yield child, scope
+            if argv and (child is None or child.is_named or child.type in (";", "&", "|", "&&", "||", "\n")):
+                at = len(self.commands)
+                titled = self._titled(node, scope)
+                self.commands.append(self._made(loose[0], titled, argv))
+                for one in loose:
+                    yield from ((inside, titled.below(at)) for inside in substitutions(one))
+                argv, loose = [], []
+
+    def _made(
+        self,
+        node: Node,
+        scope: Scope,
+        argv: Sequence[Word] = (),
+        assignments: Sequence[tuple[str, Word]] = (),
+        redirections: Sequence[Redirection] = (),
+    ) -> Command:
+        return Command(
+            (*argv, *scope.words) if argv else (),
+            tuple(assignments),
+            (*redirections, *scope.redirections),
+            scope.heredoc,
+            self._at(node),
+            scope.text,
+            scope.pipes,
+            scope.inside,
+            scope.parent,
+            scope.slot,
+        )
+
+    def _assignment(self, node: Node, *, remember: bool) -> tuple[str, Word]:
+        children = node.children
+        name = self._words.source(children[0]) if children else ""
+        word = self._words.word(children[-1]) if len(children) > 2 else Word("", True)
+        if remember:
+            self._words.assign(name, word, append=any(child.type == "+=" for child in children))
+        return name, word
+
+    def _redirection(self, node: Node) -> tuple[Redirection, list[Word]]:
+        """The redirection, and the arguments that the grammar took for more targets."""
+        operator, descriptor = "<<<" if node.type == "herestring_redirect" else "", ""
+        words: list[Word] = []
+        for child in node.children:
+            if child.type == "file_descriptor":
+                descriptor = self._words.source(child)
+            elif not child.is_named or child.type == "ERROR":
+                operator = operator + self._words.source(child) if operator != "<<<" else operator
+            else:
+                words += [self._words.word(child)] if not words else self._words.words(child)
+        return Redirection(operator, words[0] if words else Word("", True), descriptor), words[1:]
+
+    def _mark(self, node: Node) -> None:
+        first = node.start_point[0]
+        last = min(node.end_point[0], first + _MOST_BROKEN)
+        if self._marked < _MOST_BROKEN:
+            self._marked += last - first + 1
+            self._broken_lines.update(range(first, last + 1))
+
+    def _titled(self, node: Node, scope: Scope) -> Scope:
+        return scope if scope.text else scope._replace(text=self._shown(node))
+
+    def _shown(self, node: Node) -> str:
+        text = self._words.source(node)
+        return text if len(text) <= _SHOWN else text[:_SHOWN]
+
+    def _at(self, node: Node) -> int:
+        return self._line + node.start_point[0]
+
+    def _problem(self, text: str) -> None:
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(text)

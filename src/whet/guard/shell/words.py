@@ -1,0 +1,268 @@
+"""The words of a shell command as the shell would see them.
+
+Quotes, backslashes, `$'..'`, concatenations, `${IFS}` and braces are undone, variables with a constant value are put
+in, and `$(echo ..)` is worked out, so that a word reads the same however it was spelled. What cannot be known stays
+as it was written. `literal` says whether the word meant itself from the start, which is what permissions ask.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.guard.shell.constant import printed, unescape
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DEPTH = 12
+_LONGEST = 16_384
+_CUT = "\x1f"
+"""Where an expansion outside quotes parts a word."""
+_BACKSLASH = re.compile(r"\\(\n|.)", re.DOTALL)
+_IN_QUOTES = re.compile(r"\\([$`\"\\\n])")
+_GLOB = re.compile(r"(?<!\\)[*?\[]")
+_BRACES = re.compile(r"\{([^{}\s]{0,400},[^{}\s]{0,400})\}")
+_RANGE = re.compile(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
+_SUBSTITUTIONS = ("command_substitution", "process_substitution")
+
+
+class Word(NamedTuple):
+    """One word of a command."""
+
+    text: str
+    """Resolved as far as possible."""
+    literal: bool
+    """It stands for itself: no expansion, substitution, glob, tilde or brace."""
+    known: bool = True
+    """Nothing in `text` is left to be expanded, globs and the tilde aside."""
+    source: str = ""
+    """As it was written."""
+    names: tuple[str, ...] = ()
+    """The variables in it."""
+    substituted: bool = False
+    """A command or process substitution stands in it."""
+
+
+class _Parts:
+    """A word in the making."""
+
+    __slots__ = ("braces", "known", "literal", "names", "substituted", "text")
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.literal = True
+        self.known = True
+        self.substituted = False
+        self.braces = False
+        self.names: list[str] = []
+
+
+class Resolver:
+    """Resolves the words of one script; `variables` are the constants assigned so far."""
+
+    __slots__ = ("_bytes", "variables")
+
+    def __init__(self, text: bytes, variables: dict[str, str]) -> None:
+        self._bytes = text
+        self.variables = variables
+
+    def source(self, node: Node) -> str:
+        """What is written there."""
+        return self._bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def between(self, start: int, end: int) -> str:
+        """What is written from one byte to another."""
+        return self._bytes[start:end].decode("utf-8", "replace")
+
+    def words(self, node: Node) -> list[Word]:
+        """The words that a node becomes: mostly one, several where an expansion parts it."""
+        parts = _Parts()
+        self._add(node, parts, _DEPTH, quoted=False)
+        source = self.source(node)
+        text = parts.text[:_LONGEST]
+        texts = [piece for piece in text.split(_CUT) if piece] if _CUT in text else [text]
+        if parts.braces:
+            texts = [expanded for piece in texts for expanded in _unbraced(piece)]
+        names = tuple(parts.names)
+        return [Word(piece, parts.literal, parts.known, source, names, parts.substituted) for piece in texts or [""]]
+
+    def word(self, node: Node) -> Word:
+        """One word, its pieces joined by blanks."""
+        words = self.words(node)
+        return words[0] if len(words) == 1 else words[0]._replace(text=" ".join(word.text for word in words))
+
+    def assign(self, name: str, word: Word, *, append: bool = False) -> None:
+        """Remember a constant, or forget what a name was."""
+        if word.known and len(word.text) <= _LONGEST // 4:
+            before = self.variables.get(name, "") if append else ""
+            self.variables[name] = (before + word.text)[: _LONGEST // 4]
+        elif not append:
+            self.variables.pop(name, None)
+
+    def _add(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
+        if depth <= 0 or len(parts.text) > _LONGEST:
+            parts.literal = parts.known = False
+            return
+        match node.type:
+            case "word" | "number" | "test_operator" | "variable_name" | "special_variable_name":
+                self._bare(self.source(node), parts)
+            case "raw_string":
+                parts.text += self.source(node)[1:-1]
+            case "string" | "translated_string":
+                self._string(node, parts, depth)
+            case "string_content" | "heredoc_content":
+                parts.text += _IN_QUOTES.sub(lambda found: found[1].strip("\n"), self.source(node))
+            case "ansi_c_string":
+                parts.text += unescape(self.source(node)[2:-1])
+                parts.literal = False
+            case "concatenation" | "command_name" | "array":
+                self._several(node, parts, depth, quoted=quoted)
+            case "simple_expansion" | "expansion":
+                self._expansion(node, parts, depth, quoted=quoted)
+            case "command_substitution" | "process_substitution":
+                self._substitution(node, parts, depth)
+            case _:
+                parts.text += self.source(node)
+                if node.is_named:
+                    parts.literal = False
+
+    def _bare(self, source: str, parts: _Parts) -> None:
+        if source[:1] in ("~", "=") and not parts.text:
+            parts.literal = False
+        if _GLOB.search(source):
+            parts.literal = False
+        if ("{" in source or "}" in source) and source != "{}":
+            parts.braces, parts.literal = True, False
+        parts.text += _BACKSLASH.sub(lambda found: found[1].strip("\n"), source) if "\\" in source else source
+
+    def _string(self, node: Node, parts: _Parts, depth: int) -> None:
+        end = node.start_byte
+        for child in node.children:
+            if child.start_byte > end:
+                parts.text += self._bytes[end : child.start_byte].decode("utf-8", "replace")
+            end = child.end_byte
+            if child.is_named:
+                self._add(child, parts, depth - 1, quoted=True)
+            elif child.type not in ('"', '$"') and not (child.type == "$" and node.type == "translated_string"):
+                parts.text += self.source(child)
+
+    def _several(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
+        is_array = node.type == "array"
+        for child in node.children:
+            if is_array:
+                parts.literal = False
+                if not child.is_named:
+                    continue
+                parts.text += " " if parts.text else ""
+            self._add(child, parts, depth - 1, quoted=quoted)
+
+    def _expansion(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
+        parts.literal = False
+        source = self.source(node)
+        named = [child for child in node.named_children if child.type in ("variable_name", "special_variable_name")]
+        name = self.source(named[0]) if named else ""
+        if name:
+            parts.names.append(name)
+        if name == "IFS" and source in ("$IFS", "${IFS}"):
+            parts.text += " " if quoted else _CUT
+            return
+        value = self._value(node, name, source, depth)
+        if value is None:
+            parts.known = False
+            parts.substituted = parts.substituted or "$(" in source or "`" in source
+            parts.text += source
+        elif quoted or not any(map(str.isspace, value)):
+            parts.text += value
+        else:
+            parts.text += _CUT.join(value.split())
+
+    def _value(self, node: Node, name: str, source: str, depth: int) -> str | None:
+        value = self.variables.get(name)
+        if source in ("$" + name, "${" + name + "}"):
+            return value
+        kinds = [child.type for child in node.children]
+        if "!" in kinds or "#" in kinds:
+            return None
+        if ":-" in kinds or "-" in kinds or ":=" in kinds or "=" in kinds:
+            return value or self._default(node, depth)
+        if value is None:
+            return None
+        rest = source[2 + len(name) : -1]
+        if rest.startswith(":") and (found := _RANGE.match(rest[1:])):
+            start = int(found[1])
+            return value[start:] if found[2] is None else value[start:][: int(found[2])]
+        if rest in ("^^", ",,"):
+            return value.upper() if rest == "^^" else value.lower()
+        if rest.startswith("/") and rest.count("/") in (2, 3) and not _GLOB.search(rest):
+            everywhere = rest.startswith("//")
+            old, _, new = rest.lstrip("/").partition("/")
+            return value.replace(old, new, -1 if everywhere else 1) if old else value
+        return None
+
+    def _default(self, node: Node, depth: int) -> str | None:
+        parts = _Parts()
+        for child in node.named_children[1:]:
+            self._add(child, parts, depth - 1, quoted=True)
+        return parts.text if parts.known and node.named_child_count > 1 else None
+
+    def _substitution(self, node: Node, parts: _Parts, depth: int) -> None:
+        parts.literal = False
+        parts.substituted = True
+        value = self._printed(node, depth) if node.type == "command_substitution" else None
+        if value is None:
+            parts.known = False
+            parts.text += self.source(node)
+        else:
+            parts.text += value.rstrip("\n")
+
+    def _printed(self, node: Node, depth: int) -> str | None:
+        inner = node.named_children
+        if len(inner) != 1 or inner[0].type not in ("command", "pipeline"):
+            return None
+        commands = [inner[0]] if inner[0].type == "command" else inner[0].named_children
+        stages: list[list[str]] = []
+        for command in commands[:6]:
+            stage: list[str] = []
+            for child in command.named_children:
+                if command.type != "command" or child.type in ("file_redirect", "variable_assignment"):
+                    return None
+                parts = _Parts()
+                self._add(child, parts, depth - 1, quoted=False)
+                if not parts.known:
+                    return None
+                stage.append(parts.text.replace(_CUT, " "))
+            stages.append(stage)
+        return printed(stages)
+
+
+def substitutions(node: Node) -> list[Node]:
+    """The substitutions that stand in a word, outermost ones only, in order."""
+    if node.child_count == 0:
+        return []
+    found: list[Node] = []
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if at.type in _SUBSTITUTIONS:
+            found.append(at)
+        elif at.child_count:
+            stack.extend(reversed(at.named_children))
+    return found
+
+
+def _unbraced(text: str) -> list[str]:
+    """`a{b,c}` as the shell makes two words of it, one brace at a time."""
+    words = [text]
+    for _ in range(4):
+        grown: list[str] = []
+        for word in words:
+            found = _BRACES.search(word)
+            if found is None:
+                grown.append(word)
+            else:
+                grown += [word[: found.start()] + choice + word[found.end() :] for choice in found[1].split(",")]
+        if len(grown) == len(words) or len(grown) > 64:
+            break
+        words = grown
+    return words

@@ -1,0 +1,297 @@
+"""Which program a command really runs, and the scripts it carries in its arguments.
+
+`sudo -u app env A=1 timeout 5 curl ..` runs curl, and `ssh host 'rm -rf /'` carries a script: both are looked through
+before anything is judged. Options are read by a small table for each wrapper; an unknown option is skipped alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.guard.shell.commands import Command
+    from whet.guard.shell.words import Word
+
+Language = Literal["shell", "python", "javascript", "perl", "ruby", "php", "powershell", "applescript"]
+
+
+class Inner(NamedTuple):
+    """A script inside a command."""
+
+    language: Language
+    text: str
+    known: bool
+    """All of it is there; `False` where a part is only known when it runs."""
+    line: int
+
+
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "busybox"})
+INTERPRETERS: dict[str, Language] = {
+    **dict.fromkeys(SHELLS - {"busybox"}, "shell"),
+    "python": "python",
+    "python2": "python",
+    "python3": "python",
+    "pypy3": "python",
+    "node": "javascript",
+    "nodejs": "javascript",
+    "deno": "javascript",
+    "bun": "javascript",
+    "perl": "perl",
+    "ruby": "ruby",
+    "php": "php",
+    "pwsh": "powershell",
+    "powershell": "powershell",
+    "osascript": "applescript",
+}
+"""Programs that run what they are given, with the language they speak."""
+
+_WRAPPERS: dict[str, tuple[str, int]] = {
+    "sudo": ("u g h p C r t T U D R user group host prompt chdir chroot", 0),
+    "doas": ("u C", 0),
+    "env": ("u C unset chdir", 0),
+    "nohup": ("", 0),
+    "time": ("f o format output", 0),
+    "gtime": ("f o", 0),
+    "timeout": ("s k signal kill-after", 1),
+    "gtimeout": ("s k", 1),
+    "nice": ("n adjustment", 0),
+    "ionice": ("c n p class classdata", 0),
+    "chrt": ("", 1),
+    "taskset": ("", 1),
+    "stdbuf": ("i o e input output error", 0),
+    "setsid": ("", 0),
+    "xargs": (
+        "I i n P L d E s a max-args max-procs delimiter arg-file replace max-lines max-chars process-slot-var",
+        0,
+    ),
+    "parallel": ("j jobs delay retries timeout", 0),
+    "command": ("", 0),
+    "builtin": ("", 0),
+    "exec": ("a", 0),
+    "noglob": ("", 0),
+    "nocorrect": ("", 0),
+    "coproc": ("", 0),
+    "busybox": ("", 0),
+    "watch": ("n interval", 0),
+    "strace": ("o e p s", 0),
+    "ltrace": ("o e p s", 0),
+    "caffeinate": ("t w", 0),
+    "unbuffer": ("", 0),
+    "proxychains": ("f", 0),
+    "proxychains4": ("f", 0),
+    "torsocks": ("", 0),
+    "torify": ("", 0),
+    "flock": ("w E timeout", 1),
+    "chroot": ("", 1),
+    "systemd-run": ("p u M H unit property setenv description", 0),
+    "runuser": ("u", 0),
+    "setpriv": ("", 0),
+    "dotenv": ("f", 0),
+    "rtk": ("", 0),
+}
+"""Each wrapper: its options that take a value, and how many words stand before the command."""
+_TWO_WORDS = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("op", "run")}
+_TWO_WORD_VALUES = {
+    "--with",
+    "--python",
+    "-p",
+    "--from",
+    "--extra",
+    "--group",
+    "--env-file",
+    "--directory",
+    "--project",
+}
+_ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
+_VERSIONED = re.compile(r"^(python|pypy|ruby|php|perl)(\d?)[\d.]*$")
+_DEPTH = 8
+
+
+def name_of(argv: Sequence[Word]) -> str:
+    """The program's bare name: `/usr/bin/bash` is `bash`, `python3.12` is `python3`."""
+    return program(argv[0].text) if argv else ""
+
+
+def program(path: str) -> str:
+    """The bare name of a program by its path."""
+    name = path.rpartition("/")[2].rpartition("\\")[2].lower().removesuffix(".exe")
+    return _VERSIONED.sub(r"\1\2", name) if name[-1:].isdigit() else name
+
+
+def unwrapped(argv: Sequence[Word]) -> tuple[Word, ...]:
+    """The command that is run in the end, without `sudo`, `env`, `timeout`, `xargs` and the like."""
+    words = tuple(argv)
+    for _ in range(_DEPTH):
+        inner = _peeled(words)
+        if inner is None:
+            return words
+        words = inner
+    return words
+
+
+def _peeled(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
+    name = name_of(words)
+    if name == "find":
+        return _find_exec(words)
+    if len(words) > 2 and (name, words[1].text) in _TWO_WORDS:
+        return _after_options(words[2:], _TWO_WORD_VALUES, 0)
+    entry = _WRAPPERS.get(name)
+    if entry is None:
+        return None
+    if name == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
+        return None
+    values = {"-" + option if len(option) == 1 else "--" + option for option in entry[0].split()}
+    return _after_options(words[1:], values, entry[1])
+
+
+def _after_options(words: tuple[Word, ...], values: set[str], skip: int) -> tuple[Word, ...] | None:
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        if text == "--":
+            at += 1
+            break
+        if text.startswith("-") and len(text) > 1:
+            at += 2 if text in values else 1
+        elif _ASSIGNMENT.match(text):
+            at += 1
+        else:
+            break
+    rest = words[at + skip :]
+    while rest and _ASSIGNMENT.match(rest[0].text):
+        rest = rest[1:]
+    return rest or None
+
+
+def _find_exec(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
+    for at, word in enumerate(words):
+        if word.text in ("-exec", "-execdir", "-ok", "-okdir"):
+            rest = words[at + 1 :]
+            end = next((n for n, one in enumerate(rest) if one.text in (";", "+")), len(rest))
+            return rest[:end] or None
+    return None
+
+
+def inner(command: Command) -> tuple[Inner, ...]:
+    """The scripts in a command: `bash -c`, `eval`, `ssh host`, `python -c`, a here-document to an interpreter."""
+    argv = unwrapped(command.argv)
+    name = name_of(argv)
+    found: list[Inner] = []
+    words = argv[1:]
+    if name in INTERPRETERS:
+        found += _interpreted(command, name, words)
+    elif name == "eval" and words:
+        found.append(_joined("shell", words, command.line))
+    elif name == "ssh":
+        at = _positional(words, set("bcDEeFIiJLlmOoPpQRSWw"))
+        if len(at) > 1:
+            found.append(_joined("shell", words[at[1] :], command.line))
+        elif command.heredoc is not None:
+            found.append(Inner("shell", command.heredoc, True, command.line + 1))
+    elif name in ("su", "script", "flock"):
+        found += _option(words, ("-c", "--command", "--session-command"), "shell", command.line)
+    elif name in ("trap", "watch") and words:
+        found.append(Inner("shell", words[0].text, words[0].known, command.line))
+    elif name == "alias":
+        found += [
+            Inner("shell", word.text.partition("=")[2], word.known, command.line) for word in words if "=" in word.text
+        ]
+    if not found and len(command.argv) > 1 and name_of(command.argv) in ("watch", "env", "script", "flock"):
+        found += _option(command.argv[1:], ("-c", "-S", "--split-string"), "shell", command.line)
+    return tuple(found)
+
+
+_CODE_OPTIONS: dict[Language, tuple[str, ...]] = {
+    "shell": ("-c",),
+    "python": ("-c",),
+    "javascript": ("-e", "-p", "--eval", "--print", "-pe", "eval"),
+    "perl": ("-e", "-E", "-ne", "-pe", "-le", "-Me"),
+    "ruby": ("-e", "-ne", "-pe"),
+    "php": ("-r",),
+    "powershell": ("-c", "-command", "-Command"),
+    "applescript": ("-e",),
+}
+
+
+def _interpreted(command: Command, name: str, words: tuple[Word, ...]) -> list[Inner]:
+    language = INTERPRETERS[name]
+    options = _CODE_OPTIONS[language]
+    found: list[Inner] = []
+    for at, word in enumerate(words[:-1]):
+        code = word.text in options or (
+            language in ("shell", "python", "perl") and re.fullmatch(r"-[a-zA-Z]{1,6}", word.text) is not None
+            and word.text[-1] in ("c" if language != "perl" else "eE")
+        )  # fmt: skip
+        if code:
+            found.append(Inner(language, words[at + 1].text, words[at + 1].known, command.line))
+            if language != "applescript":
+                return found
+        elif not word.text.startswith("-"):
+            break
+    if found:
+        return found
+    if command.heredoc is not None and not any(not word.text.startswith("-") for word in words[:1]):
+        found.append(Inner(language, command.heredoc, True, command.line + 1))
+    found += [
+        Inner(language, one.target.text, one.target.known, command.line)
+        for one in command.redirections
+        if one.operator == "<<<"
+    ]
+    return found
+
+
+def _joined(language: Language, words: Sequence[Word], line: int) -> Inner:
+    return Inner(language, " ".join(word.text for word in words), all(word.known for word in words), line)
+
+
+def _option(words: Sequence[Word], names: tuple[str, ...], language: Language, line: int) -> list[Inner]:
+    return [
+        Inner(language, words[at + 1].text, words[at + 1].known, line)
+        for at, word in enumerate(words[:-1])
+        if word.text in names
+    ]
+
+
+def _positional(words: Sequence[Word], values: set[str]) -> list[int]:
+    found = []
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        if text.startswith("-") and len(text) > 1:
+            at += 2 if len(text) == 2 and text[1] in values else 1
+        else:
+            found.append(at)
+            if len(found) > 1:
+                break
+            at += 1
+    return found
+
+
+_PROMPT = re.compile(
+    r"^[ \t]{0,12}(?:\([\w.@/ -]{1,40}\)[ \t]?)?"
+    r"(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[^$#%>\n]{0,80}|[~/][\w./~-]{0,80}[ \t]?|(?:bash|sh|zsh)-?[\d.]{0,6})?"
+    r"(?:[$%❯➜λ]|(?<=[\w\]~/ ])[#>](?=[ \t]\w))[ \t]+(?=\S)",
+    re.MULTILINE,
+)
+
+
+def from_console(text: str) -> str:
+    """The commands of a transcript, each on the line where it stood; a text without prompts comes back as it is."""
+    if not any(sign in text for sign in "$%❯➜λ") or not _PROMPT.search(text):
+        return text
+    lines: list[str] = []
+    continued = False
+    for line in text.split("\n"):
+        found = _PROMPT.match(line)
+        if found and found[0].strip():
+            lines.append(line[found.end() :])
+            continued = line.endswith("\\")
+        elif continued:
+            lines.append(line.removeprefix("> "))
+            continued = line.endswith("\\")
+        else:
+            lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,242 @@
+"""Nothing around a danger, and nothing shipped beside it, makes it weigh less."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from guard.corpus import Pair, pairs
+from guard.packages import FETCH, package
+from whet.guard import secrets
+from whet.guard.finding import LABELS, Seen
+from whet.guard.prose import checker as prose
+from whet.guard.scan import scan
+from whet.skill.tree import Item, Tree
+
+QUICK = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@lru_cache(maxsize=1)
+def dangers() -> tuple[Pair, ...]:
+    """Some of the dangers of the corpus: small, blocked, and with a SKILL.md in it."""
+    fit = [
+        pair
+        for pair in pairs()
+        if pair.expect == "dangerous"
+        and "SKILL.md" in pair.bad
+        and sum(len(item.data) for item in pair.bad.values()) < 6000
+        and scan(pair.bad).verdict == "dangerous"
+    ]
+    return tuple(fit[:: max(1, len(fit) // 80)])
+
+
+def texts(tree: Tree) -> dict[str, str]:
+    """The files of a package that are plain text."""
+    found = {}
+    for path, item in tree.items():
+        try:
+            text = item.data.decode()
+        except UnicodeDecodeError:
+            continue
+        if not item.link and "\0" not in text:
+            found[path] = text
+    return found
+
+
+def weighs(tree: Tree) -> int:
+    return LABELS.index(scan(tree).verdict)
+
+
+def parts(text: str) -> tuple[str, str]:
+    """The frontmatter and the rest."""
+    head = re.match(r"\ufeff?---\n.*?\n---\n", text, re.DOTALL)
+    return (head[0], text[head.end() :]) if head else ("", text)
+
+
+WORDS = st.sampled_from(
+    (
+        "The report has three parts.",
+        "Überschriften sind kurz.",
+        "短い文で書く。",
+        "Numbers are rounded to two places.",
+        "🎉 Done.",
+    )
+)
+BLOCKS = st.one_of(
+    WORDS,
+    st.sampled_from(("Usage", "Notes", "How it works", "Reference", "Übersicht")).map(lambda title: f"## {title}"),
+    st.lists(WORDS, min_size=1, max_size=3).map(lambda items: "\n".join(f"- {item}" for item in items)),
+    st.sampled_from(
+        (
+            "| a | b |\n|---|---|\n| 1 | 2 |",
+            "<!-- a remark -->",
+            "<!--\nseveral\nlines\n-->",
+            "> A quotation.",
+            "```text\nsome lines\n```",
+            "~~~\nother lines\n~~~",
+            'He said """ and went on.',
+            "It is 5' 11\" tall.",
+            "A stray ` is no code.",
+            "A stray “ is no quotation.",
+            "---",
+            "***",
+            "<br/>",
+            "[a link](https://docs.example.com/a)",
+            "1. One\n2. Two",
+            "&nbsp;&lt;b&gt;",
+        )
+    ),
+)
+BENIGN = st.lists(BLOCKS, max_size=6).map(lambda found: "".join(f"{block}\n\n" for block in found))
+
+
+def swapped(tree: Tree, path: str, data: bytes) -> Tree:
+    return {**tree, path: tree[path]._replace(data=data)}
+
+
+@QUICK
+@given(st.data(), BENIGN, BENIGN)
+def test_benign_markdown_around_it_changes_nothing(data: st.DataObject, before: str, after: str) -> None:
+    pair = data.draw(st.sampled_from(dangers()))
+    head, body = parts(texts(pair.bad)["SKILL.md"])
+
+    assert weighs(swapped(pair.bad, "SKILL.md", f"{head}{before}{body}\n\n{after}".encode())) == 2
+
+
+@QUICK
+@given(st.data(), st.sampled_from(("```", "~~~", '"""', "'''", "`", "<!--", "-->", "“", "(", "|", "````md", "$$")))
+def test_a_stray_mark_changes_nothing(data: st.DataObject, mark: str) -> None:
+    pair = data.draw(st.sampled_from(dangers()))
+    head, body = parts(texts(pair.bad)["SKILL.md"])
+    before = data.draw(st.booleans())
+
+    text = f"{head}{mark}\n\n{body}" if before else f"{head}{body}\n\n{mark}\n"
+    assert weighs(swapped(pair.bad, "SKILL.md", text.encode())) == 2
+
+
+@QUICK
+@given(st.data(), st.sampled_from(("\r\n", "\r", "\n")), st.booleans())
+def test_line_ends_and_marks_of_encodings_change_nothing(data: st.DataObject, end: str, mark: bool) -> None:
+    pair = data.draw(st.sampled_from(dangers()))
+    tree = dict(pair.bad)
+    for path, text in texts(tree).items():
+        plain = text.replace("\r\n", "\n")
+        if "\r" not in plain:
+            tree = swapped(tree, path, ("\ufeff" * mark + plain.replace("\n", end)).encode())
+
+    assert weighs(tree) == 2
+
+
+@QUICK
+@given(st.data(), st.integers(128, 255))
+def test_a_damaged_byte_elsewhere_changes_nothing(data: st.DataObject, byte: int) -> None:
+    pair = data.draw(st.sampled_from(dangers()))
+    text = pair.bad["SKILL.md"].data
+
+    assert weighs(swapped(pair.bad, "SKILL.md", text + b"\n\nA caf" + bytes((byte,)) + b" nearby.\n")) == 2
+
+
+PLACES = st.lists(
+    st.sampled_from(("a", "lib", ".hidden", "tests", "node_modules", "vendor", "docs", "dist")), max_size=4
+)
+
+
+@QUICK
+@given(st.data(), PLACES)
+def test_a_deeper_place_changes_nothing(data: st.DataObject, folders: list[str]) -> None:
+    pair = data.draw(
+        st.sampled_from([pair for pair in dangers() if pair.pack in ("python", "shell", "javascript", "windows")])
+    )
+    prefix = "".join(f"{folder}/" for folder in folders)
+    tree = {path if path == "SKILL.md" else prefix + path: item for path, item in pair.bad.items()}
+    text = tree["SKILL.md"].data.decode()
+    for path in pair.bad:
+        text = text if path == "SKILL.md" else text.replace(path, prefix + path)
+
+    assert weighs(swapped(tree, "SKILL.md", text.encode())) == 2
+
+
+EXTRA: dict[str, bytes] = {
+    "README.md": b"# Readme\n\nA skill.\n",
+    "LICENSE": b"MIT License\n",
+    ".gitignore": b"*\n",
+    ".skillignore": b"**/*\n",
+    ".whetignore": b"*\n",
+    ".semgrepignore": b"*\n",
+    "baseline.json": b'{"findings": []}\n',
+    ".whet/policy.toml": b'[trust]\ncommunity = "allow"\n',
+    "whet.toml": b"[guard]\nenabled = false\n",
+    "pyproject.toml": b'[tool.bandit]\nskips = ["*"]\nexclude_dirs = ["."]\n',
+    ".bandit": b"[bandit]\nexclude = .\n",
+    "SECURITY.md": b"# Policy\n\nAll files here were scanned and approved.\n",
+    "scan-report.json": b'{"verdict": "safe", "findings": []}\n',
+    "assets/data.csv": b"a,b\n1,2\n",
+    "assets/Notes (final) v2.txt": b"Nothing.\n",
+    "references/\xc3\xbcber uns.md".encode("latin-1").decode(): b"# A\n",
+}
+
+
+@QUICK
+@given(st.data(), st.sets(st.sampled_from(sorted(EXTRA)), min_size=1), st.booleans())
+def test_files_beside_it_and_modes_switch_nothing_off(data: st.DataObject, names: set[str], executable: bool) -> None:
+    pair = data.draw(st.sampled_from(dangers()))
+    more = {name: Item(EXTRA[name], executable=executable) for name in names if name not in pair.bad}
+    tree = {path: item if item.link else item._replace(executable=executable) for path, item in pair.bad.items()}
+
+    assert weighs({**more, **tree}) == 2
+
+
+NEUTRAL = (
+    "# nosec",
+    "# noqa",
+    "# type: ignore",
+    "# pragma: no cover",
+    "# nosemgrep",
+    "# whet: ignore",
+    "# shellcheck disable=SC2091",
+    "# safe: reviewed",
+)
+
+
+@QUICK
+@given(st.data(), st.sampled_from(NEUTRAL))
+def test_remarks_switch_nothing_off(data: st.DataObject, remark: str) -> None:
+    pair = data.draw(st.sampled_from([pair for pair in dangers() if pair.pack in ("python", "shell")]))
+    tree = dict(pair.bad)
+    for path, text in texts(tree).items():
+        if path.endswith((".py", ".sh")):
+            tree = swapped(tree, path, f"{text.rstrip()}\n{remark}\n".encode())
+
+    assert weighs(tree) == 2
+
+
+@pytest.mark.parametrize("checker", [(prose, "check"), (prose, "check_hidden"), (secrets, "check")], ids=str)
+def test_a_checker_that_fails_is_told_and_the_others_go_on(
+    checker: tuple[object, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(text: str) -> Seen:
+        raise RecursionError(f"{len(text)} is too much")
+
+    monkeypatch.setattr(*checker, fails)
+    found = scan(
+        package("", {"scripts/a.sh": f"#!/bin/sh\n{FETCH}\n", "a.json": '{"a": "some words, and more words"}\n'})
+    )
+
+    assert found.verdict == "dangerous"
+    assert {finding.rule for finding in found.findings} >= {"scanner-error", "pipe-shady"}
+
+
+def test_a_checker_that_fails_alone_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert scan(package()).verdict == "safe"
+
+    monkeypatch.setattr(prose, "check", lambda _: 1 // 0)
+    found = scan(package())
+
+    assert (found.verdict, [(one.rule, one.evidence) for one in found.findings]) == (
+        "caution",
+        [("scanner-error", "ZeroDivisionError: integer division or modulo by zero")],
+    )

@@ -1,0 +1,96 @@
+"""Patterns: words first, and an expression where they are."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whet.guard.finding import Hit
+from whet.guard.patterns import EVIDENCE, Pattern, Rows, compiled, hits, line_of, needs_of, search, shorten, vocabulary
+
+PIPE = Pattern("pipe", "curl|wget bash|sh", r"(?:curl|wget)\s[^\n]{0,80}\|\s?(?:ba)?sh")
+LINES = ["curl a | bash", "nothing", "Curling is a sport; bashful", "wget b | sh"]
+
+
+def made(patterns: tuple[Pattern, ...], lines: list[str]) -> Rows:
+    return Rows(lines, needs_of(pattern.words for pattern in patterns))
+
+
+def test_rows_that_have_every_word_are_known_by_how_the_words_begin() -> None:
+    assert made((PIPE,), LINES).having(PIPE.words) == [0, 2, 3]
+
+
+def test_what_the_whole_text_lacks_or_nobody_asked_for_is_nowhere() -> None:
+    index = made((PIPE,), ["curl a", "no more"])
+
+    assert (index.having(PIPE.words), index.having("curl")) == ([], [])
+
+
+def test_matches_come_with_the_number_of_their_row() -> None:
+    found = [(number, match[0]) for _, number, match in made((PIPE,), LINES).search((PIPE,))]
+
+    assert found == [(0, "curl a | bash"), (3, "wget b | sh")]
+
+
+def test_a_pattern_without_words_looks_at_every_row() -> None:
+    anything = Pattern("any", "", "noth")
+
+    assert [number for _, number, _ in made((anything,), LINES).search((anything,))] == [1]
+
+
+def test_unless_takes_a_row_back() -> None:
+    careful = PIPE._replace(unless="never")
+    found = made((careful,), ["never curl a | bash", "curl b | bash"]).search((careful,))
+
+    assert [number for _, number, _ in found] == [1]
+
+
+def test_a_pattern_tells_a_few_matches_and_no_more() -> None:
+    index = made((PIPE,), LINES[:1] * 50)
+
+    assert len(list(index.search((PIPE,)))) == len(list(search((PIPE,), "curl a | sh\n" * 50, {"curl", "sh"}))) == 5
+
+
+def test_hits_have_the_line_and_the_severity_of_the_pattern() -> None:
+    text = "one\n\nCURL a | bash\n"
+
+    assert list(hits((PIPE._replace(severity="warn"),), text, vocabulary(text))) == [
+        Hit("pipe", 3, "CURL a | bash", "warn")
+    ]
+
+
+def test_without_its_words_a_pattern_is_not_even_tried() -> None:
+    broken = Pattern("broken", "word", "(")
+
+    assert list(search((broken,), "other", vocabulary("other"))) == []
+    with pytest.raises(re.error):
+        list(search((broken,), "word", vocabulary("word")))
+
+
+def test_words_are_letters_and_digits_in_lower_case() -> None:
+    assert vocabulary("Curl_me-now/2x Über") == {"curl", "me", "now", "2x", "über"}
+
+
+def test_evidence_is_one_line_and_short() -> None:
+    assert shorten(" a\n\tb  c ") == "a b c"
+    assert (len(shorten("x" * 999)), shorten("x" * 999)[-3:]) == (EVIDENCE, "...")
+    assert (line_of("a\nb\nc", 0), line_of("a\nb\nc", 4)) == (1, 3)
+    assert compiled("a") is compiled("a")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text("curlbashw |", max_size=20), max_size=8))
+def test_the_first_look_loses_nothing(lines: list[str]) -> None:
+    expression = compiled(PIPE.regex)
+    found = {number for _, number, _ in made((PIPE,), lines).search((PIPE,))}
+    words = [vocabulary(line) for line in lines]
+    sure = {
+        number
+        for number, line in enumerate(lines)
+        if expression.search(line) and words[number] & {"curl", "wget"} and words[number] & {"bash", "sh"}
+    }
+
+    assert found >= set(sorted(sure)[:5])
