@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parents[1]
 CORPUS = HERE / "tests" / "corpus"
 TARGET = HERE / "src" / "whet" / "guard" / "data" / "passages.txt"
-SHARE = 0.02
+SHARE = 0.04
 """The share of honest skills that the written model points at."""
 _PROSE = ("paragraph", "item", "quote", "comment", "table")
 _EPOCHS = 6

@@ -60,7 +60,6 @@ INSTALLERS = (
     "snyk.io/",
     "static.snyk.io/",
     "get.anchore.io/",
-    "raw.githubusercontent.com/",
     "get.opentofu.org/",
     "tflint.sh/",
     "cursor.sh/",

@@ -3,7 +3,7 @@
 Polite orders have no vocabulary of their own, so no pattern finds them; how likely their words are together can be learned.
 The model is a table of weights (`data/passages.txt`), learned by `benchmarks/passages.py` from passages written for the
 purpose and from the paragraphs of honest skills. It looks at English only, it never says more than "look at this", and
-the threshold is set so that about two honest skills in a hundred are pointed at.
+the threshold is set so that about four honest skills in a hundred are pointed at.
 """
 
 from __future__ import annotations
