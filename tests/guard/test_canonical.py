@@ -149,7 +149,10 @@ def test_a_canonical_text_stays_as_it_is(text: str) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=4, max_size=60), st.text(st.characters(max_codepoint=0xDFFFF), max_size=40))
+@given(
+    st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=4, max_size=60),
+    st.text(st.characters(max_codepoint=0xDFFFF), max_size=40),
+)
 def test_whatever_is_written_in_tags_comes_out(said: str, around: str) -> None:
     found = [text for how, _, text in concealed(f"{around}.{tagged(said)}.") if how == "unicode tags"]
 
