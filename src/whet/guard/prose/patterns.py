@@ -9,10 +9,6 @@ from __future__ import annotations
 from whet.guard.patterns import Pattern
 
 NOT = r"(?:do\s+not|don['’]?t|never|must\s+not|mustn['’]?t|should\s+not|shouldn['’]?t|cannot|avoid|without|refrain\s+from|no\s+need\s+to)"
-TELL = (
-    r"(?:tell|inform|mention|notif|alert|show|reveal|disclos|report|display|discuss|announc|warn|surfac|expos|acknowledg|explain|let)"
-    r"(?:y|e|ing|ying|ting)?"
-)
 USER = r"(?:user|users|human|humans|operator|owner|anyone|anybody|customer|reviewer|developer|end[- ]user)s?['’]?s?\b"
 CONCEAL = (
     Pattern(

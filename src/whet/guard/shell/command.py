@@ -37,13 +37,8 @@ class Command(NamedTuple):
     """Which word of the parent; -1 for an assignment, a redirection or a loop."""
 
     @property
-    def pipeline(self) -> int:
-        """The innermost pipeline it is in, or -1."""
-        return self.pipes[-1][0] if self.pipes else -1
-
-    @property
     def position(self) -> int:
-        """Its place in that pipeline."""
+        """Its place in the innermost pipeline it is in."""
         return self.pipes[-1][1] if self.pipes else 0
 
 
