@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from whet.learning import usage_log
 from whet.learning.usage import Usage
 from whet.store.clock import system_clock
+from whet.store.locks import is_file_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,3 +192,26 @@ def test_every_acknowledged_event_is_counted_once_after_random_kills(tmp_path: P
             assert set(found.values()) == {1}
             assert left(tmp_path) == []
     assert len(acknowledged) > 100
+
+
+def test_a_log_ended_counted_and_deleted_while_its_writer_looks_is_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, other = usage_log._end, Usage(str(tmp_path), system_clock)
+    log = tmp_path / "usage" / "events.log"
+
+    def found_nothing_yet(fd: int) -> int | None:
+        monkeypatch.setattr(usage_log, "_end", looked)
+        found = looked(fd)
+        assert uses(tmp_path) == {"deploy": 1}
+        return found
+
+    def renamed_meanwhile(fd: int, path: str) -> bool:
+        monkeypatch.setattr(usage_log, "is_file_at", is_file_at)
+        log.rename(log.with_name("events-0123456789abcdef.part"))
+        return is_file_at(fd, path)
+
+    monkeypatch.setattr(usage_log, "_end", found_nothing_yet)
+    monkeypatch.setattr(usage_log, "is_file_at", renamed_meanwhile)
+    assert other.record("use", "deploy", "d")
+    assert uses(tmp_path) == {"deploy": 1}

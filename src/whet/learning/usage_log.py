@@ -204,9 +204,10 @@ def _write(fd: int, line: bytes) -> None:
 
 def _counts(fd: int, offset: int) -> bool:
     """Whether what was written to a former log, up to the offset, is counted or will be."""
+    linked = os.fstat(fd).st_nlink > 0  # asked before the end is looked for: both may come in between
     end = _end(fd)
     if end is None:
-        return os.fstat(fd).st_nlink > 0  # without an end line, whoever deleted it did not count it
+        return linked  # without an end line, whoever deleted it did not count it
     return offset <= end
 
 
