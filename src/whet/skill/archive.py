@@ -5,9 +5,9 @@ sorted by their bytes, every time 1980-01-01, attributes 0644 or 0755. The entri
 what deflate makes differs between versions and builds of zlib; a transport that wants it smaller can compress the
 whole.
 
-Reading. `unpack` takes archives of strangers: zip, tar and tar.gz, told apart by content. It refuses the whole package
-at the first thing that is wrong and never returns a part of one. Sizes are counted while the data streams and never
-taken from a header. Archives inside the archive stay files; links are refused.
+Reading. `contents` takes archives of strangers: zip, tar and tar.gz, told apart by content. It refuses the whole at the
+first thing that is wrong and never returns a part of it. Sizes are counted while the data streams and never taken from
+a header. Archives inside the archive stay files; links are refused. `unpack` is the same for an archive of one skill.
 
 What is never part of a package (`tree.IGNORED`, and what macOS adds beside the folder) is not packed, and is reported
 as skipped when it is found in an archive: such files are outside the digest and must not be installed.
@@ -16,11 +16,12 @@ as skipped when it is found in an archive: such files are outside the digest and
 from __future__ import annotations
 
 import stat
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, UsageError
 from whet.skill import paths, tree
-from whet.skill.archive_formats import DamagedError, Member, inflate, tar_members, zip_members
+from whet.skill.archive_formats import DamagedError, Member, TooManyError, inflate, tar_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,6 +57,11 @@ class Limits(NamedTuple):
     """Unpacked bytes for each packed byte, once more than `ratio_from` bytes have been unpacked."""
     ratio_from: int = _MIB
 
+    @property
+    def archive_bytes(self) -> int:
+        """Bytes of an archive that is worth reading."""
+        return self.total_bytes + self.files * _OVERHEAD + _CHUNK
+
 
 DEFAULT_LIMITS = Limits()
 
@@ -64,6 +70,7 @@ _FOLDED_IGNORED = frozenset(name.casefold() for name in tree.IGNORED)
 _ENTRIES_PER_FILE = 4  # directories may be listed too
 _OVERHEAD = 4096  # bytes of headers, padding and extended attributes for each file
 _CHUNK = 64 * 1024
+_ROOT = "."
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the first a zip can name
 
 
@@ -91,12 +98,12 @@ class _Meter:
         self._file += produced
         limits = self._limits
         if self._produced > limits.ratio_from and self._produced > limits.ratio * self._consumed:
-            raise _refused("archive-ratio", f"The archive unpacks to more than {limits.ratio} times its size.")
+            raise refused("archive-ratio", f"The archive unpacks to more than {limits.ratio} times its size.")
         if self._file > limits.file_bytes:
             what = f"The file {paths.shown(self._name)} has more than {limits.file_bytes} bytes."
-            raise _refused("archive-too-large", what)
+            raise refused("archive-too-large", what)
         if self._produced > limits.total_bytes:
-            raise _refused("archive-too-large", f"The package has more than {limits.total_bytes} bytes.")
+            raise refused("archive-too-large", f"The package has more than {limits.total_bytes} bytes.")
 
 
 def pack(name: str, files: Iterable[File]) -> bytes:
@@ -106,12 +113,12 @@ def pack(name: str, files: Iterable[File]) -> bytes:
     """
     kept = [file for file in files if not tree.ignored(file.path)]
     if "/" in name or _left_out(f"{name}/{paths.MAIN_FILE}"):
-        raise _refused("archive-unsafe-path", f"The name {paths.shown(name)} cannot be the folder of an archive.")
+        raise refused("archive-unsafe-path", f"The name {paths.shown(name)} cannot be the folder of an archive.")
     for path in (name, *(file.path for file in kept)):
-        _safe(path)
-    _no_collision(file.path for file in kept)
+        check_path(path)
+    check_collisions(file.path for file in kept)
     if not any(file.path == paths.MAIN_FILE for file in kept):
-        raise _refused("archive-no-skill", f"The package {paths.shown(name)} has no {paths.MAIN_FILE}.")
+        raise refused("archive-no-skill", f"The package {paths.shown(name)} has no {paths.MAIN_FILE}.")
     meter = _Meter(DEFAULT_LIMITS)
     for file in kept:
         meter.start(file.path)
@@ -120,24 +127,44 @@ def pack(name: str, files: Iterable[File]) -> bytes:
     return _write_zip([file._replace(path=f"{name}/{file.path}") for file in kept])
 
 
+def contents(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> tuple[tuple[File, ...], tuple[str, ...]]:
+    """Every file of an archive under its full name, sorted by bytes, and the names that are never part of a package.
+
+    Wholly or not at all: anything unsafe or damaged is an `InvalidError`.
+    """
+    kept, skipped = _listed(data, limits)
+    return _files(kept, limits), skipped
+
+
 def unpack(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Package:
-    """The package in an archive, wholly or not at all: anything unsafe or damaged is an `InvalidError`."""
+    """The one package in an archive, wholly or not at all: anything unsafe or damaged is an `InvalidError`."""
+    kept, skipped = _listed(data, limits)
+    folder = _folder({member.name for member in kept})
+    for member in kept:
+        check_path(member.name.removeprefix(f"{folder}/"))
+    files = (file._replace(path=file.path.removeprefix(f"{folder}/")) for file in _files(kept, limits))
+    return Package(folder, tuple(files), skipped)
+
+
+def _listed(data: bytes, limits: Limits) -> tuple[list[Member], tuple[str, ...]]:
+    """The files of an archive after every check of their names, still packed, and the names that are left out.
+
+    The folder at the root does not count for the depth and length of a path.
+    """
     members = _members(data, limits)
     for member in members:
         for part in member.name.split("/", 1):
-            _safe(part, member.name)
-    _no_collision(f"{member.name}/" if member.kind == "directory" else member.name for member in members)
+            check_path(part, member.name)
+    check_collisions(f"{member.name}/" if member.kind == "directory" else member.name for member in members)
     listed = [member for member in members if member.kind == "file"]
-    kept = [member for member in listed if not _left_out(member.name)]
-    folder = _folder({member.name for member in kept})
+    skipped = sorted(member.name for member in listed if _left_out(member.name))
+    return [member for member in listed if not _left_out(member.name)], tuple(skipped)
+
+
+def _files(members: Iterable[Member], limits: Limits) -> tuple[File, ...]:
     meter = _Meter(limits)
-    files = []
-    for member in kept:
-        path = member.name.removeprefix(f"{folder}/")
-        _safe(path)
-        files.append(File(path, _content(member, meter), member.executable))
-    files.sort(key=lambda file: file.path.encode())
-    return Package(folder, tuple(files), tuple(sorted(member.name for member in listed if _left_out(member.name))))
+    files = [File(member.name, _content(member, meter), member.executable) for member in members]
+    return tuple(sorted(files, key=lambda file: file.path.encode()))
 
 
 def _folder(names: set[str]) -> str:
@@ -149,30 +176,33 @@ def _folder(names: set[str]) -> str:
     skills = [folder for folder in folders if any(f"{folder}/{main}" in names for main in _MAIN_FILES)]
     if len(folders) > 1 or (skills and len(tops) > 1):
         listed = ", ".join(paths.shown(top) for top in sorted(tops)[:5])
-        raise _refused("archive-several", f"The archive has more than one thing at its root: {listed}.")
+        raise refused("archive-several", f"The archive has more than one thing at its root: {listed}.")
     if not skills:
-        raise _refused("archive-no-skill", f"The archive has no {paths.MAIN_FILE} at its root or in its one folder.")
+        raise refused("archive-no-skill", f"The archive has no {paths.MAIN_FILE} at its root or in its one folder.")
     return skills[0]
 
 
 def _members(data: bytes, limits: Limits) -> list[Member]:
     """List the archive, whatever its format, without unpacking an entry."""
-    most = limits.total_bytes + limits.files * _OVERHEAD + _CHUNK
+    from whet.skill.archive_zip import zip_members
+
+    most = limits.archive_bytes
+    most_entries = limits.files * _ENTRIES_PER_FILE
     if len(data) > most:
-        raise _refused("archive-too-large", f"The archive has {len(data)} bytes; at most {most} are read.")
+        raise refused("archive-too-large", f"The archive has {len(data)} bytes; at most {most} are read.")
     try:
         if data.startswith(b"PK"):
-            found = zip_members(data)
+            found = zip_members(data, most_entries)
         else:
             found = tar_members(_gunzipped(data, limits, most) if data.startswith(b"\x1f\x8b") else data)
-        members = []
-        for member in found:
-            members.append(_accepted(member))
-            if len(members) > limits.files * _ENTRIES_PER_FILE:
-                raise _too_many(limits)
+        members = [_accepted(member) for member in islice(found, most_entries + 1)]
+    except TooManyError as error:
+        raise _too_many(limits) from error
     except DamagedError as error:
         raise _unreadable(str(error)) from error
-    return [member for member in members if member.name]
+    if len(members) > most_entries:
+        raise _too_many(limits)
+    return [member for member in members if (member.kind, member.name) != ("directory", _ROOT)]
 
 
 def _gunzipped(data: bytes, limits: Limits, most: int) -> bytes:
@@ -189,16 +219,17 @@ def _accepted(member: Member) -> Member:
     """The entry under its plain name, unless it is of a kind that no package holds."""
     shown = paths.shown(member.name)
     if member.kind == "encrypted":
-        raise _refused("archive-encrypted", f"The entry {shown} is encrypted.")
+        raise refused("archive-encrypted", f"The entry {shown} is encrypted.")
     if member.kind == "link":
-        raise _refused("archive-link", f"The entry {shown} is a link.")
+        raise refused("archive-link", f"The entry {shown} is a link.")
     if member.kind == "special":
-        raise _refused("archive-special-file", f"The entry {shown} is neither a regular file nor a directory.")
-    name = member.name.removeprefix("./")
-    if member.kind == "directory" or name.endswith("/"):
+        raise refused("archive-special-file", f"The entry {shown} is neither a regular file nor a directory.")
+    if member.kind == "directory" or member.name.endswith("/"):
         member = member._replace(kind="directory")
-        name = "" if name == "." else name.removesuffix("/")
-    return member._replace(name=name)
+    if member.kind == "directory" and member.name in ("./", "."):
+        return member._replace(name=_ROOT)
+    name = member.name.removeprefix("./")
+    return member._replace(name=name.removesuffix("/") if member.kind == "directory" else name)
 
 
 def _content(member: Member, meter: _Meter) -> bytes:
@@ -215,15 +246,19 @@ def _content(member: Member, meter: _Meter) -> bytes:
     return b"".join(pieces)
 
 
-def _safe(path: str, entry: str = "") -> None:
+def check_path(path: str, entry: str = "") -> None:
     """Refuse a path that no file of a package may have; `entry` is the archived name that it is a part of."""
     try:
         paths.check(path)
     except UsageError as error:
         where = f"The entry {paths.shown(entry)} has an unsafe name. " if entry else ""
-        raise _refused("archive-unsafe-path", where + error.message, reason=error.code) from error
-    if any(part.casefold() in _FOLDED_IGNORED and part not in tree.IGNORED for part in path.split("/")):
-        raise _refused("archive-unsafe-path", f"The path {paths.shown(path)} respells a name that Whet ignores.")
+        raise refused("archive-unsafe-path", where + error.message, reason=error.code) from error
+    for part in path.split("/"):
+        if part.casefold() in _FOLDED_IGNORED and part not in tree.IGNORED:
+            raise refused("archive-unsafe-path", f"The path {paths.shown(path)} respells a name that Whet ignores.")
+        if part == "~" or part.startswith("-"):
+            what = f"The path {paths.shown(path)} has the part {part!r}, which programs read as something else."
+            raise refused("archive-unsafe-path", what)
 
 
 def _left_out(name: str) -> bool:
@@ -232,21 +267,23 @@ def _left_out(name: str) -> bool:
     return tree.ignored(name) or top == "__MACOSX" or (not slash and top.startswith("._"))
 
 
-def _no_collision(names: Iterable[str]) -> None:
+def check_collisions(names: Iterable[str]) -> None:
+    """Refuse names that cannot all exist on every system; one that ends in a slash is a directory."""
     for first, second in paths.collides(names):
         both = f"{paths.shown(first)} and {paths.shown(second)}"
-        raise _refused("archive-collision", f"{both} cannot both exist on every system.")
+        raise refused("archive-collision", f"{both} cannot both exist on every system.")
 
 
 def _too_many(limits: Limits) -> InvalidError:
-    return _refused("archive-too-many-files", f"The package has more than {limits.files} files.")
+    return refused("archive-too-many-files", f"The package has more than {limits.files} files.")
 
 
 def _unreadable(reason: str) -> InvalidError:
-    return _refused("archive-not-readable", f"The archive cannot be read: {reason}.")
+    return refused("archive-not-readable", f"The archive cannot be read: {reason}.")
 
 
-def _refused(code: str, message: str, **details: str) -> InvalidError:
+def refused(code: str, message: str, **details: str) -> InvalidError:
+    """The refusal of a package, with what to do about it."""
     return InvalidError(code, message, hint=_HINTS[code], **details)
 
 
