@@ -86,6 +86,44 @@ def test_the_user_adds_sources_and_only_those() -> None:
     assert origin_trust("acme/skills") == "community"
 
 
+@pytest.mark.parametrize(
+    ("listed", "same", "others"),
+    [
+        (
+            "https://gitlab.com/acme/team/skills",
+            ["https://gitlab.com/acme/team/skills.git", "git@gitlab.com:acme/team/skills.git"],
+            [
+                "https://gitlab.com/acme/team/evil",
+                "https://gitlab.com/acme/team",
+                "https://gitlab.com/acme/team/skills/x",
+            ],
+        ),
+        (
+            "gitlab.com/acme/skills",
+            ["https://gitlab.com/acme/skills", "ssh://git@gitlab.com/acme/skills"],
+            ["https://gitlab.com/acme/skills/evil", "acme/skills", "https://www.gitlab.com/acme/skills"],
+        ),
+        (
+            "git@git.acme.example:team/skills.git",
+            ["ssh://git@git.acme.example/team/skills", "https://git.acme.example/team/skills.git"],
+            [
+                "root@git.acme.example:team/skills",
+                "git@git.acme.example.evil.example:team/skills",
+                "git@x:/team/skills",
+            ],
+        ),
+        (
+            "https://dev.azure.com/acme/tools/_git/skills",
+            ["https://dev.azure.com/acme/tools/_git/skills?version=GBmain"],
+            ["https://dev.azure.com/acme/tools/_git/evil", "https://dev.azure.com/acme/tools"],
+        ),
+    ],
+)
+def test_a_source_on_another_host_is_the_whole_path(listed: str, same: list[str], others: list[str]) -> None:
+    assert {origin: origin_trust(origin, [listed]) for origin in same} == dict.fromkeys(same, "trusted")
+    assert {origin: origin_trust(origin, [listed]) for origin in others} == dict.fromkeys(others, "community")
+
+
 def test_what_is_no_address() -> None:
     assert [origin_trust(origin) for origin in ("bundled", "builtin", "agent-created")] == [
         "builtin",

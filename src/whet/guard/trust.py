@@ -2,7 +2,8 @@
 
 A source counts as trusted only when host, owner and repository are exactly those of the list, after the few spellings
 that mean the same are made one. Everything unusual about an address (a user name, a port, an odd host, characters that
-look like others) makes it a community source: such an address is written to be mistaken for another.
+look like others) makes it a community source: such an address is written to be mistaken for another. Only on GitHub is
+it certain where a repository ends and a path in it begins; elsewhere groups lie in groups, and the whole path counts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ VENDORS = (
 )
 """Sources that vendors publish their own skills in."""
 
+_GITHUB = "github.com"
 _SCHEME = re.compile(r"(?:git\+)?(https|ssh)://", re.IGNORECASE)
+_SCP = re.compile(r"git@([A-Za-z0-9.-]+):(?=[^/])")
 _PART = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?|[a-z0-9]")
 _HOST = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
 _BUILTIN = ("bundled", "builtin")
@@ -39,19 +42,22 @@ def source_of(origin: str) -> str:
         text = text[found.end() :]
         if found[1].lower() == "ssh":
             text = text.removeprefix("git@")
-    elif text.startswith("git@github.com:"):
-        text = text.removeprefix("git@").replace(":", "/", 1)
+    elif found := _SCP.match(text):
+        text = f"{found[1]}/{text[found.end() :]}"
     elif "://" in text:
         return ""
     parts = text.lower().rstrip("/").split("/")
     if parts[:1] and "." not in parts[0]:
-        parts = ["github.com", *parts]
+        parts = [_GITHUB, *parts]
     if len(parts) < 3 or any(part in ("", ".", "..") for part in parts):
         return ""
-    host, owner, repository = parts[0].removeprefix("www."), parts[1], parts[2].partition("@")[0].removesuffix(".git")
-    if not _HOST.fullmatch(host) or not _PART.fullmatch(owner) or not _PART.fullmatch(repository):
+    host, *names = parts
+    if host in (_GITHUB, f"www.{_GITHUB}"):
+        host, names = _GITHUB, names[:2]
+    names[-1] = names[-1].partition("@")[0].removesuffix(".git")
+    if not _HOST.fullmatch(host) or not all(_PART.fullmatch(name) or name == "_git" for name in names):
         return ""
-    return f"{host}/{owner}/{repository}"
+    return "/".join((host, *names))
 
 
 def origin_trust(origin: str, trusted_sources: Iterable[str] = ()) -> str:

@@ -52,6 +52,8 @@ KNOBS = (
     Knob("sandbox", "choice", "required", "Run inline commands in a sandbox or not at all: `required`, or `off`."),
     Knob("policy", "policy", {}, "What is done with skills by trust and verdict, such as `community.caution`."),
     Knob("trusted_sources", "names", (), "Further sources whose skills count as trusted, such as `acme/skills`."),
+    Knob("private_hosts", "names", (), "Hosts in private networks, or without TLS, that skills may be fetched from."),
+    Knob("network_timeout", "number", 30, "Seconds without an answer after which a fetch is given up."),
     Knob("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
     Knob("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
     Knob("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
@@ -86,6 +88,8 @@ class Settings(NamedTuple):
     policy: tuple[tuple[str, str, str], ...] = ()
     """Trust, verdict, action."""
     trusted_sources: tuple[str, ...] = ()
+    private_hosts: tuple[str, ...] = ()
+    network_timeout: int = 30
     skill_settings: tuple[tuple[str, Any], ...] = ()
     exact_tokens: bool = True
     stage_writes: bool = False

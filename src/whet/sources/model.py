@@ -1,0 +1,123 @@
+"""What a source is, and what it hands out.
+
+A source is opened for one `Ref` and answers three questions: what is there (`inspect`, which pins everything it tells
+to an immutable revision), what fits a query (`search`), and the content (`fetch`). Contents are values in memory, never
+files: until the policy has let a package in, nothing of it lies anywhere an agent could look.
+
+    source = open_source(read_ref("anthropics/skills", reach), reach)
+    listing = source.inspect()
+    packages = source.fetch(listing.offers)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from whet.errors import FailedError
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Collection, Sequence
+
+    from whet.library.report import Entry
+    from whet.library.roots import Place
+    from whet.skill.tree import Tree
+    from whet.sources.web.client import Web
+
+KINDS = ("path", "archive", "git", "url", "well-known", "clawhub", "marketplace", "hub")
+
+
+class Ref(NamedTuple):
+    """Where skills come from, exactly. Its text (`whet.sources.refs.reading`) is what a lock records."""
+
+    kind: str
+    """One of `KINDS`."""
+    location: str
+    """A directory, a file or an address, in its one normal spelling."""
+    ref: str = ""
+    """A branch, tag, commit or version; "" for what the source considers current."""
+    path: str = ""
+    """One thing in it: a directory with forward slashes, or the name by which the source knows a skill."""
+
+
+class Offer(NamedTuple):
+    """One skill that a source has."""
+
+    name: str
+    """As it calls itself; where it does not, the name of its directory."""
+    description: str
+    ref: Ref
+    """Exactly this skill, still following the branch or version that was asked for."""
+    revision: str
+    """What was looked at, for ever: a commit, the hash of an artifact, a version that cannot change."""
+    marker: str = ""
+    """Differs whenever the content may differ, the same as long as it is: a tree id, the hash of an artifact."""
+    version: str = ""
+    digest: str = ""
+    """The content digest that the source promises, if it does."""
+    group: str = ""
+    """The plugin or category under which the source lists it."""
+    hidden: bool = False
+    """Its author marked it as internal: it is only meant when it is named."""
+
+
+class Listing(NamedTuple):
+    """What a source has at one revision."""
+
+    ref: Ref
+    revision: str
+    offers: tuple[Offer, ...]
+    notes: tuple[Entry, ...] = ()
+    """What was skipped, and why."""
+
+
+class Fetched(NamedTuple):
+    """One skill with its content."""
+
+    offer: Offer
+    tree: Tree
+    notes: tuple[Entry, ...] = ()
+    """What was left out, and why."""
+
+
+class Progress(NamedTuple):
+    """How far a fetch has come."""
+
+    what: str
+    """The source or the skill, for people."""
+    done: int
+    total: int = 0
+    """0: nobody knows."""
+    unit: str = "bytes"
+
+
+class Reach(NamedTuple):
+    """What sources may use of the world around them."""
+
+    place: Place
+    web: Web
+    cancelled: threading.Event
+    progress: Callable[[Progress], None]
+
+    def check_cancelled(self) -> None:
+        """Raise FailedError `cancelled` if somebody wants this to end."""
+        if self.cancelled.is_set():
+            raise FailedError("cancelled", "It was cancelled.", hint="Nothing was changed.")
+
+
+class Source(Protocol):
+    """One place with skills. Everything raises WhetError; `close` lets temporary files go."""
+
+    ref: Ref
+
+    def inspect(self, names: Collection[str] = ()) -> Listing:
+        """What is there now. With `names`, at least everything that answers to one of them."""
+
+    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
+        """What fits a query, best first."""
+
+    def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
+        """The contents of offers of the last `inspect`, in their order, each complete or the whole refused."""
+
+    def close(self) -> None:
+        """Let go of everything that was opened or written meanwhile."""

@@ -1,0 +1,324 @@
+"""Skills among many files: which directories hold one, what each says of itself, and its files as a package.
+
+Every source that hands out directories (a path, an archive, a repository, a marketplace) finds, describes, takes out
+and chooses skills with these functions, so that the same files are the same skills wherever they come from. All of it
+works on values: names and bytes, no disk and no network.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import AmbiguousError, InvalidError, NotFoundError
+from whet.library.discovery import SKIPPED
+from whet.library.report import Entry
+from whet.skill import paths
+from whet.skill.archive import DEFAULT_LIMITS, Limits, check_collisions, check_path, contents, refused
+from whet.skill.coerce import mapping, truth
+from whet.skill.dialects import read_skill
+from whet.skill.frontmatter import MAX_DOCUMENT, read_document
+from whet.skill.names import closest, hidden, key
+from whet.skill.tree import Item, Tree, digest, entries, escapes, ignored
+from whet.sources.model import Fetched, Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+    from whet.errors import WhetError
+    from whet.sources.model import Listing, Ref
+
+_MIB = 1024 * 1024
+
+PACKAGE_LIMITS = DEFAULT_LIMITS
+"""What one skill may hold."""
+SOURCE_LIMITS = Limits(files=10_000, file_bytes=64 * _MIB, total_bytes=256 * _MIB)
+"""What an archive with many skills, and everything beside them, may hold."""
+FETCH_BYTES = 256 * _MIB
+"""What all skills of one fetch may hold together."""
+MAX_DEPTH = 10
+"""Directories above a main file."""
+MAIN_NAMES = (paths.MAIN_FILE, "skill.md", "skills.md")
+"""What a main file may be called, best first."""
+NEVER_SEARCHED = SKIPPED | {".git", ".venv"}
+"""Directories in which no skill is looked for. Hidden ones are: clients and repositories keep skills there."""
+
+OVERVIEW = "skills.md"
+"""Above other skills, this is a list of them and not a skill."""
+_NOBODY = "/"
+"""The directory of what lies in no skill."""
+_LISTED = 10
+
+
+class Described(NamedTuple):
+    """What a main file says of its skill."""
+
+    name: str
+    description: str
+    version: str
+    hidden: bool
+    """Its author marked it as internal."""
+
+
+class Archived(NamedTuple):
+    """The files of an archive, relative to the one folder in which everything lies, if there is one."""
+
+    folder: str
+    files: Tree
+    skipped: tuple[str, ...]
+    """What is never part of a package."""
+
+
+def skill_directories(files: Iterable[str]) -> tuple[str, ...]:
+    """The directories that hold a skill among these files, "" for the root, sorted by their bytes.
+
+    What lies in a skill is part of it, whatever it is called: the directory further up wins.
+    """
+    found: dict[str, bool] = {}
+    """Directory -> whether it has more than an overview."""
+    for path in files:
+        directory, _, name = path.rpartition("/")
+        if name in MAIN_NAMES and directory.count("/") < MAX_DEPTH and path == _join(directory, name):
+            found[directory] = found.get(directory, False) or name != OVERVIEW
+    searched = {directory: sure for directory, sure in found.items() if NEVER_SEARCHED.isdisjoint(directory.split("/"))}
+    containers = {above for directory in searched for above in _above(directory)}
+    skills = {directory for directory, sure in searched.items() if sure or directory not in containers}
+    return tuple(sorted((item for item in skills if skills.isdisjoint(_above(item))), key=_bytes))
+
+
+def main_path(files: Container[str], directory: str) -> str:
+    """The path of a directory's main file; "" when it has none."""
+    return next((path for name in MAIN_NAMES if (path := _join(directory, name)) in files), "")
+
+
+def described(directory: str, main: bytes, *, fallback: str = "") -> Described:
+    """What a main file says, read leniently; a skill without a name is called like its directory.
+
+    `fallback` is what the root directory is called.
+    """
+    stem = directory.rpartition("/")[2] or fallback
+    skill = read_skill(read_document(main[:MAX_DOCUMENT]), fallback_name=stem)
+    internal = truth(mapping(skill.frontmatter.get("metadata")).get("internal"))
+    return Described(skill.name, skill.description, skill.version, internal is True)
+
+
+def package_at(files: Mapping[str, Item], directory: str) -> Tree:
+    """The package in a directory, its paths relative to it, without what is never part of one.
+
+    Wholly or not at all: what could not be stored everywhere, or could reach out of the package, is an `InvalidError`.
+    """
+    prefix = f"{directory}/" if directory else ""
+    found = {path[len(prefix) :]: item for path, item in files.items() if path.startswith(prefix)}
+    package = {path: found[path] for path in sorted(found, key=_bytes) if not ignored(path)}
+    main = main_path(package, "")
+    where = f"The directory {paths.shown(directory)}" if directory else "The root"
+    if not main:
+        raise refused("archive-no-skill", f"{where} has no {paths.MAIN_FILE}.")
+    check_amount(directory, (len(item.data) for item in package.values()))
+    if directory:
+        check_path(directory)
+    for path, item in package.items():
+        check_path(path)
+        if item.link:
+            _check_link(path, item.data)
+    check_collisions(package)
+    if package[main].link:
+        raise refused("archive-no-skill", f"{where} has a {main} that is a link; a main file is a file.")
+    if len(package[main].data) > MAX_DOCUMENT:
+        what = f"The main file {paths.shown(_join(directory, main))} has more than {MAX_DOCUMENT} bytes."
+        raise refused("archive-too-large", what)
+    return package
+
+
+def check_amount(directory: str, sizes: Iterable[int], limits: Limits = PACKAGE_LIMITS) -> None:
+    """Refuse files that are too many or too large for one package."""
+    total = 0
+    where = f"The package in {paths.shown(directory)}" if directory else "The package"
+    for count, size in enumerate(sizes, 1):
+        total += size
+        if count > limits.files:
+            raise refused("archive-too-many-files", f"{where} has more than {limits.files} files.")
+        if size > limits.file_bytes:
+            raise refused("archive-too-large", f"{where} has a file with more than {limits.file_bytes} bytes.")
+        if total > limits.total_bytes:
+            raise refused("archive-too-large", f"{where} has more than {limits.total_bytes} bytes.")
+
+
+def weigh(tree: Mapping[str, Item], before: int = 0) -> int:
+    """How many bytes a package has, together with those fetched before it; too much is an `InvalidError`."""
+    total = before + sum(len(item.data) for item in tree.values())
+    if total > FETCH_BYTES:
+        message = f"The skills have more than {FETCH_BYTES // _MIB} MiB together."
+        raise InvalidError("source-too-large", message, hint="Fetch fewer of them at once: name some with --skill.")
+    return total
+
+
+def archived(data: bytes) -> Archived:
+    """The files of an archive with any number of skills. Raises InvalidError."""
+    files, skipped = contents(data, limits=SOURCE_LIMITS)
+    tops = {file.path.partition("/")[0] for file in files}
+    folder = next(iter(tops)) if len(tops) == 1 and all("/" in file.path for file in files) else ""
+    cut = len(folder) + 1 if folder else 0
+    tree = {file.path[cut:]: Item(file.data, file.executable) for file in files}
+    return Archived(folder, tree, tuple(name.removeprefix(f"{folder}/") for name in skipped))
+
+
+def offered(ref: Ref, archive: Archived, *, revision: str, fallback: str) -> tuple[list[Fetched], tuple[Entry, ...]]:
+    """The skills of an archive, or of the directory `ref.path` in it, and what is to be said of the rest.
+
+    `fallback` is what a skill at the root without a name is called. A refused skill does not hide the others; when
+    there is no other, the refusal is raised.
+    """
+    prefix = f"{ref.path}/" if ref.path else ""
+    directories = skill_directories(path[len(prefix) :] for path in archive.files if path.startswith(prefix))
+    owned: dict[str, Tree] = {(prefix + directory).removesuffix("/"): {} for directory in directories}
+    for path, item in archive.files.items():
+        if (owner := _owner(path, owned)) in owned:
+            owned[owner][path] = item
+    skipped: dict[str, list[str]] = {}
+    for name in archive.skipped:
+        skipped.setdefault(_owner(name, owned), []).append(name)
+    found: list[Fetched] = []
+    refusals: list[InvalidError] = []
+    notes: list[Entry] = []
+    for where, files in owned.items():
+        said = described(where, files[main_path(files, where)].data, fallback=archive.folder or fallback)
+        try:
+            tree = package_at(files, where)
+        except InvalidError as error:
+            refusals.append(error)
+            notes.append(refusal(error, said.name, where))
+            continue
+        offer = offer_of(ref._replace(path=where), said, revision=revision, marker=digest(entries(tree)))
+        found.append(Fetched(offer, tree, left_out(skipped.get(where, ()), said.name)))
+    if not found:
+        raise refusals[0] if refusals else nothing_found(ref.path or ref.location)
+    return found, (*notes, *left_out(skipped.get(_NOBODY, ())))
+
+
+def offer_of(ref: Ref, said: Described, *, revision: str, marker: str) -> Offer:
+    """The offer of a described skill."""
+    name, description, version, internal = said
+    return Offer(name, description, ref, revision, marker, version=version, hidden=internal)
+
+
+def refusal(error: WhetError, skill: str, path: str) -> Entry:
+    """What to say of a skill that is there and cannot be offered."""
+    return Entry(error.code, "error", skill, path, error.message, error.hint)
+
+
+def left_out(names: Iterable[str], skill: str = "") -> tuple[Entry, ...]:
+    """What to say of files that are never part of a package; nothing when there are none."""
+    listed = sorted(names)
+    if not listed:
+        return ()
+    shown = ", ".join(paths.shown(name) for name in listed[:_LISTED])
+    more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+    message = f"Left out, because they are never part of a skill: {shown}{more}."
+    return (Entry("left-out", "info", skill, listed[0], message),)
+
+
+def nothing_found(where: str) -> NotFoundError:
+    """The error of a place without a skill."""
+    hint = f"Name a place with a {paths.MAIN_FILE} in it or below it."
+    return NotFoundError("no-skills-found", f"There is no skill in {where} or below it.", hint=hint)
+
+
+def choose(listing: Listing, names: Sequence[str], *, all: bool) -> tuple[Offer, ...]:  # noqa: A002  `--all` is its name
+    """The offers that were asked for: those named, all of them, or the only one.
+
+    A name is the path of a skill, what it calls itself, or the name of its directory: the first of these that fits
+    counts. Skills that their author marked as internal are taken when they are named, or when the reference names them.
+    """
+    chosen = [_named(listing, name) for name in names]
+    plain = [offer for offer in listing.offers if not offer.hidden or offer.ref == listing.ref]
+    if all:
+        chosen += plain
+    elif not names and len(plain) > 1:
+        candidates = _labels(plain)
+        more = f" and {len(candidates) - _LISTED} more" if len(candidates) > _LISTED else ""
+        message = f"There are {len(plain)} skills: {', '.join(candidates[:_LISTED])}{more}."
+        hint = "Name some of them with --skill, or take all of them with --all."
+        raise AmbiguousError("several-skills", message, hint=hint, candidates=candidates)
+    elif not names:
+        chosen += plain
+    if not chosen:
+        if listing.offers:
+            inner = _labels(listing.offers)
+            message = f"There are only internal skills: {', '.join(inner[:_LISTED])}."
+            raise NotFoundError("no-skills-found", message, hint="Name one with --skill.", suggestions=inner)
+        raise _why_not(listing.notes) or nothing_found(listing.ref.path or listing.ref.location)
+    return tuple(dict.fromkeys(chosen))
+
+
+def _named(listing: Listing, name: str) -> Offer:
+    wanted = key(name.removeprefix("./").rstrip("/"))
+    for spelling in (_path, _name, _directory):
+        found = [offer for offer in listing.offers if key(spelling(offer)) == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            candidates = [_path(offer) for offer in found]
+            message = f"{len(found)} skills answer to {paths.shown(name)}: {', '.join(candidates[:_LISTED])}."
+            raise AmbiguousError("ambiguous-skill", message, hint="Name one by its path.", candidates=candidates)
+    if refused_one := _why_not([note for note in listing.notes if wanted in (key(note.skill), key(note.path))]):
+        raise refused_one
+    suggestions = list(closest(name, _labels(listing.offers)))
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "List what is there without naming a skill."
+    message = f"There is no skill {paths.shown(name)} in {listing.ref.location}."
+    raise NotFoundError("skill-not-in-source", message, hint=hint, suggestions=suggestions)
+
+
+def _why_not(notes: Sequence[Entry]) -> InvalidError | None:
+    """Why a skill that is there is not offered, if that is so."""
+    note = next((note for note in notes if note.severity == "error"), None)
+    return InvalidError(note.code, note.message, hint=note.hint) if note else None
+
+
+def _path(offer: Offer) -> str:
+    return offer.ref.path or "."
+
+
+def _name(offer: Offer) -> str:
+    return offer.name
+
+
+def _directory(offer: Offer) -> str:
+    return offer.ref.path.rpartition("/")[2]
+
+
+def _labels(offers: Sequence[Offer]) -> list[str]:
+    """What tells each offer from the others: its name, or its path where others have the same name."""
+    counts: dict[str, int] = {}
+    for offer in offers:
+        counts[key(offer.name)] = counts.get(key(offer.name), 0) + 1
+    return [offer.name if counts[key(offer.name)] == 1 else _path(offer) for offer in offers]
+
+
+def _check_link(path: str, data: bytes) -> None:
+    target = data.decode("utf-8", "surrogateescape")
+    if len(data) > paths.MAX_PATH_BYTES or any(map(hidden, target)):
+        raise refused("archive-unsafe-path", f"The link {paths.shown(path)} has an unsafe target.")
+    if escapes(path, target):
+        message = f"The link {paths.shown(path)} leads out of the skill, to {paths.shown(target)}."
+        raise InvalidError("link-escape", message, hint="Copy the file into the skill instead of linking to it.")
+
+
+def _above(directory: str) -> list[str]:
+    """The directories a directory lies in, the root among them."""
+    above = []
+    while directory:
+        directory = directory.rpartition("/")[0]
+        above.append(directory)
+    return above
+
+
+def _owner(path: str, directories: Container[str]) -> str:
+    return next((above for above in _above(path) if above in directories), _NOBODY)
+
+
+def _join(directory: str, name: str) -> str:
+    return f"{directory}/{name}" if directory else name
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,1 @@
+"""What people name a source by."""

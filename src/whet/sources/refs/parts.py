@@ -1,0 +1,226 @@
+"""The parts of a reference: what may stand in each, and the one spelling of an address.
+
+People paste addresses, and an address is also how one place is passed off as another. So every part is checked by what
+it may hold, not by what it must not: hosts are plain ASCII names, percent signs hide no slash and no dot, user names
+and passwords are no part of an address. A refusal never repeats a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import quote, unquote_to_bytes
+
+from whet.errors import UsageError
+from whet.skill.names import hidden
+from whet.sources.model import KINDS
+
+MAX_TEXT = 2048
+"""Characters in the text of a reference."""
+ARCHIVES = (".skill", ".zip", ".tar.gz", ".tgz", ".tar")
+"""How the name of an archive ends."""
+WEB = ("https", "http")
+PREFIXES = (*KINDS, "github", "gitlab", "bitbucket", "codeberg", "gist", "skills-sh")
+"""What may stand before a colon to say how the rest is meant."""
+
+_SHOWN = 100
+_DEFAULT_PORTS = {"https": "443", "http": "80", "ssh": "22"}
+_USAGE = "Write owner/repo, an https address, or ./directory."
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL}){{0,8}}|\[[0-9a-f:.]{{2,45}}\]")
+_PORT = re.compile(r":[0-9]*\Z")
+_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_PERCENT = re.compile(r"%(?:[0-9A-Fa-f]{2})?")
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]")
+_KEPT = "!$&'()*+,;=:@-._~"
+"""What stands in a segment of an address as it is."""
+_REF = re.compile(r"[^\s~^:?*\[\\\x00-\x20\x7f]{1,244}")
+_NOT_IN_REF = ("..", "@{", "//", "/.")
+_SECRET_KEY = re.compile(
+    r"(?:^|&)(?:access_?token|api_?key|auth(?:orization)?|key|pass(?:word|wd)?|secret|sig(?:nature)?|token|"
+    r"private_token|x-amz-(?:signature|security-token|credential)|x-goog-(?:signature|credential))=[^&]",
+    re.IGNORECASE,
+)
+
+
+class OddError(Exception):
+    """Something about a text that no source has; `read_ref` makes a `UsageError` of it."""
+
+    def __init__(self, what: str, hint: str = _USAGE) -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+
+class Address(NamedTuple):
+    """An address in its parts, each in its one spelling."""
+
+    scheme: str
+    user: str
+    host: str
+    """In lower case, with the port if it is not the usual one."""
+    path: str
+    """Without the slash at its end; percent signs only where they must be."""
+    query: str
+    fragment: str
+
+    @property
+    def place(self) -> str:
+        """The address without query and fragment."""
+        return f"{self.scheme}://{f'{self.user}@' if self.user else ''}{self.host}{self.path}"
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The path, in words."""
+        return tuple(decoded(part) for part in self.path.split("/")[1:])
+
+
+def unseen(text: str) -> bool:
+    """Does a text hold something that shows nothing or reorders its neighbours?"""
+    return not (text.isascii() and text.isprintable()) and any(map(hidden, text))
+
+
+def bad_source(text: str, odd: OddError) -> UsageError:
+    """The refusal of a text."""
+    return UsageError("bad-source", f"The source {quoted(text)} {odd.what}.", hint=odd.hint)
+
+
+def secret() -> UsageError:
+    """The refusal of an address that is a key at the same time. It repeats nothing of it."""
+    return UsageError(
+        "secret-in-address",
+        "The address holds a user name, a password or a token. Sources are written to lock files, so it was not used.",
+        hint="Give the address without it, and let git or the environment hold the credentials.",
+    )
+
+
+def quoted(text: str) -> str:
+    """A text as it can stand in a message: without what may be a password, escaped, shortened."""
+    head, mark, rest = text.partition("://")
+    if mark and "@" in rest:
+        text = f"{head}://…@{rest.rpartition('@')[2]}"
+    elif not mark and ":" in text.rpartition("@")[0] and text.partition(":")[0] not in PREFIXES:
+        text = f"…@{text.rpartition('@')[2]}"
+    if "?" in text:
+        text = f"{text.partition('?')[0]}?…"
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
+
+def read_address(text: str) -> Address:
+    """An address in its parts. Whoever wrote a name and a password into it is told so, whatever else is wrong."""
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        raise OddError("is no address")
+    scheme, authority, path, query, fragment = (part or "" for part in found.groups())
+    scheme = scheme.lower()
+    user, at, host = authority.rpartition("@")
+    if at and (scheme in WEB or ":" in user):
+        user = _harmless_user(user, host, path)
+    if any(map(str.isspace, text)) or "\\" in text:
+        raise OddError("holds a space or a backslash")
+    if user and not _USER.fullmatch(user):
+        raise OddError("has an odd user name")
+    if _SECRET_KEY.search(query):
+        raise secret()
+    return Address(scheme, user, _host(scheme, host), _path(path), query, fragment)
+
+
+def decoded(part: str) -> str:
+    """A segment of an address in words; a slash or a dot that percent signs hide is refused."""
+    if "%" not in part:
+        return part
+    try:
+        text = unquote_to_bytes(part).decode()
+    except UnicodeDecodeError:
+        raise OddError("holds percent signs that spell no text") from None
+    if "/" in text or "\\" in text or text in (".", "..") or unseen(text):
+        raise OddError("hides a slash, a dot or something invisible behind percent signs")
+    return text
+
+
+def encoded(text: str) -> str:
+    """Words as a segment of an address."""
+    return quote(text, safe="!$&'()*+,;=:-._~")
+
+
+def check_ref(name: str) -> str:
+    """The name of a branch, tag, commit or version, by the rules git has for names."""
+    wrong = not _REF.fullmatch(name) or any(part in name for part in _NOT_IN_REF)
+    if wrong or name[0] in "-./" or name.endswith((".", "/", ".lock")) or name == "@" or unseen(name):
+        raise OddError("names a revision that cannot be one", "Give a branch, a tag, a commit or a version.")
+    return name
+
+
+def check_inner(path: str) -> str:
+    """A path inside a source: relative, forward slashes, no dots."""
+    segments = path.split("/")
+    if any(segment in ("", ".", "..") for segment in segments):
+        raise OddError("has a path with empty or dotted parts", "Give the path from the root of the source.")
+    if "\\" in path or unseen(path):
+        raise OddError("has a path with a backslash or something invisible", "Separate the parts with forward slashes.")
+    return path
+
+
+def pairs(fragment: str) -> dict[str, str] | None:
+    """`ref` and `path` of a fragment that names them; None when it is one plain word, or nothing."""
+    named: dict[str, str] = {}
+    for part in fragment.split("&"):
+        key, equals, value = part.partition("=")
+        if not equals or key not in ("ref", "path", "subdirectory", "egg"):
+            if named:
+                raise OddError("has a fragment that cannot be read", "Write #ref=NAME&path=DIRECTORY.")
+            return None
+        key = "path" if key == "subdirectory" else key
+        if key in named:
+            raise OddError(f"names its {key} twice")
+        named[key] = words(value)
+    return named
+
+
+def words(value: str) -> str:
+    """A value of a fragment, without its percent signs."""
+    try:
+        return unquote_to_bytes(value).decode()
+    except UnicodeDecodeError:
+        raise OddError("holds percent signs that spell no text") from None
+
+
+def _harmless_user(user: str, host: str, path: str) -> str:
+    """No user: the two clone buttons that put the name of an account into an address mean no secret by it."""
+    azure = host.lower() == "dev.azure.com" and path.startswith(f"/{user}/")
+    if ":" not in user and (azure or host.lower() == "bitbucket.org"):
+        return ""
+    raise secret()
+
+
+def _host(scheme: str, host: str) -> str:
+    host = host.lower()
+    name, colon, port = (
+        host.rpartition(":") if re.search(r":\d*\Z", host) and not host.endswith("]") else (host, "", "")
+    )
+    if not _HOST.fullmatch(name) and not (scheme == "file" and not host):
+        raise OddError("has an odd host", "Write the name of the host in plain ASCII letters.")
+    if len(name) > 253 or (colon and (not port or not 0 < int(port[:6]) < 65_536)):
+        raise OddError("has an odd host or port")
+    return name if not colon or port.lstrip("0") == _DEFAULT_PORTS.get(scheme) else f"{name}:{port.lstrip('0')}"
+
+
+def _path(path: str) -> str:
+    """The path with one slash between parts and none at its end, and everything in its one spelling."""
+    parts = path.removesuffix("/").split("/")
+    if any(part in ("", ".", "..") for part in parts[1:]):
+        raise OddError("has empty or dotted parts")
+    for part in parts:
+        decoded(part)
+    return "/".join(_PERCENT.sub(_spelled, quote(part, safe=f"{_KEPT}%")) for part in parts)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    """One escaped byte: written plainly if it can be, in capitals if not; a lone percent sign is refused."""
+    escape = found[0].upper()
+    if escape == "%":
+        raise OddError("holds a percent sign that spells nothing")
+    plain = chr(int(escape[1:], 16))
+    return plain if _PLAIN.fullmatch(plain) else escape

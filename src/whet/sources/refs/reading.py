@@ -1,0 +1,394 @@
+"""What people write for a source, read into the one reference it means, and written back.
+
+    read_ref("anthropics/skills/skills/pdf@main", place)
+    read_ref("https://github.com/anthropics/skills/tree/main/skills/pdf", place)
+        -> Ref("git", "https://github.com/anthropics/skills", "main", "skills/pdf")
+
+A reference has one text, `kind:location#ref=...&path=...`, which is what a lock records; `read_ref` reads it back to
+the same value. Everything else that can be read is a shorter or a copied way to say the same. Nothing here asks the
+network, and the disk is only asked whether a name is that of a file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from whet.errors import UsageError, WhetError
+from whet.library.report import Entry
+from whet.skill.names import hidden
+from whet.sources.model import Ref
+from whet.sources.refs.disk import absolute, file_address, file_path, is_local, local, on_disk, path_of
+from whet.sources.refs.pages import (
+    CLAWHUB,
+    FORGES,
+    GIST,
+    GITHUB,
+    MARKETPLACE_FILE,
+    PAGE_HOSTS,
+    clawhub_page,
+    document,
+    gist,
+    is_archive,
+    page,
+    registered,
+    repository,
+    shorthand,
+    web_place,
+)
+from whet.sources.refs.parts import (
+    MAX_TEXT,
+    PREFIXES,
+    WEB,
+    OddError,
+    bad_source,
+    check_inner,
+    check_ref,
+    pairs,
+    quoted,
+    read_address,
+    secret,
+    unseen,
+    words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.library.roots import Place
+
+_BLANKS = " \t\r\n"
+_SCP = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)@([A-Za-z0-9.-]+):(?!//)(.+)")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_HASH = re.compile(r"sha256:[0-9a-f]{64}")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_NO_PLACES = re.compile(r"about|blob|data|ext|fd|file|ftps?|git|javascript|mailto|rsync|sftp|vbscript|wss?")
+"""Schemes that lead to no skill, or to a program."""
+
+
+def read_ref(text: str, place: Place) -> Ref:
+    """The source that a text names. Raises UsageError `bad-source`, `unknown-source` or `secret-in-address`."""
+    try:
+        return _checked(_read(_plain(text), place))
+    except OddError as odd:
+        raise bad_source(text, odd) from None
+
+
+def read_remote(text: str) -> Ref:
+    """`read_ref` for what lies on no disk: the same answer wherever it is asked."""
+    try:
+        plain = _plain(text)
+        return _checked(_explicit(plain, None) or _remote(plain))
+    except OddError as odd:
+        raise bad_source(text, odd) from None
+
+
+def ref_text(ref: Ref) -> str:
+    """The one text of a reference, which a lock records and `read_ref` reads back."""
+    values = [f"{key}={_escaped(value)}" for key, value in (("ref", ref.ref), ("path", ref.path)) if value]
+    if not values and ref.kind in ("clawhub", "hub") and ref.location.count("/") > 2:
+        values = ["path="]  # without it, the end of the location would be read as the name of a skill
+    location = _escaped(ref.location) if "://" not in ref.location else ref.location
+    return f"{ref.kind}:{location}{'#' if values else ''}{'&'.join(values)}"
+
+
+def shown(ref: Ref) -> str:
+    """The shortest text that means this reference, for people."""
+    if ref.kind in ("path", "archive") or ref.location.startswith("file:"):
+        plain = not ref.ref and not ref.path and is_archive(ref.location) == (ref.kind == "archive")
+        return ref.location if plain and ref.kind != "marketplace" else ref_text(ref)
+    short = _short(ref)
+    try:
+        return short if short and read_remote(short) == ref else ref_text(ref)
+    except WhetError:
+        return ref_text(ref)
+
+
+def candidates(ref: Ref) -> tuple[Ref, ...]:
+    """What a reference to a repository may mean, likeliest first, when names of branches hold slashes.
+
+    The address of a page does not tell where the branch ends and the path begins: `tree/feature/new/skills/pdf` is read
+    as branch `feature`, path `new/skills/pdf`. A source tries these in order and takes the first whose revision exists.
+    Where git has a branch `feature`, it can have none below `feature/`, so that at most one of them fits.
+    """
+    if ref.kind not in ("git", "marketplace") or not ref.ref or not ref.path or _COMMIT.fullmatch(ref.ref):
+        return (ref,)
+    parts = ref.path.split("/")
+    longer = (
+        ref._replace(ref="/".join((ref.ref, *parts[:count])), path="/".join(parts[count:]))
+        for count in range(1, len(parts) + 1)
+    )
+    return (ref, *longer)
+
+
+def reading_notes(text: str, place: Place) -> tuple[Entry, ...]:
+    """What somebody who wrote this text may have meant instead."""
+    plain = text.strip(_BLANKS)
+    here = path_of(plain, place) if plain and not unseen(plain) else ""
+    if not here or ":" in plain or is_local(plain, place) or "/" not in plain or not os.path.isdir(here):
+        return ()
+    message = f"{quoted(plain)} was read as a repository on GitHub; there is a directory of that name here too."
+    return (Entry("local-directory-too", "info", "", here, message, f"Write ./{plain} for the directory."),)
+
+
+def _plain(text: str) -> str:
+    """The text without blanks around it, if a source can be written so."""
+    plain = text.strip(_BLANKS)
+    if not plain:
+        raise OddError("is empty")
+    if len(plain) > MAX_TEXT:
+        raise OddError(f"has {len(plain)} characters; at most {MAX_TEXT} are read")
+    if unseen(plain):
+        raise OddError("holds control or invisible characters")
+    if plain.startswith("-"):
+        raise OddError("starts with a hyphen, like an option")
+    return plain
+
+
+def _checked(ref: Ref) -> Ref:
+    """The reference, if every part of it can be what it says."""
+    if ref.ref and not (ref.kind == "url" and _HASH.fullmatch(ref.ref)):
+        check_ref(ref.ref)
+    if ref.path:
+        check_inner(ref.path)
+    if unseen(ref.location):
+        raise OddError("leads to a place with control or invisible characters in its name")
+    if len(ref_text(ref)) > MAX_TEXT:
+        raise OddError(f"is longer than {MAX_TEXT} characters when written out")
+    return ref
+
+
+def _read(text: str, place: Place) -> Ref:
+    return _explicit(text, place) or local(text, place) or _remote(text, place)
+
+
+# What says itself how it is meant
+
+
+def _explicit(text: str, place: Place | None) -> Ref | None:
+    """`kind:...`, exact or short; None when the text does not begin so."""
+    kind, colon, rest = text.partition(":")
+    kind = kind.lower()
+    if not colon or kind not in PREFIXES or rest.startswith("//"):
+        return None
+    if not rest:
+        raise OddError("names nothing behind the colon")
+    if kind in FORGES:
+        return shorthand(rest, FORGES[kind])
+    if kind == "skills-sh":
+        return shorthand(rest)
+    if kind == "gist":
+        return gist(rest.partition("@")[0].split("/"), rest.partition("@")[2])
+    body, _, fragment = rest.partition("#")
+    named = pairs(fragment) if fragment else None
+    if named is not None:
+        found = _EXPLICIT[kind](body, place, True)
+        if (found.ref and "ref" in named) or (found.path and "path" in named):
+            raise OddError("names two revisions or two paths")
+        return found._replace(ref=named.get("ref", found.ref), path=named.get("path", found.path))
+    found = _EXPLICIT[kind](body, place, False)
+    if not fragment:
+        return found
+    if kind == "git":
+        if found.ref:
+            raise OddError("names two revisions")
+        return found._replace(ref=words(fragment))
+    if kind == "marketplace":
+        return found._replace(path=words(fragment))
+    if kind == "url":
+        return document(read_address(rest))
+    raise OddError("has a fragment that means nothing here", "Write #ref=NAME&path=NAME.")
+
+
+def _path(body: str, place: Place | None, _exact: bool) -> Ref:
+    if place is None:
+        raise OddError("is a place on a disk")
+    return Ref("path", absolute(words(body), place))
+
+
+def _archive(body: str, place: Place | None, exact: bool) -> Ref:
+    return _path(body, place, exact)._replace(kind="archive")
+
+
+def _git(body: str, place: Place | None, _exact: bool) -> Ref:
+    if place is not None and is_local(body, place):
+        return Ref("git", file_address(absolute(words(body), place), place))
+    if body.lower().startswith("file:"):
+        return Ref("git", file_address(file_path(body, place), place))
+    if found := _scp(body):
+        return found
+    return repository(body) if "://" in body else shorthand(body)
+
+
+def _url(body: str, _place: Place | None, _exact: bool) -> Ref:
+    web_place(body)  # http or https, and nothing else
+    return document(read_address(body))
+
+
+def _well_known(body: str, _place: Place | None, _exact: bool) -> Ref:
+    return Ref("well-known", web_place(body).partition("/.well-known")[0])
+
+
+def _clawhub(body: str, _place: Place | None, exact: bool) -> Ref:
+    if "://" in body:
+        location = web_place(body)
+        return Ref("clawhub", location) if exact else clawhub_page(read_address(body))
+    name, _, ref = body.removeprefix("@").partition("@")
+    return Ref("clawhub", CLAWHUB, ref, registered(name.split("/")))
+
+
+def _hub(body: str, _place: Place | None, exact: bool) -> Ref:
+    """The last two segments name a skill; what stands before them belongs to the address of the hub."""
+    if "://" not in body:
+        raise OddError("does not say which hub", "Write hub:https://host/owner/name.")
+    location = web_place(body)
+    if exact or location.count("/") < 3:
+        return Ref("hub", location)
+    address = read_address(body)
+    *base, last = address.segments
+    name, _, ref = last.partition("@")
+    path = registered([*base[-1:], name])
+    kept = "/".join(address.path.split("/")[: -1 - len(base[-1:])])
+    return Ref("hub", address._replace(path=kept).place, ref, path)
+
+
+def _marketplace(body: str, place: Place | None, exact: bool) -> Ref:
+    """A list of plugins: in a repository, at an address that ends in its name, or in a directory."""
+    if place is not None and is_local(body, place):
+        return Ref("marketplace", absolute(words(body), place))
+    if body.partition(":")[0].lower() in WEB and body.partition("?")[0].endswith(f"/{MARKETPLACE_FILE}"):
+        found = page(body)
+        return found if found.kind == "marketplace" else Ref("marketplace", web_place(body))
+    found = _git(body, place, exact)
+    if found.path:
+        raise OddError("has a path where the plugin should stand", "Write marketplace:owner/repo#plugin.")
+    return Ref("marketplace", found.location, found.ref)
+
+
+_EXPLICIT: dict[str, Callable[[str, Place | None, bool], Ref]] = {
+    "path": _path,
+    "archive": _archive,
+    "git": _git,
+    "url": _url,
+    "well-known": _well_known,
+    "clawhub": _clawhub,
+    "marketplace": _marketplace,
+    "hub": _hub,
+}
+
+
+# Everything else
+
+
+def _remote(text: str, place: Place | None = None) -> Ref:
+    """An address or a shorthand."""
+    scheme, mark, _ = text.partition("://")
+    if mark and _SCHEME.fullmatch(f"{scheme}:"):
+        return _by_scheme(scheme.lower(), text, place)
+    if any(map(str.isspace, text)) or "\\" in text:
+        raise OddError("holds a space or a backslash")
+    if found := _scp(text):
+        return found
+    if found_scheme := _SCHEME.match(text):
+        if _NO_PLACES.fullmatch(found_scheme[1].lower()) or "::" in text:
+            raise OddError("is an address of a kind that leads to no skill")
+        raise _unknown(text, place)
+    first, slash, rest = text.partition("/")
+    if first.lower().removeprefix("www.") in PAGE_HOSTS:
+        return page(f"https://{text}")
+    if slash and "." in first.partition("@")[2] and not first.startswith("@"):
+        raise secret()
+    if not slash or not rest or "." in first or first.startswith("@"):
+        raise _unknown(text, place)
+    return shorthand(text)
+
+
+def _by_scheme(scheme: str, text: str, place: Place | None) -> Ref:
+    if scheme in WEB:
+        return page(text)
+    if scheme == "ssh":
+        return repository(text)
+    if scheme == "file":
+        path = file_path(text, place)
+        found = on_disk(path, place) if place is not None else Ref("path", path)
+        return Ref("git", file_address(path, place)) if found == Ref("path", path) else found
+    if scheme.startswith("git+") and scheme[4:] in (*WEB, "ssh", "file"):
+        body, _, fragment = text[4:].partition("#")
+        if scheme == "git+file":
+            return _pip_file(body, fragment, place)
+        return repository(f"{body}#{fragment}" if fragment else body)
+    raise OddError("is an address of a kind that leads to no skill", "Use https.")
+
+
+def _pip_file(body: str, fragment: str, place: Place | None) -> Ref:
+    path, _, ref = body.partition("@")
+    named = pairs(fragment) if fragment else {}
+    if named is None:
+        raise OddError("has a fragment that cannot be read", "Write #subdirectory=DIRECTORY.")
+    return Ref("git", file_address(file_path(path, place), place), ref or named.get("ref", ""), named.get("path", ""))
+
+
+def _scp(text: str) -> Ref | None:
+    """`git@host:owner/repo`, which git reads as ssh. Of other users than git, the path begins in their home."""
+    found = _SCP.fullmatch(text)
+    if found is None:
+        return None
+    user, host, path = found.groups()
+    home = "" if user == "git" or path.startswith(("/", "~")) or host.lower() in PAGE_HOSTS else "~/"
+    return repository(f"ssh://{user}@{host}/{home}{path.removeprefix('/')}")
+
+
+def _unknown(text: str, place: Place | None) -> UsageError:
+    """The error for a text that could be anything."""
+    word = text if len(text) <= 64 else f"{text[:64]}…"
+    if place is not None and ":" not in text and os.path.isdir(path_of(text, place)):
+        hint = f"Write ./{word} for the directory of that name."
+    elif "." in word.partition("/")[0] and not any(mark in word for mark in ":@?"):
+        hint = f"Write https://{word} for an address, or ./{word} for a file or directory."
+    elif word.startswith("@") and "/" in word:
+        hint = f"Write clawhub:{word[1:]} for a skill of ClawHub."
+    else:
+        hint = "Write owner/repo, an https address or ./directory; `whet tap list` shows the names of sources, "
+        hint += "`whet search` looks for a skill."
+    return UsageError("unknown-source", f"{quoted(text)} names no source that Whet knows.", hint=hint)
+
+
+# Writing
+
+
+def _escaped(value: str) -> str:
+    """A value with percent signs for what would end it or cannot be seen."""
+    if value.isascii() and value.isprintable() and not any(mark in value for mark in "%#& "):
+        return value
+    return "".join(
+        quote(c, safe="", errors="surrogatepass") if c in "%#&" or c.isspace() or hidden(c) else c for c in value
+    )
+
+
+def _short(ref: Ref) -> str:
+    """The shortest spelling of a reference that may mean it; `shown` looks whether it does."""
+    at = f"@{ref.ref}" if ref.ref else ""
+    inner = f"/{ref.path}" if ref.path else ""
+    if ref.kind in ("git", "marketplace"):
+        location = _short_location(ref.location)
+        if ref.kind == "git":
+            return f"{location}{inner}{at}"
+        return f"marketplace:{location}{at}{f'#{ref.path}' if ref.path else ''}"
+    if ref.kind == "clawhub" and ref.location == CLAWHUB:
+        return f"clawhub:{ref.path}{at}" if ref.path else CLAWHUB
+    if ref.kind == "hub":
+        return f"hub:{ref.location}{inner}{at}"
+    return f"{ref.location}#{ref.ref.replace(':', '=')}" if ref.kind == "url" and ref.ref else ref.location
+
+
+def _short_location(location: str) -> str:
+    for prefix, forge in FORGES.items():
+        start = f"https://{forge.host}/"
+        if location.startswith(start):
+            name = location.removeprefix(start).removesuffix(forge.suffix)
+            return name if forge is GITHUB else f"{prefix}:{name}"
+    if location.startswith(f"{GIST}/"):
+        return f"gist:{location.removeprefix(f'{GIST}/').removesuffix('.git')}"
+    return location
