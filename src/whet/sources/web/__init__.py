@@ -1,0 +1,1 @@
+"""Fetching over HTTP, from addresses that may be asked."""
