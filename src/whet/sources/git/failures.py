@@ -1,0 +1,154 @@
+"""What git says when it fails, as errors with codes. Nothing in them shows a password or a token."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import FailedError, NotFoundError, RefusedError, WhetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REDIRECTED = re.compile(r"The requested URL returned error: 30[12378]\b")
+NO_REF = re.compile(r"couldn't find remote ref|not our ref|no such remote ref", re.IGNORECASE)
+NOT_ADVERTISED = re.compile(r"unadvertised object|not advertised", re.IGNORECASE)
+OTHER_HASH = re.compile(r"mismatched algorithms|unknown object format|does not support (?:algorithm|object format)")
+
+_SECRET = re.compile(r"(?<=://)[^/@\s'\"]+@")
+_SSH_USER = re.compile(r"[\w.-]+@")
+_NOISE = re.compile(r"(?:fatal|error|remote|warning|hint|ssh): *", re.IGNORECASE)
+_IDLE = re.compile(
+    r"Could not read from remote repository|make sure you have the correct access|and the repository exists|"
+    r"^From |^\s*\*|^hint:|objects: +\d+%|^remote: (?:Enumerating|Counting|Compressing|Total)",
+    re.IGNORECASE,
+)
+"""Lines that stand below what happened, and do not say it."""
+
+
+class _Sign(NamedTuple):
+    """What a failure is told by, and what it is."""
+
+    words: re.Pattern[str]
+    code: str
+    error: Callable[..., WhetError]
+    sentence: str
+    hint: str
+
+
+def _sign(words: str, code: str, error: Callable[..., WhetError], sentence: str, hint: str) -> _Sign:
+    return _Sign(re.compile(words, re.IGNORECASE), code, error, sentence, hint)
+
+
+_SIGNS = (
+    _sign(
+        r"No space left on device|Disk quota exceeded",
+        "disk-full",
+        FailedError,
+        "There is no space left for fetching {where}.",
+        "Free some space and try again.",
+    ),
+    _sign(
+        r"transport '[^']*' not allowed",
+        "source-denied",
+        RefusedError,
+        "{where} leads to an address of another kind, which is not followed.",
+        "Name the address itself.",
+    ),
+    _sign(
+        r"Authentication failed|Permission denied|Invalid username or (?:password|token)|Host key verification failed|"
+        r"returned error: 40[13]|access denied|dubious ownership|Permission to .* denied|could not read Password|"
+        r"not authorized",
+        "source-denied",
+        RefusedError,
+        "{where} does not let you in: {line}",
+        "Check with `git ls-remote` that your credentials or keys work there.",
+    ),
+    _sign(
+        r"could not read Username|Repository not found|repository '[^']*' not found|does not appear to be a git repo|"
+        r"returned error: (?:404|410)|project you were looking for could not be found|not valid: is this a git repo|"
+        r"ERROR: .*not found|does not exist",
+        "source-not-found",
+        NotFoundError,
+        "There is no repository {where}, or it is private.",
+        "Check the spelling. For a private one, set up credentials so that `git ls-remote` works there.",
+    ),
+    _sign(
+        r"returned error: 429",
+        "rate-limited",
+        FailedError,
+        "The server of {where} takes no more requests for now.",
+        "Wait a few minutes and try again.",
+    ),
+    _sign(
+        r"returned error: 5\d\d",
+        "server-failed",
+        FailedError,
+        "The server of {where} failed: {line}",
+        "Try again later.",
+    ),
+    _sign(
+        r"Operation too slow|Operation timed out|Connection timed out|Timeout was reached|transfer closed with outst",
+        "too-slow",
+        FailedError,
+        "The server of {where} did not answer in time.",
+        "Try again later, or raise network_timeout in config.toml.",
+    ),
+    _sign(
+        r"Could not resolve|Failed to connect|Couldn't connect|Could not connect|Connection refused|unreachable|"
+        r"SSL certificate|SSL routines|gnutls|SSL_|certificate verif|No route to host|Name or service not known|"
+        r"nodename nor servname|connect to host|Proxy CONNECT aborted|Received HTTP code \d+ from proxy",
+        "unreachable",
+        FailedError,
+        "{where} cannot be reached: {line}",
+        "Check the address, the network and the proxy settings.",
+    ),
+    _sign(
+        r"early EOF|RPC failed|hung up unexpectedly|unexpected disconnect|Connection (?:was )?reset|Empty reply",
+        "response-cut-off",
+        FailedError,
+        "The connection to {where} broke off.",
+        "Try again.",
+    ),
+)
+
+
+def failure(talk: str, location: str) -> WhetError:
+    """The error for what git said last about a location."""
+    line = last_line(talk)
+    where = shown_location(location)
+    for words, code, error, sentence, hint in _SIGNS:
+        if words.search(talk):
+            return error(code, _ended(sentence.format(where=where, line=line)), hint=hint, source=where)
+    said = f": {line}" if line else ""
+    hint = "Try `git ls-remote` with the same address; its answer says more."
+    return FailedError("git-failed", _ended(f"git could not fetch {where}{said}"), hint=hint, source=where)
+
+
+def last_line(talk: str) -> str:
+    """The last line that says what happened, without secrets."""
+    lines = [line.strip() for line in without_secrets(talk).splitlines() if line.strip()]
+    telling = [line for line in lines if not _IDLE.search(line)] or lines
+    if not telling:
+        return ""
+    line = _NOISE.sub("", telling[-1], count=1)
+    return line if len(line) <= 200 else f"{line[:200]}…"
+
+
+def without_secrets(text: str) -> str:
+    """A text without the part of its addresses that may hold a password; a plain user name of ssh stays."""
+
+    def kept(found: re.Match[str]) -> str:
+        over_ssh = found.string[max(0, found.start() - 6) : found.start()].endswith("ssh://")
+        return found[0] if over_ssh and _SSH_USER.fullmatch(found[0]) else ""
+
+    return _SECRET.sub(kept, text)
+
+
+def shown_location(location: str) -> str:
+    """An address as it may stand in a message."""
+    return without_secrets(location.partition("?")[0])
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "…")) else f"{sentence}."

@@ -1,0 +1,268 @@
+"""A repository somewhere else, and the temporary bare one here that parts of it are fetched into.
+
+Nothing is ever checked out, and nothing is fetched by git on its own account: what is missing is asked for in one
+request, and whatever only reads runs with no protocol allowed. Everything lies in one directory below the state that
+carries a kernel lock while this process lives; the next process removes what a killed one left.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING, TypeVar
+
+from whet.errors import FailedError, RefusedError
+from whet.sources.git import failures as git_failures
+from whet.sources.git.objects import LISTING_BYTES, Snapshot, read_contents, read_listing, read_sizes
+from whet.sources.git.running import Ran, Watch, run_git, up_to
+from whet.sources.git.setup import REMOTE, carried, command, config_text, environment, find_git, settings
+from whet.sources.model import Progress
+from whet.sources.web.addresses import read_address
+from whet.store.atomic import clean_leftovers, make_directories, staging, write_bytes
+from whet.store.failures import os_failures
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from whet.sources.model import Reach
+
+T = TypeVar("T")
+
+ASKED = "refs/whet/asked"
+"""The name here of what was fetched."""
+REPOSITORY_BYTES = 512 * 1024 * 1024
+HISTORY_BYTES = 128 * 1024 * 1024
+"""What the commits alone may have, where they are needed to find one."""
+
+_BY_ID = (2, 29)
+"""The first git that takes the names of what to fetch from its standard input."""
+_REFS_BYTES = 32 * 1024 * 1024
+_LINE = 64 * 1024
+_LOCK_SECONDS = 60.0
+_SERVICE = "/info/refs?service=git-upload-pack"
+
+
+class Remote:
+    """One location, and what was fetched from it so far. Every call may raise WhetError."""
+
+    def __init__(self, location: str, reach: Reach, *, size: int = REPOSITORY_BYTES) -> None:
+        self.location = location
+        self._reach = reach
+        self._env = reach.place.env
+        self._size = size
+        web = reach.web
+        self._timeout, self._total = web.timeout, web.total
+        self._git = find_git(self._env)
+        self._address = location
+        """Where the repository really is, after redirects."""
+        self._moved = False
+        self._sha256 = False
+        self._stack = ExitStack()
+        try:
+            self._directory = self._stack.enter_context(_workplace(reach.place.state))
+            self._config = os.path.join(self._directory, "config")
+            self._repository = os.path.join(self._directory, "fetched")
+            self._kept = carried(self._good(self._run(["config", "--list", "-z"], up_to(_REFS_BYTES), free=True)))
+            self._aim()
+        except BaseException:
+            self._stack.close()
+            raise
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether single objects can be asked for."""
+        return self._git.version >= _BY_ID
+
+    def close(self) -> None:
+        """Remove everything that was fetched."""
+        self._stack.close()
+
+    def start(self, *, sha256: bool = False) -> None:
+        """An empty repository in the place of the one before it."""
+        self._sha256 = sha256
+        if os.path.isdir(self._repository):
+            from shutil import rmtree
+
+            rmtree(self._repository)
+        for part in ("objects", "refs"):
+            make_directories(os.path.join(self._repository, part), durable=False)
+        write_bytes(os.path.join(self._repository, "HEAD"), b"ref: refs/heads/none\n", durable=False)
+        self._forget_promises()
+
+    def references(self) -> dict[str, str]:
+        """Branches and tags with the commits they mean."""
+        ran = self._network(["ls-remote", "--quiet", "--heads", "--tags", REMOTE], up_to(_REFS_BYTES))
+        lines = self._good(ran).decode("utf-8", "replace").splitlines()
+        pairs = (line.split("\t", 1) for line in lines if "\t" in line)
+        # A tag with a message is listed twice: as itself, and then with the commit it means.
+        return {name.removesuffix("^{}"): oid for oid, name in pairs}
+
+    def fetch(self, wanted: Sequence[str], *, depth: int = 1, only: str = "", size: int = 0) -> str:
+        """Fetch names or commits; `only` is a filter. Returns "", or what git said if the server has no such thing."""
+        options = [f"--depth={depth}"] if depth else []
+        options += [f"--filter={only}"] if only else []
+        call = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", *options, REMOTE, *wanted]
+        ran = self._network(call, up_to(_LINE), size=size)
+        self._forget_promises()
+        if ran.code and git_failures.OTHER_HASH.search(ran.talk) and not self._sha256:
+            self.start(sha256=True)
+            return self.fetch(wanted, depth=depth, only=only, size=size)
+        return self._refused(ran)
+
+    def fetch_objects(self, oids: Iterable[str]) -> str:
+        """Fetch exactly these objects, in one request. Returns "", or what git said if the server has no parts."""
+        call = ["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--progress", "--no-tags", "--no-recurse-submodules"]
+        call += ["--no-write-fetch-head", "--filter=blob:none", "--stdin", REMOTE]
+        ran = self._network(call, up_to(_LINE), feed="".join(f"{oid}\n" for oid in oids).encode())
+        self._forget_promises()
+        return self._refused(ran)
+
+    def peeled(self, name: str, kind: str = "commit") -> str:
+        """The id of what a name here means; "" when there is no such thing."""
+        ran = self._run([*self._here(), "rev-parse", "--verify", "--quiet", f"{name}^{{{kind}}}"], up_to(_LINE))
+        return (ran.output or b"").decode("ascii", "replace").strip()
+
+    def commits_like(self, prefix: str) -> tuple[str, ...]:
+        """The commits here whose ids begin so."""
+        found = self._local(["rev-parse", f"--disambiguate={prefix}"], up_to(_LINE)).decode("ascii", "replace")
+        check = ["cat-file", "--batch-check=%(objecttype) %(objectname)"]
+        kinds = self._local(check, up_to(_LINE * 4), feed=found.encode()).decode("ascii", "replace")
+        return tuple(line.split()[1] for line in kinds.splitlines() if line.startswith("commit "))
+
+    def is_on_a_branch(self, commit: str) -> bool:
+        """Whether a branch or tag here leads to a commit."""
+        call = ["for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}"]
+        return bool(self._local(call, up_to(_LINE)).strip())
+
+    def snapshot(self, commit: str, path: str = "") -> Snapshot:
+        """What a commit holds; with `path`, only that part of it."""
+        root = self.peeled(commit, "tree")
+        call = ["ls-tree", "-r", "-t", "-z", "--full-tree", commit, *(["--", path] if path else [])]
+        return read_listing(self._local(call, up_to(LISTING_BYTES)), root)
+
+    def sizes(self, oids: Iterable[str]) -> dict[str, int]:
+        """The sizes of those of the objects that are here."""
+        listed = "".join(f"{oid}\n" for oid in dict.fromkeys(oids))
+        return self._local(["cat-file", "--batch-check"], read_sizes, feed=listed.encode()) if listed else {}
+
+    def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
+        """The contents of objects; whoever asks has looked at their sizes."""
+        listed = "".join(f"{oid}\n" for oid in dict.fromkeys(oids))
+        return self._local(["cat-file", "--batch"], read_contents, feed=listed.encode()) if listed else {}
+
+    def _aim(self) -> None:
+        """Write the configuration for the present address, with its host checked and its addresses pinned."""
+        pins: tuple[str, ...] = ()
+        if self._address.startswith(("https://", "http://")):
+            pins = self._pins()
+        lines = settings(self._address, kept=self._kept, env=self._env, pins=pins, stall=self._timeout)
+        write_bytes(self._config, config_text(lines), mode=0o600, durable=False)
+
+    def _pins(self) -> tuple[str, ...]:
+        address = read_address(self._address)
+        try:
+            found = self._reach.web.addresses(self._address)
+        except FailedError as error:
+            # Where git itself has a proxy, names may have no addresses on this side of it.
+            if error.code == "unreachable" and any(
+                (item.section, item.name) == ("http", "proxy") for item in self._kept
+            ):
+                return ()
+            raise
+        if not found or address.literal:
+            return ()
+        listed = ",".join(f"[{ip}]" if ":" in ip else ip for ip in found)
+        return (f"{address.host}:{address.port}:{listed}",)
+
+    def _network(
+        self, arguments: Sequence[str], read: Callable[[IO[bytes]], T], *, feed: bytes = b"", size: int = 0
+    ) -> Ran[T]:
+        """Run a command that talks to the other side; a redirect is checked hop by hop, and then git goes there."""
+        here = [] if arguments[0] == "ls-remote" else self._here()
+        ran = self._run([*here, *arguments], read, feed=feed, online=True, size=size)
+        if ran.code and git_failures.REDIRECTED.search(ran.talk) and not self._moved:
+            self._follow()
+            ran = self._run([*here, *arguments], read, feed=feed, online=True, size=size)
+        return ran
+
+    def _follow(self) -> None:
+        self._moved = True
+        where = git_failures.shown_location(self._address)
+        end = self._reach.web.follow(self._address.rstrip("/") + _SERVICE, cancelled=self._reach.cancelled)
+        if not end.endswith(_SERVICE):
+            message = f"{where} leads to {git_failures.shown_location(end)}, which is not a repository."
+            raise RefusedError("source-denied", message, hint="Check the address, and that you may read it.")
+        self._address = end.removesuffix(_SERVICE)
+        self._aim()
+
+    def _local(self, arguments: Sequence[str], read: Callable[[IO[bytes]], T], *, feed: bytes = b"") -> T:
+        return self._good(self._run([*self._here(), *arguments], read, feed=feed))
+
+    def _good(self, ran: Ran[T]) -> T:
+        if ran.output is None:
+            raise git_failures.failure(ran.talk, self.location)
+        return ran.output
+
+    def _refused(self, ran: Ran[bytes]) -> str:
+        """What git said, if the server does not have or give what was asked for; every other failure is raised."""
+        if not ran.code:
+            return ""
+        if git_failures.NO_REF.search(ran.talk) or git_failures.NOT_ADVERTISED.search(ran.talk):
+            return ran.talk
+        raise git_failures.failure(ran.talk, self.location)
+
+    def _here(self) -> list[str]:
+        return [f"--git-dir={self._repository}"]
+
+    def _run(
+        self,
+        arguments: Sequence[str],
+        read: Callable[[IO[bytes]], T],
+        *,
+        feed: bytes = b"",
+        online: bool = False,
+        free: bool = False,
+        size: int = 0,
+    ) -> Ran[T]:
+        """Run git; `online` with the protocol of the address, `free` with the user's own configuration."""
+        protocol = self._address.partition(":")[0] if online else ""
+        watch = Watch(
+            self._reach.cancelled,
+            self._directory,
+            size or self._size,
+            self._total,
+            # git is silent while the other side thinks, and knows itself when nothing comes over http.
+            2 * self._timeout if online else 0.0,
+            self._tell if online else None,
+        )
+        config = "" if free else self._config
+        env = environment(self._env, git=self._git, directory=self._directory, config=config, protocol=protocol)
+        call = [self._git.executable] if free else command(self._git, self._config)
+        return run_git([*call, *arguments], env=env, watch=watch, read=read, feed=feed)
+
+    def _tell(self, done: int, total: int) -> None:
+        self._reach.progress(Progress(git_failures.shown_location(self.location), done, total, "objects"))
+
+    def _forget_promises(self) -> None:
+        """Write the repository's own configuration anew: git notes in it where it may fetch missing objects from."""
+        text = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+        if self._sha256:
+            text = text.replace("= 0", "= 1") + "[extensions]\n\tobjectFormat = sha256\n"
+        write_bytes(os.path.join(self._repository, "config"), text.encode(), durable=False)
+
+
+@contextmanager
+def _workplace(state: str) -> Iterator[str]:
+    """A directory for one source, private and locked, gone at the end."""
+    above = os.path.join(state, "fetching")
+    with ExitStack() as stack:
+        # A directory that is not locked yet looks like a leftover to whoever cleans.
+        with FileLock(lock_path(state, "fetching", above), timeout=_LOCK_SECONDS):
+            with os_failures(above, doing="prepare"):
+                os.makedirs(above, mode=0o700, exist_ok=True)
+            clean_leftovers(above)
+            made = stack.enter_context(staging(os.path.join(above, "git")))
+        with os_failures(made, doing="prepare"):
+            os.chmod(made, 0o700)
+        yield made
