@@ -1,0 +1,1 @@
+"""Sources that list what they have over HTTP."""

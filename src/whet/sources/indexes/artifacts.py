@@ -1,0 +1,89 @@
+"""One skill from the bytes of an artifact: an archive with a skill in it, or a main file alone."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from whet.errors import InvalidError, WhetError
+from whet.skill import paths
+from whet.skill.archive import DEFAULT_LIMITS, unpack
+from whet.skill.frontmatter import MAX_DOCUMENT
+from whet.skill.tree import Item, Tree
+from whet.sources.model import Progress
+from whet.sources.packages import left_out, package_at, weigh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from whet.library.report import Entry
+    from whet.sources.model import Reach
+
+ARCHIVE_BYTES = DEFAULT_LIMITS.total_bytes
+"""What an archive of one skill may weigh on the way here."""
+MAIN_BYTES = MAX_DOCUMENT
+"""What a main file may weigh."""
+
+
+class Scales:
+    """Weighs the skills of one fetch together, whichever thread brings them."""
+
+    __slots__ = ("_lock", "_total")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._total = 0
+
+    def add(self, tree: Tree) -> Tree:
+        """The same content, unless all of it together is too much. Raises InvalidError."""
+        with self._lock:
+            self._total = weigh(tree, self._total)
+        return tree
+
+
+def unpacked(data: bytes, name: str, *, without: Collection[str] = ()) -> tuple[Tree, tuple[Entry, ...]]:
+    """The one skill in an archive, at its root or in its one folder, and what was left out. Raises InvalidError.
+
+    `without` names files at the root that the server adds and that are no part of the skill.
+    """
+    package = unpack(data)
+    added = {file.path for file in package.files} & {*without}
+    files = {file.path: Item(file.data, file.executable) for file in package.files if file.path not in added}
+    return package_at(files, ""), left_out((*package.skipped, *added), name)
+
+
+def main_alone(data: bytes) -> Tree:
+    """The skill whose main file is all there is of it."""
+    return package_at({paths.MAIN_FILE: Item(data)}, "")
+
+
+def download(
+    reach: Reach, url: str, name: str, *, limit: int, sha256: str = "", headers: Mapping[str, str] | None = None
+) -> bytes:
+    """The bytes of an artifact, whole and with this hash where one is known. Raises WhetError."""
+    reach.check_cancelled()
+    answer = reach.web.get(
+        url,
+        limit=limit,
+        headers=headers or {},
+        sha256=sha256,
+        progress=progress_of(reach, name),
+        cancelled=reach.cancelled,
+    )
+    return answer.body
+
+
+def progress_of(reach: Reach, name: str) -> Callable[[int, int], None]:
+    """Tells how much of a skill has arrived; called from several threads at once."""
+    return lambda done, total: reach.progress(Progress(name, done, total))
+
+
+def mismatch(what: str) -> InvalidError:
+    """The refusal of content that is not what was promised."""
+    hint = "Try again later; if it stays so, tell its publisher."
+    return InvalidError("digest-mismatch", f"It is not what its source promised: {what}.", hint=hint)
+
+
+def about(error: WhetError, name: str) -> WhetError:
+    """The same failure, saying which skill it is about."""
+    return type(error)(error.code, f"{name}: {error.message}", hint=error.hint, **error.details)
