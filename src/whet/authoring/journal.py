@@ -54,7 +54,8 @@ CREATE TABLE proposals (
     cause TEXT NOT NULL, changes TEXT NOT NULL, state TEXT NOT NULL, decided INTEGER NOT NULL, remark TEXT NOT NULL
 );
 """
-TABLES = ("trees", "journal", "intents", "proposals")
+_RETAINED = "CREATE TABLE retained (path TEXT, digest TEXT, PRIMARY KEY (path, digest)) WITHOUT ROWID;"
+TABLES = ("trees", "journal", "intents", "proposals", "retained")
 _COLUMNS = "id, time, actor, origin, action, skill, path, reason, before, after, checked, run, lineage, previous, hash"
 
 
@@ -116,7 +117,7 @@ def history_schema() -> Schema:
     """The tables of the history; a change is a new migration at the end, never an edit."""
     from whet.store.database import Schema
 
-    return Schema(application_id=0x57484849, migrations=(_SCHEMA,))
+    return Schema(application_id=0x57484849, migrations=(_SCHEMA, _RETAINED))
 
 
 class Journal:
@@ -163,6 +164,15 @@ class Journal:
             connection.execute(query, (of, json.dumps(rows), self.clock()))
         return of
 
+    def retain(self, path: str, tree: Mapping[str, Item] | None) -> None:
+        """Keep a content for a skill's directory, whether it was ever there or not; None lets go of all of them."""
+        of = self.keep(tree)
+        with self.writing().write() as connection:
+            if of:
+                connection.execute("INSERT OR IGNORE INTO retained VALUES (?, ?)", (path, of))
+            else:
+                connection.execute("DELETE FROM retained WHERE path = ?", (path,))
+
     def content(self, of: str) -> Tree | None:
         """The content of that digest, proven; None for ""."""
         if not of:
@@ -190,12 +200,13 @@ class Journal:
 
     # entries
 
-    def entries(self, *, skill: str = "", path: str = "", run: str = "", last: int | None = None) -> tuple[Entry, ...]:
-        """Entries, oldest first: of one skill by its name or directory, of one run, or all."""
+    def entries(
+        self, *, skill: str = "", path: str = "", run: str = "", after: int = 0, last: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Entries, oldest first: of one skill by its name or directory, of one run, after a number, or all."""
         where = [(column, value) for column, value in (("skill", skill), ("path", path), ("run", run)) if value]
-        query = f"SELECT {_COLUMNS} FROM journal"  # noqa: S608  columns are ours
-        if where:
-            query += " WHERE " + " AND ".join(f"{column} = ?" for column, _ in where)
+        query = f"SELECT {_COLUMNS} FROM journal WHERE id > {after:d}"  # noqa: S608  columns are ours
+        query += "".join(f" AND {column} = ?" for column, _ in where)
         query += " ORDER BY id DESC" + (f" LIMIT {last}" if last else "")
         database = self.reading()
         rows = database.read(query, [value for _, value in where]) if database else []
@@ -274,13 +285,14 @@ class Journal:
         return tuple(problems)
 
     def compact(self) -> int:
-        """Remove stored contents that no entry, no intent and no proposal refers to; how many files that were."""
+        """Remove stored contents that nothing refers to; how many files that were."""
         database = self.reading()
         if database is None:
             return 0
         now = self.clock()
         with database.write() as connection:
             kept = {of for row in connection.execute("SELECT before, after FROM journal") for of in row}
+            kept.update(of for (of,) in connection.execute("SELECT digest FROM retained"))
             for (text,) in connection.execute("SELECT changes FROM intents").fetchall():
                 kept.update(of for note in json.loads(text) for of in Note(*note)[6:8])
             for (text,) in connection.execute("SELECT changes FROM proposals").fetchall():

@@ -1,0 +1,1 @@
+"""What is installed, and the memory of it."""

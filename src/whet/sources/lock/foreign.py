@@ -1,0 +1,371 @@
+"""What other tools wrote down about the skills they installed, read so that Whet can take charge of them.
+
+    skills-lock.json                 beside a project's skills (version 1)
+    .skill-lock.json                 in ~/.agents, or in $XDG_STATE_HOME/skills (version 3)
+    .clawhub/lock.json               beside a root (version 1), and SKILL/.clawhub/origin.json
+    metadata.github-* in SKILL.md    written there by GitHub's own client
+
+None of them is ever written. One that is damaged is a note, never an empty one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import InvalidError, UsageError, WhetError
+from whet.library.files import read_file
+from whet.library.report import Entry
+from whet.library.roots import CLIENTS
+from whet.skill.coerce import mapping
+from whet.skill.frontmatter import MAX_DOCUMENT, read_document
+from whet.skill.paths import check, shown
+from whet.sources.lock.collation import collation_key
+from whet.sources.lock.file import decoded, loaded
+from whet.sources.model import Ref
+from whet.sources.refs.pages import CLAWHUB
+from whet.sources.refs.reading import read_ref, ref_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from whet.library.roots import Place
+    from whet.skill.tree import Item
+
+KINDS = ("gh", "clawhub", "skills-lock", "skill-lock")
+"""Who said so, the most exact first."""
+_MAX_BYTES = 16 * 1024 * 1024
+_MAX_SKILLS = 10_000
+_MAIN = "SKILL.md"
+_CLAWHUB_DIRECTORIES = (".clawhub", ".clawdhub")
+_UNSAFE = re.compile(r"[^a-z0-9._]+")
+_OWNER = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
+
+
+class Foreign(NamedTuple):
+    """One skill that another tool says it installed."""
+
+    name: str
+    directory: str
+    """Where the skill should be, links resolved."""
+    ref: Ref
+    """Its `path` is "" where the tool did not write down where in the source the skill is."""
+    revision: str
+    computed_hash: str
+    """The tool's own hash of what it installed, see `fits`; "" when it kept none."""
+    kind: str
+    """One of `KINDS`."""
+    path: str
+    """The file that says so."""
+    marker: str = ""
+    """A git tree id, or the hash of an artifact."""
+    pinned: str = ""
+    """Why it stays at that revision, as far as the tool knows; "yes" when it did not ask."""
+
+
+class Found(NamedTuple):
+    """What all the files say, one entry for each directory, and what could not be read of them."""
+
+    skills: tuple[Foreign, ...]
+    notes: tuple[Entry, ...]
+
+
+def found(place: Place, root: str, directory: str) -> tuple[Foreign, ...]:
+    """What other tools say of the skills in a root; `directory` is the one around it."""
+    return look(place, root, directory).skills
+
+
+def look(place: Place, root: str, directory: str) -> Found:
+    """`found`, with what is wrong with the other tools' files."""
+    reader = _Reader(place, os.path.realpath(root))
+    reader.read_skills()
+    reader.read_clawhub(directory)
+    for top in dict.fromkeys((directory, *_projects(reader.root))):
+        reader.read_lock(os.path.join(top, "skills-lock.json"), "skills-lock", 1, top)
+    if any(reader.root == os.path.realpath(os.path.join(place.home, *client.user.split("/"))) for client in CLIENTS):
+        for path in _global_locks(place):
+            reader.read_lock(path, "skill-lock", 3, place.home)
+    return Found(tuple(sorted(reader.skills.values())), tuple(reader.notes))
+
+
+def computed_hash(tree: Mapping[str, Item]) -> str:
+    """The `computedHash` of skills-lock.json: all paths and contents one after the other, in the order of the paths."""
+    total = sha256()
+    for path in sorted(tree, key=collation_key):
+        if not tree[path].link and not {".git", "node_modules"} & set(path.split("/")[:-1]):
+            total.update(path.encode("utf-8", "surrogatepass"))
+            total.update(tree[path].data)
+    return total.hexdigest()
+
+
+def fingerprint(tree: Mapping[str, Item]) -> str:
+    """ClawHub's hash of a skill: a line with path and hash for each file that is not hidden, in the order of the paths.
+
+    What a `.gitignore` in the skill names counts here; ClawHub leaves it out.
+    """
+    rows = []
+    for path in sorted(tree, key=collation_key):
+        parts = path.split("/")
+        if not tree[path].link and "node_modules" not in parts[:-1] and not any(part.startswith(".") for part in parts):
+            rows.append(f"{path}:{sha256(tree[path].data).hexdigest()}")
+    return sha256("\n".join(rows).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def fits(foreign: Foreign, tree: Mapping[str, Item]) -> bool:
+    """Is this the content that the other tool installed? False also when it kept no hash."""
+    own = fingerprint if foreign.kind == "clawhub" else computed_hash
+    return bool(foreign.computed_hash) and foreign.computed_hash == own(tree)
+
+
+def _projects(root: str) -> Iterator[str]:
+    """The project directories to which a root may belong, told from its place."""
+    for client in CLIENTS:
+        tail = os.path.join(os.sep, *client.project.split("/"))
+        if client.project and root.endswith(tail):
+            yield root[: -len(tail)] or os.sep
+
+
+def _global_locks(place: Place) -> Iterator[str]:
+    state = place.env.get("XDG_STATE_HOME", "")
+    if state:
+        yield os.path.join(state, "skills", ".skill-lock.json")
+    yield os.path.join(place.home, ".agents", ".skill-lock.json")
+
+
+class _Reader:
+    """Collects what one file after the other says; the first that speaks of a directory counts."""
+
+    def __init__(self, place: Place, root: str) -> None:
+        self.place = place
+        self.root = root
+        self.skills: dict[str, Foreign] = {}
+        self.notes: list[Entry] = []
+
+    def add(self, foreign: Foreign) -> None:
+        self.skills.setdefault(foreign.directory, foreign)
+
+    def note(self, path: str, message: str, *, skill: str = "", line: int | None = None) -> None:
+        hint = "Let the tool that wrote it mend it, or adopt the skill with `whet adopt NAME --from SOURCE`."
+        self.notes.append(Entry("foreign-lock-damaged", "warning", skill, path, message, hint, line))
+
+    # files
+
+    def text(self, path: str, limit: int = _MAX_BYTES) -> str | None:
+        """The text of a file; None when there is none, or when it cannot be read, which is noted."""
+        try:
+            data = read_file(path, limit + 1)
+            if len(data) <= limit:
+                return decoded(data, path)
+            self.note(path, f"{path} is larger than {limit:,} bytes.")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            self.note(path, f"{path} cannot be read: {error.strerror or error}.")
+        except InvalidError as error:
+            self.note(path, error.message, line=error.details.get("line"))
+        return None
+
+    def values(self, path: str) -> dict[str, Any] | None:
+        """The object in a JSON file; None when there is none, or when it is damaged, which is noted."""
+        text = self.text(path)
+        if text is None:
+            return None
+        try:
+            values = loaded(text, path)
+        except InvalidError as error:
+            self.note(path, error.message, line=error.details.get("line"))
+            return None
+        if not isinstance(values, dict):
+            self.note(path, f"{path} is no object.")
+            return None
+        return values
+
+    def entries(self, path: str, newest: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The skills of a lock with a version, each with its fields."""
+        values = self.values(path)
+        if values is None:
+            return
+        version, skills = values.get("version"), values.get("skills")
+        if type(version) is not int or not 1 <= version <= newest:
+            self.note(path, f"{path} has the version {shown(str(version))}; known is {newest}.")
+        elif not isinstance(skills, dict):
+            self.note(path, f"{path} has no object `skills`.")
+        else:
+            for name, fields in sorted(skills.items()):
+                if isinstance(fields, dict):
+                    yield name, fields
+                else:
+                    self.note(path, f"{path}: {shown(name)} is no object.", skill=name)
+
+    def directory(self, name: str) -> str:
+        """Where a tool puts a skill of a name: under it, or under what is left of it as a file name."""
+        safe = _UNSAFE.sub("-", name.lower()).strip(".-")[:255]
+        for called in (name, safe):
+            try:
+                if "/" not in check(called):
+                    place = os.path.join(self.root, called)
+                    if called == safe or os.path.isdir(place):
+                        return os.path.realpath(place)
+            except UsageError:
+                continue
+        raise UsageError("bad-name", f"The name {shown(name)} is no name of a directory.")
+
+    def told(self, path: str, name: str, make: Callable[[], Foreign | None]) -> None:
+        """Take in what one entry says, or note what is wrong with it."""
+        try:
+            foreign = make()
+        except WhetError as error:
+            self.note(path, f"{path}: {shown(name)} cannot be used. {error.message}", skill=name)
+            return
+        if foreign is not None:
+            self.add(foreign)
+
+    # the tools
+
+    def read_skills(self) -> None:
+        """What lies in the skills themselves."""
+        try:
+            with os.scandir(self.root) as entries:
+                names = sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+        except OSError:
+            return  # no root, no skills; the doctor reports one that cannot be listed
+        for name in names[:_MAX_SKILLS]:
+            directory = os.path.join(self.root, name)
+            main = os.path.join(directory, _MAIN)
+            self.told(main, name, partial(self.from_metadata, name, main))
+            for hidden in _CLAWHUB_DIRECTORIES:
+                origin = os.path.join(directory, hidden, "origin.json")
+                self.told(origin, name, partial(self.from_origin, name, origin))
+
+    def from_metadata(self, name: str, main: str) -> Foreign | None:
+        """What GitHub's client wrote into the frontmatter."""
+        try:
+            data = read_file(main, MAX_DOCUMENT)
+        except OSError:
+            return None  # no skill; whoever lists skills reports it
+        if b"github-repo" not in data:
+            return None
+        document = read_document(data)
+        fields = mapping(document.values.get("metadata"))
+        said = {key: fields.get(f"github-{key}") for key in ("repo", "path", "ref", "tree-sha", "pinned")}
+        texts = {
+            key: value.strip() if isinstance(value, str) else document.texts.get(f"metadata.github-{key}", "")
+            for key, value in said.items()
+        }
+        if not texts["repo"]:
+            return None
+        pinned = "" if isinstance(said["pinned"], bool) else texts["pinned"]
+        ref = self.git(texts["repo"], pinned or _short(texts["ref"]), texts["path"])
+        directory = os.path.realpath(os.path.dirname(main))
+        held = pinned or ("yes" if said["pinned"] is True else "")
+        return Foreign(name, directory, ref, "", "", "gh", main, texts["tree-sha"], held)
+
+    def from_origin(self, name: str, origin: str) -> Foreign | None:
+        """What ClawHub's client, or OpenClaw, wrote into the skill."""
+        fields = self.values(origin)
+        if fields is None:
+            return None
+        slug, version = _needed(fields, "slug"), _text(fields, "installedVersion")
+        ref = self.clawhub(_text(fields, "registry"), _text(fields, "ownerHandle"), slug)
+        directory = os.path.realpath(os.path.join(self.root, name))
+        return Foreign(slug, directory, ref, version, _text(fields, "fingerprint"), "clawhub", origin)
+
+    def read_clawhub(self, directory: str) -> None:
+        """ClawHub's lock beside the root: it knows of pins, and of skills whose own file is gone."""
+        for hidden in _CLAWHUB_DIRECTORIES:
+            path = os.path.join(directory, hidden, "lock.json")
+            for name, fields in self.entries(path, 1):
+                self.told(path, name, partial(self.from_clawhub, name, fields, path))
+
+    def from_clawhub(self, name: str, fields: dict[str, Any], path: str) -> Foreign:
+        directory = self.directory(name.rpartition("/")[2])
+        pinned = (_text(fields, "pinReason") or "yes") if fields.get("pinned") is True else ""
+        known = self.skills.get(directory)
+        if known is not None and known.kind == "clawhub":
+            self.skills[directory] = known._replace(pinned=pinned)
+            return known
+        version = _text(fields, "version")
+        if fields.get("sourceKind") == "skills-sh" and _text(fields, "sourceRepository"):
+            ref = self.git(_text(fields, "sourceRepository"), "", _text(fields, "sourcePath"))
+            return Foreign(name, directory, ref, "", "", "clawhub", path, pinned=pinned)
+        ref = self.clawhub("", _text(fields, "ownerHandle"), name)
+        return Foreign(name, directory, ref, version, "", "clawhub", path, pinned=pinned)
+
+    def read_lock(self, path: str, kind: str, newest: int, base: str) -> None:
+        """A lock of `npx skills`, of a project or of the user."""
+        for name, fields in self.entries(path, newest):
+            self.told(path, name, partial(self.from_lock, name, fields, path, kind, base))
+
+    def from_lock(self, name: str, fields: dict[str, Any], path: str, kind: str, base: str) -> Foreign:
+        ref = self.source(name, fields, base)
+        marker = _text(fields, "wellKnownDigest") or _text(fields, "skillFolderHash")
+        return Foreign(name, self.directory(name), ref, "", _text(fields, "computedHash"), kind, path, marker)
+
+    # refs
+
+    def source(self, name: str, fields: dict[str, Any], base: str) -> Ref:
+        """Where an entry of a lock says a skill came from."""
+        kind, source, address = _text(fields, "sourceType"), _text(fields, "source"), _text(fields, "sourceUrl")
+        ref, path = _text(fields, "ref"), _text(fields, "skillPath")
+        if kind == "github":
+            return self.git(source if _OWNER.fullmatch(source) else address or source, ref, path)
+        if kind == "gitlab" and _OWNER.fullmatch(source) and not address:
+            return self.git(f"https://gitlab.com/{source}", ref, path)
+        if kind in ("git", "gitlab"):
+            return self.git(address or source, ref, path)
+        if kind == "local" and source:
+            return self.checked(Ref("path", os.path.normpath(os.path.join(base, *source.split("/"))), "", _inner(path)))
+        if kind == "well-known" and (source or address):
+            site = _text(fields, "sourceBaseUrl") or address or f"https://{source}"
+            return self.checked(Ref("well-known", site, "", name))
+        if kind == "download" and address:
+            return self.checked(Ref("url", address))
+        raise UsageError("unknown-source", f"It comes from {shown(kind)} {shown(source)}, which Whet does not know.")
+
+    def git(self, address: str, ref: str, path: str) -> Ref:
+        """A place in a git repository, by `owner/repo` or by its address."""
+        known = read_ref(f"git:{address}", self.place)
+        return self.checked(known._replace(ref=ref or known.ref, path=_inner(path) or known.path))
+
+    def clawhub(self, registry: str, owner: str, slug: str) -> Ref:
+        """A skill of a ClawHub registry."""
+        owner, slug = owner.removeprefix("@"), slug.removeprefix("@")
+        name = f"{owner}/{slug}" if owner and "/" not in slug else slug
+        return self.checked(Ref("clawhub", registry or CLAWHUB, "", name))
+
+    def checked(self, ref: Ref) -> Ref:
+        """The reference in its one spelling, if every part of it can be what it says."""
+        return read_ref(ref_text(ref), self.place)
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    """A field that is text; "" when it is missing or null."""
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise UsageError("bad-field", f"`{name}` is no text.")
+    return value.strip()
+
+
+def _needed(fields: Mapping[str, Any], name: str) -> str:
+    value = _text(fields, name)
+    if not value:
+        raise UsageError("bad-field", f"`{name}` is missing.")
+    return value
+
+
+def _short(ref: str) -> str:
+    """The branch or tag that a full name of a ref means."""
+    return ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
+
+
+def _inner(path: str) -> str:
+    """The directory of a main file inside a source; "" for its root."""
+    path = path.replace("\\", "/").removeprefix("./").strip("/")
+    if path.rpartition("/")[2].lower() == _MAIN.lower():
+        path = path.rpartition("/")[0]
+    return check(path) if path not in ("", ".") else ""

@@ -1,0 +1,163 @@
+"""The rows of the ledger: every entry that was ever to be in a lock, and what became of it.
+
+A row is `pending` until its change is made, then `done`; `void` when it was not. Rows are never removed: they are how
+earlier contents of a skill are known again, and what a lost lock is rebuilt from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import FailedError, InvalidError
+from whet.guard.audit import plain
+from whet.sources.lock.file import Installed, entry_json, entry_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from whet.store.clock import Clock
+    from whet.store.database import Database, Schema
+
+FILE = "installs.db"
+TABLES = ("records", "followed")
+UNNEEDED = -1
+"""For `Record.journal`: the history hears nothing of it."""
+_SCHEMA = """
+CREATE TABLE records (
+    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, lock TEXT NOT NULL, path TEXT NOT NULL, run TEXT NOT NULL,
+    entry TEXT, digest TEXT NOT NULL, journal INTEGER NOT NULL, state TEXT NOT NULL
+);
+CREATE INDEX records_by_path ON records (lock, path, id);
+CREATE INDEX records_by_state ON records (state, lock);
+"""
+_FOLLOWED = "CREATE TABLE followed (lock TEXT PRIMARY KEY, journal INTEGER NOT NULL) WITHOUT ROWID;"
+_INSERT = """
+INSERT INTO records (time, lock, path, run, entry, digest, journal, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+class Record(NamedTuple):
+    """One entry that was to be made, or a removal."""
+
+    id: int
+    path: str
+    run: str
+    entry: Installed | None
+    journal: int
+    """The last entry of the history before it was to be made, or `UNNEEDED`."""
+
+
+def installs_schema() -> Schema:
+    """The table of the ledger; a change is a new migration at the end, never an edit."""
+    from whet.store.database import Schema
+
+    return Schema(application_id=0x5748494E, migrations=(_SCHEMA, _FOLLOWED))
+
+
+class Records:
+    """The database of one state directory. Reading never creates it."""
+
+    def __init__(self, state: str, clock: Clock) -> None:
+        self.path = os.path.join(state, FILE)
+        self._clock = clock
+        self._opening = threading.Lock()
+        self._database: Database | None = None
+
+    def close(self) -> None:
+        """Let the database go; the next use opens it again."""
+        with self._opening:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+
+    def intend(
+        self,
+        file: str,
+        run: str,
+        new: Iterable[tuple[str, Installed | None]],
+        journal: int,
+        found: Iterable[Installed] = (),
+    ) -> list[int]:
+        """Write down what is about to be in a lock, and what was found in it, all or nothing; the ids of the new."""
+        now, lock = self._clock(), plain(file)
+        ids = []
+        with self._open().write() as connection:
+            for entry in found:
+                connection.execute(_INSERT, (now, lock, entry.path, "", *_columns(entry), UNNEEDED, "done"))
+            for path, wanted in new:
+                row = (now, lock, path, plain(run), *_columns(wanted), journal, "pending")
+                ids.append(int(connection.execute(_INSERT, row).lastrowid or 0))
+        return ids
+
+    def mark(self, ids: Sequence[int], state: str) -> None:
+        """Write down what became of rows."""
+        if ids:
+            with self._open().write() as connection:
+                for id_ in ids:
+                    connection.execute("UPDATE records SET state = ? WHERE id = ?", (state, id_))
+
+    def pending(self, file: str) -> tuple[Record, ...]:
+        """What is on its way into a lock, or was when its process was killed."""
+        return self._records("lock = ? AND state = 'pending'", file)
+
+    def done(self, file: str, *, path: str = "", digest: str = "") -> tuple[Record, ...]:
+        """What was in a lock, oldest first: everything, or about one skill, or one content."""
+        return self._records(
+            "lock = ? AND ? IN ('', path) AND ? IN ('', digest) AND state = 'done'", file, path, digest
+        )
+
+    def runs(self, file: str) -> frozenset[str]:
+        """The runs of the history that a lock knows of: those that went, or are going, through the ledger."""
+        query = "SELECT DISTINCT run FROM records WHERE lock = ? AND state IN ('done', 'pending')"
+        return frozenset(row[0] for row in self._read(query, (plain(file),)))
+
+    def followed(self, file: str) -> int | None:
+        """The last entry of the history that a lock has followed; None when it never did."""
+        rows = self._read("SELECT journal FROM followed WHERE lock = ?", (plain(file),))
+        return int(rows[0][0]) if rows else None
+
+    def follow(self, file: str, journal: int) -> None:
+        """Write down how far a lock has followed the history."""
+        with self._open().write() as connection:
+            connection.execute("INSERT OR REPLACE INTO followed VALUES (?, ?)", (plain(file), journal))
+
+    def digests(self) -> frozenset[str]:
+        """Every content that an entry names or named."""
+        query = "SELECT DISTINCT digest FROM records WHERE state IN ('done', 'pending') AND digest != ''"
+        return frozenset(row[0] for row in self._read(query))
+
+    def _records(self, where: str, file: str, *values: str) -> tuple[Record, ...]:
+        query = f"SELECT id, path, run, entry, journal FROM records WHERE {where} ORDER BY id"  # noqa: S608  ours
+        rows = self._read(query, (plain(file), *values))
+        return tuple(Record(id_, path, run, _entry(path, text), journal) for id_, path, run, text, journal in rows)
+
+    def _read(self, query: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
+        if self._database is None and not os.path.exists(self.path):
+            return []
+        return self._open().read(query, values)
+
+    def _open(self) -> Database:
+        with self._opening:
+            if self._database is None:
+                from whet.store.database import Database
+
+                self._database = Database.open(self.path, installs_schema(), durable=True)
+            return self._database
+
+
+def _columns(entry: Installed | None) -> tuple[str | None, str]:
+    """An entry as the database keeps it, and its digest."""
+    return (None, "") if entry is None else (json.dumps(entry_json(entry), sort_keys=True), entry.digest)
+
+
+def _entry(path: str, text: str | None) -> Installed | None:
+    if text is None:
+        return None
+    try:
+        return entry_of(path, json.loads(text))
+    except (InvalidError, ValueError) as error:
+        hint = "Restore Whet's state directory from a copy."
+        raise FailedError("state-corrupt", f"A record of {path} cannot be read: {error}", hint=hint) from error

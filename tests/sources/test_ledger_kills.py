@@ -1,0 +1,233 @@
+"""Processes that are really killed, at every step of a change: lock, history, disk and ledger agree afterwards."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+from shutil import copytree, rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sources.ledgers import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+STEPS = ("write", "rename", "replace", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "utime", "makedirs")
+"""Every call with which something on the disk changes; of `open` those that make a file, and the swap of directories.
+
+The databases write by themselves: their steps are the statements that change them, and the ends of transactions.
+"""
+
+ARMED = f"""
+import importlib, json, os, pkgutil, shutil, signal, sqlite3, sys
+import whet.store.atomic as atomic, whet.store.database as database
+from sources.ledgers import Machine, installed, skill
+from whet.authoring.writer import Change
+for room in ("skill", "library", "store", "authoring", "skill.validate"):
+    package = importlib.import_module("whet." + room)
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+left = 0
+
+def step():
+    # Kill this process just before the step at which the count runs out.
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def armed(real):
+    def call(*args, **kwargs):
+        step()
+        return real(*args, **kwargs)
+    return call
+
+class Connection(sqlite3.Connection):
+    def execute(self, sql, *rest):
+        if not sql.lstrip().startswith(("BEGIN", "COMMIT", "INSERT", "DELETE", "UPDATE")):
+            return super().execute(sql, *rest)
+        step()
+        done = super().execute(sql, *rest)
+        if sql == "COMMIT":
+            step()
+        return done
+
+def connected(path, busy_ms, *, uri=False):
+    how = dict(timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False, uri=uri, factory=Connection)
+    return sqlite3.connect(path, **how)
+
+def opening(path, flags, *rest, real=os.open, **more):
+    if flags & os.O_CREAT:
+        step()
+    return real(path, flags, *rest, **more)
+
+def arm(count):
+    global left
+    left = count
+    for name in {STEPS!r}:
+        setattr(os, name, armed(getattr(os, name)))
+    os.open = opening
+    atomic.exchange = armed(atomic.exchange)
+    database._connected = connected
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def change(count):
+    machine = Machine(sys.argv[1])
+    arm(count)
+    CHANGE
+
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        change(int(line))
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+"""Asked for a number, makes the change in a process of its own that is killed at that step; how that one ended."""
+
+BATCH = """
+    tree = skill("new")
+    other = skill("two", "Other.", a="1", b="2")
+    changes = [
+        Change("install", "new", os.path.join(machine.root, "new"), tree),
+        Change("update", "two", os.path.join(machine.root, "two"), other),
+        Change("uninstall", "three", os.path.join(machine.root, "three"), None),
+    ]
+    moved = machine.locked()["skills/one"]._replace(revision="c" * 40)
+    entries = {
+        "skills/new": installed("new", tree), "skills/two": installed("two", other),
+        "skills/three": None, "skills/one": moved,
+    }
+    machine.ledger.commit(machine.root, "rkilled", entries, machine.writing(changes, "rkilled"))
+"""
+PIN = """
+    entry = machine.locked()["skills/one"]._replace(pinned="yes")
+    machine.ledger.commit(machine.root, "rkilled", {"skills/one": entry}, None)
+"""
+CHANGES = {
+    "install": "machine.install('new')",
+    "update": "machine.install('one', body='Other.', a='1')",
+    "uninstall": "machine.remove('one')",
+    "batch": BATCH.strip(),
+    "pin": PIN.strip(),
+}
+INTERRUPTED = """
+    tree = skill("two", "Other.")
+    entries = {"skills/two": installed("two", tree)}
+    write = machine.writing([Change("update", "two", os.path.join(machine.root, "two"), tree)], "rkilled")
+    machine.ledger.commit(machine.root, "rkilled", entries, lambda: (write(), die()))
+"""
+
+
+@pytest.fixture(scope="module")
+def kept() -> Iterator[Path]:
+    """A machine with some installed skills, in memory where that is possible: kills need no disk."""
+    top = Path(mkdtemp(prefix="whet-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)).resolve()
+    machine = Machine(top / "now")
+    machine.install("one", "two", "three")
+    machine.install("two", body="Second.\n")
+    machine.close()
+    copytree(top / "now", top / "kept", symlinks=True)
+    yield top / "now"
+    rmtree(top)
+
+
+def again(top: Path, source: str = "kept") -> None:
+    """The machine as it was. The history names directories, so it has to lie where it was made."""
+    rmtree(top)
+    copytree(top.parent / source, top, symlinks=True)
+
+
+def state(machine: Machine) -> tuple[object, object]:
+    """What is installed, by the lock and on disk."""
+    return machine.locked(), machine.on_disk()
+
+
+def killer(top: Path, change: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", ARMED.replace("CHANGE", change), str(top)]
+    env = {**os.environ, "PYTHONPATH": TESTS}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+
+
+def killed_at(process: subprocess.Popen[str], step: int) -> bool:
+    """Whether the change came to that step and was killed there."""
+    assert process.stdin is not None and process.stdout is not None
+    print(step, file=process.stdin, flush=True)
+    status = int(process.stdout.readline())
+    assert status in (0, signal.SIGKILL)
+    return status != 0
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whoever_is_killed_at_any_step_leaves_all_or_nothing(kept: Path, change: str) -> None:
+    again(kept)
+    machine = Machine(kept)
+    before = state(machine)
+    machine.close()
+    unsettled, settled, told = list[object](), list[object](), set[str]()
+    with killer(kept, CHANGES[change]) as process:
+        for step in count(1):
+            more = killed_at(process, step)
+            machine = Machine(kept)
+            unsettled.append(machine.locked())
+            seen = machine.ledger.entries(machine.root) if step % 2 else ()
+            told.update(sentence.partition(" was ")[2] for sentence in machine.ledger.settle(machine.root))
+            machine.writer.recover()
+            machine.ledger.commit(machine.root, "rlater", {"skills/none": None}, None)  # the next one cleans up
+            settled.append(state(machine))
+            assert not step % 2 or seen == tuple(machine.locked()[path] for path in sorted(machine.locked()))
+            machine.check_whole()
+            machine.close()
+            again(kept)
+            if not more:
+                break
+        assert process.stdin is not None
+        process.stdin.close()
+    after = settled[-1]
+    assert len(settled) > 10 and before != after
+    assert all(outcome in (before, after) for outcome in settled)
+    assert settled == sorted(settled, key=lambda outcome: outcome == after), "once done, done"
+    assert all(outcome in (before[0], after[0]) for outcome in unsettled)  # type: ignore[index]  # both are pairs
+    done = {f"complete and is now in {machine.lock}."}
+    assert told == (done if change == "pin" else {*done, "not complete and was given up."})
+
+
+def test_whoever_is_killed_while_settling_leaves_it_to_the_next(kept: Path) -> None:
+    """The skills are changed and in the history, and the lock does not know of it; settling is killed at every step."""
+    again(kept)
+    with killer(kept, INTERRUPTED.strip()) as process:
+        assert killed_at(process, 0)
+        assert process.stdin is not None
+        process.stdin.close()
+    machine = Machine(kept)
+    before, on_disk = machine.locked(), machine.on_disk()
+    assert before["skills/two"].digest != on_disk["skills/two"]
+    assert [entry.code for entry in machine.ledger.examine(machine.root)] == ["leftover", "lock-unsettled"]
+    machine.close()
+    rmtree(kept.parent / "killed", ignore_errors=True)
+    copytree(kept, kept.parent / "killed", symlinks=True)
+    with killer(kept, "machine.ledger.settle(machine.root)") as process:
+        for step in count(1):
+            more = killed_at(process, step)
+            machine = Machine(kept)
+            machine.ledger.repair(machine.root)
+            assert machine.on_disk() == on_disk
+            assert machine.locked()["skills/two"].digest == on_disk["skills/two"]
+            machine.check_whole()
+            machine.close()
+            again(kept, "killed")
+            if not more:
+                break
+        assert process.stdin is not None
+        process.stdin.close()
+    assert step > 5

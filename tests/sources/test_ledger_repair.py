@@ -1,0 +1,169 @@
+"""What is wrong with a lock or with the ledger is told, and mended from what is left; nothing is thrown away."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from sources.ledgers import Machine, installed, machine, skill
+from whet.errors import FailedError, InvalidError, WhetError
+from whet.library.doctor import Repaired
+from whet.library.report import Entry
+from whet.sources.lock.file import Lock, dump
+from whet.sources.lock.ledger import Ledger
+
+__all__ = ["machine"]
+
+
+def codes(machine: Machine) -> list[str]:
+    return [entry.code for entry in machine.ledger.examine(machine.root)]
+
+
+def test_the_doctor_tells_what_is_wrong_with_a_lock(machine: Machine) -> None:
+    machine.install("pdf", "xlsx")
+    os.rename(os.path.join(machine.root, "pdf"), os.path.join(machine.top, "pdf"))
+    hint = "`whet restore pdf` brings it back, `whet uninstall pdf` takes it out of the lock."
+    place = os.path.join(machine.root, "pdf")
+    assert machine.ledger.examine(machine.root) == (
+        Entry("locked-missing", "info", "pdf", place, "It is in the lock and not there.", hint),
+    )
+    os.rename(machine.lock, machine.lock + ".kept")
+    message = "The lock is gone, and with it where xlsx came from."
+    hint = "Take it from git again, or run `whet doctor --repair`, which rebuilds it."
+    assert machine.ledger.examine(machine.root) == (Entry("lock-missing", "error", "", machine.lock, message, hint),)
+    with open(machine.lock, "w") as file:
+        file.write("{\n!")
+    (entry,) = machine.ledger.examine(machine.root)
+    assert entry[:4] == ("lock-damaged", "error", "", machine.lock) and entry.line == 2
+    with open(machine.lock, "w") as file:
+        file.write('{"version": 9}')
+    assert codes(machine) == ["lock-newer"]
+    assert machine.ledger.repair(machine.root) == Repaired((), (machine.ledger.examine(machine.root)[0].message,))
+    os.rename(machine.lock + ".kept", machine.lock)
+    machine.remove("pdf", "xlsx")
+    os.remove(machine.lock)
+    assert codes(machine) == [], "nothing is left that a lock could be about"
+
+
+def test_a_lock_that_is_gone_is_not_taken_for_an_empty_one(machine: Machine) -> None:
+    machine.install("pdf", "xlsx")
+    os.rename(machine.lock, machine.lock + ".kept")
+    for call in (lambda: machine.ledger.entries(machine.root), lambda: machine.install("docx")):
+        with pytest.raises(InvalidError) as caught:
+            call()
+        assert caught.value.code == "lock-missing"
+        assert caught.value.message == f"{machine.lock} is gone, and with it where pdf, xlsx came from."
+    assert sorted(machine.on_disk()) == ["skills/pdf", "skills/xlsx"]
+    os.rename(machine.lock + ".kept", machine.lock)
+    machine.install("docx")
+    machine.check_whole()
+
+
+def test_a_lock_that_is_gone_is_rebuilt_from_what_is_there(machine: Machine) -> None:
+    machine.install("pdf", "xlsx", "docx")
+    machine.remove("docx")
+    os.rename(os.path.join(machine.root, "xlsx"), os.path.join(machine.top, "xlsx"))
+    kept = machine.locked()["skills/pdf"]
+    os.remove(machine.lock)
+    repaired = machine.ledger.repair(machine.root)
+    assert repaired == Repaired((f"Rebuilt {machine.lock} with 1 entry.",), ("skills/xlsx: it is gone.",))
+    assert machine.locked() == {"skills/pdf": kept}
+    assert machine.ledger.repair(machine.root) == Repaired()
+
+
+def damaged(machine: Machine, text: str) -> tuple[Repaired, str]:
+    """What a repair makes of a text, and the text it kept aside."""
+    with open(machine.lock, "w") as file:
+        file.write(text)
+    repaired = machine.ledger.repair(machine.root)
+    (aside,) = [name for name in os.listdir(os.path.dirname(machine.lock)) if ".damaged-" in name]
+    path = os.path.join(os.path.dirname(machine.lock), aside)
+    assert repaired.done[0].endswith(f"It is kept as {path}.")
+    with open(path) as file:
+        return repaired, file.read()
+
+
+def test_a_damaged_lock_is_kept_aside_and_rebuilt(machine: Machine) -> None:
+    before = machine.install("pdf", "xlsx")
+    repaired, kept = damaged(machine, "not a lock at all")
+    assert kept == "not a lock at all"
+    assert repaired.done[1:] == (f"Rebuilt {machine.lock} with 2 entries.",)
+    assert repaired.lost == ()
+    assert machine.locked() == before
+    machine.check_whole()
+
+
+def test_what_can_be_read_of_a_colleagues_lock_is_saved(machine: Machine) -> None:
+    """The ledger knows nothing of these; one of them is not there yet."""
+    pdf, xlsx = installed("pdf", skill("pdf")), installed("xlsx", skill("xlsx"))
+    os.makedirs(machine.root)
+    text = dump(Lock((installed("broken", skill("broken")), pdf, xlsx)))
+    text = text.replace(installed("broken", skill("broken")).digest, "?")
+    repaired, _ = damaged(machine, text)
+    assert machine.locked() == {"skills/pdf": pdf, "skills/xlsx": xlsx}
+    assert repaired.lost == ("skills/broken: its entry could not be read.",)
+
+
+def test_of_two_sides_of_a_merge_that_one_counts_which_is_on_disk(machine: Machine) -> None:
+    mine = machine.install("pdf", body="Theirs.\n")["skills/pdf"]
+    ours = installed("pdf", skill("pdf", "Ours.\n"), revision="e" * 40)
+    side = {
+        name: dump(Lock((entry,))).split('"skills": {\n')[1].split("\n  },")[0]
+        for name, entry in (("ours", ours), ("theirs", mine))
+    }
+    text = '{\n  "skills": {\n<<<<<<< HEAD\nOURS\n=======\nTHEIRS\n>>>>>>> x\n  },\n  "version": 1\n}\n'
+    text = text.replace("OURS", side["ours"]).replace("THEIRS", side["theirs"])
+    repaired, _ = damaged(machine, text)
+    assert "A merge left its marks in it." in repaired.done[0]
+    assert repaired.lost == (f"skills/pdf: the lock also named the revision {'e' * 40}.",)
+    assert machine.locked() == {"skills/pdf": mine}
+    machine.check_whole()
+
+
+def test_of_edited_skills_the_entry_with_the_most_files_in_common_counts(machine: Machine) -> None:
+    tree = skill("pdf", "One.\n", a="1", b="2")
+    far = installed("pdf", skill("pdf", "Two.\n", a="3"), revision="e" * 40)
+    near = installed("pdf", tree, revision="f" * 40)
+    machine.commit({"pdf": (tree, near)})
+    with open(os.path.join(machine.root, "pdf", "SKILL.md"), "a") as file:
+        file.write("Edited.\n")
+    machine.ledger.records.close()
+    os.remove(machine.ledger.records.path)
+    text = dump(Lock((far,)))[:-2] + ",\n" + dump(Lock((near,)))[1:]
+    repaired, _ = damaged(machine, text)
+    assert machine.locked() == {"skills/pdf": near}
+    assert repaired.lost == (f"skills/pdf: the lock also named the revision {'e' * 40}.",)
+
+
+def test_a_damaged_ledger_is_said_and_mended(machine: Machine) -> None:
+    for number in range(40):
+        machine.install("pdf", body=f"{number}\n" * 50)
+    before = machine.locked()
+    machine.close()
+    with open(machine.ledger.records.path, "r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 8192)
+    other = Ledger(machine.state, lambda: 10**18, machine.journal, machine.writer.recover)
+    (entry,) = other.examine_database()
+    assert entry[:4] == ("installs-corrupt", "error", "", other.records.path)
+    with pytest.raises(FailedError) as caught:
+        other.commit(machine.root, "r", {"skills/x": before["skills/pdf"]}, None)
+    assert caught.value.code == "state-corrupt"
+    assert {item.code for item in other.examine(machine.root)} <= {"state-corrupt"}
+    repaired = other.repair_database()
+    assert repaired.done[0].startswith("Set the damaged ledger of installations aside as ")
+    assert other.examine_database() == () and other.repair_database() == Repaired()
+    assert other.entries(machine.root) == tuple(before.values()), "the lock is the truth"
+    other.close()
+    machine.install("xlsx")
+    assert set(machine.locked()) == {"skills/pdf", "skills/xlsx"}
+
+
+def test_an_unreadable_record_is_said(machine: Machine) -> None:
+    machine.install("pdf")
+    with machine.ledger.records._open().write() as connection:
+        connection.execute("UPDATE records SET entry = '{}'")
+    with pytest.raises(WhetError) as caught:
+        machine.ledger.known(machine.lock)
+    assert caught.value.code == "state-corrupt"
