@@ -1,0 +1,1 @@
+"""Edits and updates brought together."""
