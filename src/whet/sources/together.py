@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from whet.sources.model import Reach
+
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -38,3 +40,8 @@ def together(
             if end is not None:
                 end()
             raise
+
+
+def at_once(do: Callable[[S], T], items: Sequence[S], reach: Reach) -> list[T]:
+    """Do the same for several things at a time, in their order. When one fails, or on Ctrl-C, all others are ended."""
+    return together(do, items, end=reach.cancelled.set)

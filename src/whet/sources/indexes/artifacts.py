@@ -12,12 +12,13 @@ from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.tree import Item, Tree
 from whet.sources.model import Progress
 from whet.sources.packages import left_out, package_at, weigh
+from whet.sources.together import together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whet.library.report import Entry
-    from whet.sources.model import Reach
+    from whet.sources.model import Fetched, Offer, Reach
 
 ARCHIVE_BYTES = DEFAULT_LIMITS.total_bytes
 """What an archive of one skill may weigh on the way here."""
@@ -39,6 +40,20 @@ class Scales:
         with self._lock:
             self._total = weigh(tree, self._total)
         return tree
+
+
+def fetched(offers: Sequence[Offer], fetch: Callable[[Offer], Fetched]) -> tuple[Fetched, ...]:
+    """The packages of these offers, several at a time, weighed together; a failure says which skill it is about."""
+    scales = Scales()
+
+    def one(offer: Offer) -> Fetched:
+        try:
+            package = fetch(offer)
+            return package._replace(tree=scales.add(package.tree))
+        except WhetError as error:
+            raise about(error, offer.name) from error
+
+    return tuple(together(one, offers))
 
 
 def unpacked(data: bytes, name: str, *, without: Collection[str] = ()) -> tuple[Tree, tuple[Entry, ...]]:

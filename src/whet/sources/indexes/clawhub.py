@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
+from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.sources.indexes.answers import Answer, asked_part, bad_response, note, parsed, quoted, shown, told
-from whet.sources.indexes.artifacts import ARCHIVE_BYTES, Scales, about, download, unpacked
+from whet.sources.indexes.artifacts import ARCHIVE_BYTES, download, fetched, unpacked
 from whet.sources.model import Fetched, Listing, Offer, Ref
 from whet.sources.together import together
 
@@ -76,16 +76,7 @@ class ClawHubSource:
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The archives of these versions, several at a time."""
-        scales = Scales()
-
-        def one(offer: Offer) -> Fetched:
-            try:
-                package = self._fetch(offer)
-                return package._replace(tree=scales.add(package.tree))
-            except WhetError as error:
-                raise about(error, offer.name) from error
-
-        return tuple(together(one, offers))
+        return fetched(offers, self._fetch)
 
     def close(self) -> None:
         """Nothing is kept open."""
@@ -202,7 +193,7 @@ class ClawHubSource:
         return Fetched(offer, tree, (*found.notes, *notes))
 
     def _from_repository(self, offer: Offer, place: Ref, notes: tuple[Entry, ...]) -> Fetched:
-        from whet.sources.chain.opening import open_source
+        from whet.sources.opening import open_source
         from whet.sources.packages import choose
 
         source = open_source(place._replace(ref=offer.revision), self._reach)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.skill.tree import digest, entries
 from whet.sources.indexes.answers import Answer, asked_part, note, origin_of, parsed, plain, quoted, told
-from whet.sources.indexes.artifacts import ARCHIVE_BYTES, Scales, about, download, mismatch, unpacked
+from whet.sources.indexes.artifacts import ARCHIVE_BYTES, download, fetched, mismatch, unpacked
 from whet.sources.indexes.clawhub import split_path
 from whet.sources.indexes.hub_answers import Version, read_page, read_summary, read_version
 from whet.sources.model import Fetched, Listing, Offer, Ref
@@ -65,16 +65,7 @@ class HubSource:
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The archives of these versions, several at a time, each checked twice."""
-        scales = Scales()
-
-        def one(offer: Offer) -> Fetched:
-            try:
-                package = self._fetch(offer)
-                return package._replace(tree=scales.add(package.tree))
-            except WhetError as error:
-                raise about(error, offer.name) from error
-
-        return tuple(together(one, offers))
+        return fetched(offers, self._fetch)
 
     def close(self) -> None:
         """Nothing is kept open."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.library.files import read_file
 from whet.skill.names import closest, key
-from whet.sources.chain.opening import open_source
 from whet.sources.indexes.answers import note, told
 from whet.sources.indexes.artifacts import about
 from whet.sources.indexes.marketplace_file import FILE, FILE_BYTES, Marketplace, groups, read_marketplace
 from whet.sources.model import Fetched, Listing, Offer, Ref
+from whet.sources.opening import open_source
 from whet.sources.packages import choose, refusal
 from whet.sources.together import together
 from whet.store.failures import os_failure

@@ -1,0 +1,1 @@
+"""Named sources, and looking for skills in them."""

@@ -1,0 +1,216 @@
+"""Looking for skills: one query, all sources at once, one ranking.
+
+How well a skill fits is told from its words (`taps.ranking`). Trust never makes a skill fit, it only decides
+between those that fit equally well, so that the vendor's `pdf` stands before a stranger's. A source that does not
+answer is told of and fails nobody else's answer. What a source left out of its listing is for `inspect` to tell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import FailedError, UsageError, WhetError
+from whet.library.report import Entry
+from whet.skill.names import is_ascii_name, key
+from whet.sources.refs.reading import ref_text, shown
+from whet.sources.taps.listings import Listings
+from whet.sources.taps.ranking import SAID_SO, scores
+from whet.sources.taps.taps import REGISTRIES
+from whet.store.clock import iso, system_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from whet.sources.model import Offer, Reach, Ref, Source
+    from whet.sources.taps.listings import Kept
+    from whet.store.clock import Clock
+
+_TRUST = ("builtin", "org", "local", "trusted", "agent-created", "community")
+
+
+class Hit(NamedTuple):
+    """One skill that was found."""
+
+    offer: Offer
+    tap: str
+    """What the source was called in the search."""
+    trust: str
+    install: str
+    """What to write to get it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The hit as every surface answers it."""
+        offer = self.offer
+        return {
+            "name": offer.name,
+            "description": offer.description,
+            "version": offer.version,
+            "group": offer.group,
+            "tap": self.tap,
+            "trust": self.trust,
+            "install": self.install,
+            "source": ref_text(offer.ref),
+        }
+
+
+class Found(NamedTuple):
+    """What a search brought."""
+
+    hits: tuple[Hit, ...]
+    notes: tuple[Entry, ...]
+    """Sources that did not answer, or only with what they said earlier."""
+    asked: int
+    """How many sources answered."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as every surface gives it."""
+        skills = [hit.to_json() for hit in self.hits]
+        notes = [note.to_json() for note in self.notes]
+        return {"skills": skills, "count": len(skills), "asked": self.asked, "notes": notes}
+
+
+class _Look(NamedTuple):
+    """What came of asking one source."""
+
+    tap: str
+    ref: Ref
+    offers: tuple[Offer, ...] = ()
+    notes: tuple[Entry, ...] = ()
+    answered: bool = True
+
+
+def rank(offers: Iterable[Offer], query: str, limit: int) -> tuple[Offer, ...]:
+    """What fits a query, best first; everything by name when the query is empty."""
+    _check_limit(limit)
+    offers = tuple(offers)
+    fits = scores(offers, query)
+    order = sorted(fits, key=lambda at: (fits[at], key(offers[at].name), ref_text(offers[at].ref)))
+    return tuple(offers[at] for at in order[:limit])
+
+
+def search(
+    sources: Iterable[tuple[str, Ref]],
+    query: str,
+    limit: int,
+    reach: Reach,
+    open_source: Callable[[Ref, Reach], Source],
+    *,
+    trust: Callable[[Ref], str],
+    offline: bool = False,
+    clock: Clock = system_clock,
+) -> Found:
+    """What the named sources have that fits a query, best first.
+
+    Each is asked at most once an hour; `offline` asks none that is not on this disk. Raises FailedError
+    `no-source-answered` only when every single one failed.
+    """
+    from whet.sources.together import at_once
+
+    _check_limit(limit)
+    listings = Listings(reach.place, clock)
+    wanted = list(dict.fromkeys(sources))
+    looks = at_once(lambda source: _look(*source, query, limit, reach, open_source, listings, offline), wanted, reach)
+    reach.check_cancelled()
+    notes = tuple(note for look in looks for note in look.notes)
+    answered = sum(look.answered for look in looks)
+    if looks and not answered:
+        raise FailedError(
+            "no-source-answered",
+            f"None of {len(looks)} sources answered. {notes[0].message}",
+            hint=notes[0].hint or "Check the network and try again.",
+            notes=[note.to_json() for note in notes],
+        )
+    return Found(_hits(looks, query, trust)[:limit], notes, answered)
+
+
+def _look(
+    tap: str,
+    ref: Ref,
+    query: str,
+    limit: int,
+    reach: Reach,
+    open_source: Callable[[Ref, Reach], Source],
+    listings: Listings,
+    offline: bool,
+) -> _Look:
+    """What one source has, from memory or from itself."""
+    asks = ref.kind in REGISTRIES and not ref.path
+    local = ref.kind in ("path", "archive") or ref.location.startswith(("file:", "/", "\\"))
+    key_ = f"{ref_text(ref)}\n{limit} {key(query)}" if asks else ref_text(ref)
+    kept = None if local else listings.find(key_)
+    if kept and (kept.fresh or offline):
+        return _Look(tap, ref, kept.offers)
+    if offline and not local:
+        message = f"{tap or shown(ref)} is not remembered, and nothing is asked offline."
+        return _Look(
+            tap, ref, notes=(_note("listing-not-kept", ref, message, "Search without --offline."),), answered=False
+        )
+    reach.check_cancelled()
+    try:
+        source = open_source(ref, reach)
+        try:
+            revision, offers = ("", source.search(query, limit)) if asks else source.inspect()[1:3]
+        finally:
+            source.close()
+    except WhetError as error:
+        if error.code == "cancelled":
+            raise
+        return _failed(tap, ref, error, kept)
+    return _Look(tap, ref, offers, () if local else _keep(listings, key_, revision, offers, ref))
+
+
+def _failed(tap: str, ref: Ref, error: WhetError, kept: Kept | None) -> _Look:
+    """A source that did not answer: what it said earlier, if that is remembered, and why."""
+    message = f"{tap or shown(ref)} did not answer: {error.message}"
+    if kept is None:
+        return _Look(tap, ref, notes=(_note(error.code, ref, message, error.hint),), answered=False)
+    message += f" What it had at {iso(kept.time)} is shown."
+    return _Look(tap, ref, kept.offers, (_note("listing-old", ref, message, error.hint),))
+
+
+def _keep(listings: Listings, key_: str, revision: str, offers: Sequence[Offer], ref: Ref) -> tuple[Entry, ...]:
+    """Remember an answer; one that cannot be remembered is still an answer."""
+    try:
+        listings.keep(key_, revision, offers)
+    except (WhetError, OSError) as error:
+        message = f"What {shown(ref)} has could not be remembered: {error}"
+        return (_note("listing-not-saved", ref, message, "Check free space and who owns the state directory."),)
+    return ()
+
+
+def _note(code: str, ref: Ref, message: str, hint: str) -> Entry:
+    return Entry(code, "warning", "", shown(ref), message, hint)
+
+
+def _hits(looks: Sequence[_Look], query: str, trust: Callable[[Ref], str]) -> tuple[Hit, ...]:
+    """All that fits, each skill once, best first; what fits equally well, most trusted first."""
+    texts: dict[str, tuple[_Look, Offer]] = {}
+    for look in looks:
+        for offer in look.offers:
+            texts.setdefault(ref_text(offer.ref), (look, offer))
+    found = [(text, look, offer) for text, (look, offer) in texts.items()]
+    fits = scores([offer for _, _, offer in found], query)
+    for at, (_, look, _) in enumerate(found):
+        if look.ref.kind in REGISTRIES:
+            fits.setdefault(at, (SAID_SO, float(at)))
+    names = Counter((look.tap, key(offer.name)) for _, look, offer in found)
+    hits = []
+    for at, score in fits.items():
+        text, look, offer = found[at]
+        level = trust(offer.ref)
+        order = _TRUST.index(level) if level in _TRUST else len(_TRUST)
+        once = names[look.tap, key(offer.name)] == 1
+        hits.append((score, order, key(offer.name), text, Hit(offer, look.tap, level, _install(look, offer, once))))
+    return tuple(hit for *_, hit in sorted(hits, key=lambda item: item[:4]))
+
+
+def _install(look: _Look, offer: Offer, once: bool) -> str:
+    """The shortest text that gets exactly this skill."""
+    named = once and is_ascii_name(look.tap) and is_ascii_name(offer.name)
+    return f"{look.tap}:{offer.name}" if named and look.ref.kind not in REGISTRIES else shown(offer.ref)
+
+
+def _check_limit(limit: int) -> None:
+    if limit < 1:
+        raise UsageError("bad-limit", f"A search for {limit} skills makes no sense.", hint="Give a limit of 1 or more.")

@@ -1,0 +1,240 @@
+"""Taps: sources with a name of their own, which `whet search` looks through and `tap:skill` takes skills from.
+
+Vendors publish skills in known places, so that these are taps from the start; a person removes those they do not want
+and adds their own. Only what differs from the start is stored, in `taps.json` of the state directory. A damaged file is
+an error and never an empty one: sources that somebody removed must not come back because a file was cut off.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError
+from whet.skill.names import closest, is_ascii_name, key
+from whet.sources.refs.parts import PREFIXES, OddError, bad_source, check_inner, check_ref, quoted
+from whet.sources.refs.reading import read_ref, ref_text
+from whet.store.atomic import make_directories, write_bytes
+from whet.store.clock import iso, system_clock
+from whet.store.failures import os_failures
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.library.roots import Place
+    from whet.sources.model import Ref
+    from whet.store.clock import Clock
+
+FILE = "taps.json"
+DEFAULTS = {
+    "anthropic": "git:https://github.com/anthropics/skills",
+    "openai": "git:https://github.com/openai/skills",
+    "vercel": "git:https://github.com/vercel-labs/skills",
+    "nvidia": "git:https://github.com/nvidia/skills",
+    "huggingface": "git:https://github.com/huggingface/skills",
+    "cloudflare": "git:https://github.com/cloudflare/skills",
+    "clawhub": "clawhub:https://clawhub.ai",
+}
+"""The taps from the start: the vendors of `whet.guard.trust`, and the largest open registry."""
+
+REGISTRIES = ("clawhub", "hub")
+"""Kinds of sources that know too many skills to list them, and are asked for one by its name."""
+
+_RESERVED = frozenset(
+    (
+        *PREFIXES,
+        "project",
+        "user",
+        "org",
+        "external",
+        "bundled",
+        "plugin",
+        "https",
+        "http",
+        "ssh",
+        "file",
+        "ftp",
+        "data",
+    )
+)
+"""What stands before a colon with another meaning."""
+_VERSION = 1
+_LARGEST = 1024 * 1024
+_WAIT = 10.0
+
+
+class Tap(NamedTuple):
+    """One named source."""
+
+    name: str
+    source: str
+    """The text of its reference (`whet.sources.refs.reading.ref_text`)."""
+    default: bool = False
+    """It is one of the taps from the start."""
+    added: str = ""
+    """When somebody added it; "" for those from the start."""
+
+
+class _Stored(NamedTuple):
+    """What differs from the start."""
+
+    added: dict[str, Tap]
+    removed: frozenset[str]
+
+
+class Taps:
+    """The taps of one person."""
+
+    __slots__ = ("_clock", "_lock", "path")
+
+    def __init__(self, state: str, clock: Clock = system_clock) -> None:
+        self.path = os.path.join(state, FILE)
+        self._clock = clock
+        self._lock = FileLock(lock_path(state, "taps", FILE), timeout=_WAIT)
+
+    def all(self) -> tuple[Tap, ...]:
+        """Those from the start in their order, then the others by name."""
+        return _all(self._read())
+
+    def add(self, name: str, ref: Ref) -> Tap:
+        """Give a source a name. A tap from the start that was removed comes back under its own name and source."""
+        source = ref_text(ref)
+        original = DEFAULTS.get(name) == source
+        if not original:
+            check_name(name)
+        with self._lock:
+            stored = self._read()
+            if known := next((tap for tap in _all(stored) if tap.name == name), None):
+                raise ConflictError(
+                    "tap-exists",
+                    f"{name} is a tap already: {known.source}.",
+                    hint=f"Choose another name, or `whet tap remove {name}` first.",
+                )
+            if original:
+                tap = Tap(name, source, default=True)
+                stored = stored._replace(removed=stored.removed - {name})
+            else:
+                tap = Tap(name, source, added=iso(self._clock()))
+                stored = stored._replace(added={**stored.added, name: tap})
+            self._write(stored)
+        return tap
+
+    def remove(self, name: str) -> Tap:
+        """Forget a tap; one from the start stays away until it is added again."""
+        with self._lock:
+            stored = self._read()
+            taps = {tap.name: tap for tap in _all(stored)}
+            if name not in taps:
+                near = closest(name, taps, 3)
+                hint = f"Did you mean {near[0]}?" if near else "`whet tap list` shows them."
+                raise NotFoundError("unknown-tap", f"There is no tap {name!r}.", hint=hint, suggestions=list(near))
+            if taps[name].default:
+                stored = stored._replace(removed=stored.removed | {name})
+            else:
+                # A tap from the start whose place another one took does not come back by itself.
+                removed = stored.removed | ({name} & DEFAULTS.keys())
+                stored = _Stored({known: tap for known, tap in stored.added.items() if known != name}, removed)
+            self._write(stored)
+        return taps[name]
+
+    def _read(self) -> _Stored:
+        with os_failures(self.path, doing="read", other="read-failed"):
+            try:
+                with open(self.path, "rb") as file:
+                    data = file.read(_LARGEST + 1)
+            except FileNotFoundError:
+                return _Stored({}, frozenset())
+        try:
+            return _stored(json.loads(data.decode()) if len(data) <= _LARGEST else None)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise InvalidError(
+                "taps-damaged",
+                f"{self.path} is no list of taps: {str(error) or type(error).__name__}.",
+                hint="Correct it, or move it away: without it there are the taps from the start.",
+                path=self.path,
+            ) from error
+
+    def _write(self, stored: _Stored) -> None:
+        added = {name: {"source": tap.source, "added": tap.added} for name, tap in sorted(stored.added.items())}
+        document = {"version": _VERSION, "taps": added, "removed": sorted(stored.removed)}
+        make_directories(os.path.dirname(self.path))
+        write_bytes(self.path, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def expand(text: str, taps: Sequence[Tap], place: Place) -> tuple[Ref, tuple[str, ...]] | None:
+    """What `tap:skill` means: the tap's source, and the names to choose from it. None when the text names no tap.
+
+    `tap:skill@ref` asks for a revision or version, `tap:path/to/skill` or `tap:owner/skill` for what lies there, and
+    `tap` alone is all of it. `skill@tap` is the same as `tap:skill`; `tap/skill` is not: that is somebody's repository
+    on GitHub.
+    """
+    plain = text.strip()
+    name, skill, ref = _split(plain)
+    tap = next((tap for tap in taps if key(tap.name) == key(name)), None) if name else None
+    if tap is None:
+        near = closest(name, (tap.name for tap in taps), 3) if name and name not in _RESERVED else ()
+        if near and not skill:
+            raise _unlike(plain, near[0], near)
+        if near:
+            raise _unlike(plain, f"{near[0]}:{skill}", near)
+        return None
+    found = read_ref(tap.source, place)
+    try:
+        if ref:
+            found = found._replace(ref=check_ref(ref))
+        if "/" in skill or (skill and found.kind in REGISTRIES):
+            return found._replace(path=check_inner(f"{found.path}/{skill}" if found.path else skill)), ()
+    except OddError as odd:
+        raise bad_source(plain, odd) from None
+    return found, (skill,) if skill else ()
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """Tap, skill and revision, where a text is written so; else no tap."""
+    name, colon, rest = text.partition(":")
+    if colon:
+        skill, _, ref = rest.partition("@")
+        written = is_ascii_name(name.lower()) and len(name) > 1 and skill and skill[0] != "/" and ":" not in rest
+        return (name, skill, ref) if written and name.lower() not in PREFIXES else ("", "", "")
+    skill, at, name = text.partition("@")
+    if not at:
+        skill, name = "", text
+    return (name, skill, "") if is_ascii_name(name.lower()) and "/" not in skill and (skill or not at) else ("", "", "")
+
+
+def _unlike(text: str, meant: str, near: Sequence[str]) -> UsageError:
+    message = f"{quoted(text)} names no tap and no other source."
+    return UsageError("unknown-source", message, hint=f"Did you mean {meant}?", suggestions=list(near))
+
+
+def _all(stored: _Stored) -> tuple[Tap, ...]:
+    default = (Tap(name, source, default=True) for name, source in DEFAULTS.items() if name not in stored.removed)
+    own = sorted(stored.added.values())
+    return (*(tap for tap in default if tap.name not in stored.added), *own)
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError for what cannot be the name of a tap."""
+    if not is_ascii_name(name) or len(name) < 2 or name in _RESERVED:
+        raise UsageError(
+            "bad-tap-name",
+            f"{name[:80]!r} cannot be the name of a tap." if name not in _RESERVED else f"{name} means something else.",
+            hint="Use 2 to 64 lowercase letters, digits and single hyphens, and no kind of source.",
+        )
+
+
+def _stored(document: Any) -> _Stored:
+    """What a file says; anything else than a list of taps raises."""
+    if not isinstance(document, dict) or document.get("version") != _VERSION:
+        raise ValueError(f"it is not of version {_VERSION}")
+    taps, removed = document["taps"], document["removed"]
+    if not isinstance(taps, dict) or not isinstance(removed, list):
+        raise TypeError("`taps` or `removed` is of another type")
+    added = {name: Tap(name, entry["source"], added=entry["added"]) for name, entry in taps.items()}
+    if not all(isinstance(value, str) for tap in added.values() for value in (tap.source, tap.added)):
+        raise TypeError("a source or a time is no text")
+    if not all(isinstance(name, str) for name in removed) or not all(map(is_ascii_name, added)):
+        raise ValueError("a name cannot be one")
+    return _Stored(added, frozenset(removed))
