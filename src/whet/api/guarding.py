@@ -65,15 +65,15 @@ class Guarding(Changing):
         """Scan every skill of the library again, decide by the policy, tell what is different from the last time."""
         from whet.library.guarding import audit
 
-        return audit(self.lookout, self._made_by_agents())
+        return audit(self.lookout, self._origins())
 
-    def _made_by_agents(self) -> frozenset[str]:
-        """The directories of the skills that an agent, not the user, created."""
+    def _origins(self) -> dict[str, str]:
+        """How far skills are trusted that an agent, not the user, created, by their directories."""
         makers: dict[str, str] = {}
         for entry in self.changes.author.journal.entries():
             if not entry.before and entry.after:
                 makers[entry.path] = entry.actor
-        return frozenset(path for path, actor in makers.items() if actor not in ("user", "unknown"))
+        return {path: "agent-created" for path, actor in makers.items() if actor not in ("user", "unknown")}
 
     def audit_log(self, name: str = "", last: int | None = None) -> dict[str, Any]:
         """The record of decisions, oldest first."""
@@ -103,19 +103,21 @@ class Guarding(Changing):
         """What is done with a skill, or with any of a trust and a verdict, and why in a sentence."""
         from whet.library.guarding import explain_cell, explain_skill
 
-        return explain_skill(self.lookout, name) if name else explain_cell(self.lookout, trust, verdict)
+        if name:
+            return explain_skill(self.lookout, name, self._origins())
+        return explain_cell(self.lookout, trust, verdict)
 
     def override(self, name: str, reason: str, *, actor: str = "user") -> dict[str, Any]:
         """Let a skill through as it is now, for a reason that is recorded, until its content changes."""
         from whet.library.guarding import override
 
-        return override(self.lookout, name, reason, actor)
+        return override(self.lookout, name, reason, actor, self._origins())
 
     def revoke(self, name: str, reason: str = "", *, actor: str = "user") -> dict[str, Any]:
         """End an override."""
         from whet.library.guarding import revoke
 
-        return revoke(self.lookout, name, reason, actor)
+        return revoke(self.lookout, name, reason, actor, self._origins())
 
     def review(self) -> dict[str, Any]:
         """What the guard says of the repository's skills, before it is trusted."""

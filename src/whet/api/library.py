@@ -18,7 +18,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
-from whet.api.guarding import Guarding
+from whet.api.sharing import Sharing
 from whet.errors import UsageError, WhetError
 from whet.library.catalogue import Catalogue, left_out
 from whet.library.lookout import Lookout
@@ -55,7 +55,7 @@ class Change(TypedDict):
     total: int
 
 
-class Library(Guarding):
+class Library(Sharing):
     """The skills of one place. Make one with `Library.open`."""
 
     def __init__(
@@ -107,6 +107,7 @@ class Library(Guarding):
 
     def close(self) -> None:
         """Let the databases go. The library can still be used; they are opened again when needed."""
+        super().close()
         self.lookout.close()
         for part in (self._changes, self._lifecycle):
             if part is not None:
@@ -423,6 +424,7 @@ class Library(Guarding):
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.survey.probe)))
             entries.extend(menu_of(self.lookout, snapshot, PERSON).report)
             entries.extend((*self.changes.interrupted(), *self.usage.problems, *examine_audit(self.lookout)))
+            entries.extend(self.examine_locks())
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
                 entries.append(Entry(error.code, "error", "", "", error.message, error.hint))
@@ -430,18 +432,19 @@ class Library(Guarding):
 
     def repair(self) -> dict[str, Any]:
         """Mend what can be mended without asking, and tell what was done and what is lost."""
-        from whet.library.doctor import repair_roots, repair_state
+        from whet.library.doctor import repair_roots, repair_state, repair_workplaces
         from whet.library.guarding import repair_audit
 
         self.lookout.close()
         state = repair_state(self.place.state)
         record = repair_audit(self.lookout)
         roots = repair_roots(root for root in self.lookout.survey().roots if root.trusted)
-        settled = self.changes.recover()["settled"]
+        settled = [*self.changes.recover()["settled"], *repair_workplaces(self.place.state).done]
+        locks = self.repair_locks()
         if removed := self.changes.compact()["removed"]:
             settled.append(f"{removed} stored contents that nothing refers to were removed.")
-        done = [*state.done, *record.done, *roots.done, *settled]
-        return {"repaired": done, "lost": [*state.lost, *record.lost, *roots.lost]}
+        done = [*state.done, *record.done, *roots.done, *locks.done, *settled]
+        return {"repaired": done, "lost": [*state.lost, *record.lost, *roots.lost, *locks.lost]}
 
     def watch(self) -> Iterator[Change]:
         """Wait for changes and tell them as they happen. Needs the `watch` extra; nothing else does."""

@@ -130,6 +130,8 @@ _AGENTS = (
 )
 
 
+_HIVE = re.compile(r"\bsam\b")
+"""A hint that is also the beginning of everyday words."""
 _HINTS = (
     ".ssh",
     "id_rsa",
@@ -161,7 +163,9 @@ _HINTS = (
     "chrome",
     "chromium",
     "brave",
-    "edge",
+    "microsoft edge",
+    "microsoft/edge",
+    "microsoft\\edge",
     "firefox",
     ".mozilla",
     "login data",
@@ -185,7 +189,6 @@ _HINTS = (
     "keepass",
     "kdbx",
     "/etc/",
-    "sam",
     "ntds.dit",
     "lsass",
     "_history",
@@ -269,7 +272,7 @@ def places(text: str) -> list[Place]:
     if _PATTERN is None:
         _PATTERN = _compiled()
     lowered = text.lower()
-    if not any(hint in lowered for hint in _HINTS):
+    if not any(hint in lowered for hint in _HINTS) and not _HIVE.search(lowered):
         return []
     pattern, meaning = _PATTERN
     found = []

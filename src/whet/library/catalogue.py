@@ -61,6 +61,8 @@ def assemble(shelves: Sequence[Shelf]) -> Catalogue:
         for container in shelf.containers.values():
             places.extend(container.notes)
         cards = sorted(shelf.cards(), key=_rank)
+        cards = list({card.resolved: card for card in reversed(cards) if card.resolved not in seen}.values())[::-1]
+        seen.update(card.resolved for card in cards)
         if not shelf.root.trusted:
             waiting.extend(cards)
             continue
@@ -68,10 +70,6 @@ def assemble(shelves: Sequence[Shelf]) -> Catalogue:
             if container.description:
                 categories.setdefault(container.category, container.description)
         for card in cards:
-            resolved = card.resolved
-            if resolved in seen:
-                continue
-            seen.add(resolved)
             winner = by_key.setdefault(card.key, card)
             if winner is not card:
                 shadowed.append((card, winner))

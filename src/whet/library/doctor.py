@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _MAX_LOOKED_AT = 500
 """Directories looked at inside one skill."""
+_WORKPLACES = ("fetching", "publishing")
+"""Directories of the state in which repositories lie for a moment."""
 _MAX_SEARCHED = 100_000
 """Directories of one root that are searched for leftovers."""
 
@@ -80,6 +82,9 @@ def examine_state(state: str) -> Iterator[Entry]:
         if problem:
             hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
             yield Entry("state-corrupt", "error", "", path, problem, hint)
+    for path in (path for name in _WORKPLACES for path in _leftovers(os.path.join(state, name))):
+        hint = "Run `whet doctor --repair`."
+        yield Entry("leftover", "warning", "", path, "Left behind by an interrupted fetch.", hint)
     if os.path.isdir(state) and not os.access(state, os.W_OK):
         hint = "Make it writable, or set WHET_HOME to another directory."
         yield Entry("home-read-only", "warning", "", state, "Whet cannot write here; every start is a cold one.", hint)
@@ -170,6 +175,11 @@ def repair_state(state: str) -> Repaired:
     return Repaired((done,), outcome.salvage.lost)
 
 
+def repair_workplaces(state: str) -> Repaired:
+    """Remove what killed fetches left behind."""
+    return _told(item for name in _WORKPLACES for item in clean_leftovers(os.path.join(state, name)))
+
+
 def repair_roots(roots: Iterable[Root]) -> Repaired:
     """Finish or undo what interrupted writes left behind."""
     cleaned: list[Cleaned] = []
@@ -177,5 +187,10 @@ def repair_roots(roots: Iterable[Root]) -> Repaired:
         for directory in _directories(root.real):
             if _leftovers(directory):
                 cleaned.extend(clean_leftovers(directory))
+    return _told(cleaned)
+
+
+def _told(outcomes: Iterable[Cleaned]) -> Repaired:
+    cleaned = tuple(outcomes)
     done = tuple(f"{item.path}: {item.outcome}." for item in cleaned if item.outcome != "failed")
     return Repaired(done, tuple(f"{item.path}: {item.detail}." for item in cleaned if item.outcome == "failed"))

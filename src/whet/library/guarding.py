@@ -19,7 +19,7 @@ from whet.library.scanning import read_card, scan_package
 from whet.library.visibility import guard_blocked, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable, Mapping
 
     from whet.guard.judging import Judgement
     from whet.guard.policy import Table
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from whet.library.doctor import Repaired
     from whet.library.lookout import Lookout, Survey
 
+NO_ORIGINS: Mapping[str, str] = {}
 NO_REASON = "An override needs a reason; the record keeps it."
 
 
@@ -51,13 +52,13 @@ def table_of(survey: Survey) -> Table:
     return table_with(survey.settings.policy, survey.project_policy)
 
 
-def trust_of(card: Card, table: Table, agents: Collection[str] = ()) -> str:
-    """The row of the policy for a skill; `agents` are the directories of those that an agent made."""
+def trust_of(card: Card, table: Table, origins: Mapping[str, str] = NO_ORIGINS) -> str:
+    """The row of the policy for a skill; `origins` tells it of directories whose skills the user did not write."""
     if not card.root.trusted:
         return "community"
     level = place_of(card)
-    if level == "local" and os.path.realpath(card.directory) in agents:
-        return "agent-created"
+    if level == "local" and (origin := origins.get(os.path.realpath(card.directory))):
+        return origin
     return place_trust(level, table)
 
 
@@ -112,14 +113,14 @@ def _keep_back(lookout: Lookout, card: Card, judgement: Judgement) -> None:
         lookout.decisions.block(path, plain(decision.reason))
 
 
-def audit(lookout: Lookout, agents: Collection[str] = ()) -> dict[str, Any]:
+def audit(lookout: Lookout, origins: Mapping[str, str] = NO_ORIGINS) -> dict[str, Any]:
     """Look at every skill again: verdicts, decisions, and what is different from the last time."""
     snapshot = lookout.look()
     catalogue, survey = snapshot.catalogue, snapshot.survey
     table = table_of(survey)
     results = []
     for card in (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting):
-        found = judged(lookout, card, survey, trust=trust_of(card, table, agents))
+        found = judged(lookout, card, survey, trust=trust_of(card, table, origins))
         judgement = found.judgement
         last = lookout.judge.audit.about(card.location, "audit")
         change = _difference(last, judgement)
@@ -177,39 +178,44 @@ def explain_cell(lookout: Lookout, trust: str, verdict: str) -> dict[str, Any]:
     return {"success": True, **decide(trust, label, table).to_json()}
 
 
-def explain_skill(lookout: Lookout, name: str) -> dict[str, Any]:
+def explain_skill(lookout: Lookout, name: str, origins: Mapping[str, str] = NO_ORIGINS) -> dict[str, Any]:
     """What is done with one skill, and the finding that decides."""
-    found = _found(lookout, name)
+    found = _found(lookout, name, origins)
     return {"success": True, **found.to_json()}
 
 
-def override(lookout: Lookout, name: str, reason: str, actor: str) -> dict[str, Any]:
+def override(
+    lookout: Lookout, name: str, reason: str, actor: str, origins: Mapping[str, str] = NO_ORIGINS
+) -> dict[str, Any]:
     """Let a skill through as it is now, for a reason, until it changes."""
     if not reason.strip():
         raise UsageError("reason-needed", NO_REASON, hint="Say why with --reason.")
-    found = _found(lookout, name)
+    found = _found(lookout, name, origins)
     lookout.judge.override(found.card.full_name, found.card.location, found.judgement, reason, actor)
-    return _decided_again(lookout, found.card)
+    return _decided_again(lookout, found.card, origins)
 
 
-def revoke(lookout: Lookout, name: str, reason: str, actor: str) -> dict[str, Any]:
+def revoke(
+    lookout: Lookout, name: str, reason: str, actor: str, origins: Mapping[str, str] = NO_ORIGINS
+) -> dict[str, Any]:
     """End an override."""
-    found = _found(lookout, name)
+    found = _found(lookout, name, origins)
     changed = lookout.judge.audit.override(found.judgement.scan.digest) is not None
     if changed:
         lookout.judge.revoke(found.card.full_name, found.card.location, found.judgement, actor, reason)
-    return {**_decided_again(lookout, found.card), "changed": changed}
+    return {**_decided_again(lookout, found.card, origins), "changed": changed}
 
 
-def _decided_again(lookout: Lookout, card: Card) -> dict[str, Any]:
-    found = judged(lookout, card, lookout.survey())
+def _decided_again(lookout: Lookout, card: Card, origins: Mapping[str, str]) -> dict[str, Any]:
+    survey = lookout.survey()
+    found = judged(lookout, card, survey, trust=trust_of(card, table_of(survey), origins))
     _keep_back(lookout, card, found.judgement)
     return {"success": True, **found.to_json()}
 
 
-def _found(lookout: Lookout, name: str) -> Judged:
+def _found(lookout: Lookout, name: str, origins: Mapping[str, str] = NO_ORIGINS) -> Judged:
     card, survey = lookout.find(name)
-    return judged(lookout, card, survey)
+    return judged(lookout, card, survey, trust=trust_of(card, table_of(survey), origins))
 
 
 def examine_audit(lookout: Lookout) -> tuple[Entry, ...]:

@@ -147,12 +147,13 @@ class Lookout:
         if before is not None and before.survey.bounds == survey.bounds:
             known = {shelf.root: shelf for shelf in before.shelves}
         now = self.clock()
+        untrusted = tuple(root.real for root in survey.roots if not root.trusted)
         shelves = []
         for root in survey.roots:
             old = known.get(root) or (self.cache.shelf(root, survey.bounds) if root.trusted else None)
             bounds = survey.bounds
-            if not root.trusted:  # its links may lead about in it, and nobody else's into it
-                bounds = bounds._replace(bases=(*bounds.bases, root.real))
+            if not root.trusted:  # its links may lead about in its repository, and nobody else's into it
+                bounds = bounds._replace(bases=(*bounds.bases, *untrusted))
             shelf = discover(root, bounds, old, now)
             if shelf is not old:
                 self.cache.save(shelf, old, bounds)

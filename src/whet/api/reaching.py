@@ -1,0 +1,187 @@
+"""The part of the front door that looks at sources: what they have, what fits a query, and the names they go by."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from whet.api.guarding import Guarding
+from whet.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from weakref import ref
+
+    from whet.authoring.checks import Check
+    from whet.library.lookout import Lookout
+    from whet.sources.chain.depot import Depot, Wanted
+    from whet.sources.lock.ledger import Ledger
+    from whet.sources.model import Progress, Reach, Ref
+    from whet.sources.taps.taps import Tap, Taps
+    from whet.sources.web.client import Web
+
+
+class Reaching(Guarding):
+    """The way out to the sources of skills."""
+
+    def __init__(self, lookout: Lookout, check: Check | None) -> None:
+        super().__init__(lookout, check)
+        self._ledger: Ledger | None = None
+        self._web: Web | None = None
+        self._turn = threading.Lock()
+        self._running: list[ref[threading.Event]] = []
+        """What ends each operation that is under way; where it is gone, the operation is over."""
+        self.progress: Callable[[Progress], None] = lambda _: None
+        """Is told how far fetching has come."""
+
+    def close(self) -> None:
+        """Let databases and connections go."""
+        if self._ledger is not None:
+            self._ledger.close()
+        if self._web is not None:
+            self._web.close()
+            self._web = None
+
+    def cancel(self) -> None:
+        """End, from another thread, everything that is being fetched: it raises FailedError `cancelled`."""
+        with self._turn:
+            events = [known() for known in self._running]
+        for event in events:
+            if event is not None:
+                event.set()
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was ever installed."""
+        if self._ledger is None:
+            from whet.sources.lock.ledger import Ledger
+
+            author = self.changes.author
+            self._ledger = Ledger(self.place.state, self.lookout.clock, author.journal, author.writer.recover)
+        return self._ledger
+
+    @property
+    def web(self) -> Web:
+        """The network, as far as the settings let sources use it."""
+        if self._web is None:
+            from whet.sources.web.client import Web
+
+            settings = self.lookout.survey().settings
+            hosts, timeout = settings.private_hosts, settings.network_timeout
+            self._web = Web(env=self.place.env, private_hosts=hosts, timeout=timeout)
+        return self._web
+
+    @property
+    def reach(self) -> Reach:
+        """What the sources of one operation may use of the world; each operation ends for itself."""
+        from weakref import ref
+
+        from whet.sources.model import Reach
+
+        ended = threading.Event()
+        with self._turn:
+            self._running = [*(known for known in self._running if known() is not None), ref(ended)]
+        return Reach(self.place, self.web, ended, self._tell)
+
+    def _tell(self, progress: Progress) -> None:
+        self.progress(progress)
+
+    def depot(self, *, here: bool = False) -> Depot:
+        """The install chain for the user's root, or for the project's."""
+        return self._depot(self.new_root(project=here))
+
+    def _depot(self, root: str) -> Depot:
+        from whet.sources.chain.depot import Depot
+
+        repository = self.lookout.survey().repository
+        shared = repository is not None and os.path.realpath(root) != os.path.realpath(self.new_root())
+        project = repository.root if repository is not None and shared else ""
+        return Depot(self.lookout, self.changes.author, self.ledger, self.reach, root, project)
+
+    # looking around
+
+    def search(self, query: str, limit: int = 20, *, source: str = "", offline: bool = False) -> dict[str, Any]:
+        """Skills that fit a query, from all taps, or from one source."""
+        from whet.sources.opening import open_source
+        from whet.sources.taps.searching import search
+
+        found = search(
+            self._searched(source),
+            query,
+            limit,
+            self.reach,
+            open_source,
+            trust=self._trust,
+            offline=offline,
+            clock=self.lookout.clock,
+        )
+        return {"success": True, "query": query, **found.to_json()}
+
+    def _searched(self, source: str) -> list[tuple[str, Ref]]:
+        """Name and reference of every source to search; one that is no tap has no name."""
+        from whet.skill.names import key
+        from whet.sources.refs.reading import read_ref
+
+        taps = self.taps.all()
+        if not source:
+            return [(tap.name, read_ref(tap.source, self.place)) for tap in taps]
+        name = next((tap.name for tap in taps if key(tap.name) == key(source)), "")
+        (wanted,) = self._wanted([source], (), every=False)
+        return [(name, wanted.ref)]
+
+    def _trust(self, ref: Ref) -> str:
+        from whet.sources.refs.trusting import ref_trust
+
+        return ref_trust(ref, self.lookout.survey().settings.trusted_sources)
+
+    def _wanted(self, sources: Sequence[str], skills: Sequence[str], *, every: bool) -> list[Wanted]:
+        """What is wanted of which source; `tap:skill` names a tap and a skill of it."""
+        from whet.sources.chain.depot import Wanted
+        from whet.sources.refs.reading import read_ref
+        from whet.sources.taps.taps import expand
+
+        if not sources:
+            hint = "Name a repository, path, address or tap:skill. `whet restore` brings back what the lock names."
+            raise UsageError("usage", "No source is named.", hint=hint)
+        taps, wanted = self.taps.all(), []
+        for text in sources:
+            ref, names = expand(text, taps, self.place) or (read_ref(text, self.place), ())
+            wanted.append(Wanted(ref, (*names, *skills), every and not skills))
+        return wanted
+
+    def inspect(self, source: str, skills: Sequence[str] = ()) -> dict[str, Any]:
+        """What a source has; with `skills`, or where it has only one, also their files and what the guard says."""
+        from whet.sources.chain.inspecting import inspect
+
+        (wanted,) = self._wanted([source], skills, every=False)
+        return {"success": True, **inspect(self.depot(), wanted)}
+
+    # taps
+
+    @property
+    def taps(self) -> Taps:
+        """The named sources."""
+        from whet.sources.taps.taps import Taps
+
+        return Taps(self.place.state, self.lookout.clock)
+
+    def list_taps(self) -> dict[str, Any]:
+        """The named sources."""
+        return {"success": True, "taps": [self._told_tap(tap) for tap in self.taps.all()]}
+
+    def add_tap(self, name: str, source: str) -> dict[str, Any]:
+        """Give a source a name."""
+        from whet.sources.refs.reading import read_ref
+
+        return {"success": True, "tap": self._told_tap(self.taps.add(name, read_ref(source, self.place)))}
+
+    def remove_tap(self, name: str) -> dict[str, Any]:
+        """Forget a named source; what was installed from it stays."""
+        return {"success": True, "tap": self._told_tap(self.taps.remove(name))}
+
+    def _told_tap(self, tap: Tap) -> dict[str, Any]:
+        from whet.sources.refs.reading import read_ref, shown
+
+        ref = read_ref(tap.source, self.place)
+        return {**tap._asdict(), "shown": shown(ref), "trust": self._trust(ref)}

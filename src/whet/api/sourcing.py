@@ -1,0 +1,256 @@
+"""The half of the front door that brings skills in and out: plans, the lock, pins. `Library` is made of it.
+
+library.install("anthropics/skills", skills=["pdf"])
+plan = library.plan_update()
+print(plan.to_json())
+library.apply(plan)
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from whet.api.reaching import Reaching
+from whet.errors import WhetError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.library.doctor import Repaired
+    from whet.library.report import Entry
+    from whet.sources.chain.depot import Depot
+    from whet.sources.chain.plan import Plan
+    from whet.sources.lock.file import Installed
+    from whet.sources.merging.merge import Prefer
+
+
+class Sourcing(Reaching):
+    """Installing, updating, and what the lock knows."""
+
+    # plans
+
+    def plan_install(
+        self,
+        *sources: str,
+        skills: Sequence[str] = (),
+        every: bool = False,
+        here: bool = False,
+        prefer: Prefer = "",
+    ) -> Plan:
+        """Take skills in: fetched, checked, scanned and decided about; nothing is changed yet."""
+        from whet.sources.chain.applying import plan_install
+
+        return plan_install(self.depot(here=here), self._wanted(sources, skills, every=every), prefer=prefer)
+
+    def plan_update(self, *names: str, here: bool = False, prefer: Prefer = "") -> Plan:
+        """Bring installed skills, or all, to what their sources have now. `prefer` decides what clashes."""
+        from whet.sources.chain.applying import plan_update
+
+        return plan_update(self.depot(here=here), names, prefer=prefer)
+
+    def plan_restore(self, *names: str, here: bool = False, force: bool = False) -> Plan:
+        """Bring back what the lock names, exactly as it was installed."""
+        from whet.sources.chain.applying import plan_restore
+
+        return plan_restore(self.depot(here=here), names, force=force)
+
+    def plan_uninstall(self, *names: str, here: bool = False) -> Plan:
+        """Take installed skills away."""
+        from whet.sources.chain.applying import plan_uninstall
+
+        return plan_uninstall(self.depot(here=here), names)
+
+    def plan_adopt(self, *names: str, source: str = "", here: bool = False) -> Plan:
+        """Take charge of skills that are there already; with `source`, of one that comes from there."""
+        from whet.sources.chain.adopting import plan_adopt
+
+        wanted = self._wanted([source], (), every=False)[0] if source else None
+        return plan_adopt(self.depot(here=here), names, wanted)
+
+    def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> dict[str, Any]:
+        """Do what is ready in a plan, all of it or nothing. `override` says why the policy is not obeyed this time."""
+        from whet.sources.chain.applying import apply
+
+        return apply(self._depot(plan.root), plan, actor=actor, reason=reason, override=override)
+
+    def install(self, *sources: str, reason: str = "", override: str = "", **how: Any) -> dict[str, Any]:
+        """Plan and apply in one call; raises when something that was asked for cannot be taken in."""
+        from whet.sources.chain.applying import accept, check_complete
+
+        plan = self.plan_install(*sources, **how)
+        check_complete(accept(plan) if override else plan)
+        return self.apply(plan, reason=reason, override=override)
+
+    def update(self, *names: str, reason: str = "", override: str = "", **how: Any) -> dict[str, Any]:
+        """Bring skills to what their sources have now; conflicts are left as they are and told."""
+        return self.apply(self.plan_update(*names, **how), reason=reason, override=override)
+
+    def uninstall(self, *names: str, reason: str = "", **how: Any) -> dict[str, Any]:
+        """Take installed skills away; the history keeps them."""
+        return self.apply(self.plan_uninstall(*names, **how), reason=reason)
+
+    # telling
+
+    def outdated(self, *names: str, here: bool = False) -> dict[str, Any]:
+        """Which installed skills have something newer at their sources."""
+        from whet.sources.chain.telling import outdated
+
+        return outdated(self.depot(here=here), names)
+
+    def verify(self, *names: str, here: bool = False) -> dict[str, Any]:
+        """Is everything as it was installed, file by file?"""
+        from whet.sources.chain.telling import verify
+
+        return verify(self.depot(here=here), names)
+
+    def why(self, name: str) -> dict[str, Any]:
+        """Where a skill comes from, who let it in and why."""
+        from whet.sources.chain.telling import why
+
+        card, _ = self.lookout.find(name)
+        return why(self.depot(here=card.scope == "project"), card)
+
+    def is_locked(self, name: str, *, here: bool = False) -> bool:
+        """Does the lock name this skill?"""
+        depot = self.depot(here=here)
+        return bool(depot.called(name, depot.installed()))
+
+    # pins
+
+    def pin(self, name: str, reason: str = "") -> dict[str, Any]:
+        """Leave this skill as it is: updates and the curator pass it by."""
+        card, _ = self.lookout.find(name)
+        changed = self._pinned(card.directory, card.name, reason or "yes")
+        answer = self.curating.pin(name, reason)
+        return {**answer, "changed": changed or answer["changed"]}
+
+    def unpin(self, name: str) -> dict[str, Any]:
+        """Treat this skill, which may be gone by now, like any other again."""
+        try:
+            directory = self.lookout.find(name)[0].directory
+        except WhetError:
+            directory = ""
+        changed = self._pinned(directory, name, "")
+        answer = self.curating.unpin(name)
+        return {**answer, "changed": changed or answer["changed"]}
+
+    def _pinned(self, directory: str, name: str, pinned: str) -> bool:
+        """Write a pin into every lock that names the skill; whether that changed anything."""
+        from whet.sources.chain.following import set_pin
+
+        changed = False
+        for depot in self._depots():
+            known = depot.relative(os.path.realpath(directory)) if directory else name
+            changed = set_pin(depot, known, pinned) or changed
+        return changed
+
+    def _depots(self) -> list[Depot]:
+        """The depots of all roots that have a lock, or had one: the user's, and the project's."""
+        from whet.sources.lock.file import lock_file
+
+        files = {root: lock_file(root) for root in self._own_roots()}
+        kept = (root for root, file in files.items() if os.path.lexists(file) or self.ledger.left_by(file))
+        return [self._depot(root) for root in kept]
+
+    def _origins(self) -> dict[str, str]:
+        """The same for installed skills: they are trusted as far as their source is, wherever they lie now."""
+        origins = super()._origins()
+        for depot in self._depots():
+            for entry in self._last_known(depot):
+                if entry.trust not in ("", "local"):
+                    origins[os.path.realpath(depot.directory(entry.path))] = entry.trust
+        return origins
+
+    def _last_known(self, depot: Depot) -> Sequence[Installed]:
+        """What is installed; where the lock cannot be read, which the doctor tells, what is remembered of it."""
+        from whet.sources.lock.file import lock_file
+
+        try:
+            return depot.installed()
+        except WhetError:
+            return tuple(self.ledger.known(lock_file(depot.root)).values())
+
+    # mending
+
+    def examine_locks(self) -> tuple[Entry, ...]:
+        """What is wrong with the locks, and with the memory of what was installed."""
+        if not any(map(os.path.lexists, self._lock_files())):
+            return ()
+        entries = self.ledger.examine_database()
+        if entries:
+            return entries
+        return tuple(entry for root in self._own_roots() for entry in self.ledger.examine(root))
+
+    def repair_locks(self) -> Repaired:
+        """Settle what was interrupted; rebuild locks that are damaged or gone."""
+        from whet.library.doctor import Repaired
+
+        if not any(map(os.path.lexists, self._lock_files())):
+            return Repaired()
+        done = [self.ledger.repair_database(), *map(self.ledger.repair, self._own_roots())]
+        return Repaired(tuple(it for part in done for it in part.done), tuple(it for part in done for it in part.lost))
+
+    def _own_roots(self) -> list[str]:
+        """The roots that skills can be installed in: the user's, and the project's."""
+        roots = [self.new_root()]
+        if self.lookout.explicit is None:
+            roots.append(self.new_root(project=True))
+        return list(dict.fromkeys(map(os.path.realpath, roots)))
+
+    def _lock_files(self) -> list[str]:
+        from whet.sources.lock.file import lock_file
+        from whet.sources.lock.records import FILE
+
+        return [os.path.join(self.place.state, FILE), *map(lock_file, self._own_roots())]
+
+    # what happens to installed skills by other ways
+
+    def manage(self, operations: Sequence[Mapping[str, Any]], **how: Any) -> dict[str, Any]:
+        """Change skills: an ordered batch of operations, applied wholly or not at all (the tool `skill_manage`)."""
+        answer = super().manage(operations, **how)
+        return self._followed(answer, answer.get("entries", ()))
+
+    def rollback(self, name: str, number: int | None = None, reason: str = "") -> dict[str, Any]:
+        """Go back to a version of a skill; the lock goes with it."""
+        from whet.authoring.writer import By
+
+        answer = self.changes.rollback(name, number, By("user", reason=reason))
+        return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
+
+    def undo(self, what: str, reason: str = "") -> dict[str, Any]:
+        """Take back one change, or everything of one run; the lock goes with it."""
+        from whet.authoring.writer import By
+
+        answer = self.changes.undo(what, By("user", reason=reason))
+        return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
+
+    def approve(self, number: int, reason: str = "") -> dict[str, Any]:
+        """Do what was proposed; the lock goes with it."""
+        from whet.authoring.writer import By
+
+        answer = self.changes.approve(number, By("user", reason=reason))
+        return self._followed(answer, answer["entries"])
+
+    def archive(self, name: str, reason: str = "") -> dict[str, Any]:
+        """Put a skill away by hand; the lock goes with it."""
+        answer = self.curating.archive(name, reason)
+        return self._followed(answer, [answer["entry"]])
+
+    def curate(self, *, apply: bool = False, if_due: bool = False) -> dict[str, Any]:
+        """What the curator would do, or did; the lock goes with it."""
+        answer = self.curating.curate(apply=apply, if_due=if_due)
+        return self._followed(answer, answer.get("entries", ()))
+
+    def _followed(self, answer: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
+        """Let the locks follow what was done; where one cannot, say so: the change itself is made."""
+        from whet.sources.chain.following import catch_up
+
+        for depot in self._depots() if numbers else ():
+            try:
+                told = catch_up(depot)
+            except WhetError as error:
+                told = [f"The lock was not changed: {error.message}"]
+            if told:
+                answer.setdefault("warnings", []).extend(told)
+        return answer

@@ -1,0 +1,185 @@
+"""Taking charge of skills that are there already: installed by another tool, or simply lying there.
+
+What another tool's lock says of a skill (where it came from, the hash of what it installed) is taken over if the skill
+is still what that tool installed, or if its source still has that content, so that edits can be told from it. A source
+that the user names is taken at their word: what differs from it are edits. Anything else is adopted without a source:
+it is known from now on, and never overwritten by an update.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from whet.authoring.drafts_main import main_of, version_of
+from whet.authoring.trees import digest
+from whet.errors import NotFoundError, UsageError, WhetError
+from whet.guard.ruleset import ruleset
+from whet.skill.names import closest, key
+from whet.sources.chain.asking import ask
+from whet.sources.chain.plan import Plan, Step
+from whet.sources.chain.planning import Planner, files_of
+from whet.sources.lock.file import Installed, stored_source
+from whet.sources.lock.foreign import fits, look
+from whet.sources.refs.reading import ref_text, shown
+from whet.store.clock import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.guard.judging import Judgement
+    from whet.skill.tree import Tree
+    from whet.sources.chain.depot import Depot, Wanted
+    from whet.sources.chain.plan import State
+    from whet.sources.lock.foreign import Foreign
+    from whet.sources.model import Fetched, Ref
+
+_NO_SOURCE = "It has no source; updates leave it alone."
+_NOT_TOLD = "its source is not recorded, and updates leave it alone."
+
+
+def plan_adopt(depot: Depot, names: Sequence[str] = (), source: Wanted | None = None) -> Plan:
+    """Record skills that lie in the root and are not in the lock; with `source`, one skill as coming from there."""
+    planner = Planner(depot)
+    skills = {path: name for path, name in depot.present().items() if path not in planner.locked}
+    if names:
+        skills = {path: skills[path] for name in names for path in _named(depot, skills, name)}
+    if source is not None and len(skills) != 1:
+        raise UsageError("usage", "A source can be told for one skill.", hint="Name exactly one skill.")
+    others = look(depot.reach.place, depot.root, depot.base)
+    planner.notes.extend(others.notes)
+    known = {item.directory: item for item in others.skills}
+    asked: dict[str, tuple[Foreign, Tree, Installed]] = {}
+    for path, name in skills.items():
+        if target := depot.linked(path):
+            reason = f"{path} is a link to {target}; what lies there is managed there."
+            state: State = "conflict" if names else "nothing"
+            planner.steps.append(Step("adopt", state, name, path, reason, "fixed-directory"))
+            continue
+        with planner.alone(_unread(path, name)):
+            tree = _content(depot, path)
+            entry = unsourced(depot, path, name, tree)
+            foreign = known.get(depot.directory(path))
+            if source is not None:
+                _adopt_from(planner, entry, tree, source)
+            elif foreign is None:
+                _adopt(planner, entry, tree, _NO_SOURCE)
+            elif fits(foreign, tree):
+                entry = entry._replace(revision=foreign.revision, marker=foreign.marker, pinned=foreign.pinned)
+                _adopt_sourced(planner, entry, tree, tree, foreign.ref)
+            else:
+                sourced = entry._replace(source=_stored(depot, foreign.ref), revision=foreign.revision)
+                asked[path] = (foreign, tree, sourced)
+    _ask(planner, asked)
+    planner.steps.sort(key=lambda step: step.path)
+    return planner.plan()
+
+
+def _named(depot: Depot, skills: dict[str, str], name: str) -> list[str]:
+    wanted = key(name)
+    found = [path for path, called in skills.items() if wanted in (key(called), key(path), key(path.partition("/")[2]))]
+    found = found or [path for path in skills if wanted == key(os.path.basename(path))]
+    if not found:
+        near = list(closest(name, skills.values(), 3))
+        hint = f"Did you mean {near[0]}?" if near else "`whet verify` lists what is not managed."
+        message = f"No skill {name!r} lies in {depot.root} that is not installed already."
+        raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
+    return found
+
+
+def _content(depot: Depot, path: str) -> Tree:
+    tree = depot.content(path)
+    if tree is None:
+        raise NotFoundError("skill-gone", f"{path} is not there any more.", hint="List the skills again.")
+    return tree
+
+
+def _adopt(planner: Planner, entry: Installed, tree: Tree, reason: str, judgement: Judgement | None = None) -> None:
+    now = digest(tree)
+    planner.trees[now] = tree
+    step = Step("adopt", "ready", entry.name, entry.path, reason, "", now, now, entry)
+    planner.steps.append(step._replace(judgement=judgement))
+
+
+def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, ref: Ref) -> None:
+    """Adopt a skill whose base, what its source had, is known. What the policy says is told, and nothing waits."""
+    depot = planner.depot
+    judgement = depot.judged(tree, depot.trust(ref))
+    decision = judgement.decision
+    entry = entry._replace(source=_stored(depot, ref), trust=decision.trust, verdict=decision.verdict)
+    planner.trees[digest(base)] = base
+    edits = "" if digest(base) == digest(tree) else " What differs from it are your edits."
+    entry = entry._replace(digest=digest(base), files=files_of(base))
+    _adopt(planner, entry, tree, f"It comes from {shown(ref)}.{edits}", judgement)
+
+
+def _adopt_from(planner: Planner, entry: Installed, tree: Tree, source: Wanted) -> None:
+    """Adopt a skill as coming from where the user says it comes from: the one that is named, or the one of its name."""
+    own = () if source.ref.path else (entry.name,)
+    (package,), notes = planner.depot.fetch([source._replace(names=source.names or own)])
+    planner.notes.extend(notes)
+    _adopt_package(planner, entry, tree, package)
+
+
+def _adopt_package(planner: Planner, entry: Installed, tree: Tree, package: Fetched) -> None:
+    offer = package.offer
+    entry = entry._replace(revision=offer.revision, marker=offer.marker)
+    _adopt_sourced(planner, entry, tree, package.tree, offer.ref)
+
+
+def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) -> None:
+    """Look at the sources of what is not what another tool installed: what it installed may still be there.
+
+    First at the revision that the tool wrote down, then at what there is now.
+    """
+    left = dict(asked)
+    problems: dict[str, str] = {}
+    for recorded in (True, False):
+        entries = [entry for _, _, entry in left.values() if entry.revision or not recorded]
+        for answer in ask(planner.depot, entries, lambda *_: True, recorded=recorded):
+            path = answer.entry.path
+            foreign, tree, entry = left[path]
+            if answer.error:
+                problems[path] = answer.error.message
+            if answer.package and (digest(answer.package.tree) == digest(tree) or fits(foreign, answer.package.tree)):
+                unpinned = answer.package.offer.ref._replace(ref=foreign.ref.ref)
+                package = answer.package._replace(offer=answer.package.offer._replace(ref=unpinned))
+                _adopt_package(planner, entry._replace(pinned=foreign.pinned), tree, package)
+                del left[path]
+    for path, (_, tree, entry) in left.items():
+        why = problems.get(path, "It is neither what its source has nor what was installed from there.")
+        plain = entry._replace(source="", revision="", trust="local")
+        _adopt(planner, plain, tree, f"{why} Therefore {_NOT_TOLD}")
+
+
+def _stored(depot: Depot, ref: Ref) -> str:
+    return stored_source(ref_text(ref), depot.base)
+
+
+def _unread(path: str, name: str) -> Installed:
+    """What stands for a skill of which nothing is known yet."""
+    return Installed(path, name, "", "", "", "", "", "", "", "", (), "", "")
+
+
+def unsourced(depot: Depot, path: str, name: str, tree: Tree) -> Installed:
+    """The entry of a skill that comes from nowhere in particular."""
+    now = iso(depot.lookout.clock())
+    try:
+        version = version_of(main_of(tree).document)
+    except WhetError:  # a main file that is gone, or a link
+        version = ""
+    return Installed(
+        path=path,
+        name=name,
+        source="",
+        revision="",
+        marker="",
+        version=version,
+        digest=digest(tree),
+        trust="local",
+        verdict=depot.judged(tree, "local").scan.verdict,
+        ruleset=ruleset(),
+        files=files_of(tree),
+        installed=now,
+        updated=now,
+    )

@@ -1,0 +1,208 @@
+"""What can be done with installed skills, as plans: install, update, restore, uninstall; and applying them.
+
+    plan = plan_install(depot, [Wanted(read_ref("anthropics/skills", place), ("pdf",))])
+    apply(depot, plan)
+
+Applying is one step for all skills of a plan: the files change together or not at all (`whet.authoring.writer`), and
+the lock follows them even if the process is killed in between (`whet.sources.lock.ledger`).
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from whet.authoring.trees import digest
+from whet.authoring.writer import By, Change
+from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError
+from whet.guard.audit import Note
+from whet.guard.finding import LABELS
+from whet.sources.chain.asking import ask
+from whet.sources.chain.plan import DECIDED, Plan, Step
+from whet.sources.chain.planning import Planner, held, missing
+from whet.sources.refs.reading import read_ref
+from whet.sources.taps.taps import Taps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.sources.chain.depot import Depot, Wanted
+    from whet.sources.lock.file import Installed
+    from whet.sources.merging.merge import Prefer
+    from whet.sources.model import Offer
+
+
+def plan_install(depot: Depot, wanted: Sequence[Wanted], *, prefer: Prefer = "") -> Plan:
+    """Take skills in from their sources."""
+    packages, notes = depot.fetch(wanted)
+    planner = Planner(depot, prefer)
+    planner.install(packages)
+    planner.notes.extend(notes)
+    return planner.plan()
+
+
+def plan_update(depot: Depot, names: Sequence[str] = (), *, prefer: Prefer = "") -> Plan:
+    """Bring skills, or all of them, to what their recorded sources have now."""
+    planner = Planner(depot, prefer)
+    asked = []
+    for entry in depot.named(names):
+        if entry.source and not entry.pinned:
+            asked.append(entry)
+            continue
+        with planner.alone(entry):
+            if entry.source:
+                planner.keep(entry, held(entry), "held", "pinned")
+            else:
+                planner.keep(entry, "It has no source.")
+    for answer in ask(depot, asked, lambda entry, offer: not _unchanged(entry, offer)):
+        with planner.alone(answer.entry):
+            if answer.error:
+                raise answer.error
+            if answer.package:
+                planner.update(answer.package, answer.entry)
+            else:
+                _keep_current(planner, answer.entry)
+    planner.steps.sort(key=lambda step: step.path)
+    return planner.plan()
+
+
+def _unchanged(entry: Installed, offer: Offer) -> bool:
+    """Can the content be told to be the same without fetching it?"""
+    return bool(offer.marker) and offer.marker == entry.marker
+
+
+def _keep_current(planner: Planner, entry: Installed) -> None:
+    now = digest(planner.depot.content(entry.path))
+    if not now:
+        planner.keep(entry, missing(entry), "conflict", "locked-missing")
+    else:
+        planner.keep(entry, "Up to date." if now == entry.digest else "Up to date; your edits stay.")
+
+
+def plan_restore(depot: Depot, names: Sequence[str] = (), *, force: bool = False) -> Plan:
+    """Bring back exactly what the lock names: from what is kept here, else from the sources, at their revisions.
+
+    With `force`, also where it was edited.
+    """
+    planner = Planner(depot)
+    asked = []
+    for entry in depot.named(names):
+        with planner.alone(entry):
+            now = digest(depot.content(entry.path))
+            if now == entry.digest:
+                planner.keep(entry, "It is there.")
+            elif now and not force:
+                planner.keep(entry, "It was edited; the edits stay. --force takes them back.")
+            elif (kept := planner.base(entry)) is not None:
+                planner.restore(kept, entry)
+            elif entry.source:
+                asked.append(entry)
+            else:
+                raise NotFoundError("no-source", f"{entry.name} has no source, and its content is not kept here.")
+    for answer in ask(depot, asked, lambda *_: True, recorded=True):
+        with planner.alone(answer.entry):
+            if answer.error:
+                raise answer.error
+            if answer.package:
+                planner.restore(answer.package.tree, answer.entry)
+    planner.steps.sort(key=lambda step: step.path)
+    return planner.plan()
+
+
+def plan_uninstall(depot: Depot, names: Sequence[str]) -> Plan:
+    """Take installed skills away; the history keeps them."""
+    planner = Planner(depot)
+    for entry in depot.named(names) if names else ():
+        now = digest(depot.content(entry.path))
+        reason = "" if now == entry.digest else "Your edits go with it." if now else "It was not there any more."
+        step = Step("uninstall", "ready", entry.name, entry.path, reason, before=now, previous=entry)
+        if target := depot.linked(entry.path):
+            reason = f"{entry.path} is a link to {target}; what lies there is not removed from here."
+            step = step._replace(state="conflict", reason=reason, code="fixed-directory")
+        planner.steps.append(step)
+    return planner.plan()
+
+
+def accept(plan: Plan) -> Plan:
+    """The plan with everything ready that the policy asked about or blocked: a person has said why."""
+    steps = (step._replace(state="ready", code="") if step.state in DECIDED else step for step in plan.steps)
+    return plan._replace(steps=tuple(steps))
+
+
+def check_complete(plan: Plan) -> None:
+    """Raise for the first step that was wanted and cannot be done."""
+    for step in plan.steps:
+        if step.state in DECIDED:
+            hint = "`whet inspect` shows what was found. --override REASON takes it in all the same."
+            raise RefusedError(step.code, f"{step.name} is not taken in: {step.reason}", hint=hint)
+        if step.state in ("conflict", "held"):
+            raise ConflictError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.", path=step.path)
+        if step.state == "failed":
+            raise FailedError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.")
+
+
+def apply(depot: Depot, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> dict[str, Any]:
+    """Do what is ready in a plan, all of it or nothing, and record every decision.
+
+    With `override`, what the policy asks about or blocks is done too; the record keeps that reason with the content.
+    Raises ConflictError when a skill or what the lock says of it is not what it was when the plan was made.
+    """
+    _record(depot, plan, actor, override)
+    if override:
+        plan = accept(plan)
+    if plan.ready:
+        _commit(depot, plan, plan.ready, actor, reason)
+    taps = Taps(depot.reach.place.state, depot.lookout.clock)
+    for name, source in plan.taps:
+        with suppress(ConflictError):  # somebody else added one of that name a moment ago
+            taps.add(name, read_ref(source, depot.reach.place))
+    return {"success": True, **plan.to_json(), "done": [step.name for step in plan.ready]}
+
+
+def _commit(depot: Depot, plan: Plan, ready: Sequence[Step], actor: str, reason: str) -> None:
+    run = f"r{os.urandom(8).hex()}"
+    label = max((step.judgement.scan.verdict for step in ready if step.judgement), key=LABELS.index, default="")
+    by = By(actor, "install", reason, label, run)
+    changes = []
+    for step in ready:
+        directory = plan.directory(step)
+        if step.before != step.after:
+            # A merge of the curator takes skills away, and is undone as a whole; this one is an update.
+            action = "update" if step.action == "merge" else step.action
+            tree = plan.trees[step.after] if step.after else None
+            changes.append(Change(action, step.name, directory, tree, step.before))
+        elif digest(depot.content(step.path)) != step.before:
+            raise _changed(step.name)
+        base = plan.trees.get(step.entry.digest) if step.entry else None
+        if base is not None and (step.before == step.after or digest(base) != step.after):
+            depot.journal.retain(directory, base)  # what later merges start from; what is put in place is kept anyway
+    new, seen = {step.path: step.entry for step in ready}, {step.path: step.previous for step in ready}
+    depot.ledger.commit(plan.root, run, new, (lambda: depot.writer.write(changes, by)) if changes else None, seen)
+    for step in ready:
+        if step.entry is None:
+            depot.journal.retain(plan.directory(step), None)
+
+
+def _changed(name: str) -> ConflictError:
+    hint = "Look at it again, then decide."
+    return ConflictError("skill-changed", f"{name} was changed by somebody else a moment ago.", hint=hint)
+
+
+def _record(depot: Depot, plan: Plan, actor: str, override: str) -> None:
+    """Keep every decision of a plan. What cannot be recorded is not done."""
+    judge, notes = depot.lookout.judge, []
+    for step in plan.steps:
+        path = plan.directory(step)
+        if step.state == "ready" and step.action == "uninstall" and step.previous:
+            entry = step.previous
+            decided = (entry.digest, entry.trust, entry.verdict, "allow", f"Uninstalled. {step.reason}".strip())
+            notes.append(Note(actor, step.action, step.name, path, *decided))
+        elif step.judgement and step.state in ("ready", *DECIDED):
+            scan, decision = step.judgement
+            if override and step.state in DECIDED:
+                judge.override(step.name, path, step.judgement, override, actor)
+            told = (scan.digest, decision.trust, decision.verdict, decision.action, decision.reason)
+            notes.append(Note(actor, step.action, step.name, path, *told))
+    if notes:
+        judge.audit.add(notes)

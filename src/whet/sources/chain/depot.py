@@ -1,0 +1,229 @@
+"""The desk of the install chain: one root, its lock, and everything that deciding and writing need.
+
+The way of a package: a source hands it out as a value; its format and its promised digest are checked; the guard scans
+it and the policy decides, by how far its source is trusted; only then does it become part of a plan. A depot is made
+for one operation: when one of several fetches fails, it ends the others.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
+
+from whet.authoring.drafts_main import main_of
+from whet.authoring.trees import digest, read_tree
+from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError
+from whet.library.files import inside
+from whet.library.guarding import table_of
+from whet.skill.names import closest, key
+from whet.sources.lock.file import lock_file, opened_source
+from whet.sources.opening import open_source
+from whet.sources.packages import choose
+from whet.sources.refs.reading import read_ref, shown
+from whet.sources.refs.trusting import ref_trust
+from whet.sources.together import at_once
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from whet.authoring.manage import Author
+    from whet.guard.judging import Judgement
+    from whet.library.lookout import Lookout, Survey
+    from whet.library.report import Entry
+    from whet.skill.tree import Tree
+    from whet.sources.lock.file import Installed
+    from whet.sources.lock.ledger import Ledger
+    from whet.sources.model import Fetched, Listing, Offer, Reach, Ref
+
+
+DOUBTS = ("commit-not-on-branch", "commit-unconfirmed")
+"""Notes of a source after which its address says nothing about who wrote a package."""
+
+
+class Wanted(NamedTuple):
+    """What somebody wants of a source."""
+
+    ref: Ref
+    names: tuple[str, ...] = ()
+    every: bool = False
+
+
+class Depot:
+    """What is installed in one root, and the way in and out."""
+
+    def __init__(
+        self, lookout: Lookout, author: Author, ledger: Ledger, reach: Reach, root: str, project: str = ""
+    ) -> None:
+        self.lookout = lookout
+        self.journal = author.journal
+        self.writer = author.writer
+        self.ledger = ledger
+        self.reach = reach
+        self.root = os.path.realpath(root)
+        self.base = os.path.dirname(lock_file(self.root))
+        """The directory of the lock; its paths are relative to it."""
+        self.project = os.path.realpath(project) if project else ""
+        """The repository whose lock this is: whoever wrote it need not be the user. "" for the user's own."""
+
+    # places
+
+    def relative(self, directory: str) -> str:
+        """A directory as the lock names it; one on another drive as it is, which no lock names."""
+        try:
+            return os.path.relpath(directory, self.base).replace(os.sep, "/")
+        except ValueError:
+            return directory
+
+    def directory(self, relative: str) -> str:
+        """A directory that the lock names."""
+        return os.path.join(self.base, *relative.split("/"))
+
+    def content(self, relative: str) -> Tree | None:
+        """What lies in a skill's directory now."""
+        directory = self.directory(relative)
+        if os.path.lexists(directory) and not os.path.isdir(directory):
+            raise ConflictError("not-a-package", f"{directory} is no directory.", hint="Move it away.", path=directory)
+        return read_tree(directory)
+
+    def linked(self, relative: str) -> str:
+        """Where a skill really lies if its directory is reached through a link: what is there belongs to others."""
+        directory = self.directory(relative)
+        real = os.path.realpath(directory)
+        return real if real != directory else ""
+
+    def present(self) -> dict[str, str]:
+        """Path, as the lock names it, and name of every skill that lies in the root, installed or not."""
+        catalogue = self.lookout.look().catalogue
+        cards = (*catalogue.cards, *catalogue.waiting, *(loser for loser, _ in catalogue.shadowed))
+        own = (card for card in cards if card.kind == "skill" and card.root.real == self.root)
+        inner = {os.path.relpath(card.directory, card.root.path): card.name for card in own}
+        inner.pop(os.curdir, None)  # a root that is a skill itself
+        return {self.relative(os.path.join(self.root, path)): inner[path] for path in sorted(inner)}
+
+    # the lock
+
+    def installed(self) -> tuple[Installed, ...]:
+        """What the lock names, by path, once it has followed what the history did to its skills."""
+        from whet.sources.chain.following import catch_up
+
+        catch_up(self)
+        return self.locked()
+
+    def locked(self) -> tuple[Installed, ...]:
+        """What the lock names, by path, as it is."""
+        return self.ledger.entries(self.root)
+
+    def called(self, name: str, entries: Sequence[Installed], here: Mapping[str, str] | None = None) -> list[Installed]:
+        """What is meant by a name: a path, what a skill is called here or at its source, or its directory.
+
+        `here` is what is `present`, for whoever asks for many names.
+        """
+        here, wanted = self.present() if here is None else here, key(name)
+        for spellings in (
+            lambda entry: (entry.path,),
+            lambda entry: (entry.name, here.get(entry.path, entry.name)),
+            lambda entry: (entry.path.partition("/")[2], os.path.basename(entry.path)),
+        ):
+            if found := [entry for entry in entries if wanted in map(key, spellings(entry))]:
+                return found
+        return []
+
+    def named(self, names: Sequence[str]) -> tuple[Installed, ...]:
+        """The installed skills of these names, or all. Raises NotFoundError with what comes close, AmbiguousError."""
+        entries, here = self.installed(), self.present() if names else {}
+        found = []
+        for name in names:
+            own = self.called(name, entries, here)
+            if not own:
+                near = closest(name, [entry.name for entry in entries], 3)
+                hint = f"Did you mean {near[0]}?" if near else "`whet verify` lists what is installed."
+                message = f"{name!r} is not installed in {self.root}."
+                raise NotFoundError("not-installed", message, hint=hint, suggestions=list(near))
+            if len(own) > 1:
+                candidates = [entry.path for entry in own]
+                message = f"{len(own)} installed skills answer to {name!r}: {', '.join(candidates)}."
+                raise AmbiguousError("ambiguous-skill", message, hint="Name one by its path.", candidates=candidates)
+            found.extend(own)
+        return tuple(dict.fromkeys(found)) if names else entries
+
+    def ref_of(self, entry: Installed) -> Ref:
+        """Where a skill was installed from. Raises WhetError for a text that this Whet cannot read."""
+        return read_ref(opened_source(entry.source, self.base), self.reach.place)
+
+    def check_own(self, ref: Ref) -> None:
+        """Raise RefusedError for a place on this machine that a repository's lock names and that is not part of it."""
+        local = unquote(ref.location.removeprefix("file://")) if ref.location.startswith("file://") else ref.location
+        if self.project and os.path.isabs(local) and not inside(os.path.realpath(local), self.project):
+            message = f"{shown(ref)} lies outside {self.project}, and the lock of a repository may not lead there."
+            hint = "Install it from there yourself, if you know it: `whet install PATH --here`."
+            raise RefusedError("outside-project", message, hint=hint)
+
+    # deciding
+
+    @cached_property
+    def _survey(self) -> Survey:
+        return self.lookout.survey()
+
+    def judged(self, tree: Tree, trust: str) -> Judgement:
+        """What the guard says of a content that comes from so far a trusted place."""
+        judge = self.lookout.judge
+        return judge.judge(judge.attestations.scan(tree), trust, table_of(self._survey))
+
+    def trust(self, ref: Ref) -> str:
+        """How far a source is trusted."""
+        return ref_trust(ref, self._survey.settings.trusted_sources)
+
+    def trust_in(self, package: Fetched) -> str:
+        """How far a package is trusted: as far as its source, unless somebody else may have put it there.
+
+        Hosts also hand out commits of forks under the address of the repository they were forked from.
+        """
+        doubtful = any(note.code in DOUBTS for note in package.notes)
+        return "community" if doubtful else self.trust(package.offer.ref)
+
+    def trust_of(self, entry: Installed) -> str:
+        """How far an installed skill is trusted; a lock can say less of one without a source, but not more."""
+        if entry.source:
+            return self.trust(self.ref_of(entry))
+        return "community" if entry.trust == "community" else "local"
+
+    # fetching
+
+    def fetch(self, wanted: Iterable[Wanted]) -> tuple[list[Fetched], list[Entry]]:
+        """Everything that is wanted, several sources at a time, and what is to be said; the first failure ends all."""
+        got = at_once(self._fetched, tuple(wanted), self.reach)
+        return [package for packages, _ in got for package in packages], [note for _, notes in got for note in notes]
+
+    def _fetched(self, wanted: Wanted) -> tuple[list[Fetched], list[Entry]]:
+        source = open_source(wanted.ref, self.reach)
+        try:
+            listing = source.inspect(wanted.names)
+            chosen = choose(listing, wanted.names, all=wanted.every)
+            packages = list(map(checked, source.fetch(chosen)))
+        finally:
+            source.close()
+        return packages, list(listing.notes) if wanted.every else remarks(listing, chosen)
+
+
+def remarks(listing: Listing, chosen: Iterable[Offer]) -> list[Entry]:
+    """What a listing says of the source itself and of these skills."""
+    names = {key(offer.name) for offer in chosen}
+    return [note for note in listing.notes if not note.skill or key(note.skill) in names]
+
+
+def checked(package: Fetched) -> Fetched:
+    """The package, if it is a skill and what its source promised. Raises InvalidError."""
+    offer, tree = package.offer, package.tree
+    if offer.digest and offer.digest != digest(tree):
+        message = f"{offer.name} is not what its source promised: the content has another digest."
+        raise InvalidError("digest-mismatch", message, hint="Try again later; if it stays so, tell its publisher.")
+    try:
+        document = main_of(tree).document
+    except (InvalidError, UsageError) as error:
+        raise InvalidError("not-a-skill", f"{offer.name}: {error.message}", hint="Name another source.") from error
+    if document.step == "none":
+        message = f"The SKILL.md of {offer.name} has no frontmatter that can be read."
+        raise InvalidError("not-a-skill", message, hint="`whet validate` tells what is wrong with it.")
+    return package

@@ -1,0 +1,104 @@
+"""A snapshot's skills on their way into a library: a plan like any other; and a library's on their way out.
+
+A snapshot is a file like any other, too, whoever says that it is theirs: what is in it is judged as coming from a
+community source. A skill that was installed keeps its source, so that it can be updated from there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from whet.authoring.trees import digest
+from whet.errors import WhetError
+from whet.guard.ruleset import ruleset
+from whet.library.report import Entry
+from whet.sources.chain.adopting import unsourced
+from whet.sources.chain.plan import Plan, Step
+from whet.sources.chain.planning import Planner
+from whet.sources.publishing.snapshots import Exported
+from whet.sources.refs.reading import read_ref, ref_text
+from whet.sources.taps.taps import Taps, check_name
+
+if TYPE_CHECKING:
+    from whet.sources.chain.depot import Depot
+    from whet.sources.publishing.snapshots import Snapshot
+
+_TRUST = "community"
+
+
+def plan_import(depot: Depot, snapshot: Snapshot, scope: str) -> Plan:
+    """Bring in what a snapshot has of one scope. What is there already and differs is a conflict."""
+    planner = Planner(depot)
+    for skill in snapshot.skills:
+        if skill.scope == scope:
+            _import(planner, skill)
+    taps = _taps(planner, snapshot) if scope == "user" else ()
+    return planner.plan()._replace(taps=taps)
+
+
+def _taps(planner: Planner, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    """The snapshot's taps that are new; a name that is taken stays what it is, which is told."""
+    place = planner.depot.reach.place
+    known = {tap.name: tap.source for tap in Taps(place.state).all()}
+    new: dict[str, str] = {}
+    for tap in snapshot.taps:
+        name, source = str(tap.get("name", "")), str(tap.get("source", ""))
+        try:
+            check_name(name)
+            source = ref_text(read_ref(source, place))
+        except WhetError as error:
+            planner.notes.append(Entry(error.code, "warning", "", name, error.message, error.hint))
+            continue
+        if known.get(name, source) != source:
+            message = f"The tap {name} stays {known[name]}; in the snapshot it is {source}."
+            planner.notes.append(Entry("tap-exists", "warning", "", name, message))
+        elif name not in known:
+            new[name] = source
+    return tuple(new.items())
+
+
+def _import(planner: Planner, skill: Exported) -> None:
+    depot, after = planner.depot, digest(skill.tree)
+    path = planner.path_of(skill.path)
+    judgement = depot.judged(skill.tree, _TRUST)
+    entry = skill.lock._replace(path=path) if skill.lock else unsourced(depot, path, skill.name, skill.tree)
+    entry = entry._replace(name=skill.name, trust=_TRUST, verdict=judgement.decision.verdict, ruleset=ruleset())
+    previous = planner.locked.get(path)
+    step = Step("install", "ready", skill.name, path, after=after, entry=entry, previous=previous)
+    try:
+        local = depot.content(path)
+    except WhetError as error:
+        planner.steps.append(step._replace(state="conflict", reason=error.message, code=error.code))
+        return
+    step = step._replace(before=digest(local))
+    if problem := planner.in_the_way(path, skill.name, local, skill.tree):
+        planner.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
+        return
+    if skill.base is not None and digest(skill.base) == entry.digest:
+        planner.trees[entry.digest] = skill.base  # what the next merge starts from
+    if local is None:
+        planner.add(step, local, skill.tree, judgement)
+    elif previous is not None:
+        planner.keep(previous, "It is there already.")
+    else:
+        planner.trees[after] = skill.tree
+        planner.steps.append(step._replace(action="adopt", reason="It is there already.", judgement=judgement))
+
+
+def exported(depot: Depot, scope: Literal["user", "project"]) -> tuple[list[Exported], list[Entry]]:
+    """Every skill of a root with all that a snapshot keeps of it, and what cannot be read."""
+    planner = Planner(depot)
+    skills, problems = [], []
+    for path, name in depot.present().items():
+        inner = path.partition("/")[2]
+        try:
+            tree = depot.content(path)
+        except WhetError as error:
+            message = f"{name} is left out. {error.message}"
+            problems.append(Entry(error.code, "warning", name, inner, message, error.hint))
+            continue
+        if tree is not None:
+            entry = planner.locked.get(path)
+            base = planner.base(entry) if entry and entry.digest != digest(tree) else None
+            skills.append(Exported(scope, inner, name, tree, entry, base))
+    return skills, problems

@@ -1,0 +1,232 @@
+"""A machine on which skills are installed from directories, what must hold of it whatever happened, and processes that
+are killed while they work on it.
+
+Everything of a machine lies below one directory, so that it can be kept and put back as it was; it has to stay where it
+was made, because the history and the lock name directories.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copytree, rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from whet import Library
+from whet.authoring.trees import digest, read_tree
+from whet.sources.lock.file import lock_file, read
+from whet.store.atomic import is_leftover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+NOW = 1_800_000_000 * 10**9
+"""The moment at which everything happens, so that the same change makes the same lock."""
+BODY = "First line.\n\nMiddle line.\n\nLast line.\n"
+
+STEPS = ("write", "rename", "replace", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "utime", "makedirs")
+"""Every call with which something on the disk changes; of `open` those that make a file, and the swap of directories.
+
+The databases write by themselves: their steps are the statements that change them, and the ends of transactions.
+"""
+
+ARMED = f"""
+import importlib, os, pkgutil, signal, sqlite3, sys, time
+import whet, whet.store.atomic as atomic, whet.store.database as database
+from sources.chain_world import Machine
+for module in pkgutil.walk_packages(whet.__path__, "whet."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+left = 0
+
+def step():
+    # Kill this process just before the step at which the count runs out.
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def armed(real):
+    def call(*args, **kwargs):
+        step()
+        return real(*args, **kwargs)
+    return call
+
+class Connection(sqlite3.Connection):
+    def execute(self, sql, *rest):
+        if not sql.lstrip().startswith(("BEGIN", "COMMIT", "INSERT", "DELETE", "UPDATE")):
+            return super().execute(sql, *rest)
+        step()
+        done = super().execute(sql, *rest)
+        if sql == "COMMIT":
+            step()
+        return done
+
+def connected(path, busy_ms, *, uri=False):
+    how = dict(timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False, uri=uri, factory=Connection)
+    return sqlite3.connect(path, **how)
+
+def opening(path, flags, *rest, real=os.open, **more):
+    if flags & os.O_CREAT:
+        step()
+    return real(path, flags, *rest, **more)
+
+def arm(count):
+    global left
+    left = count
+    for name in {STEPS!r}:
+        setattr(os, name, armed(getattr(os, name)))
+    os.open = opening
+    atomic.exchange = armed(atomic.exchange)
+    database._connected = connected
+
+machine = Machine(sys.argv[1])
+for line in sys.stdin:
+    plan, how, amount = line.rstrip().split("\t")
+    child = os.fork()
+    if not child:
+        library = machine.library()
+        if how == "planning":
+            arm(int(amount))
+        made = eval(plan)
+        if how == "applying":
+            arm(int(amount))
+        library.apply(made)
+        os._exit(0)
+    if how == "after":
+        time.sleep(float(amount))
+        os.kill(child, signal.SIGKILL)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+"""Makes and applies a plan in a process of its own that is killed: `planning N`, at that step of the whole;
+`applying N`, at that step once the plan is made; `after S`, so many seconds after its start. Says how that one ended.
+"""
+
+
+class State(NamedTuple):
+    """What is installed: the bytes of the lock, and what anybody sees in the root by its digest."""
+
+    lock: bytes
+    skills: dict[str, str]
+
+
+class Machine:
+    """A home, a state directory and a project, and directories `src` and `more` that skills come from."""
+
+    def __init__(self, top: Path | str) -> None:
+        self.top = Path(top)
+        self.home, self.state_directory, self.work = self.top / "home", self.top / "state", self.top / "work"
+        self.root = self.home / ".agents" / "skills"
+        self.lock = Path(lock_file(str(self.root)))
+        self.env = {"HOME": str(self.home), "PATH": os.environ.get("PATH", os.defpath)}
+
+    def library(self) -> Library:
+        """A library as the person has it."""
+        how = {"home": self.state_directory, "project": self.work, "env": self.env}
+        return Library.open(**how, clock=lambda: NOW)  # type: ignore[arg-type]  # each is what it should be
+
+    def write(self, where: str, name: str, body: str = BODY, **files: str) -> None:
+        """A skill by hand: below `src`, `more` or `home/.agents/skills`, with these references."""
+        directory = self.top / where / name
+        (directory / "references").mkdir(parents=True, exist_ok=True)
+        text = f"---\nname: {name}\ndescription: Does {name}. Use it for {name}.\n---\n\n{body}"
+        (directory / "SKILL.md").write_text(text, encoding="utf-8")
+        for file, content in files.items():
+            (directory / "references" / f"{file}.md").write_text(content, encoding="utf-8")
+
+    def state(self) -> State:
+        """What is installed, by the lock and on disk, for anybody who just looks."""
+        skills = {path.name: digest(read_tree(str(path))) for path in self.root.iterdir() if path.name[0] != "."}
+        return State(self.lock.read_bytes() if self.lock.exists() else b"", skills)
+
+    def left(self) -> list[str]:
+        """Everything anywhere that a writer or a fetch has left behind."""
+        found = []
+        for directory, directories, files in os.walk(self.top):
+            found += [os.path.join(directory, name) for name in (*directories, *files) if is_leftover(name)]
+            if os.path.basename(directory) == "fetching":
+                found += [os.path.join(directory, name) for name in (*directories, *files)]
+        return found
+
+    def check_whole(self, library: Library, *, edited: tuple[str, ...] = ()) -> None:
+        """History, record, lock and disk agree; `edited` are skills that somebody edited by hand."""
+        told = library.verify()
+        assert {item["name"] for item in told["skills"] if item["status"] != "ok"} <= {*edited}
+        assert library.changes.verify()["problems"] == []
+        assert library.verify_audit()["valid"]
+        locked = {os.path.basename(entry.path): entry.digest for entry in read(str(self.lock)).entries}
+        there = self.state().skills
+        assert locked == {name: locked[name] if name in edited else there[name] for name in locked}
+        assert library.ledger.records.pending(str(self.lock)) == ()
+        assert library.changes.author.journal.intents() == []
+
+
+@contextmanager
+def prepared() -> Iterator[Machine]:
+    """A machine with three installed skills, two of which are newer at their source, and one of those is edited here;
+    two skills that are not installed, and two to be had.
+
+    In memory where that is possible: kills need no disk.
+    """
+    top = Path(mkdtemp(prefix="whet-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)).resolve()
+    machine = Machine(top / "now")
+    for directory in (machine.home, machine.state_directory, machine.work):
+        directory.mkdir(parents=True)
+    for name in ("one", "two", "three"):
+        machine.write("src", name, a="1", b="1")
+    for name in ("four", "five"):
+        machine.write("more", name, a="1")
+    with machine.library() as library:
+        library.install(str(machine.top / "src"), every=True)
+    machine.write("src", "one", BODY.replace("Last", "Newer"), a="2", c="new")
+    machine.write("src", "two", BODY.replace("Last", "Newer"), a="2")
+    machine.write("home/.agents/skills", "two", BODY.replace("First", "My"), b="mine")
+    machine.write("home/.agents/skills", "own")
+    machine.write("home/.agents/skills", "other", a="1")
+    try:
+        yield machine
+    finally:
+        rmtree(top)
+
+
+def keep(top: Path) -> None:
+    """Remember a machine as it is now."""
+    copytree(top, top.parent / "kept", symlinks=True)
+
+
+def again(top: Path) -> None:
+    """The machine as it was."""
+    rmtree(top)
+    copytree(top.parent / "kept", top, symlinks=True)
+
+
+class Victim:
+    """A process that applies plans as often as it is told to, each time in a child that is killed."""
+
+    def __init__(self, machine: Machine) -> None:
+        command = [sys.executable, "-c", ARMED, str(machine.top)]
+        env = {**os.environ, "PYTHONPATH": TESTS}
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+
+    def killed(self, plan: str, how: str = "applying", amount: float = 0) -> bool:
+        """Whether it was killed before it was done."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        print(plan, how, amount, sep="\t", file=self._process.stdin, flush=True)
+        status = int(self._process.stdout.readline())
+        assert status in (0, signal.SIGKILL)
+        return status != 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()

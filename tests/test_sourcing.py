@@ -1,0 +1,288 @@
+"""The half of the front door that brings skills in and out, as a program uses it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet import Library, WhetError
+from whet.authoring.trees import digest, read_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from whet.sources.model import Progress
+
+CAUTION = "```bash\ngit config --global core.hooksPath /tmp/hooks\n```\n"
+"""A body that the guard warns of."""
+
+
+class Machine:
+    """A home, a project, and two directories that skills come from."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self.root = top / "home" / ".agents" / "skills"
+        self.lock = self.root.parent / "whet-lock.json"
+        self.shelf = top / "shelf"
+        for name in ("state", "project/.git", "home", "shelf"):
+            (top / name).mkdir(parents=True)
+        (top / "state" / "config.toml").write_text("bundled_skills = false\n")
+
+    def open(self) -> Library:
+        env = {"HOME": str(self.top / "home"), "PATH": ""}
+        return Library.open(home=self.top / "state", project=self.top / "project", env=env)
+
+    def skill(self, name: str, body: str = "Do it.\n", *, where: Path | None = None) -> Path:
+        """Write a skill by hand; its directory."""
+        path = (where or self.shelf) / name
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Does {name} for you.\n---\n\n{body}")
+        return path
+
+    def archive(self, name: str, body: str = "Do it.\n") -> Path:
+        """A stranger's archive with a skill; its file."""
+        path = self.skill(name, body, where=self.top / "packed" / name)
+        shutil.make_archive(str(self.top / name), "zip", path.parent)
+        return self.top / f"{name}.zip"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    monkeypatch.setattr("whet.library.roots.org_directories", lambda *_: ())
+    return Machine(tmp_path.resolve())
+
+
+@pytest.fixture
+def library(machine: Machine) -> Iterator[Library]:
+    with machine.open() as made:
+        yield made
+
+
+def code(call: Callable[[], object]) -> str:
+    """The code of the error that a call raises."""
+    with pytest.raises(WhetError) as caught:
+        call()
+    assert caught.value.hint
+    return caught.value.code
+
+
+def judged(library: Library) -> dict[str, tuple[str, str, str]]:
+    """What an audit says of every skill."""
+    return {item["name"]: (item["trust"], item["verdict"], item["decision"]) for item in library.audit()["results"]}
+
+
+# --- looking around -------------------------------------------------------------------------------------------------
+
+
+def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, library: Library) -> None:
+    for name in ("deploy", "pdf"):
+        machine.skill(name)
+    shown = {"name": "mine", "default": False, "source": f"path:{machine.shelf}", "trust": "local"}
+    tap = library.add_tap("mine", str(machine.shelf))["tap"]
+    assert tap == {**shown, "added": tap["added"], "shown": str(machine.shelf)}
+    assert tap in library.list_taps()["taps"]
+    found = library.search("pdf", source="mine")
+    assert found == {
+        "success": True,
+        "query": "pdf",
+        "count": 1,
+        "asked": 1,
+        "notes": [],
+        "skills": [
+            {
+                "name": "pdf",
+                "description": "Does pdf for you.",
+                "version": "",
+                "group": "",
+                "tap": "mine",
+                "trust": "local",
+                "install": "mine:pdf",
+                "source": f"path:{machine.shelf}#path=pdf",
+            }
+        ],
+    }
+    looked = library.inspect("mine:pdf")
+    assert [item["name"] for item in looked["skills"]] == ["deploy", "pdf"]
+    assert [(item["name"], item["verdict"], item["decision"]) for item in looked["inspected"]] == [
+        ("pdf", "safe", "allow")
+    ]
+    assert library.install(found["skills"][0]["install"])["done"] == ["pdf"]
+    assert library.remove_tap("mine")["tap"] == tap
+    assert code(lambda: library.install("mine:deploy")) == "unknown-source"
+    assert library.verify()["valid"]
+
+
+def test_a_source_that_is_no_tap_is_searched_too(machine: Machine, library: Library) -> None:
+    machine.skill("deploy")
+    (found,) = library.search("deploy", source=str(machine.shelf))["skills"]
+    assert found["tap"] == ""
+    assert library.install(found["install"])["done"] == ["deploy"]
+    assert code(lambda: library.search("deploy", source="nothing-of-the-kind")) == "unknown-source"
+
+
+def test_what_is_remembered_of_taps_is_searched_without_asking(library: Library) -> None:
+    with pytest.raises(WhetError) as caught:
+        library.search("pdf", offline=True)
+    assert caught.value.code == "no-source-answered"
+
+
+def test_a_source_has_to_be_named(library: Library) -> None:
+    assert code(library.plan_install) == "usage"
+    assert code(lambda: library.inspect("")) == "bad-source"
+
+
+def test_several_skills_are_listed_and_none_is_taken(machine: Machine, library: Library) -> None:
+    for name in ("deploy", "pdf"):
+        machine.skill(name)
+    assert code(lambda: library.install(str(machine.shelf))) == "several-skills"
+    assert library.inspect(str(machine.shelf))["inspected"] == []
+
+
+# --- plans ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_a_value_and_applied_as_it_is(machine: Machine, library: Library) -> None:
+    machine.skill("deploy")
+    plan = library.plan_install(str(machine.shelf))
+    told = json.loads(json.dumps(plan.to_json()))
+    machine.skill("deploy", "Something else.\n")
+    answer = library.apply(plan, reason="Asked for.")
+    assert answer == {"success": True, **told, "done": ["deploy"]}
+    assert digest(read_tree(str(machine.root / "deploy"))) == told["steps"][0]["after"], "not what is there by now"
+    (entry,) = library.changes.history("deploy")["entries"]
+    assert (entry["actor"], entry["origin"], entry["action"], entry["reason"]) == (
+        "user",
+        "install",
+        "install",
+        "Asked for.",
+    )
+
+
+def test_the_users_and_the_projects_skills_are_two_libraries(machine: Machine, library: Library) -> None:
+    source = machine.top / "project" / "source"
+    machine.skill("deploy", where=source)
+    library.install(str(source), here=True)
+    assert (library.is_locked("deploy"), library.is_locked("deploy", here=True)) == (False, True)
+    assert code(lambda: library.update("deploy")) == "not-installed"
+    machine.skill("deploy", "Better.\n", where=source)
+    assert library.update("deploy", here=True)["done"] == ["deploy"]
+    assert library.uninstall("deploy", here=True)["done"] == ["deploy"]
+    assert library.catalogue.waiting == ()
+
+
+def test_explicit_roots_have_a_lock_beside_the_first(machine: Machine) -> None:
+    machine.skill("deploy")
+    with Library.open([machine.top / "mine" / "skills"], home=machine.top / "state", project=machine.top) as library:
+        library.install(str(machine.shelf))
+        assert (machine.top / "mine" / "whet-lock.json").exists()
+        assert library.verify()["valid"]
+        assert code(lambda: library.plan_install(str(machine.shelf), here=True)) == "no-project"
+
+
+def test_a_library_can_be_used_after_it_was_closed_or_cancelled(machine: Machine, library: Library) -> None:
+    machine.skill("deploy")
+    library.cancel()
+    seen: list[Progress] = []
+
+    def stop(progress: Progress) -> None:
+        seen.append(progress)
+        library.cancel()
+
+    library.progress = stop
+    machine.skill("pdf")
+    assert code(lambda: library.install(str(machine.shelf), every=True)) == "cancelled"
+    assert len(seen) == 1
+    library.progress = seen.append
+    assert library.install(str(machine.shelf), every=True)["done"] == ["deploy", "pdf"]
+    library.close()
+    assert library.verify()["valid"]
+    assert len(seen) > 2
+
+
+def test_a_library_is_shared_between_threads(machine: Machine, library: Library) -> None:
+    names = [f"skill-{number}" for number in range(6)]
+    for name in names:
+        machine.skill(name)
+    problems: list[object] = []
+
+    def install(name: str) -> None:
+        try:
+            library.install(str(machine.shelf), skills=[name])
+        except WhetError as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=install, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert [item["name"] for item in library.verify()["skills"]] == names
+
+
+# --- trust ----------------------------------------------------------------------------------------------------------
+
+
+def test_installed_skills_are_audited_as_far_as_their_source_is_trusted(machine: Machine, library: Library) -> None:
+    library.install(str(machine.archive("theirs", CAUTION)), override="I read it.")
+    machine.skill("shelved", CAUTION)
+    library.install(str(machine.shelf))
+    machine.skill("mine", CAUTION, where=machine.root)
+    library.manage([{"action": "create", "name": "made", "description": "Does it.", "body": "Do.\n"}], actor="agent")
+    local = ("local", "caution", "allow")
+    assert judged(library) == {
+        "made": ("agent-created", "safe", "allow"),
+        "mine": local,
+        "shelved": local,
+        "theirs": ("community", "caution", "allow"),
+    }, "the override holds"
+    library.revoke("theirs")
+    assert judged(library)["theirs"] == ("community", "caution", "block")
+    explained = library.explain("theirs")
+    assert (explained["trust"], explained["decision"]) == ("community", "block")
+    machine.lock.write_text("{")
+    assert judged(library)["theirs"] == ("community", "caution", "block"), "a damaged lock makes nothing trusted"
+    assert judged(library)["mine"] == local
+    assert library.override("theirs", "I read it again.")["decision"] == "allow"
+
+
+def test_adopting_what_an_agent_wrote_does_not_make_it_the_users(machine: Machine, library: Library) -> None:
+    library.manage([{"action": "create", "name": "made", "description": "Does it.", "body": "Do.\n"}], actor="agent")
+    library.apply(library.plan_adopt())
+    assert json.loads(machine.lock.read_text())["skills"]["skills/made"]["trust"] == "local"
+    assert judged(library)["made"][0] == "agent-created"
+
+
+# --- mending --------------------------------------------------------------------------------------------------------
+
+
+def test_the_doctor_looks_at_the_lock_and_mends_it(machine: Machine, library: Library) -> None:
+    assert library.examine_locks() == ()
+    assert library.repair_locks() == ((), ())
+    machine.skill("deploy")
+    library.install(str(machine.shelf))
+    before = machine.lock.read_bytes()
+    machine.lock.write_text("{")
+    assert [entry.code for entry in library.doctor()] == ["lock-damaged"]
+    assert code(library.verify) == "lock-damaged"
+    assert code(library.plan_update) == "lock-damaged"
+    assert library.repair()["lost"] == []
+    assert machine.lock.read_bytes() == before
+    shutil.rmtree(machine.root / "deploy")
+    assert [(entry.code, entry.severity) for entry in library.doctor()] == [("locked-missing", "info")]
+
+
+@pytest.mark.parametrize("odd", ["", "\0", "a" * 5000, "de ploy", "../../etc", "🦊"])
+def test_odd_names_are_not_found_and_break_nothing(machine: Machine, library: Library, odd: str) -> None:
+    machine.skill("deploy")
+    library.install(str(machine.shelf))
+    calls: list[Callable[..., Any]] = [library.plan_update, library.plan_uninstall, library.verify, library.outdated]
+    assert {code(partial(call, odd)) for call in calls} == {"not-installed"}
+    assert library.verify()["valid"]
