@@ -1,0 +1,1 @@
+"""The same skills for several clients."""

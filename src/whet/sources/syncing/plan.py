@@ -1,0 +1,245 @@
+"""What a sync would do: each skill of the root for each client, compared with what is there.
+
+Nothing that sync did not make is ever part of a change: not a skill of the same name, not a copy that somebody edited,
+not a link that somebody else made. Each of them is named, with the reason why it is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from whet.authoring.trees import digest, read_tree
+from whet.errors import NotFoundError, WhetError
+from whet.library.files import inside
+from whet.library.repository import is_same
+from whet.skill.names import closest
+from whet.sources.syncing.places import (
+    Folder,
+    base_of,
+    check_root,
+    folders,
+    present_clients,
+    skills_below,
+    target_of,
+)
+from whet.sources.syncing.record import How, Made, Record, content_digest, read_record, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from whet.library.roots import Place
+
+State = Literal[
+    "make",
+    "refresh",
+    "replace",
+    "remove",
+    "fine",
+    "edited",
+    "same",
+    "in-the-way",
+    "broken",
+    "unreadable",
+    "name-taken",
+    "same-place",
+    "reads-itself",
+    "no-directory",
+    "outside",
+]
+MAKING = ("make", "refresh", "replace")
+ACTIONS = (*MAKING, "remove")
+"""States in which there is something to do."""
+
+MESSAGES: dict[State, str] = {
+    "make": "It will be made.",
+    "refresh": "The skill has changed; the copy follows.",
+    "replace": "It will be made anew, as it is wanted now.",
+    "remove": "The skill is no longer there; neither will this be.",
+    "fine": "It is up to date.",
+    "edited": "This copy was edited, so it is left alone.",
+    "same": "The same skill is there already; it is left alone.",
+    "in-the-way": "Something else is there; it is left alone.",
+    "broken": "A link is there that leads nowhere; it is left alone.",
+    "name-taken": "Another skill of this name comes first.",
+    "same-place": "It is the same directory as the root.",
+    "reads-itself": "It reads .agents/skills itself.",
+    "no-directory": "It has no directory of its own there.",
+    "outside": "It lies outside the project.",
+}
+
+
+class Step(NamedTuple):
+    """One skill for one client, or, without a name, one client."""
+
+    client: str
+    name: str
+    path: str
+    state: State
+    how: How = "link"
+    source: str = ""
+    """The skill's directory, seen from the root."""
+    target: str = ""
+    """Of a link: what it will say."""
+    digest: str = ""
+    """Of a copy: what it will hold."""
+    message: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The step as JSON carries it."""
+        return self._asdict()
+
+
+class SyncPlan(NamedTuple):
+    """What a sync would do."""
+
+    root: str
+    base: str
+    how: How
+    project: bool
+    clients: tuple[str, ...]
+    names: tuple[str, ...]
+    force: bool
+    steps: tuple[Step, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON carries it."""
+        return {**self._asdict(), "steps": [step.to_json() for step in self.steps]}
+
+
+def plan_sync(
+    place: Place,
+    root: str,
+    clients: Collection[str],
+    *,
+    how: How,
+    project: bool = False,
+    names: Collection[str] = (),
+    force: bool = False,
+) -> SyncPlan:
+    """What it takes to give these clients the skills of the root; without clients, all that this person has.
+
+    Clients that read the root themselves get nothing unless `force` says so. With `names`, only those skills.
+    """
+    root, base = os.path.abspath(root), base_of(place, project=project)
+    check_root(root, base, project=project)
+    chosen = tuple(clients) or present_clients(place)
+    record = read_record(place.state)
+    looking = _Looking(root, base, how, record, frozenset(names))
+    looking.check_names()
+    steps: list[Step] = []
+    for folder in folders(place, root, chosen, project=project):
+        forced = force or any(made.client == folder.client and made.root == root for made in looking.mine.values())
+        steps.extend(looking.client(folder, project=project, force=forced))
+    return SyncPlan(root, base, how, project, chosen, tuple(names), force, tuple(steps))
+
+
+class _Looking:
+    """Finds out what is to be done, for one root and one way."""
+
+    def __init__(self, root: str, base: str, how: How, record: Record, names: Collection[str]) -> None:
+        self.root = root
+        self.base = base
+        self.how = how
+        self.names = names
+        self.skills = skills_below(root)
+        self.mine = {path: made for path, made in record.made.items() if made.base == base}
+        self.digests: dict[str, str] = {}
+
+    def check_names(self) -> None:
+        """Refuse a name that no skill has and nothing that was made."""
+        known = {*self.skills.values(), *(made.name for made in self.mine.values())}
+        for name in self.names:
+            if name not in known:
+                near = list(closest(name, known))
+                hint = f"Did you mean {', '.join(near)}?" if near else f"Look what there is in {self.root}."
+                message = f"There is no skill {name!r} in {self.root}."
+                raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
+
+    def client(self, folder: Folder, *, project: bool, force: bool) -> Iterator[Step]:
+        """The steps for one client."""
+        state: State | None = None
+        if not folder.path:
+            state = "no-directory"
+        elif is_same(folder.path, self.root):
+            state = "same-place"
+        elif os.path.lexists(folder.path) and not os.path.isdir(folder.path):
+            state = "in-the-way"
+        elif project and not inside(os.path.realpath(folder.path), os.path.realpath(self.base)):
+            state = "outside"
+        elif folder.reads and not force:
+            state = "reads-itself"
+        if state:
+            yield Step(folder.client, "", folder.path, state, message=MESSAGES[state])
+            return
+        taken: dict[str, str] = {}
+        for source, name in self.skills.items():
+            path = os.path.join(folder.path, name)
+            first = taken.setdefault(name.casefold(), source)
+            if self.names and name not in self.names:
+                continue
+            if first != source:
+                message = f"{MESSAGES['name-taken']} It is {first}."
+                yield Step(folder.client, name, path, "name-taken", self.how, source, message=message)
+            else:
+                yield self.skill(folder, source, path)
+        yield from self.gone(folder, taken)
+
+    def skill(self, folder: Folder, source: str, path: str) -> Step:
+        """The step for one skill of one client."""
+        made = self.mine.get(path)
+        # A copy that stands for a link which could not be made stays a copy.
+        how: How = "copy" if made and made.instead else self.how
+        step = Step(folder.client, os.path.basename(path), path, "make", how, source)
+        if how == "copy":
+            try:
+                step = step._replace(digest=self.digest(source))
+            except WhetError as error:
+                return step._replace(state="unreadable", message=error.message)
+        else:
+            step = step._replace(target=target_of(self.root, source, folder.path, self.base))
+        state = self.own(made, step) if made else ""
+        if not state:
+            state = self.foreign(step) if os.path.lexists(path) else "make"
+        return step._replace(state=state, message=MESSAGES[state])
+
+    def own(self, made: Made, step: Step) -> State | Literal[""]:
+        """What to do about something we made; nothing if it is not ours any more."""
+        found = standing(made)
+        if found in ("gone", "other"):
+            return ""
+        if made.how != step.how:
+            return "replace" if found == "ours" else "edited"
+        if made.how == "link":
+            return "fine" if made.target == step.target else "replace"
+        if content_digest(made.path) == step.digest:
+            return "fine" if found == "ours" else "same"
+        return "refresh" if found == "ours" else "edited"
+
+    def foreign(self, step: Step) -> State:
+        """What somebody else has in the place."""
+        source = os.path.join(self.root, *step.source.split("/"))
+        if is_same(step.path, source):
+            return "same"
+        if not os.path.exists(step.path):
+            return "broken"
+        content = content_digest(step.path) if os.path.isdir(step.path) else ""
+        return "same" if content and content == content_digest(source) else "in-the-way"
+
+    def gone(self, folder: Folder, taken: Collection[str]) -> Iterator[Step]:
+        """The steps for what we made of skills that the root has no longer."""
+        for made in self.mine.values():
+            if made.client != folder.client or made.root != self.root or made.name.casefold() in taken:
+                continue
+            if self.names and made.name not in self.names:
+                continue
+            found = standing(made)
+            if found in ("ours", "edited"):
+                state: State = "remove" if found == "ours" else "edited"
+                yield Step(made.client, made.name, made.path, state, made.how, made.source, message=MESSAGES[state])
+
+    def digest(self, source: str) -> str:
+        """The digest of a skill of the root, taken once."""
+        if source not in self.digests:
+            self.digests[source] = digest(read_tree(os.path.join(self.root, *source.split("/"))))
+        return self.digests[source]

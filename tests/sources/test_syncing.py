@@ -1,0 +1,444 @@
+"""One root, every client: what sync makes, what it leaves alone, and that undo takes back exactly what it made."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import pytest
+
+from sources.syncing_world import World, outcomes, refused, shape, states, world
+from whet.errors import NotFoundError, UsageError, WhetError
+from whet.library.roots import CLIENTS, user_root
+from whet.sources.syncing.sync import (
+    SyncReport,
+    apply_sync,
+    known_clients,
+    plan_sync,
+    present_clients,
+    synced,
+    undo_sync,
+)
+from whet.store.locks import FileLock, lock_path
+
+__all__ = ["world"]
+
+# --- links ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_client_gets_a_relative_link_to_every_skill(world: World) -> None:
+    before = shape(world.home)
+    report = world.sync("claude", "windsurf")
+    made = {key: value for key, value in shape(world.home).items() if key not in before}
+    assert {key: value[1] for key, value in made.items() if value[0] == "link"} == {
+        ".claude/skills/alpha": "../../.agents/skills/alpha",
+        ".claude/skills/beta": "../../.agents/skills/group/beta",
+        ".codeium/windsurf/skills/alpha": "../../../.agents/skills/alpha",
+        ".codeium/windsurf/skills/beta": "../../../.agents/skills/group/beta",
+    }
+    assert {key for key, value in made.items() if value[0] != "link"} == {
+        ".claude/skills",
+        ".codeium",
+        ".codeium/windsurf",
+        ".codeium/windsurf/skills",
+    }
+    assert set(outcomes(report).values()) == {("make", "done")}
+    assert (world.home / ".claude/skills/beta/scripts/run.sh").read_text() == "#!/bin/sh\n"
+
+
+@pytest.mark.parametrize("how", ["link", "copy"])
+def test_undo_leaves_everything_as_it_was(world: World, how: str) -> None:
+    world.skill("own", where=world.home / ".claude" / "skills")
+    before = shape(world.home)
+    world.sync("claude", "cursor", "windsurf", how=how)
+    assert shape(world.home) != before
+    report = world.undo()
+    assert shape(world.home) == before
+    assert set(outcomes(report).values()) == {("remove", "done")}
+    assert not os.path.exists(f"{world.place.state}/sync.json")
+    assert world.undo() == SyncReport(())
+
+
+def test_a_second_sync_finds_nothing_to_do(world: World) -> None:
+    world.sync("claude")
+    after = shape(world.top)
+    report = world.sync("claude")
+    assert set(outcomes(report).values()) == {("fine", "left")}
+    assert {key: value for key, value in shape(world.top).items() if "lock" not in key} == {
+        key: value for key, value in after.items() if "lock" not in key
+    }
+
+
+def test_skills_that_came_are_added_and_those_that_went_are_removed(world: World) -> None:
+    world.sync("claude", "cursor")
+    rmtree(world.mine / "alpha")
+    world.skill("gamma")
+    assert world.states()[".claude/skills/alpha"] == "broken"
+    assert states(world.plan("claude")) == {
+        ("claude", "alpha"): "remove",
+        ("claude", "beta"): "fine",
+        ("claude", "gamma"): "make",
+    }
+    world.sync("claude")
+    assert sorted(os.listdir(world.home / ".claude/skills")) == ["beta", "gamma"]
+    assert sorted(os.listdir(world.home / ".cursor/skills")) == ["alpha", "beta"]
+    assert world.states()[".cursor/skills/alpha"] == "broken"
+
+
+def test_only_the_named_skills_are_looked_at(world: World) -> None:
+    world.sync("claude", names=("beta",))
+    assert os.listdir(world.home / ".claude/skills") == ["beta"]
+    rmtree(world.mine / "group")
+    assert states(world.plan("claude", names=("beta",))) == {("claude", "beta"): "remove"}
+    error = refused(lambda: world.plan("claude", names=("alpa",)), NotFoundError, "skill-not-found")
+    assert error.details["suggestions"] == ["alpha"]
+
+
+def test_a_link_that_somebody_removed_is_made_again(world: World) -> None:
+    world.sync("claude")
+    os.unlink(world.home / ".claude/skills/alpha")
+    assert world.states()[".claude/skills/alpha"] == "gone"
+    assert outcomes(world.sync("claude"))["claude", "alpha"] == ("make", "done")
+
+
+def test_a_home_that_moves_keeps_its_links(world: World) -> None:
+    world.sync("claude")
+    os.rename(world.home, world.top / "moved")
+    assert (world.top / "moved/.claude/skills/alpha/SKILL.md").is_file()
+
+
+def test_links_are_right_when_the_clients_directory_or_the_home_is_behind_a_link(world: World) -> None:
+    (world.home / "dotfiles" / "claude").mkdir(parents=True)
+    os.rmdir(world.home / ".claude")
+    os.symlink("dotfiles/claude", world.home / ".claude")
+    os.symlink("home", world.top / "alias")
+    place = world.place._replace(home=str(world.top / "alias"))
+    before = shape(world.home)
+    apply_sync(plan_sync(place, user_root(place), ("claude",), how="link"), place)
+    assert os.readlink(world.home / "dotfiles/claude/skills/alpha") == "../../../.agents/skills/alpha"
+    assert (world.home / ".claude/skills/alpha/SKILL.md").is_file()
+    undo_sync(place)
+    assert shape(world.home) == before
+
+
+# --- what is left alone ---------------------------------------------------------------------------------------------
+
+
+def test_what_is_there_already_is_left_alone_and_named(world: World) -> None:
+    skills = world.home / ".claude" / "skills"
+    world.skill("gamma")
+    world.skill("delta")
+    world.skill("epsilon")
+    world.skill("alpha", "Somebody else's.\n", where=skills)
+    world.skill("gamma", where=skills)
+    os.symlink("nowhere", skills / "delta")
+    os.symlink(world.mine / "epsilon", skills / "epsilon")
+    (skills / "beta").write_text("a file")
+    before = shape(world.home)
+    expected = {"alpha": "in-the-way", "beta": "in-the-way", "gamma": "same", "delta": "broken", "epsilon": "same"}
+    assert states(world.plan("claude")) == {("claude", name): state for name, state in expected.items()}
+    assert {outcome for _, outcome in outcomes(world.sync("claude")).values()} == {"left"}
+    world.undo()
+    assert shape(world.home) == before
+
+
+def test_a_directory_that_is_the_root_itself_is_said_to_be(world: World) -> None:
+    os.symlink("../.agents/skills", world.home / ".claude" / "skills")
+    plan = world.plan("claude", "cursor")
+    assert states(plan)["claude", ""] == "same-place"
+    before = shape(world.mine)
+    world.sync("claude", "cursor", how="copy")
+    world.undo()
+    assert shape(world.mine) == before
+
+
+def test_clients_that_read_the_root_themselves_get_nothing_unless_forced(world: World) -> None:
+    plan = world.plan("codex", "openclaw", "hermes", names=("alpha",))
+    assert states(plan) == {
+        ("codex", ""): "reads-itself",
+        ("openclaw", ""): "reads-itself",
+        ("hermes", "alpha"): "make",
+    }
+    assert plan.steps[0].message == "It reads .agents/skills itself."
+    assert states(world.plan("codex", names=("alpha",), force=True)) == {("codex", "alpha"): "make"}
+    world.sync("codex", force=True)
+    world.skill("gamma")
+    assert states(world.plan("codex"))["codex", "gamma"] == "make", "what was forced once goes on"
+    elsewhere = world.top / "elsewhere"
+    world.skill("other", where=elsewhere)
+    assert states(world.plan("openclaw", root=elsewhere)) == {("openclaw", "other"): "make"}
+
+
+def test_a_client_whose_directory_is_a_file_or_a_broken_link_is_left_alone(world: World) -> None:
+    (world.home / ".claude" / "skills").write_text("")
+    os.symlink("nowhere", world.home / ".cursor" / "skills")
+    assert states(world.plan("claude", "cursor")) == {("claude", ""): "in-the-way", ("cursor", ""): "in-the-way"}
+
+
+def test_two_skills_of_one_name_are_not_mixed_up(world: World) -> None:
+    world.skill("other/Alpha")
+    plan = world.plan("claude")
+    assert [(step.source, step.state) for step in plan.steps] == [
+        ("alpha", "make"),
+        ("group/beta", "make"),
+        ("other/Alpha", "name-taken"),
+    ]
+
+
+def test_hidden_directories_links_to_categories_and_files_of_skills_are_no_skills(world: World) -> None:
+    world.skill(".hidden/x")
+    world.skill("node_modules/y")
+    world.skill("alpha/references/z")
+    world.skill("linked", where=world.top / "outside")
+    world.skill("deep/er", where=world.top / "category")
+    os.symlink(world.top / "outside" / "linked", world.mine / "linked")
+    os.symlink(world.top / "category", world.mine / "category")
+    assert [step.source for step in world.plan("claude").steps] == ["alpha", "group/beta", "linked"]
+    world.sync("claude", how="copy")
+    assert (world.home / ".claude/skills/linked/SKILL.md").read_text().startswith("---\nname: linked")
+
+
+# --- copies ---------------------------------------------------------------------------------------------------------
+
+
+def test_copies_follow_the_skill_unless_they_were_edited(world: World) -> None:
+    world.sync("claude", "cursor", how="copy")
+    copy = world.home / ".claude/skills/beta"
+    assert shape(copy) == shape(world.mine / "group/beta")
+    world.skill("group/beta", "Better.\n")
+    (world.mine / "group/beta/scripts/run.sh").unlink()
+    (world.home / ".cursor/skills/beta/SKILL.md").write_text("mine")
+    assert world.states() == {
+        ".claude/skills/alpha": "fine",
+        ".claude/skills/beta": "stale",
+        ".cursor/skills/alpha": "fine",
+        ".cursor/skills/beta": "edited",
+    }
+    report = world.sync("claude", "cursor", how="copy")
+    assert outcomes(report) == {
+        ("claude", "alpha"): ("fine", "left"),
+        ("claude", "beta"): ("refresh", "done"),
+        ("cursor", "alpha"): ("fine", "left"),
+        ("cursor", "beta"): ("edited", "left"),
+    }
+    assert (copy / "SKILL.md").read_text() == (world.mine / "group/beta/SKILL.md").read_text()
+    assert not (copy / "scripts").exists()
+    rmtree(world.mine / "group")
+    assert outcomes(world.sync("claude", "cursor", how="copy")) == {
+        ("claude", "alpha"): ("fine", "left"),
+        ("claude", "beta"): ("remove", "done"),
+        ("cursor", "alpha"): ("fine", "left"),
+        ("cursor", "beta"): ("edited", "left"),
+    }
+    assert outcomes(world.undo())["cursor", "beta"] == ("edited", "left")
+    assert sorted(shape(world.home / ".cursor")) == [
+        "skills",
+        "skills/beta",
+        "skills/beta/SKILL.md",
+        "skills/beta/scripts",
+        "skills/beta/scripts/run.sh",
+    ]
+    assert not (world.home / ".claude/skills").exists()
+
+
+def test_an_edited_copy_that_became_the_skill_is_the_same(world: World) -> None:
+    world.sync("claude", how="copy")
+    for path in (world.home / ".claude/skills/alpha/SKILL.md", world.mine / "alpha/SKILL.md"):
+        path.write_text("---\nname: alpha\ndescription: Both.\n---\n")
+    assert states(world.plan("claude", how="copy"))["claude", "alpha"] == "same"
+
+
+def test_links_become_copies_and_copies_links_when_they_are_wanted(world: World) -> None:
+    before = shape(world.home)
+    world.sync("claude")
+    assert set(outcomes(world.sync("claude", how="copy")).values()) == {("replace", "done")}
+    assert not (world.home / ".claude/skills/alpha").is_symlink()
+    (world.home / ".claude/skills/beta/SKILL.md").write_text("edited")
+    assert outcomes(world.sync("claude")) == {
+        ("claude", "alpha"): ("replace", "done"),
+        ("claude", "beta"): ("edited", "left"),
+    }
+    assert (world.home / ".claude/skills/alpha").is_symlink()
+    rmtree(world.home / ".claude/skills/beta")
+    world.undo()
+    assert shape(world.home) == before
+
+
+def test_where_links_cannot_be_made_there_are_copies(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(*_: object, **__: object) -> None:
+        raise OSError(1314, "A required privilege is not held by the client")
+
+    before = shape(world.home)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "symlink", no_links)
+        assert set(outcomes(world.sync("claude")).values()) == {("make", "done")}
+    assert not (world.home / ".claude/skills/alpha").is_symlink()
+    assert set(outcomes(world.sync("claude")).values()) == {("fine", "left")}
+    world.skill("alpha", "Better.\n")
+    assert outcomes(world.sync("claude"))["claude", "alpha"] == ("refresh", "done")
+    world.skill("alpha")
+    world.undo()
+    assert shape(world.home) == before
+
+
+def test_a_skill_that_cannot_be_copied_is_named_and_the_others_go_on(world: World) -> None:
+    os.symlink("/etc/hostname", world.mine / "alpha" / "leaves")
+    report = world.sync("claude", how="copy")
+    assert outcomes(report) == {("claude", "alpha"): ("unreadable", "left"), ("claude", "beta"): ("make", "done")}
+    assert "leaves the skill" in report.steps[0].step.message
+
+
+def test_a_copy_is_never_taken_for_the_skill_itself(world: World) -> None:
+    world.sync("claude", how="copy")
+    rmtree(world.home / ".claude/skills")
+    os.symlink("../.agents/skills", world.home / ".claude/skills")
+    kept = shape(world.mine)
+    assert {one.state for one in synced(world.place) if one.name == "alpha"} == {"replaced"}
+    world.undo()
+    assert shape(world.mine) == kept
+    os.unlink(world.home / ".claude/skills")
+    world.sync("claude", how="copy")
+    rmtree(world.mine)
+    os.symlink("../.claude/skills", world.mine)
+    kept = shape(world.home / ".claude")
+    world.undo()
+    assert shape(world.home / ".claude") == kept
+
+
+def test_a_repository_in_a_copy_is_not_removed(world: World) -> None:
+    world.sync("claude", how="copy")
+    (world.home / ".claude/skills/alpha/.git").mkdir()
+    assert outcomes(world.undo()) == {("claude", "alpha"): ("remove", "failed"), ("claude", "beta"): ("remove", "done")}
+    assert (world.home / ".claude/skills/alpha/.git").is_dir()
+    assert world.states() == {".claude/skills/alpha": "fine"}
+
+
+# --- clients, projects ----------------------------------------------------------------------------------------------
+
+
+def test_without_names_the_clients_are_those_this_person_has(world: World) -> None:
+    assert present_clients(world.place) == ("claude", "cursor")
+    assert {step.client for step in world.plan().steps} == {"claude", "cursor"}
+    assert set(known_clients()) < {client.name for client in CLIENTS}
+    assert not {"agents", "claude-commands", "codex-system"} & set(known_clients())
+    error = refused(lambda: world.plan("claud"), NotFoundError, "unknown-client")
+    assert "claude" in error.details["suggestions"]
+
+
+def test_undo_for_one_client_leaves_the_others(world: World) -> None:
+    world.sync("claude", "cursor", "windsurf")
+    before = shape(world.home)
+    world.undo(clients=("windsurf",))
+    assert shape(world.home) == {key: value for key, value in before.items() if not key.startswith(".codeium")}
+    assert {one.client for one in synced(world.place)} == {"claude", "cursor"}
+    assert {one.client for one in synced(world.place, ("cursor",))} == {"cursor"}
+
+
+def test_a_projects_skills_stay_in_the_project(world: World) -> None:
+    root = world.project / ".agents" / "skills"
+    world.skill("local", where=root)
+    before, home = shape(world.project), shape(world.home)
+    deep = world.place._replace(directory=str(world.project / ".git"))
+    plan = plan_sync(deep, str(root), ("claude", "roo", "amp", "hermes"), how="link", project=True)
+    assert states(plan) == {
+        ("claude", "local"): "make",
+        ("hermes", ""): "reads-itself",
+        ("roo", "local"): "make",
+        ("amp", ""): "no-directory",
+    }
+    apply_sync(plan, deep)
+    assert os.readlink(world.project / ".claude/skills/local") == "../../.agents/skills/local"
+    assert os.readlink(world.project / ".roo/skills/local") == "../../.agents/skills/local"
+    assert shape(world.home) == home
+    world.sync("claude")
+    world.undo()
+    assert shape(world.home) == home
+    assert (world.project / ".claude/skills/local").is_symlink()
+    world.undo(project=True)
+    assert shape(world.project) == before
+
+
+def test_a_project_cannot_lead_a_sync_out_of_itself(world: World) -> None:
+    root = world.project / ".agents" / "skills"
+    world.skill("local", where=root)
+    os.symlink(world.home / ".claude", world.project / ".claude")
+    assert states(world.plan("claude", root=root, project=True)) == {("claude", ""): "outside"}
+    refused(lambda: world.plan("claude", project=True), UsageError, "sync-outside")
+    refused(lambda: world.plan("claude", root=world.top / "none"), NotFoundError, "path-not-found")
+
+
+def test_answers_are_json(world: World) -> None:
+    plan = world.plan("claude", "codex")
+    report = apply_sync(plan, world.place)
+    for value in (plan.to_json(), report.to_json(), [one.to_json() for one in synced(world.place)]):
+        assert json.dumps(value)
+    assert report.to_json()["steps"][0] == {
+        "client": "claude",
+        "name": "alpha",
+        "path": str(world.home / ".claude/skills/alpha"),
+        "state": "make",
+        "how": "link",
+        "source": "alpha",
+        "target": "../../.agents/skills/alpha",
+        "digest": "",
+        "message": "It will be made.",
+        "outcome": "done",
+    }
+
+
+# --- the library ----------------------------------------------------------------------------------------------------
+
+
+def test_a_linked_skill_is_one_skill_to_the_library(world: World) -> None:
+    (Path(world.place.state)).mkdir()
+    (Path(world.place.state) / "config.toml").write_text("bundled_skills = false\n")
+    with world.library() as library:
+        names = [item["name"] for item in library.list()["skills"]]
+        alone = (names, [item["path"] for item in library.list()["skills"]], library.report())
+        world.sync("claude", "cursor", "windsurf", "codex", force=True)
+        names = [item["name"] for item in library.list()["skills"]]
+        assert (names, [item["path"] for item in library.list()["skills"]], library.report()) == alone
+    assert names == ["alpha", "beta"]
+
+
+# --- changes meanwhile, failures ------------------------------------------------------------------------------------
+
+
+def test_what_changed_since_the_plan_is_not_touched(world: World) -> None:
+    plan = world.plan("claude")
+    world.skill("alpha", "Somebody was faster.\n", where=world.home / ".claude/skills")
+    rmtree(world.mine / "group")
+    report = apply_sync(plan, world.place)
+    assert outcomes(report) == {("claude", "alpha"): ("make", "changed"), ("claude", "beta"): ("make", "changed")}
+    assert os.listdir(world.home / ".claude/skills") == ["alpha"]
+    plan = world.plan("cursor", how="copy")
+    world.skill("alpha", "Newer.\n")
+    assert set(outcomes(apply_sync(plan, world.place)).values()) == {("make", "done")}
+    assert set(outcomes(apply_sync(plan, world.place)).values()) == {("fine", "left")}
+
+
+def test_one_client_that_fails_does_not_stop_the_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.mkdir
+
+    def mkdir(path: str, *rest: Any, **more: Any) -> None:
+        if ".claude" in path:
+            raise PermissionError(13, "Permission denied", path)
+        real(path, *rest, **more)
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    report = world.sync("claude", "cursor", names=("alpha",))
+    assert outcomes(report) == {("claude", "alpha"): ("make", "failed"), ("cursor", "alpha"): ("make", "done")}
+    assert "Permission denied" in report.steps[0].message
+    assert world.states() == {".cursor/skills/alpha": "fine"}
+
+
+def test_two_syncs_wait_for_each_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whet.sources.syncing.record._PATIENCE", 0.05)
+    plan = world.plan("claude")
+    lock = FileLock(lock_path(world.place.state, "sync", "sync.json"), timeout=1)
+    with lock, pytest.raises(WhetError) as caught:
+        apply_sync(plan, world.place)
+    assert caught.value.code == "lock-timeout"

@@ -1,0 +1,202 @@
+"""A record that is damaged, and syncs that are cut off halfway: the next one mends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+from shutil import copytree, rmtree
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sources.syncing_world import World, refused, shape, world
+from whet.errors import InvalidError
+from whet.library.roots import user_root
+from whet.sources.syncing.sync import (
+    repair_sync,
+    synced,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["world"]
+
+# --- a damaged record -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "[" * 100_000,
+        '{"version": 2, "made": [], "directories": []}',
+        '{"version": 1, "made": {}, "directories": []}',
+        '{"version": 1, "made": [1], "directories": []}',
+        '{"version": 1, "made": [{"path": "/x"}], "directories": []}',
+        '{"version": 1, "made": [], "directories": ["relative"]}',
+        '{"version": 1, "made": [], "directories": ["/a/../b"]}',
+        '{"version": 1, "made": [], "directories": [null]}',
+    ],
+)
+def test_a_damaged_record_is_an_error_and_can_be_repaired(world: World, text: str) -> None:
+    before = shape(world.home)
+    world.sync("claude", "cursor")
+    rmtree(world.mine / "alpha")
+    record = Path(world.place.state) / "sync.json"
+    record.write_text(text)
+    damaged = shape(world.home)
+    for call in (lambda: world.plan("claude"), world.undo, lambda: synced(world.place)):
+        refused(call, InvalidError, "sync-damaged")
+    assert shape(world.home) == damaged
+    repaired = repair_sync(world.place, [user_root(world.place)])
+    links = [
+        str(world.home / client / "skills" / name) for client in (".claude", ".cursor") for name in ("alpha", "beta")
+    ]
+    assert (repaired.kept, list(repaired.links)) == (f"{record}.damaged-1", links)
+    assert repaired.to_json() == {"kept": repaired.kept, "links": links}
+    assert Path(repaired.kept).read_text() == text
+    world.undo()
+    skills = {"." + client + "/skills" for client in ("claude", "cursor")}
+    assert {key for key in shape(world.home) if key not in before} == skills, "directories are not known any more"
+
+
+def test_repair_takes_only_links_that_sync_would_have_made(world: World) -> None:
+    skills = world.home / ".claude" / "skills"
+    skills.mkdir()
+    os.symlink("../../.agents/skills/alpha", skills / "alpha")
+    os.symlink("../../.agents/skills/alpha", skills / "renamed")
+    os.symlink("../../.agents/skills", skills / "skills")
+    os.symlink(world.mine / "group" / "beta", skills / "beta")
+    world.skill("gamma", where=skills)
+    local = world.project / ".agents" / "skills"
+    world.skill("local", where=local)
+    (world.project / ".claude/skills").mkdir(parents=True)
+    os.symlink("../../.agents/skills/local", world.project / ".claude/skills/local")
+    repaired = repair_sync(world.place, [user_root(world.place), str(local)], projects=[str(world.project)])
+    assert repaired == ("", (str(skills / "alpha"), str(world.project / ".claude/skills/local")))
+    assert {(one.name, one.state) for one in synced(world.place)} == {("alpha", "fine"), ("local", "fine")}
+
+
+# --- cut off halfway ------------------------------------------------------------------------------------------------
+
+STEPS = ("write", "rename", "replace", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "makedirs")
+
+ARMED = f"""
+import json, os, shutil, signal, sys, tempfile
+from whet.library.roots import Place, user_root
+import whet.store.atomic as atomic, whet.sources.syncing.sync as syncing
+top = sys.argv[1]
+place = Place(top + "/project", top + "/home", top + "/state", "linux", {{"HOME": top + "/home"}})
+left = 0
+
+def armed(real):
+    def call(*args, **kwargs):
+        # Kill this process just before the step at which the count runs out.
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **kwargs)
+    return call
+
+def arm():
+    for name in {STEPS!r}:
+        setattr(os, name, armed(getattr(os, name)))
+    atomic.exchange = armed(atomic.exchange)
+
+def sync(how):
+    if "--aside" in sys.argv:  # where directories cannot swap places
+        atomic.exchange = lambda *_: False
+    syncing.apply_sync(syncing.plan_sync(place, user_root(place), ("claude", "windsurf"), how=how), place)
+
+for line in sys.stdin:
+    left, act = json.loads(line)
+    child = os.fork()
+    if not child:
+        arm()
+        syncing.undo_sync(place) if act == "undo" else sync(act)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+"""Asked for a number and an act, does it in a process of its own that is killed at that step."""
+
+
+@pytest.fixture
+def killing(world: World, act: str) -> Iterator[Callable[[int, str], int]]:
+    command = [sys.executable, "-c", ARMED, str(world.top), "--aside" if act == "refresh-aside" else "--swap"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+
+        def kill(step: int, act: str) -> int:
+            assert process.stdin is not None and process.stdout is not None
+            print(json.dumps([step, act]), file=process.stdin, flush=True)
+            return int(process.stdout.readline())
+
+        yield kill
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.mark.parametrize(
+    "act", ["link", "copy", "refresh", "refresh-aside", "to-copies", "to-links", "undo-links", "undo-copies"]
+)
+def test_whatever_is_cut_off_the_next_sync_or_undo_completes(
+    world: World, killing: Callable[[int, str], int], act: str
+) -> None:
+    """Before each kill the world is as prepared; after it, both ways on lead to where they would have led."""
+    (world.home / ".claude" / "skills").mkdir()
+    world.skill("own", where=world.home / ".claude" / "skills")
+    bare = shape(world.home)
+    prepared = {
+        "refresh": "copy",
+        "refresh-aside": "copy",
+        "to-copies": "link",
+        "to-links": "copy",
+        "undo-links": "link",
+        "undo-copies": "copy",
+    }
+    wanted = {"link": "link", "to-links": "link", "undo-links": "link"}.get(act, "copy")
+    done = "undo" if act.startswith("undo") else wanted
+    clients = ("claude", "windsurf")
+    if act in prepared:
+        world.sync(*clients, how=prepared[act])
+    if act.startswith("refresh"):
+        world.skill("group/beta", "Better.\n", scripts="#!/bin/bash\n")
+        world.skill("gamma")
+        bare = {
+            key: value for key, value in shape(world.home).items() if not key.startswith((".claude", ".codeium"))
+        } | {key: value for key, value in bare.items() if key.startswith(".claude")}
+    copytree(world.top, world.top.parent / "kept", symlinks=True)
+
+    def again() -> None:
+        for name in ("home", "state"):
+            rmtree(world.top / name, ignore_errors=True)
+            if (world.top.parent / "kept" / name).exists():
+                copytree(world.top.parent / "kept" / name, world.top / name, symlinks=True)
+
+    world.sync(*clients, how=wanted)
+    complete = shape(world.home)
+    for step in count(1):
+        again()
+        status = killing(step, done)
+        assert status in (0, signal.SIGKILL)
+        cut = shape(world.home)
+        world.sync(*clients, how=wanted)
+        assert shape(world.home) == complete, step
+        world.undo()
+        assert shape(world.home) == bare, step
+        again()
+        assert killing(step, done) == status
+        assert {key for key in shape(world.home) if "whet-" not in key} == {key for key in cut if "whet-" not in key}
+        world.undo()
+        assert shape(world.home) == bare, step
+        if status == 0:
+            break
+    assert step > 10
