@@ -1,0 +1,1 @@
+"""Skills for others: repositories, web directories, snapshots."""

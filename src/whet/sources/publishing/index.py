@@ -1,0 +1,287 @@
+"""Publishing to a directory that any web server can serve: the well-known index of agent skills.
+
+    .well-known/agent-skills/index.json                      the index (0.2.0)
+    .well-known/agent-skills/NAME/HASH/SKILL.md              a skill of one file
+    .well-known/agent-skills/NAME/HASH/NAME.tar.gz           any other, its files at the root of the archive
+    .well-known/skills/index.json, .well-known/skills/NAME/  the same for clients of the older form (0.1)
+
+Readers come at any moment and see a whole site: an artifact's path carries its hash, so a new one never takes the place
+of another; the indexes are replaced in one step each, after everything they name. What is no longer named stays, for
+those who have read the old index, until `prune_index`. A publisher that is killed leaves the old index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from whet.authoring.trees import put_tree, read_tree
+from whet.errors import InvalidError, NotFoundError, UsageError
+from whet.library.checking import content
+from whet.skill.archive import DEFAULT_LIMITS
+from whet.skill.paths import MAIN_FILE, collides
+from whet.sources.publishing.artifacts import artifact, content_digest
+from whet.sources.publishing.prepare import Published, Release, cleaned, each_once
+from whet.store.atomic import make_directories, write_bytes
+from whet.store.failures import os_failures
+from whet.store.locks import FileLock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.library.report import Entry
+    from whet.sources.publishing.artifacts import Artifact
+    from whet.sources.publishing.prepare import Prepared
+
+SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+SITE = ".well-known/agent-skills"
+OLD_SITE = ".well-known/skills"
+INDEX = "index.json"
+LOCK = ".whet-publish.lock"
+_LOCK_SECONDS = 30
+_MAX_INDEX = 64 * 1024 * 1024
+_MAX_ARTIFACT = 2 * DEFAULT_LIMITS.total_bytes
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def publish_index(prepared: Sequence[Prepared], directory: str, *, base: str = "") -> Published:
+    """Add these skills to the site in a directory, or replace them there; the site's other skills stay.
+
+    Addresses in the index are relative to it unless `base` says where the directory is served.
+    """
+    each_once(prepared)
+    prefix = _prefix(base)
+    directory = os.path.abspath(os.path.expanduser(directory))
+    make_directories(directory)
+    with FileLock(os.path.join(directory, LOCK), timeout=_LOCK_SECONDS):
+        site = _Site(directory, prefix)
+        site.clean(site.path(SITE), site.path(OLD_SITE))
+        steps = [site.step(skill) for skill in sorted(prepared, key=lambda skill: skill.name)]
+        changed = [step for step in steps if step.release.change != "unchanged"]
+        for step in changed:
+            site.put_files(step)
+        if changed:
+            site.put_indexes(changed)
+    releases = tuple(step.release for step in steps)
+    return Published("index", directory, bool(changed), releases, notes=tuple(site.notes))
+
+
+class Pruned(NamedTuple):
+    """What a site no longer holds."""
+
+    directory: str
+    removed: tuple[str, ...]
+    """Paths relative to the directory, with forward slashes."""
+    notes: tuple[Entry, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer of every surface."""
+        notes = [note.to_json() for note in self.notes]
+        return {"success": True, "directory": self.directory, "removed": list(self.removed), "notes": notes}
+
+
+def prune_index(directory: str) -> Pruned:
+    """Remove the artifacts and files that neither index names any more."""
+    directory = os.path.abspath(os.path.expanduser(directory))
+    if not os.path.isdir(directory):
+        raise NotFoundError("path-not-found", f"There is no directory {directory}.", hint="Check the path.")
+    with FileLock(os.path.join(directory, LOCK), timeout=_LOCK_SECONDS):
+        site = _Site(directory, "")
+        return Pruned(directory, tuple(sorted(site.prune())), tuple(site.notes))
+
+
+class _Step(NamedTuple):
+    """What publishing one skill comes to."""
+
+    skill: Prepared
+    release: Release
+    artifact: Artifact | None
+    """None: nothing has to be written."""
+
+
+class _Site:
+    """A site, read whole before anything of it is changed."""
+
+    def __init__(self, directory: str, prefix: str) -> None:
+        self.directory = directory
+        self.prefix = prefix
+        self.index = _read(self.path(SITE, INDEX), SCHEMA)
+        self.old_index = _read(self.path(OLD_SITE, INDEX), "")
+        self.notes: list[Entry] = []
+
+    def path(self, *parts: str) -> str:
+        return os.path.join(self.directory, *(name for part in parts for name in part.split("/")))
+
+    def clean(self, *places: str) -> None:
+        """Remove what killed publishers left in these directories."""
+        for place in places:
+            self.notes += cleaned(place)
+
+    def step(self, skill: Prepared) -> _Step:
+        entry = _named(self.index, skill.name)
+        release = Release(skill.name, skill.version, skill.digest, "unchanged", "")
+        if entry is not None and self.holds(skill, entry) and self.holds_files(skill):
+            return _Step(skill, release._replace(at=entry["url"]), None)
+        made = artifact(skill.tree)
+        at = self.url(skill.name, made.kind, made.sha256)
+        return _Step(skill, release._replace(change="updated" if entry else "added", at=at), made)
+
+    def url(self, name: str, kind: str, sha256: str) -> str:
+        return self.prefix + quote(_place(name, kind, sha256))
+
+    def holds(self, skill: Prepared, entry: dict[str, Any]) -> bool:
+        """Whether the index offers exactly this skill, and its artifact is there and whole."""
+        kind, promised = entry.get("type"), str(entry.get("digest")).removeprefix("sha256:")
+        if kind not in ("skill-md", "archive") or not _HASH.fullmatch(promised):
+            return False
+        if (entry.get("url"), entry.get("description")) != (self.url(skill.name, kind, promised), skill.description):
+            return False
+        path = self.path(SITE, _place(skill.name, kind, promised))
+        return _is(path, promised) and content_digest(kind, content(path, _MAX_ARTIFACT)) == skill.digest
+
+    def holds_files(self, skill: Prepared) -> bool:
+        """Whether clients of the older form get exactly this skill."""
+        if _named(self.old_index, skill.name) != _old_entry(skill):
+            return False
+        there = read_tree(self.path(OLD_SITE, skill.name)) or {}
+        return all(there.get(path) == item for path, item in skill.tree.items())
+
+    def put_files(self, step: _Step) -> None:
+        """Write everything that the indexes will name, and take nothing away that they name now."""
+        skill, made = step.skill, step.artifact
+        if made is not None:
+            path = self.path(SITE, _place(skill.name, made.kind, made.sha256))
+            if not _is(path, made.sha256):
+                make_directories(os.path.dirname(path))
+                self.clean(os.path.dirname(path))
+                write_bytes(path, made.data)
+        place = self.path(OLD_SITE, skill.name)
+        self.clean(*(directory for directory, _, _ in os.walk(place)))
+        before = read_tree(place)
+        old = {path: item for path, item in (before or {}).items() if path not in skill.tree}
+        in_the_way = {second for _, second in collides([*skill.tree, *old])}
+        after = {**skill.tree, **{path: item for path, item in old.items() if path not in in_the_way}}
+        put_tree(place, before, after)
+
+    def put_indexes(self, steps: Sequence[_Step]) -> None:
+        """Replace the indexes, each in one step, the one that carries the hashes last."""
+        for step in steps:
+            _set(self.old_index, _old_entry(step.skill))
+            if step.artifact is not None:
+                _set(self.index, _entry(step.skill, step.artifact, step.release.at))
+        for place, index in ((OLD_SITE, self.old_index), (SITE, self.index)):
+            make_directories(self.path(place))
+            text = json.dumps(index, indent=2, ensure_ascii=False) + "\n"
+            # A lone surrogate becomes the escape that JSON has for it.
+            write_bytes(self.path(place, INDEX), text.encode("utf-8", "backslashreplace"))
+
+    def prune(self) -> list[str]:
+        from shutil import rmtree
+
+        self.clean(self.path(SITE), self.path(OLD_SITE))
+        named = frozenset(_HASH.findall(json.dumps(self.index)))
+        places = [place for name in _directories(self.path(SITE)) for place in _directories(name)]
+        kept = {place for place in places if os.path.basename(place) in named}
+        self.clean(*kept)
+        removed = [place for place in places if _HASH.fullmatch(os.path.basename(place)) and place not in kept]
+        for place in removed:
+            with os_failures(place, doing="remove"):
+                rmtree(place)
+                if not os.listdir(os.path.dirname(place)):
+                    os.rmdir(os.path.dirname(place))
+        for entry in self.old_index["skills"]:
+            removed += self.prune_files(entry["name"], entry.get("files"))
+        return [os.path.relpath(path, self.directory).replace(os.sep, "/") for path in removed]
+
+    def prune_files(self, name: str, listed: object) -> list[str]:
+        place = self.path(OLD_SITE, name)
+        self.clean(*(directory for directory, _, _ in os.walk(place)))
+        before = read_tree(place) or {}
+        if not isinstance(listed, list):
+            return []
+        after = {path: item for path, item in before.items() if path in listed}
+        if not after or len(after) == len(before):
+            return []
+        put_tree(place, before, after)
+        return [os.path.join(place, *path.split("/")) for path in before if path not in after]
+
+
+def _prefix(base: str) -> str:
+    """What the addresses in the index begin with."""
+    if not base:
+        return ""
+    parts = urlsplit(base)
+    if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment or not base.isprintable():
+        hint = "Give the https address at which the directory is served, such as https://example.com/docs."
+        raise UsageError("bad-address", f"{base!r} is no address of a site.", hint=hint)
+    return f"{base.rstrip('/')}/{SITE}/"
+
+
+def _read(path: str, schema: str) -> dict[str, Any]:
+    """An index as it is, or a new one; anything that is not clearly an index is left alone."""
+    if not os.path.lexists(path):
+        return {"$schema": schema, "skills": []} if schema else {"skills": []}
+    try:
+        index = json.loads(content(path, _MAX_INDEX))
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"it is no JSON ({error})") from error
+    if not isinstance(index, dict) or not isinstance(index.get("skills"), list):
+        raise _damaged(path, "it has no list of skills")
+    if schema and index.get("$schema") != schema:
+        raise _damaged(path, f"its $schema is {index.get('$schema')!r}, not {schema}")
+    for entry in index["skills"]:
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(name, str) or not name or "/" in name or "\\" in name or name in (".", ".."):
+            raise _damaged(path, "one of its entries has no usable name")
+    return index
+
+
+def _damaged(path: str, why: str) -> InvalidError:
+    message = f"{path} is not an index that can be added to: {why}."
+    return InvalidError("index-damaged", message, hint="Mend it or move it away. Nothing was changed.", path=path)
+
+
+def _named(index: dict[str, Any], name: str) -> dict[str, Any] | None:
+    found = [entry for entry in index["skills"] if entry["name"] == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _set(index: dict[str, Any], entry: dict[str, Any]) -> None:
+    """Put the entry where one of its name is, or at the end."""
+    entries, at = index["skills"], len(index["skills"])
+    for position in reversed(range(len(entries))):
+        if entries[position]["name"] == entry["name"]:
+            del entries[position]
+            at = position
+    entries.insert(at, entry)
+
+
+def _entry(skill: Prepared, made: Artifact, url: str) -> dict[str, Any]:
+    entry = {"name": skill.name, "type": made.kind, "description": skill.description}
+    return {**entry, "url": url, "digest": f"sha256:{made.sha256}"}
+
+
+def _old_entry(skill: Prepared) -> dict[str, Any]:
+    others = sorted(path for path in skill.tree if path != MAIN_FILE)
+    return {"name": skill.name, "description": skill.description, "files": [MAIN_FILE, *others]}
+
+
+def _place(name: str, kind: str, sha256: str) -> str:
+    """Where an artifact lies below the index; derived from what the index promises."""
+    return f"{name}/{sha256}/{MAIN_FILE if kind == 'skill-md' else f'{name}.tar.gz'}"
+
+
+def _is(path: str, sha256: str) -> bool:
+    """Whether the file is there with exactly this content."""
+    return os.path.isfile(path) and hashlib.sha256(content(path, _MAX_ARTIFACT)).hexdigest() == sha256
+
+
+def _directories(path: str) -> list[str]:
+    if not os.path.isdir(path):
+        return []
+    with os_failures(path, doing="list"), os.scandir(path) as found:
+        return sorted(entry.path for entry in found if entry.is_dir(follow_symlinks=False))

@@ -1,0 +1,223 @@
+"""A skill on its way to others: read once, checked strictly, packed; and the answer of whatever published it.
+
+`prepare` reads the directory one time, and everything that follows is about those very bytes: the check, the scan, the
+archive and what is written to an index (`publishing_index`), to a repository (`publishing_git`) or to a hub. A file
+that changes meanwhile cannot slip past the scan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from whet.authoring.trees import digest, read_tree
+from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError
+from whet.library.package import package_directory
+from whet.library.report import Entry
+from whet.skill import archive
+from whet.skill.dialects import read_skill
+from whet.skill.frontmatter import MAX_DOCUMENT, read_document
+from whet.skill.paths import MAIN_FILE, shown
+from whet.skill.validate import Package, validate
+from whet.store.atomic import clean_leftovers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from whet.guard.attestations import Attestation
+    from whet.guard.finding import Label
+    from whet.guard.finding import Severity as Danger
+    from whet.skill.diagnostics import Severity
+    from whet.skill.tree import Tree
+
+CODE = "not-publishable"
+OLD_MAIN = "skill.md"
+_SEVERITIES: dict[Danger, Severity] = {"critical": "error", "warn": "warning"}
+
+
+class Prepared(NamedTuple):
+    """One skill, ready to be offered to others."""
+
+    name: str
+    version: str
+    """As the skill states it; "" when it does not."""
+    description: str
+    tree: Tree
+    archive: bytes
+    """The `.skill` file."""
+    digest: str
+    """Of the content, as `whet digest` gives it."""
+    sha256: str
+    """Of the archive, in hex."""
+    verdict: Label
+    problems: tuple[Entry, ...]
+    """What stands in nobody's way and should be known all the same: warnings of the check and of the scan."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The skill as JSON carries it, without its content."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "description": self.description,
+            "digest": self.digest,
+            "sha256": self.sha256,
+            "files": len(self.tree),
+            "size": len(self.archive),
+            "verdict": self.verdict,
+            "problems": [problem.to_json() for problem in self.problems],
+        }
+
+
+class Release(NamedTuple):
+    """What became of one skill."""
+
+    name: str
+    version: str
+    digest: str
+    change: Literal["added", "updated", "unchanged"]
+    at: str
+    """Where it is now: a path in the repository, the address of its artifact."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The release as JSON carries it."""
+        return self._asdict()
+
+
+class Published(NamedTuple):
+    """What publishing did."""
+
+    kind: Literal["index", "git", "hub"]
+    target: str
+    """The directory, the repository or the hub."""
+    changed: bool
+    """False: everything was there already, and nothing was written."""
+    releases: tuple[Release, ...]
+    revision: str = ""
+    """The commit that holds it, for a repository."""
+    branch: str = ""
+    pushed: bool = False
+    notes: tuple[Entry, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer of every surface."""
+        return {
+            "success": True,
+            **self._asdict(),
+            "releases": [release.to_json() for release in self.releases],
+            "notes": [note.to_json() for note in self.notes],
+        }
+
+
+def prepare(
+    directory: str, *, scan: Callable[[Tree], Attestation], profile: Literal["upload", "spec"] = "upload"
+) -> Prepared:
+    """The skill in a directory as it is offered to others; refused when it breaks the format or is dangerous."""
+    directory = package_directory(directory)
+    tree = _read(directory)
+    problems = [*_broken(directory, tree, profile), *_links(directory, tree)]
+    if any(problem.severity == "error" for problem in problems):
+        raise _refused(directory, problems)
+    skill = read_skill(read_document(tree[MAIN_FILE].data), fallback_name=os.path.basename(directory))
+    packed = _packed(directory, skill.name, tree)
+    seen = scan(tree)
+    problems += _dangers(directory, skill.name, seen)
+    if seen.verdict == "dangerous":
+        listed = [problem.to_json() for problem in problems]
+        message = f"{directory} is not published: the scan calls it dangerous."
+        hint = f"Look at the findings with `whet scan {directory}` and remove what they name."
+        raise RefusedError(CODE, message, hint=hint, path=directory, problems=listed)
+    return Prepared(
+        skill.name,
+        skill.version,
+        skill.description,
+        tree,
+        packed,
+        digest(tree),
+        hashlib.sha256(packed).hexdigest(),
+        seen.verdict,
+        tuple(problems),
+    )
+
+
+def each_once(prepared: Sequence[Prepared]) -> None:
+    """Refuse to publish two skills under one name, or none at all."""
+    if not prepared:
+        raise UsageError("nothing-to-publish", "No skill was named.", hint="Name at least one skill to publish.")
+    for name, count in Counter(skill.name for skill in prepared).items():
+        if count > 1:
+            hint = "Publish each name once."
+            raise UsageError("published-twice", f"{count} of the skills are called {name}.", hint=hint, name=name)
+
+
+def cleaned(directory: str) -> Iterator[Entry]:
+    """Remove what killed publishers left in a directory; what could not be removed is told."""
+    for left in clean_leftovers(directory):
+        if left.outcome == "failed":
+            message = f"{left.path} is left from a publisher that was killed, and stays: {left.detail}."
+            yield Entry("leftover-kept", "warning", "", left.path, message, "Remove it by hand.")
+
+
+def _read(directory: str) -> Tree:
+    try:
+        tree = read_tree(directory)
+    except InvalidError as error:
+        raise _refused(directory, [_entry(directory, error)]) from error
+    if tree is None:
+        raise NotFoundError("path-not-found", f"There is no {directory}.", hint="Check the path.", path=directory)
+    return tree
+
+
+def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> Iterable[Entry]:
+    """What the strict check finds. A main file under its older name is read, and refused for that name."""
+    name = os.path.basename(directory)
+    main = OLD_MAIN if MAIN_FILE not in tree and OLD_MAIN in tree else MAIN_FILE
+    item = tree.get(main)
+    text = None if item is None or item.link else item.data
+    path = os.path.join(directory, main)
+    if text is not None and len(text) > MAX_DOCUMENT:
+        message = f"{main} has more than {MAX_DOCUMENT:,} bytes."
+        yield Entry("too-large", "error", name, path, message, "Move parts of it to references/.")
+        return
+    for finding in validate(Package(name, text, main, tuple(tree), published=True), profile):
+        severity = "error" if finding.code == "main-file-name" else finding.severity
+        if severity != "info":
+            yield Entry(finding.code, severity, name, path, finding.message, finding.fix, finding.line)
+
+
+def _links(directory: str, tree: Tree) -> Iterable[Entry]:
+    hint = "Replace the link with a copy of the file."
+    for path, item in tree.items():
+        if item.link:
+            message = f"{shown(path)} is a link; a published package holds only files."
+            at = os.path.join(directory, *path.split("/"))
+            yield Entry("link-in-package", "error", os.path.basename(directory), at, message, hint)
+
+
+def _packed(directory: str, name: str, tree: Tree) -> bytes:
+    try:
+        return archive.pack(name, (archive.File(path, item.data, item.executable) for path, item in tree.items()))
+    except InvalidError as error:
+        raise _refused(directory, [_entry(directory, error)]) from error
+
+
+def _dangers(directory: str, name: str, seen: Attestation) -> Iterable[Entry]:
+    for finding in seen.findings:
+        path = os.path.join(directory, *finding.file.split("/"))
+        if finding.severity != "info":
+            severity = _SEVERITIES[finding.severity]
+            yield Entry(finding.rule, severity, name, path, finding.message, finding.remedy, finding.line)
+
+
+def _entry(directory: str, error: InvalidError) -> Entry:
+    return Entry(error.code, "error", os.path.basename(directory), directory, error.message, error.hint)
+
+
+def _refused(directory: str, problems: Sequence[Entry]) -> InvalidError:
+    errors = [problem for problem in problems if problem.severity == "error"]
+    more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+    message = f"{directory} cannot be published: {errors[0].message.rstrip('.')}{more}."
+    hint = f"Mend it; `whet validate --profile upload {directory}` lists every problem of the format."
+    listed = [problem.to_json() for problem in problems]
+    return InvalidError(CODE, message, hint=hint, path=directory, problems=listed)
