@@ -36,8 +36,8 @@ def complete(
 
 def test_commands_come_first(complete: Callable[..., list[str]]) -> None:
     assert complete("") == complete() == list(VERBS)
-    assert complete("un") == ["unpin", "undo", "unpack", "untrust"]
-    assert complete("--quiet", "--root", "x", "un") == ["unpin", "undo", "unpack", "untrust"]
+    assert complete("un") == ["unpin", "undo", "uninstall", "unpack", "untrust"]
+    assert complete("--quiet", "--root", "x", "un") == ["unpin", "undo", "uninstall", "unpack", "untrust"]
     assert complete("--qu") == ["--quiet"]
     assert complete("--root", "") == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,6 @@ from whet.interfaces.cli.verbs import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from subprocess import CompletedProcess
 
 GOOD: dict[str, list[str]] = {
@@ -50,6 +50,19 @@ GOOD: dict[str, list[str]] = {
     "approve": ["1"],
     "reject": ["1"],
     "usage": ["thing"],
+    "search": ["brought", "--source", "./source"],
+    "inspect": ["./source/brought"],
+    "install": ["./thing.skill"],
+    "update": [],
+    "outdated": [],
+    "uninstall": ["brought"],
+    "verify": [],
+    "why": ["brought"],
+    "adopt": [],
+    "tap": ["list"],
+    "sync": ["claude"],
+    "publish": ["thing", "--index", "site"],
+    "snapshot": ["export", "all.whet"],
     "pack": ["thing"],
     "unpack": ["thing.skill"],
     "scan": ["thing"],
@@ -110,7 +123,7 @@ BAD: dict[str, list[list[str]]] = {
     ],
     "rename": [[], ["thing"], ["no-such", "x"], ["thing", "---"], ["thing", "thing"], ["thing", "x", "y"]],
     "delete": [[], ["no-such"], ["commit-messages"], ["thing", "extra"]],
-    "restore": [[], ["no-such"], ["thing"]],
+    "restore": [["no-such"], ["thing"], ["a", "b"]],
     "write-file": [
         *([], ["thing"], ["thing", "a.md"], ["no-such", "a.md", "--content", "x"], ["thing", "../a", "--content", "x"]),
         *(["thing", "SKILL.md", "--content", "x"], ["thing", "a.md", "--content", "x", "--content-file", "plain.txt"]),
@@ -145,6 +158,28 @@ BAD: dict[str, list[list[str]]] = {
         ["thing", "--import", "x"],
         ["--import"],
     ],
+    "search": [[], ["x", "--source", "nowhere"], ["x", "--limit", "0"], ["x", "--offline"]],
+    "inspect": [[], ["no-such"], ["./no-such"], ["./source", "--skill", "x"], ["./empty"], ["a", "b"]],
+    "install": [
+        *([], ["no-such"], ["./no-such"], ["./plain.txt"], ["./empty"], ["./source", "--skill", "x"]),
+        *(["http://127.0.0.1:9/x.zip"], ["https://u:p@example.com/x.zip"], ["ext::sh"], ["--all"]),
+    ],
+    "update": [["no-such"], ["--prefer", "odd"], ["--prefer"]],
+    "outdated": [["no-such"]],
+    "uninstall": [[], ["no-such"], ["thing"]],
+    "verify": [["no-such"]],
+    "why": [[], ["no-such"], ["a", "b"]],
+    "adopt": [["no-such"], ["brought"], ["thing", "later", "--from", "./source"]],
+    "tap": [
+        *([], ["odd"], ["add"], ["add", "x"], ["add", "X Y", "./source"], ["add", "there", "no-such"]),
+        *(["remove", "no-such"], ["remove"], ["list", "x"]),
+    ],
+    "sync": [["no-such"], ["claude", "--skill", "no-such"]],
+    "publish": [
+        *([], ["thing"], ["no-such", "--index", "site"], ["thing", "--index", "site", "--git", "x"]),
+        *(["./empty", "--index", "site"], ["thing", "--git", "./empty"], ["thing", "--hub", "https://127.0.0.1:9"]),
+    ],
+    "snapshot": [[], ["odd"], ["export"], ["import", "no-such"], ["import", "plain.txt"], ["export", "plain.txt"]],
     "pack": [[], ["no-such"], ["./no-such"], ["thing", "-o", "plain.txt"], ["empty"]],
     "unpack": [[], ["no-such"], ["plain.txt"], ["thing"], ["empty"]],
     "scan": [
@@ -179,8 +214,9 @@ EVERYWHERE = [["--nope"], ["--root"], ["--json=1"]]
 
 @pytest.fixture
 def world(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
-    """One skill, its archive and its history; a deleted one, a proposal, files and a directory that are of no use."""
+    """One skill, its archive and its history; a deleted one, a proposal, an installed one; files of no use."""
     skill("thing")
+    skill("brought", root=Path("source"))
     with open("plain.txt", "w", encoding="utf-8") as file:
         file.write("not an archive")
     for path, data in (("binary", b"\xff\x00"), ("large", b"x" * (1024 * 1024 + 1))):
@@ -193,6 +229,7 @@ def world(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
         ["create", "gone", "--description", "Is gone.", "--body", "Go."],
         ["delete", "gone"],
         ["create", "later", "--description", "Comes later.", "--body", "Wait.", "--stage"],
+        ["install", "./source"],
     ):
         assert whet(*words).returncode == 0
     os.mkdir("empty")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+_TERMINATED = 143
+"""What a shell reports of a program that was asked to end."""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,4 +27,17 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
             return 0
     from whet.interfaces.cli.run import run
 
-    return run(arguments, env)
+    if argv is not None:
+        return run(arguments, env)
+    from signal import SIGTERM, signal
+
+    asked: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        """Whoever asks us to end gets what Ctrl-C gets: everything under way is ended and cleaned up."""
+        asked.append(number)
+        raise KeyboardInterrupt
+
+    signal(SIGTERM, end)
+    code = run(arguments, env)
+    return _TERMINATED if asked else code

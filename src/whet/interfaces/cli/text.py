@@ -82,6 +82,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def short_revision(revision: str) -> str:
+    """As much of a commit or a hash as people need to tell it from others."""
+    return revision.removeprefix("sha256:")[:10]
+
+
 def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

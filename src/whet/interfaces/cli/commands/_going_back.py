@@ -5,17 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from whet.authoring.writer import By
     from whet.interfaces.cli.output import Screen
-
-
-def by(options: Namespace) -> By:
-    """A person, with the reason that is given."""
-    from whet.authoring.writer import By
-
-    return By("user", reason=options.reason)
 
 
 def tell_back(answer: dict[str, Any], screen: Screen) -> None:

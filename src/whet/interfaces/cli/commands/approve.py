@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.interfaces.cli.commands._changing import number_given, reason_option
-from whet.interfaces.cli.commands._going_back import by
 from whet.interfaces.cli.context import Outcome
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def configure(parser: Parser) -> None:
 def run(context: Context, options: Namespace) -> Outcome:
     """Do it."""
     number = number_given(options.id, "a proposal", "approve")
-    return Outcome(context.library.changes.approve(number, by(options)))
+    return Outcome(context.library.approve(number, options.reason))
 
 
 def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:

@@ -23,7 +23,7 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Put it away."""
-    return Outcome(context.library.curating.archive(options.name, options.reason))
+    return Outcome(context.library.archive(options.name, options.reason))
 
 
 def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:

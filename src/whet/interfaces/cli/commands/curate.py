@@ -30,7 +30,7 @@ def run(context: Context, options: Namespace) -> Outcome:
     """Make the plan; apply it where that is wanted."""
     if options.apply and options.if_due:
         raise UsageError("usage", "Give --apply or --if-due, not both.", hint="`whet curate --help` explains it.")
-    return Outcome(context.library.curating.curate(apply=options.apply, if_due=options.if_due))
+    return Outcome(context.library.curate(apply=options.apply, if_due=options.if_due))
 
 
 def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`whet pin NAME`: a skill that the curator never touches."""
+"""`whet pin NAME`: a skill that neither updates nor the curator touch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Pin it."""
-    return Outcome(context.library.curating.pin(options.name, options.reason))
+    return Outcome(context.library.pin(options.name, options.reason))
 
 
 def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.interfaces.cli.commands._changing import reason_option
-from whet.interfaces.cli.commands._going_back import by, tell_back
+from whet.interfaces.cli.commands._going_back import tell_back
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.parser import amount
 
@@ -29,7 +29,7 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Go back."""
-    return Outcome(context.library.changes.rollback(options.name, options.to, by(options)))
+    return Outcome(context.library.rollback(options.name, options.to, options.reason))
 
 
 def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.interfaces.cli.commands._changing import number_given, reason_option
-from whet.interfaces.cli.commands._going_back import by, tell_back
+from whet.interfaces.cli.commands._going_back import tell_back
 from whet.interfaces.cli.context import Outcome
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run(context: Context, options: Namespace) -> Outcome:
     """Take it back."""
     if options.id.isdecimal() or not options.id:
         number_given(options.id, "an entry", "undo")
-    return Outcome(context.library.changes.undo(options.id, by(options)))
+    return Outcome(context.library.undo(options.id, options.reason))
 
 
 def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:

@@ -21,7 +21,7 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Take the pin back."""
-    return Outcome(context.library.curating.unpin(options.name))
+    return Outcome(context.library.unpin(options.name))
 
 
 def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:
