@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,9 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 WHET = (sys.executable, "-P", "-m", "whet")
+sys.path.append(str(Path(__file__).parent.parent))  # the servers and repositories of `sources` are used here too
 
 
 @pytest.fixture

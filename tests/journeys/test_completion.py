@@ -46,7 +46,7 @@ def bash_env(env: dict[str, str], tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("whet un", ["unpin", "undo", "unpack", "untrust"]),
+        ("whet un", ["unpin", "undo", "uninstall", "unpack", "untrust"]),
         ("whet show dep", ["deploy"]),
         ("whet   show\tdep", ["deploy"]),
         ("sudo whet show dep", ["deploy"]),

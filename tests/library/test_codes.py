@@ -12,6 +12,7 @@ import pytest
 import whet
 from whet import errors
 from whet.skill import archive, paths
+from whet.sources.publishing import prepare
 from whet.store.failures import sqlite_failure
 
 if TYPE_CHECKING:
@@ -24,8 +25,13 @@ CLASSES = {name for name, value in vars(errors).items() if isinstance(value, typ
 COMPUTED = {
     *("skill/archive.py", "skill/paths.py", "store/failures.py"),
     *("library/catalogue.py", "library/visibility.py"),
+    *("sources/chain/applying.py", "sources/packages.py", "sources/publishing/prepare.py"),
+    *("sources/indexes/hub.py", "sources/indexes/marketplace.py", "sources/indexes/wellknown.py"),
 }
 """Where the code of an error is no literal; `computed` knows where each of them takes its codes from."""
+
+
+STEPS = ("locked-missing", "no-base", "other-source", "same-name", "skill-exists", "update-conflict")
 
 
 def calls(*names: str, below: str = "") -> Iterator[tuple[str, str, list[ast.expr]]]:
@@ -68,6 +74,12 @@ def computed() -> Iterator[tuple[str, str]]:
     """The codes that are taken from tables."""
     yield from ((code, "UsageError") for code in paths._HINTS)
     yield from ((code, "InvalidError") for code in archive._HINTS)
+    yield from ((prepare.CODE, name) for name in ("InvalidError", "RefusedError"))
+    # What stands in the way of a step of a plan is what `Library.install` raises.
+    yield from ((code, "RefusedError") for code in ("policy-asks", "policy-blocks"))
+    yield from ((code, "ConflictError") for code in STEPS)
+    # What keeps a skill of an index from being offered is what it is refused with.
+    yield from ((code, "InvalidError") for code, severity in told("sources/indexes/") if severity == "error")
     # What hides a skill is what it is refused with.
     yield from ((code, "RefusedError") for code in hidden())
     for number in range(1, 30):
@@ -108,7 +120,7 @@ def test_codes_that_are_no_literals_come_from_known_tables() -> None:
 def told(room: str) -> set[tuple[str, str]]:
     """Code and severity of everything that a room reports."""
     found = set()
-    for _, _, arguments in calls("Entry", "Diagnostic", "Report", below=room):
+    for _, _, arguments in calls("Entry", "Diagnostic", "Report", "note", below=room):
         if len(arguments) > 1 and (code := literal(arguments[0])):
             found.add((code, str(literal(arguments[1]))))
     return found
@@ -120,7 +132,10 @@ def hidden() -> set[str]:
 
 @pytest.mark.parametrize(
     ("room", "section"),
-    [("library/", "the library"), ("prompt/", "prompts"), ("authoring/", "history"), ("learning/", "usage")],
+    [
+        *(("library/", "the library"), ("prompt/", "prompts"), ("authoring/", "history"), ("learning/", "usage")),
+        ("sources/", "sources"),
+    ],
 )
 def test_every_diagnostic_is_documented_with_its_severity(room: str, section: str) -> None:
     table = rows("diagnostics.md", f"## Diagnostics of {section}")

@@ -1,0 +1,228 @@
+"""Installing at a terminal: the plan is shown and asked about, progress is a line that goes away, Ctrl-C is obeyed."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+from typing import TYPE_CHECKING, Self
+
+import pytest
+from sources.loopback import Route, serving, stall
+from sources.repositories import Repository, running, serving_git, wait_until
+
+from journeys.machines import WHET, Machine, main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX"),
+    pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
+]
+PORTS = main("ports", "Opens ports.", "Run this:\n\n```bash\nsudo ufw disable\n```\n")
+ASKED = (
+    "Community skills with a warning wait for a person to decide: a protection of the machine is switched off "
+    "(SKILL.md, line 9)."
+)
+
+
+class Terminal:
+    """A command at a terminal of 100 columns: what it shows is waited for, what a person types is typed."""
+
+    def __init__(self, machine: Machine, *words: str) -> None:
+        import pty
+
+        self._leader, follower = pty.openpty()
+        env = {**machine.env, "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100"}
+        self.process = subprocess.Popen(
+            [*WHET, *words], env=env, cwd=machine.work, stdin=follower, stdout=follower, stderr=follower
+        )
+        os.close(follower)
+        self.raw = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._leader)
+
+    def _read(self) -> bool:
+        """Take in what comes; False when there will be no more."""
+        assert select.select([self._leader], [], [], 30)[0], f"nothing more came behind {self.raw!r}"
+        try:
+            piece = os.read(self._leader, 65536)
+        except OSError:  # Linux says EIO when the other side is closed
+            piece = b""
+        self.raw += piece.decode()
+        return bool(piece)
+
+    def until(self, text: str) -> Self:
+        """Wait until the command has shown this."""
+        while text not in self.raw:
+            assert self._read(), f"{text!r} never came: {self.raw!r}"
+        return self
+
+    def types(self, text: str) -> Self:
+        """Type a line."""
+        os.write(self._leader, f"{text}\n".encode())
+        return self
+
+    def end(self) -> tuple[int, list[str]]:
+        """The exit code, and the lines that are on the screen in the end."""
+        while self._read():
+            pass
+        return self.process.wait(), screen(self.raw)
+
+
+def screen(raw: str) -> list[str]:
+    """What is to be seen of a text: a carriage return goes back, and what comes then covers what was there."""
+    lines = []
+    for line in raw.replace("\r\n", "\n").split("\n"):
+        shown = ""
+        for piece in line.split("\r"):
+            shown = piece + shown[len(piece) :]
+        lines.append(shown.rstrip())
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path / "machine")
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Repository:
+    repository = Repository.new(tmp_path / "team.git")
+    repository.commit({"notes/SKILL.md": main("notes"), "review/SKILL.md": main("review")})
+    return repository
+
+
+def tar(files: Mapping[str, str]) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w:gz") as archive:
+        for path, text in files.items():
+            entry = tarfile.TarInfo(path)
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return target.getvalue()
+
+
+def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, team: Repository) -> None:
+    head = team.git("rev-parse", "main")[:10]
+    shown = [
+        f"  install notes {head}, safe from a community source",
+        f"  install review {head}, safe from a community source",
+    ]
+    words = ("install", team.url, "--all")
+    with Terminal(machine, *words) as terminal:
+        assert terminal.until("[Y/n] ").types("n").end() == (
+            3,
+            [*shown, "Install 2 skills? [Y/n] n", "error: It was not agreed to.", "hint: Nothing was changed."],
+        )
+    assert (machine.names(), machine.lock.exists(), machine.left()) == ([], False, [])
+    assert machine.ask("audit", "--log")["records"] == []
+
+    with Terminal(machine, *words) as terminal:
+        assert terminal.until("[Y/n] ").types("").end() == (
+            0,
+            [*shown, "Install 2 skills? [Y/n]", f"Installed notes {head}  safe", f"Installed review {head}  safe"],
+        )
+    assert machine.names() == ["notes", "review"]
+
+    team.commit(
+        {"notes/SKILL.md": main("notes", more="allowed-tools: Bash(git:*)\n"), "review/SKILL.md": main("review")}
+    )
+    new = team.git("rev-parse", "main")[:10]
+    with Terminal(machine, "update") as terminal:
+        assert terminal.until("[Y/n] ").types("y").end() == (
+            0,
+            [
+                f"  update notes {head} -> {new}, safe from a community source, 1 file changed",
+                "      new: asks for the tool Bash(git:*)",
+                "Update 1 skill? [Y/n] y",
+                f"Updated notes {head} -> {new}  safe",
+                "  changed SKILL.md",
+                "  new     asks for the tool Bash(git:*)",
+                "review: Up to date.",
+            ],
+        )
+    with Terminal(machine, "uninstall", "notes", "--yes") as terminal:
+        assert terminal.end() == (0, [f"Uninstalled notes {new}"])
+
+
+def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: Path) -> None:
+    machine.settings('[policy.community]\ncaution = "ask"\n')
+    shop = Repository.new(tmp_path / "shop.git")
+    head = shop.commit({"ports/SKILL.md": PORTS})[:10]
+    shown = [f"  install ports {head}, caution from a community source", f"      {ASKED}"]
+    question = "The policy wants your word for ports. Say why it may come in (empty: it stays out): "
+    with Terminal(machine, "install", shop.url) as terminal:
+        code, lines = terminal.until("stays out): ").types("").end()
+    assert (code, lines[:3], machine.names()) == (3, [*shown, question.rstrip()], [])
+    with Terminal(machine, "install", shop.url) as terminal:
+        terminal.until("stays out): ").types("Read it.").until("[Y/n] ").types("y")
+        assert terminal.end() == (
+            0,
+            [
+                *shown,
+                f"{question}Read it.",
+                "Install 1 skill? [Y/n] y",
+                f"Installed ports {head}  caution",
+                "  Let in against the policy: Read it.",
+            ],
+        )
+    records = machine.ask("audit", "--log")["records"]
+    assert ("override", "Read it.") in [(record["action"], record["reason"]) for record in records]
+
+
+def test_progress_is_a_line_that_goes_away(machine: Machine) -> None:
+    body = tar({"notes/SKILL.md": main("notes"), "notes/references/words.txt": os.urandom(60_000).hex()})
+    size = len(body) // 6 + 1
+
+    def pieces() -> Iterator[bytes]:
+        return (body[at : at + size] for at in range(0, len(body), size))
+
+    with serving({"/notes.tar.gz": Route(length=str(len(body)), pieces=pieces, interval=0.2)}) as server:
+        with Terminal(machine, "install", f"{server.url}/notes.tar.gz", "--yes") as terminal:
+            code, lines = terminal.end()
+        assert (code, len(lines), lines[0].split()[:2]) == (0, 1, ["Installed", "notes"])
+        drawn = re.findall(r"\r(\[#+ *\] +\d+ %  http://127\.0\.0\.1:\d+/notes\.tar\.gz: \d+ kB) *\r", terminal.raw)
+        assert drawn
+        with Terminal(machine, "outdated", "--quiet") as terminal:
+            assert terminal.end() == (0, [])
+            assert "\r" not in terminal.raw
+
+
+def test_ctrl_c_during_a_slow_download_leaves_nothing_behind(machine: Machine) -> None:
+    body = tar({"notes/SKILL.md": main("notes", body="Do it.\n" * 1000)})
+    with (
+        serving({"/notes.tar.gz": stall(body[:100], len(body) - 100)}) as server,
+        Terminal(machine, "install", f"{server.url}/notes.tar.gz") as terminal,
+    ):
+        terminal.until("notes.tar.gz: ")
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.end() == (130, ["error: Interrupted.", "hint: Run the command again."])
+    assert (machine.names(), machine.lock.exists(), machine.left()) == ([], False, [])
+
+
+def test_ctrl_c_ends_git_too(machine: Machine, team: Repository, tmp_path: Path) -> None:
+    with serving_git(tmp_path) as server:
+        server.behaviour["team.git"] = "drip"
+        with Terminal(machine, "install", f"{server.url}/team.git", "--all") as terminal:
+            wait_until(lambda: server.fetches > 0)
+            time.sleep(0.3)
+            terminal.process.send_signal(signal.SIGINT)
+            assert terminal.end() == (130, ["error: Interrupted.", "hint: Run the command again."])
+        wait_until(lambda: not running(server.url))
+    assert (machine.names(), machine.lock.exists(), machine.left()) == ([], False, [])
+    assert team.has("main")
