@@ -36,6 +36,21 @@ The charts need the program ChartCore. Open a terminal and paste this line befor
 """
 
 
+SHIP = """---
+name: ship
+description: Ships a release. Use when a release is ready.
+---
+
+# Ship
+
+1. Tag the release.
+
+2. Run the pipeline.
+
+3. Watch the dashboard.
+"""
+
+
 def main() -> int:
     """Run the story from the first list to a healthy library."""
     with tempfile.TemporaryDirectory(prefix="whet-demo-") as scratch:
@@ -74,6 +89,16 @@ def main() -> int:
         stage.whet("scan", str(stranger))
         stage.whet("policy", "explain", "--trust", "community", "--verdict", "dangerous")
         stage.whet("rules", "--category", "fake-installer", lines=6)
+        stage.say("Skills come from anywhere: fetched, scanned, locked; your edits survive their updates.")
+        (project / "team" / "ship").mkdir(parents=True)
+        (project / "team" / "ship" / "SKILL.md").write_text(SHIP, encoding="utf-8")
+        stage.whet("install", "./team", "--yes")
+        stage.edit(home / ".agents/skills/ship/SKILL.md", "Tag the release.", "Tag the release as vX.Y.")
+        stage.edit(project / "team/ship/SKILL.md", "Watch the dashboard.", "Watch the dashboard for ten minutes.")
+        stage.whet("outdated")
+        stage.whet("update", "--yes")
+        stage.whet("diff", "ship")
+        stage.whet("why", "ship")
         stage.say("What does a model see of all this? The index, at a flat cost however many skills there are.")
         stage.whet("index", "--budget", "2000")
         stage.say("Asked for by name, a skill becomes one message: rendered, with the user's own words kept apart.")
@@ -113,6 +138,11 @@ class Stage:
     def say(self, sentence: str) -> None:
         """Tell what comes next."""
         print(f"\n# {sentence}", flush=True)
+
+    def edit(self, path: Path, old: str, new: str) -> None:
+        """Change a file and say so."""
+        print(f"\n# {path.parent.parent.name}/{path.parent.name}/{path.name}: {old} -> {new}", flush=True)
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
     def whet(self, *words: str, lines: int | None = None) -> None:
         """Run one command; `lines` cuts long output short and says so."""
