@@ -154,8 +154,8 @@ def test_a_plan_is_a_value_and_applied_as_it_is(machine: Machine, library: Libra
     told = json.loads(json.dumps(plan.to_json()))
     machine.skill("deploy", "Something else.\n")
     answer = library.apply(plan, reason="Asked for.")
-    assert answer == {"success": True, **told, "done": ["deploy"]}
-    assert digest(read_tree(str(machine.root / "deploy"))) == told["steps"][0]["after"], "not what is there by now"
+    assert answer == {"success": True, **told, "done": ["deploy"], "installed": ["deploy"]}
+    assert digest(read_tree(str(machine.root / "deploy"))) == told["plan"][0]["after"], "not what is there by now"
     (entry,) = library.changes.history("deploy")["entries"]
     assert (entry["actor"], entry["origin"], entry["action"], entry["reason"]) == (
         "user",

@@ -47,7 +47,7 @@ class Run(NamedTuple):
     @property
     def codes(self) -> dict[str, str]:
         """Name -> why it was not done, of the skills of a plan."""
-        return {step["name"]: step["code"] for step in self.answer["steps"] if step["code"]}
+        return {step["name"]: step["code"] for step in self.answer["plan"] if step["code"]}
 
 
 class Machine:

@@ -151,10 +151,18 @@ def plan(machine: Machine, *steps: Mapping[str, Any], dry: bool = False) -> dict
     return {
         "success": True,
         "root": str(machine.root),
-        "steps": list(steps),
+        "plan": list(steps),
         "counts": {state: states.count(state) for state in dict.fromkeys(states)},
+        "refused": [
+            {"name": step["name"], "decision": "ask" if step["state"] == "ask" else "block", "reason": step["reason"]}
+            for step in steps
+            if step["state"] in ("ask", "blocked")
+        ],
         "notes": [],
         "done": [] if dry else [step["name"] for step in steps if step["state"] == "ready"],
+        "installed": []
+        if dry
+        else [step["name"] for step in steps if step["state"] == "ready" and step["action"] != "uninstall"],
         "dry_run": dry,
     }
 

@@ -79,7 +79,7 @@ def adopted_in_a_project(machine: Machine, team: Repository, url: str) -> None:
     put(repo / ".agents" / "skills" / "review", {"SKILL.md": REVIEW["SKILL.md"].replace("One.", "First.")})
     team.commit({"skills/review/SKILL.md": BETTER["SKILL.md"]})
     updated = machine.ask("update", "--here", cwd=repo)
-    assert [(step["action"], step["state"]) for step in updated["steps"]] == [("merge", "ready")]
+    assert [(step["action"], step["state"]) for step in updated["plan"]] == [("merge", "ready")]
     text = (repo / ".agents" / "skills" / "review" / "SKILL.md").read_text(encoding="utf-8")
     assert (text.endswith("First.\nTwo.\nThird.\n"), theirs.read_bytes()) == (True, before)
 

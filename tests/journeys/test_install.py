@@ -277,7 +277,7 @@ def updated(team: Team, second: str) -> None:
         **judged(),
     )
     held = "It is pinned. `whet unpin notes` lets it follow its source again."
-    assert machine.ask("update", code=1) == plan(
+    expected = plan(
         machine,
         deploy,
         kept(team, "held", "notes", reason=held, code="pinned"),
@@ -285,6 +285,9 @@ def updated(team: Team, second: str) -> None:
         clashing(team, "review", second, REVIEW),
         clashing(team, "triage", second, TRIAGE),
     )
+    error = "review: Your edits and the source's changes clash in SKILL.md."
+    failure = {"error": error, "code": "update-conflict", "hint": "The plan has what stands in its way."}
+    assert machine.ask("update", code=1) == {**expected, "success": False, **failure}
     assert {name: machine.text(name) for name in BODIES} == {**before, "deploy": merged["SKILL.md"]}
     now = machine.locked()
     assert {path: entry for path, entry in now.items() if path != "skills/deploy"} == {
@@ -417,7 +420,7 @@ def test_what_is_missing_is_told_and_brought_back(team: Team) -> None:
         1,
         "1 of 1 skill not as installed.\nhint: `whet restore` brings back what is missing.\n",
     )
-    told = machine.ask("update", "notes", code=1)["steps"][0]
+    told = machine.ask("update", "notes", code=1)["plan"][0]
     assert (told["code"], told["state"]) == ("locked-missing", "conflict")
     assert machine.ask("restore", "notes", "--stage", code=2)["code"] == "usage", "the lock's word is not a proposal"
     assert machine.says("restore", "notes")[0] == 0

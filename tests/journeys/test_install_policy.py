@@ -93,7 +93,7 @@ def test_a_reason_lets_it_in_and_is_kept(shop: Shop) -> None:
         "ports",
         files=[{"path": "SKILL.md", "change": "added"}],
         **taken,
-        **judged(verdict="caution", decision="block", why=WARNED, findings=foreseen["steps"][0]["findings"]),
+        **judged(verdict="caution", decision="block", why=WARNED, findings=foreseen["plan"][0]["findings"]),
     )
     override = {"override": "It is for a machine without a network."}
     assert foreseen == {**plan(machine, expected, dry=True), **override}
@@ -174,6 +174,6 @@ def test_an_update_that_wants_more_says_so(shop: Shop) -> None:
         "  new     asks for the tool Read\n"
     )
     answer: dict[str, Any] = machine.ask("update")
-    assert answer["steps"][0]["powers"] == ["asks for the tool Bash(git:*)", "asks for the tool Read"]
+    assert answer["plan"][0]["powers"] == ["asks for the tool Bash(git:*)", "asks for the tool Read"]
     assert json.loads(machine.lock.read_text(encoding="utf-8"))["skills"]["skills/good"]["revision"] == second
     assert shop.log()[-1] == ("update", "good", "safe", "allow", ALLOWED)

@@ -109,7 +109,7 @@ def test_what_is_odd_and_harmless_is_installed_as_exactly_that(tmp_path: Path) -
         (machine.work / "x.zip").write_bytes(kept.make())
         run = machine.run("install", str(machine.work / "x.zip"), "--override", "It is a test.", "--json")
         assert (kind, run.code) == (kind, 0), run.answer
-        (step,) = run.answer["steps"]
+        (step,) = run.answer["plan"]
         there = machine.root / os.path.basename(step["path"])
         files = {path.relative_to(there).as_posix(): path for path in there.rglob("*") if path.is_file()}
         expected = {file.path.removeprefix("a/"): file for file in kept.files}

@@ -86,7 +86,7 @@ def test_what_one_installs_for_the_repository_the_other_restores_from_its_lock(s
     assert os.listdir(clone / ".agents") == ["whet-lock.json"]
 
     restored = bob.ask("restore", "--here", cwd=clone)
-    assert [(step["name"], step["action"], step["state"]) for step in restored["steps"]] == [
+    assert [(step["name"], step["action"], step["state"]) for step in restored["plan"]] == [
         ("deploy", "restore", "ready"),
         ("notes", "restore", "ready"),
         ("review", "restore", "ready"),

@@ -212,7 +212,7 @@ def test_a_snapshot_takes_everything_along(alice: Machine, bob: Machine, tmp_pat
     assert bob.ask("why", "deploy")["installed"]["source"] == f"git:{remote.url}#path=deploy"
 
     remote.commit({"deploy/SKILL.md": main("deploy", body="One.\nTwo.\nThird.\n")})
-    assert [(step["name"], step["action"], step["state"]) for step in bob.ask("update", "deploy")["steps"]] == [
+    assert [(step["name"], step["action"], step["state"]) for step in bob.ask("update", "deploy")["plan"]] == [
         ("deploy", "merge", "ready")
     ]
     assert bob.text("deploy").endswith("First.\nTwo.\nThird.\n")

@@ -59,10 +59,10 @@ def lives(
     assert machine.names() == []
 
     taken = machine.ask("install", source, "--all")
-    assert [(step["name"], step["state"], step["version"]) for step in taken["steps"]] == [
+    assert [(step["name"], step["state"], step["version"]) for step in taken["plan"]] == [
         (name, "ready", versions[0]) for name in skills
     ]
-    assert taken["steps"][-1]["after"] == content(OLD)
+    assert taken["plan"][-1]["after"] == content(OLD)
     why = machine.says("why", "review")[1].splitlines()
     assert f"  from      {shown or source}" in why
     assert f"  trust     {trust}, safe when it was scanned" in why
@@ -75,7 +75,7 @@ def lives(
     }
     assert found["review"]["latest"]["version"] == versions[1]
     updated = [
-        step for step in machine.ask("update")["steps"] if step["state"] == "ready" and step["action"] == "update"
+        step for step in machine.ask("update")["plan"] if step["state"] == "ready" and step["action"] == "update"
     ]
     assert [(step["name"], step["before"], step["after"]) for step in updated] == [
         ("review", content(OLD), content(after))

@@ -18,9 +18,9 @@ from whet.errors import WhetError
 from whet.library.files import read_file
 from whet.skill.tree import Item, library_digest
 from whet.sources import local
-from whet.sources.opening import open_source
 from whet.sources.local import ArchiveSource, PathSource
 from whet.sources.model import Fetched, Listing, Offer, Progress, Ref
+from whet.sources.opening import open_source
 from whet.store.atomic import temporary_path
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from sources.reaching import codes, dumped, json_values, main, packed, reach, sh
 from sources.repositories import Repository, World
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
-from whet.sources.opening import open_source
 from whet.sources.indexes.marketplace import MarketplaceSource, groups
 from whet.sources.indexes.marketplace_file import FILE, Marketplace, Plugin, read_marketplace
 from whet.sources.model import Ref
+from whet.sources.opening import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -43,7 +43,7 @@ def test_a_plan_tells_everything_about_a_new_skill(world: World) -> None:
     source = f"path:{world.shelf}#path=deploy"
     assert plan.to_json() == {
         "root": str(world.root),
-        "steps": [
+        "plan": [
             {
                 "action": "install",
                 "state": "ready",
@@ -71,6 +71,7 @@ def test_a_plan_tells_everything_about_a_new_skill(world: World) -> None:
             }
         ],
         "counts": {"ready": 1},
+        "refused": [],
         "notes": [],
     }
     assert (world.there(), world.lock().exists()) == ({}, False), "a plan changes nothing"
@@ -294,7 +295,7 @@ def test_a_clash_is_told_and_changes_nothing(world: World) -> None:
     world.edit("deploy", "Last", "Mine")
     world.offer("deploy", NEWER, guide="How else.\n")
     plan = library.plan_update()
-    (step,) = plan.to_json()["steps"]
+    (step,) = plan.to_json()["plan"]
     assert step["reason"] == "Your edits and the source's changes clash in SKILL.md."
     assert step["clashes"] == [
         {

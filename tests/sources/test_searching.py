@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.library.roots import Place
-from whet.sources.opening import open_source
 from whet.sources.model import Listing, Offer, Reach, Ref
+from whet.sources.opening import open_source
 from whet.sources.refs.reading import ref_text
 from whet.sources.refs.trusting import ref_trust
 from whet.sources.taps import listings as kept

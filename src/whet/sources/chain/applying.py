@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from whet.authoring.trees import digest
 from whet.authoring.writer import By, Change
-from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError
+from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, WhetError
 from whet.guard.audit import Note
 from whet.guard.finding import LABELS
 from whet.sources.chain.asking import ask
 from whet.sources.chain.plan import DECIDED, Plan, Step
 from whet.sources.chain.planning import Planner, held, missing
-from whet.sources.refs.reading import read_ref
+from whet.sources.refs.reading import read_ref, shown
 from whet.sources.taps.taps import Taps
 
 if TYPE_CHECKING:
@@ -157,13 +157,31 @@ def apply(depot: Depot, plan: Plan, *, actor: str = "user", reason: str = "", ov
     for name, source in plan.taps:
         with suppress(ConflictError):  # somebody else added one of that name a moment ago
             taps.add(name, read_ref(source, depot.reach.place))
-    return {"success": True, **plan.to_json(), "done": [step.name for step in plan.ready]}
+    return {"success": True, **plan.to_json(), **done(plan)}
+
+
+def done(plan: Plan) -> dict[str, list[str]]:
+    """The names of what an applied plan changed, and of what is installed by it."""
+    installed = [step.name for step in plan.ready if step.entry]
+    return {"done": [step.name for step in plan.ready], "installed": installed}
+
+
+def _origin(depot: Depot, ready: Sequence[Step]) -> str:
+    """Why something changes, when nobody says why: where it comes from, if that is one place."""
+    sources = {step.entry.source.partition("#")[0] for step in ready if step.entry and step.entry.source}
+    if len(sources) != 1:
+        return ""
+    entry = next(step.entry for step in ready if step.entry and step.entry.source)
+    try:
+        return f"From {shown(depot.ref_of(entry)._replace(path=''))}."
+    except WhetError:  # a source that this Whet cannot read
+        return ""
 
 
 def _commit(depot: Depot, plan: Plan, ready: Sequence[Step], actor: str, reason: str) -> None:
     run = f"r{os.urandom(8).hex()}"
     label = max((step.judgement.scan.verdict for step in ready if step.judgement), key=LABELS.index, default="")
-    by = By(actor, "install", reason, label, run)
+    by = By(actor, "install", reason or _origin(depot, ready), label, run)
     changes = []
     for step in ready:
         directory = plan.directory(step)

@@ -91,6 +91,11 @@ class Step(NamedTuple):
             answer |= {**told, "why": decision.reason, "findings": grave}
         return answer
 
+    def refusal(self) -> dict[str, Any]:
+        """What the policy says of a step that it stands in the way of."""
+        decision = "ask" if self.state == "ask" else "block"
+        return {"name": self.name, "decision": decision, "reason": self.reason}
+
 
 class Plan(NamedTuple):
     """Everything that is about to happen to the skills of one root."""
@@ -119,8 +124,9 @@ class Plan(NamedTuple):
             counts[step.state] = counts.get(step.state, 0) + 1
         answer = {
             "root": self.root,
-            "steps": [{**step.to_json(), "directory": self.directory(step)} for step in self.steps],
+            "plan": [{**step.to_json(), "directory": self.directory(step)} for step in self.steps],
             "counts": counts,
+            "refused": [step.refusal() for step in self.steps if step.state in DECIDED],
             "notes": [note.to_json() for note in self.notes],
         }
         taps = [{"name": name, "source": source} for name, source in self.taps]

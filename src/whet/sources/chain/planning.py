@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     from whet.sources.model import Fetched, Ref
 
 
+_MERGED: dict[Prefer, str] = {
+    "": "Merged with your edits.",
+    "ours": "Merged with your edits; where both changed the same lines, yours stay.",
+    "theirs": "Merged with your edits; where both changed the same lines, the source's are taken.",
+}
+
+
 class Planner:
     """Collects the steps of one plan."""
 
@@ -235,7 +242,7 @@ class Planner:
             step = step._replace(state="conflict", reason=reason, code="update-conflict", clashes=merged.clashes)
             self.steps.append(step)
             return
-        step = step._replace(after=digest(merged.tree), reason="Merged with your edits.")
+        step = step._replace(after=digest(merged.tree), reason=_MERGED[self.prefer])
         self.add(step, local, merged.tree, self._judged(package, merged.tree))
         self.trees[digest(remote)] = remote  # what the next merge starts from
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.sources.chain.plan import Plan
+    from whet.sources.chain.plan import Plan, Step
 
 _DONE = {
     "install": "Installed",
@@ -61,29 +61,40 @@ def planned(context: Context, options: Namespace, make: Callable[[Library], Plan
         plan = make(library)
     override = getattr(options, "override", "")
     if options.dry_run:
-        return Outcome({**_foreseen(plan, override), "dry_run": True}, _code(plan, override))
+        return _outcome({**_foreseen(plan, override), "dry_run": True}, plan, override)
     if asks(options):
         override = _agreed(plan, verb, override)
     answer = {**library.apply(plan, reason=options.reason, override=override), "dry_run": False}
-    if options.here and any(step["state"] == "ready" and step["after"] for step in answer["steps"]):
+    if options.here and any(step["state"] == "ready" and step["after"] for step in answer["plan"]):
         answer["waiting"] = len(library.catalogue.waiting)
     if override:
         answer["override"] = override
-    return Outcome(answer, _code(plan, override))
+    return _outcome(answer, plan, override)
+
+
+def _outcome(answer: dict[str, Any], plan: Plan, override: str) -> Outcome:
+    """The answer; where something that was wanted is not done, it says so the way all failures do."""
+    left = [step for step in plan.steps if not (override and step.state in ("ask", "blocked"))]
+    worst = max(left, key=_code, default=None)
+    if worst is None or not _code(worst):
+        return Outcome(answer)
+    hint = worst.hint or "The plan has what stands in its way."
+    failure = {"success": False, "error": f"{worst.name}: {worst.reason}", "code": worst.code, "hint": hint}
+    return Outcome({**answer, **failure}, _code(worst))
+
+
+def _code(step: Step) -> int:
+    return step.exit_code if step.state == "failed" else _CODES.get(step.state, 0)
 
 
 def _foreseen(plan: Plan, override: str) -> dict[str, Any]:
     """What would be answered if the plan were applied."""
+    nothing: dict[str, Any] = {"done": [], "installed": []}
     if not override:
-        return {"success": True, **plan.to_json(), "done": []}
+        return {"success": True, **plan.to_json(), **nothing}
     from whet.sources.chain.applying import accept
 
-    return {"success": True, **accept(plan).to_json(), "done": [], "override": override}
-
-
-def _code(plan: Plan, override: str) -> int:
-    steps = [step for step in plan.steps if not (override and step.state in ("ask", "blocked"))]
-    return max((step.exit_code if step.state == "failed" else _CODES.get(step.state, 0) for step in steps), default=0)
+    return {"success": True, **accept(plan).to_json(), **nothing, "override": override}
 
 
 def asks(options: Namespace) -> bool:
@@ -95,7 +106,7 @@ def asks(options: Namespace) -> bool:
 
 def _agreed(plan: Plan, verb: str, override: str) -> str:
     """Ask; the reason for which the policy is not obeyed, if the person gives one. Raises RefusedError for a no."""
-    steps = plan.to_json()["steps"]
+    steps = plan.to_json()["plan"]
     doing = [step for step in steps if step["state"] == "ready" or (override and step["state"] in ("ask", "blocked"))]
     waiting = [step for step in steps if step["state"] == "ask"] if not override else []
     for step in (*doing, *waiting):
@@ -141,7 +152,7 @@ def _named(step: dict[str, Any]) -> str:
 def show_plan(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """What was done, or would be, a line for each skill; what was not done, and why."""
     told: set[str] = set()
-    for step in answer["steps"]:
+    for step in answer["plan"]:
         if step["state"] == "ready":
             _show_ready(step, screen, answer)
         elif step["state"] in ("nothing", "held"):
@@ -159,7 +170,7 @@ def show_plan(answer: dict[str, Any], screen: Screen, options: Namespace) -> Non
 
 def _with_the_same(answer: dict[str, Any], step: dict[str, Any]) -> str:
     """The skills that are not done for the same reason."""
-    return ", ".join(other["name"] for other in answer["steps"] if other["reason"] == step["reason"])
+    return ", ".join(other["name"] for other in answer["plan"] if other["reason"] == step["reason"])
 
 
 def _show_ready(step: dict[str, Any], screen: Screen, answer: dict[str, Any]) -> None:
@@ -189,13 +200,13 @@ def _show_clashes(step: dict[str, Any], screen: Screen) -> None:
 
 
 def _next(answer: dict[str, Any], screen: Screen, here: str) -> None:
-    if clashing := [step["name"] for step in answer["steps"] if step["code"] == "update-conflict"]:
+    if clashing := [step["name"] for step in answer["plan"] if step["code"] == "update-conflict"]:
         name = clashing[0] if len(clashing) == 1 else "NAME"
         screen.hints.append(
             f"Nothing of {' and '.join(clashing)} was changed. `whet update {name}{here} --prefer ours` keeps your "
             "lines where they clash, `--prefer theirs` takes the source's; either way the history keeps both."
         )
-    if kept := [step for step in answer["steps"] if step["code"] in _DECIDED]:
+    if kept := [step for step in answer["plan"] if step["code"] in _DECIDED]:
         source = kept[0]["source"]
         look = f"`whet inspect '{source}'` shows it in full. " if source else ""
         screen.hints.append(f"{look}--override REASON takes it in all the same.")

@@ -37,6 +37,6 @@ def run(context: Context, options: Namespace) -> Outcome:
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """A line for each skill."""
-    if not answer["steps"]:
+    if not answer["plan"]:
         screen.said.append("There is nothing to adopt.")
     show_plan(answer, screen, options)

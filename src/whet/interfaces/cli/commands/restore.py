@@ -52,9 +52,9 @@ def run(context: Context, options: Namespace) -> Outcome:
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """The path of the skill, or a line for each."""
-    if "steps" not in answer:
+    if "plan" not in answer:
         tell(answer, screen, f"Restored {versioned(answer)}.")
         return
-    if not answer["steps"]:
+    if not answer["plan"]:
         screen.said.append("The lock names nothing.")
     show_plan(answer, screen, options)

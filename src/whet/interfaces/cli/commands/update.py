@@ -39,6 +39,6 @@ def run(context: Context, options: Namespace) -> Outcome:
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """A line for each skill."""
-    if not answer["steps"]:
+    if not answer["plan"]:
         screen.said.append("Nothing is installed.")
     show_plan(answer, screen, options)
