@@ -36,6 +36,7 @@ MOVED = {
     "triage": BODIES["triage"].replace("Label it.", "Label it well."),
 }
 MINE = {"deploy": ("Run the tests", "Run all tests"), "review": ("Ask.", "Ask nobody."), "triage": ("Label", "Name")}
+MERGED = "Merged with your edits; where both changed the same lines,"
 
 
 def skill(name: str, bodies: Mapping[str, str]) -> dict[str, str]:
@@ -312,10 +313,13 @@ def decided(team: Team, second: str) -> None:
     )
     revisions = f"{team.first[:10]} -> {second[:10]}"
     code, out, _ = machine.says("update", "review", "--prefer", "ours")
-    assert (code, out) == (0, f"Merged review {revisions}  safe\n  Merged with your edits.\n")
+    assert (code, out) == (0, f"Merged review {revisions}  safe\n  {MERGED} yours stay.\n")
     assert machine.text("review") == mine
     code, out, _ = machine.says("update", "triage", "--prefer", "theirs")
-    assert (code, out) == (0, f"Merged triage {revisions}  safe\n  Merged with your edits.\n  changed SKILL.md\n")
+    assert (code, out) == (
+        0,
+        f"Merged triage {revisions}  safe\n  {MERGED} the source's are taken.\n  changed SKILL.md\n",
+    )
     assert machine.text("triage") == skill("triage", MOVED)["SKILL.md"]
     statuses = {item["name"]: (item["status"], item["edited"]) for item in machine.ask("outdated", code=1)["skills"]}
     assert statuses == {
