@@ -309,7 +309,7 @@ def decided(team: Team, second: str) -> None:
     assert said == (
         "review: Your edits and the source's changes clash in SKILL.md.\n"
         "hint: Nothing of review was changed. `whet update review --prefer ours` keeps your lines where they clash, "
-        "`--prefer theirs` takes the source's; either way the history keeps both.\n"
+        "`--prefer theirs` takes the source's; what that replaces stays in the history.\n"
     )
     revisions = f"{team.first[:10]} -> {second[:10]}"
     code, out, _ = machine.says("update", "review", "--prefer", "ours")
@@ -435,7 +435,7 @@ def test_what_is_missing_is_told_and_brought_back(team: Team) -> None:
 def test_a_source_that_is_gone_leaves_everything_as_it_is(team: Team) -> None:
     machine, lock = team.mine, team.mine.lock.read_bytes()
     team.repository.path.rename(team.repository.path.with_name("elsewhere"))
-    told = machine.ask("outdated")["skills"]
+    told = machine.ask("outdated", code=4)["skills"]
     assert {(skill["status"], skill["code"]) for skill in told} == {("unavailable", "source-not-found")}
     code, out, said = machine.says("update")
     assert (code, out, said.count(team.url)) == (1, "", 1), "said once for all of them"

@@ -165,10 +165,11 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
     shop = Repository.new(tmp_path / "shop.git")
     head = shop.commit({"ports/SKILL.md": PORTS})[:10]
     shown = [f"  install ports {head}, caution from a community source", f"      {ASKED}"]
+    shown.append("      warn SKILL.md:9: A protection of the machine is switched off.")
     question = "The policy wants your word for ports. Say why it may come in (empty: it stays out): "
     with Terminal(machine, "install", shop.url) as terminal:
         code, lines = terminal.until("stays out): ").types("").end()
-    assert (code, lines[:3], machine.names()) == (3, [*shown, question.rstrip()], [])
+    assert (code, lines[:4], machine.names()) == (3, [*shown, question.rstrip()], [])
     with Terminal(machine, "install", shop.url) as terminal:
         terminal.until("stays out): ").types("Read it.").until("[Y/n] ").types("y")
         assert terminal.end() == (

@@ -370,7 +370,7 @@ def test_a_lock_cannot_say_that_a_skill_is_trusted(world: World) -> None:
     forged = entry._replace(trust="builtin")
     write(str(world.lock(world.here)), read(str(world.lock(world.here)))._replace(entries=(forged,)))
     shutil.rmtree(world.here / "deploy")
-    assert told(library.plan_restore(here=True)) == {"deploy": ("restore", "ask", "policy-asks")}
+    assert told(library.plan_restore(here=True)) == {"deploy": ("restore", "blocked", "policy-blocks")}
 
 
 # --- what merges start from -----------------------------------------------------------------------------------------

@@ -199,7 +199,7 @@ def test_whoever_is_killed_at_any_step_leaves_all_or_nothing(kept: Path, change:
     assert settled == sorted(settled, key=lambda outcome: outcome == after), "once done, done"
     assert all(outcome in (before[0], after[0]) for outcome in unsettled)  # type: ignore[index]  # both are pairs
     done = {f"complete and is now in {machine.lock}."}
-    assert told == (done if change == "pin" else {*done, "not complete and was given up."})
+    assert told == {*done, "not complete and was given up."}
 
 
 def test_whoever_is_killed_while_settling_leaves_it_to_the_next(kept: Path) -> None:

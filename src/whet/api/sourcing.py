@@ -248,7 +248,7 @@ class Sourcing(Reaching):
 
         for depot in self._depots() if numbers else ():
             try:
-                told = catch_up(depot)
+                told = catch_up(depot, numbers)
             except WhetError as error:
                 told = [f"The lock was not changed: {error.message}"]
             if told:

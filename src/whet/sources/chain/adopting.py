@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from whet.authoring.drafts_main import main_of, version_of
 from whet.authoring.trees import digest
-from whet.errors import NotFoundError, UsageError, WhetError
+from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.guard.ruleset import ruleset
 from whet.skill.names import closest, key
 from whet.sources.chain.asking import ask
@@ -81,7 +81,7 @@ def _named(depot: Depot, skills: dict[str, str], name: str) -> list[str]:
     found = found or [path for path in skills if wanted == key(os.path.basename(path))]
     if not found:
         near = list(closest(name, skills.values(), 3))
-        hint = f"Did you mean {near[0]}?" if near else "`whet verify` lists what is not managed."
+        hint = f"Did you mean {near[0]}?" if near else "`whet adopt --dry-run` lists what can be adopted."
         message = f"No skill {name!r} lies in {depot.root} that is not installed already."
         raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
     return found
@@ -101,10 +101,10 @@ def _adopt(planner: Planner, entry: Installed, tree: Tree, reason: str, judgemen
     planner.steps.append(step._replace(judgement=judgement))
 
 
-def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, ref: Ref) -> None:
+def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, ref: Ref, trust: str = "") -> None:
     """Adopt a skill whose base, what its source had, is known. What the policy says is told, and nothing waits."""
     depot = planner.depot
-    judgement = depot.judged(tree, depot.trust(ref))
+    judgement = depot.judged(tree, trust or depot.trust(ref))
     decision = judgement.decision
     entry = entry._replace(source=_stored(depot, ref), trust=decision.trust, verdict=decision.verdict)
     planner.trees[digest(base)] = base
@@ -124,7 +124,7 @@ def _adopt_from(planner: Planner, entry: Installed, tree: Tree, source: Wanted) 
 def _adopt_package(planner: Planner, entry: Installed, tree: Tree, package: Fetched) -> None:
     offer = package.offer
     entry = entry._replace(revision=offer.revision, marker=offer.marker)
-    _adopt_sourced(planner, entry, tree, package.tree, offer.ref)
+    _adopt_sourced(planner, entry, tree, package.tree, offer.ref, planner.depot.trust_in(package))
 
 
 def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) -> None:
@@ -133,21 +133,26 @@ def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) ->
     First at the revision that the tool wrote down, then at what there is now.
     """
     left = dict(asked)
-    problems: dict[str, str] = {}
+    problems: dict[str, WhetError] = {}
     for recorded in (True, False):
         entries = [entry for _, _, entry in left.values() if entry.revision or not recorded]
         for answer in ask(planner.depot, entries, lambda *_: True, recorded=recorded):
             path = answer.entry.path
             foreign, tree, entry = left[path]
             if answer.error:
-                problems[path] = answer.error.message
+                problems[path] = answer.error
             if answer.package and (digest(answer.package.tree) == digest(tree) or fits(foreign, answer.package.tree)):
                 unpinned = answer.package.offer.ref._replace(ref=foreign.ref.ref)
                 package = answer.package._replace(offer=answer.package.offer._replace(ref=unpinned))
                 _adopt_package(planner, entry._replace(pinned=foreign.pinned), tree, package)
                 del left[path]
     for path, (_, tree, entry) in left.items():
-        why = problems.get(path, "It is neither what its source has nor what was installed from there.")
+        problem = problems.get(path)
+        if isinstance(problem, FailedError):  # later it may answer, so that nothing is decided now
+            step = Step("adopt", "failed", entry.name, path, problem.message, problem.code)
+            planner.steps.append(step._replace(hint=problem.hint, exit_code=problem.exit_code))
+            continue
+        why = problem.message if problem else "It is neither what its source has nor what was installed from there."
         plain = entry._replace(source="", revision="", trust="local")
         _adopt(planner, plain, tree, f"{why} Therefore {_NOT_TOLD}")
 

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from whet.authoring.trees import digest
 from whet.authoring.writer import By, Change
-from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, WhetError
+from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.audit import Note
 from whet.guard.finding import LABELS
+from whet.library.files import inside
+from whet.library.report import Entry
 from whet.sources.chain.asking import ask
 from whet.sources.chain.plan import DECIDED, Plan, Step
 from whet.sources.chain.planning import Planner, held, missing
@@ -25,7 +27,7 @@ from whet.sources.refs.reading import read_ref, shown
 from whet.sources.taps.taps import Taps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from whet.sources.chain.depot import Depot, Wanted
     from whet.sources.lock.file import Installed
@@ -35,11 +37,27 @@ if TYPE_CHECKING:
 
 def plan_install(depot: Depot, wanted: Sequence[Wanted], *, prefer: Prefer = "") -> Plan:
     """Take skills in from their sources."""
+    for ref, *_ in wanted:
+        if ref.kind == "path" and inside(os.path.realpath(ref.location), depot.root):
+            message = f"{ref.location} is a part of the library itself."
+            hint = "`whet adopt` takes charge of what lies there."
+            raise UsageError("library-itself", message, hint=hint)
     packages, notes = depot.fetch(wanted)
     planner = Planner(depot, prefer)
     planner.install(packages)
-    planner.notes.extend(notes)
+    planner.notes.extend((*notes, *_not_for_others(depot, wanted)))
     return planner.plan()
+
+
+def _not_for_others(depot: Depot, wanted: Sequence[Wanted]) -> Iterator[Entry]:
+    """What to say of a place on this machine that the lock of a repository will name: nobody else has it."""
+    for ref, *_ in wanted:
+        try:
+            depot.check_own(ref)
+        except RefusedError as error:
+            if error.code == "outside-project":
+                message = f"{shown(ref)} lies outside the project; only installing it again will update it."
+                yield Entry("outside-project", "warning", "", ref.location, message, "Put it into the repository.")
 
 
 def plan_update(depot: Depot, names: Sequence[str] = (), *, prefer: Prefer = "") -> Plan:
@@ -105,7 +123,7 @@ def plan_restore(depot: Depot, names: Sequence[str] = (), *, force: bool = False
             if answer.error:
                 raise answer.error
             if answer.package:
-                planner.restore(answer.package.tree, answer.entry)
+                planner.restore(answer.package.tree, answer.entry, answer.package)
     planner.steps.sort(key=lambda step: step.path)
     return planner.plan()
 

@@ -97,12 +97,22 @@ def _told(
     try:
         # A skill at the root of its source has no path of its own: then everything is listed.
         listing = source.inspect(names if all(names) else ())
-        answers = [_answer(listing, asked) for asked in members]
+        answers = [_allowed(depot, _answer(listing, asked)) for asked in members]
         wanted = {each.offer for each in answers if each.offer and fetches(each.entry, each.offer)}
         contents = _contents(source, [offer for offer in listing.offers if offer in wanted])
     finally:
         source.close()
     return [_with_content(each, contents, listing) for each in answers]
+
+
+def _allowed(depot: Depot, answer: Answer) -> Answer:
+    """The answer, unless a source leads on to where the lock itself could not have led."""
+    try:
+        if answer.offer:
+            depot.check_own(answer.offer.ref)
+    except WhetError as error:
+        return Answer(answer.entry, error=error)
+    return answer
 
 
 def _answer(listing: Listing, asked: _Asked) -> Answer:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote
 
 from whet.authoring.drafts_main import main_of
 from whet.authoring.trees import digest, read_tree
@@ -21,6 +20,7 @@ from whet.skill.names import closest, key
 from whet.sources.lock.file import lock_file, opened_source
 from whet.sources.opening import open_source
 from whet.sources.packages import choose
+from whet.sources.refs.disk import file_path
 from whet.sources.refs.reading import read_ref, shown
 from whet.sources.refs.trusting import ref_trust
 from whet.sources.together import at_once
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from whet.sources.model import Fetched, Listing, Offer, Reach, Ref
 
 
-DOUBTS = ("commit-not-on-branch", "commit-unconfirmed")
+DOUBTS = ("commit-not-on-branch", "commit-unconfirmed", "moved-elsewhere")
 """Notes of a source after which its address says nothing about who wrote a package."""
 
 
@@ -154,8 +154,13 @@ class Depot:
 
     def check_own(self, ref: Ref) -> None:
         """Raise RefusedError for a place on this machine that a repository's lock names and that is not part of it."""
-        local = unquote(ref.location.removeprefix("file://")) if ref.location.startswith("file://") else ref.location
-        if self.project and os.path.isabs(local) and not inside(os.path.realpath(local), self.project):
+        if not self.project:
+            return
+        if ref.location.startswith("ssh://"):  # what the user's keys open must not be in a private network
+            self.reach.web.addresses(f"https://{ref.location.partition('://')[2].partition('/')[0].rpartition('@')[2]}")
+        remote = "://" in ref.location and not ref.location.startswith("file:")
+        local = ref.location if remote or "://" not in ref.location else file_path(ref.location, self.reach.place)
+        if not remote and not inside(os.path.realpath(local), self.project):
             message = f"{shown(ref)} lies outside {self.project}, and the lock of a repository may not lead there."
             hint = "Install it from there yourself, if you know it: `whet install PATH --here`."
             raise RefusedError("outside-project", message, hint=hint)
@@ -171,9 +176,17 @@ class Depot:
         judge = self.lookout.judge
         return judge.judge(judge.attestations.scan(tree), trust, table_of(self._survey))
 
+    @property
+    def own_trust(self) -> str:
+        """How far what lies on this disk is trusted: as the user's own, but in a repository only as far as that is."""
+        if not self.project:
+            return "local"
+        return "trusted" if self._survey.trusted else "community"
+
     def trust(self, ref: Ref) -> str:
         """How far a source is trusted."""
-        return ref_trust(ref, self._survey.settings.trusted_sources)
+        level = ref_trust(ref, self._survey.settings.trusted_sources)
+        return self.own_trust if level == "local" else level
 
     def trust_in(self, package: Fetched) -> str:
         """How far a package is trusted: as far as its source, unless somebody else may have put it there.
@@ -185,9 +198,9 @@ class Depot:
 
     def trust_of(self, entry: Installed) -> str:
         """How far an installed skill is trusted; a lock can say less of one without a source, but not more."""
-        if entry.source:
-            return self.trust(self.ref_of(entry))
-        return "community" if entry.trust == "community" else "local"
+        if entry.trust == "community":
+            return entry.trust
+        return self.trust(self.ref_of(entry)) if entry.source else self.own_trust
 
     # fetching
 

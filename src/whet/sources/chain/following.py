@@ -11,12 +11,13 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from whet.authoring.trees import digest, read_tree
 from whet.errors import ConflictError, FailedError, WhetError
 from whet.library.files import inside
 from whet.sources.lock.file import lock_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from whet.authoring.journal import Entry as Made
     from whet.sources.chain.depot import Depot
@@ -31,23 +32,28 @@ _FAR = 500
 """Entries of the history after which it is worth writing down that none of them concerned the lock."""
 
 
-def catch_up(depot: Depot) -> list[str]:
+def catch_up(depot: Depot, numbers: Collection[int] = ()) -> list[str]:
     """Let the lock follow what the history did since it last looked, also in processes that were killed.
 
-    How far it has followed is written down afterwards; following twice changes nothing.
+    How far it has followed is written down afterwards; following twice changes nothing. `numbers` are the entries that
+    were just made, which a lock that never followed the history follows too. What was done while there was no lock, or
+    before it came by git, is none of its business.
     """
     file, records = lock_file(depot.root), depot.ledger.records
     if not os.path.lexists(file):
+        _skip(depot, file)
         return []
     if depot.journal.intents():
         depot.writer.recover()
+    if records.pending(file):
+        depot.locked()  # settles what a killed process left, so that it is not taken for followed
     last = depot.journal.entries(last=1)
     if not last:
         return []
     seen = records.followed(file)
     told: list[str] = []
-    if seen is None:  # a lock that came by git: what was done before it came is none of its business
-        seen = min((entry.id for entry in depot.journal.entries(run=last[0].run)), default=last[0].id) - 1
+    if seen is None:
+        seen = min(numbers, default=last[0].id + 1) - 1
     if seen < last[0].id:
         runs = records.runs(file)
         made: dict[str, list[Made]] = {}
@@ -62,13 +68,22 @@ def catch_up(depot: Depot) -> list[str]:
     return told
 
 
+def _skip(depot: Depot, file: str) -> None:
+    """What the history did while there is no lock is over when one comes."""
+    last, seen = depot.journal.entries(last=1), depot.ledger.records.followed(file)
+    if last and seen is not None and seen < last[0].id and not depot.ledger.left_by(file):
+        with suppress(FailedError):
+            depot.ledger.records.follow(file, last[0].id)
+
+
 def follow(depot: Depot, made: Sequence[Made]) -> list[str]:
     """Let the lock follow what was done to skills of the root; what it does not know any more by that, a sentence each.
 
     Skills that are gone leave it, renamed ones stay in it under their new name, and what went back to an earlier
     content has the entry of that time again.
     """
-    last = {entry.path: entry for entry in made}
+    # What has become something else since, by git or by hand, is no longer what the history did.
+    last = {entry.path: entry for entry in made if digest(read_tree(entry.path)) == entry.after}
     new, told = _moved(last.values(), depot)
 
     def changes(locked: dict[str, Installed]) -> Changes:
@@ -157,4 +172,5 @@ def _earlier(depot: Depot, relative: str, made: Made) -> Installed | None:
         now = said.get(entry.run, now) if entry.run else now
         if entry.after == made.after:
             found = now
-    return found or depot.ledger.find_by_digest(depot.root, relative, made.after)
+    exact = depot.ledger.find_by_digest(depot.root, relative, made.after)
+    return exact or found

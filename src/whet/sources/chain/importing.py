@@ -74,7 +74,12 @@ def _import(planner: Planner, skill: Exported) -> None:
     if problem := planner.in_the_way(path, skill.name, local, skill.tree):
         planner.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
         return
-    if skill.base is not None and digest(skill.base) == entry.digest:
+    # A base is what `restore` would bring back, so that it is judged too.
+    if (
+        skill.base is not None
+        and digest(skill.base) == entry.digest
+        and depot.judged(skill.base, _TRUST).decision.action == "allow"
+    ):
         planner.trees[entry.digest] = skill.base  # what the next merge starts from
     if local is None:
         planner.add(step, local, skill.tree, judgement)

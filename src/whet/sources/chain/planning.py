@@ -248,12 +248,18 @@ class Planner:
 
     # restore
 
-    def restore(self, tree: Tree, entry: Installed) -> None:
-        """Bring back exactly what the lock names, in the place of whatever lies there."""
+    def restore(self, tree: Tree, entry: Installed, package: Fetched | None = None) -> None:
+        """Bring back exactly what the lock names, in the place of whatever lies there.
+
+        What was fetched for that is trusted as far as where it really came from, whatever the lock says.
+        """
         local = self.depot.content(entry.path)
         step = Step("restore", "ready", entry.name, entry.path, before=digest(local), entry=entry, previous=entry)
         if digest(tree) == entry.digest:
-            judgement = self.depot.judged(tree, self.depot.trust_of(entry))
+            trust = self.depot.trust_of(entry)
+            if package is not None and trust != "community":
+                trust = self.depot.trust_in(package)
+            judgement = self.depot.judged(tree, trust)
             self.add(step._replace(after=entry.digest), local, tree, judgement)
         else:
             reason = f"Its source has something else now than what was installed: {digest(tree)}."

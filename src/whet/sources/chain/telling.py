@@ -122,7 +122,8 @@ def why(depot: Depot, card: Card) -> dict[str, Any]:
 
 def _decision(depot: Depot, path: str, entry: Installed | None) -> Record | None:
     """The decision that let in what is there: the last one about that content, else about the skill."""
-    records = [record for record in depot.lookout.judge.audit.records() if record.path == path]
+    known = (record for record in depot.lookout.judge.audit.records() if record.action != "uninstall")
+    records = [record for record in known if record.path == path]
     allowed = [record for record in records if record.decision == "allow"]
     contents = {digest(read_tree(path)), entry.digest if entry else ""}
     about = [record for record in allowed if record.digest in contents]

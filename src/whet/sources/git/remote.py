@@ -70,6 +70,12 @@ class Remote:
             raise
 
     @property
+    def elsewhere(self) -> str:
+        """Where redirects led, if that is another place than the one that was named; else nothing."""
+        plain = (address.lower().rstrip("/").removesuffix(".git") for address in (self.location, self._address))
+        return "" if len({*plain}) == 1 else git_failures.shown_location(self._address)
+
+    @property
     def takes_parts(self) -> bool:
         """Whether single objects can be asked for."""
         return self._git.version >= _BY_ID

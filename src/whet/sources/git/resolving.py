@@ -25,6 +25,7 @@ _FULL = re.compile(r"[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?")
 _SHORT = re.compile(r"[0-9a-fA-F]{7,63}")
 _BAD_REF = re.compile(r"[\s~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)")
 _BAD_PATH = re.compile(r"(?:^|/)(?:\.{0,2})(?:/|$)|\\")
+_NAMES = ("refs/heads/", "refs/tags/")
 _MOST = 1024
 _LISTED = 10
 _HISTORY = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
@@ -52,15 +53,29 @@ def fetch_commit(remote: Remote, ref: str, only: str) -> Found:
     if _FULL.fullmatch(ref):
         return _by_commit(remote, ref.lower(), only)
     remote.start()
-    if not remote.fetch([f"+{ref or 'HEAD'}:{ASKED}"], only=only):
-        commit = remote.peeled(ASKED)
-        if not commit:
-            raise _no_commit(remote, ref)
-        return Found(commit)
+    for spelling in _spellings(ref):
+        if not remote.fetch([f"+{spelling}:{ASKED}"], only=only):
+            commit = remote.peeled(ASKED)
+            if not commit:
+                raise _no_commit(remote, ref)
+            # Anybody may make other names than branches and tags, such as those of pull requests.
+            odd = spelling.startswith("refs/") and not spelling.startswith(_NAMES)
+            return _by_commit(remote, commit, only) if odd else Found(commit)
     names = remote.references()
     if names and _SHORT.fullmatch(ref):
         return _by_prefix(remote, ref.lower(), only)
     raise _no_such_ref(remote, ref, names)
+
+
+def _spellings(ref: str) -> tuple[str, ...]:
+    """What to ask a server for. A name with slashes is a branch or a tag, never anything else that git would find."""
+    if not ref:
+        return ("HEAD",)
+    if ref.startswith("refs/") or "/" not in ref:
+        return (ref,)
+    if ref.startswith(("heads/", "tags/")):
+        return (f"refs/{ref}", f"refs/heads/{ref}")
+    return (f"refs/heads/{ref}", f"refs/tags/{ref}")
 
 
 def _by_commit(remote: Remote, commit: str, only: str) -> Found:

@@ -111,8 +111,9 @@ class GitSource:
         contents = Contents(remote, found.commit, self._snapshot(remote, found.commit), parts=parts)
         look = Look(self.ref, contents, names, self.known)
         look.run()
-        self._held = _Held(contents, look.files, found.notes)
-        return Listing(self.ref, found.commit, tuple(look.offers), (*found.notes, *look.notes))
+        doubts = (*found.notes, *_moved(remote))
+        self._held = _Held(contents, look.files, doubts)
+        return Listing(self.ref, found.commit, tuple(look.offers), (*doubts, *look.notes))
 
     def _fetched(self, remote: Remote, only: str) -> Found:
         """The commit that is meant. In the address of a page, a branch with slashes ends somewhere in the path."""
@@ -149,6 +150,14 @@ class _Held:
         """Why the commit may be somebody else's."""
         self.files = files
         """Directory of a skill -> its files."""
+
+
+def _moved(remote: Remote) -> tuple[Entry, ...]:
+    if not remote.elsewhere:
+        return ()
+    where = shown_location(remote.location)
+    message = f"{where} leads to {remote.elsewhere}; trust in the one is no trust in the other."
+    return (Entry("moved-elsewhere", "warning", "", where, message, "Name the final address."),)
 
 
 def _remarks(offer: Offer, tree: Tree, files: Iterable[str]) -> tuple[Entry, ...]:

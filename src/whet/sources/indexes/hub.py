@@ -125,10 +125,11 @@ class HubSource:
             mark = "&" if "?" in what else "?"
             rest = f"&cursor={quoted(cursor)}" if cursor else ""
             page = self._get(f"{what}{mark}limit={min(most, PAGE)}{rest}", lambda answer, _: read_page(answer))
+            before = len(found)
             for skill in page.skills:
                 found.setdefault(skill.path, skill)
             cursor = page.next
-            if not page.skills or cursor in seen or len(found) >= most:
+            if len(found) == before or cursor in seen or len(found) >= most:
                 return tuple(found.values())[:most], len(found) > most or cursor not in seen
             seen.add(cursor)
 

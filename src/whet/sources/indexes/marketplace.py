@@ -170,6 +170,10 @@ class MarketplaceSource:
 
     def _source(self, place: Ref) -> Source:
         if place not in self._sources:
+            if place != self._home and place.location.startswith("ssh://"):
+                # Somebody else's list must not use the user's keys inside a private network.
+                host = place.location.partition("://")[2].partition("/")[0].rpartition("@")[2]
+                self._reach.web.addresses(f"https://{host}")
             self._sources[place] = open_source(place, self._reach)
         return self._sources[place]
 

@@ -54,8 +54,8 @@ class Plugin(NamedTuple):
         """Which of the skills of a place, by their directories, belong to this plugin."""
         known = list(directories)
         for root in self.roots:
-            named = [_join(root, skill) for skill in self.skills or (SKILLS,)]
-            found = [item for item in known if any(_within(item, above) for above in named)]
+            named = {_join(root, skill) for skill in self.skills or (SKILLS,)}
+            found = [item for item in known if not named.isdisjoint(_at_or_above(item))]
             if not found and not self.skills:
                 found = [item for item in known if item == root]
             if found:
@@ -230,8 +230,12 @@ def _called(value: object) -> str:
     return plain(name, 100) if isinstance(name, str) else ""
 
 
-def _within(directory: str, above: str) -> bool:
-    return not above or directory == above or directory.startswith(f"{above}/")
+def _at_or_above(directory: str) -> Iterator[str]:
+    """A directory and all those around it, up to the root of the place."""
+    while directory:
+        yield directory
+        directory = directory.rpartition("/")[0]
+    yield ""
 
 
 def _join(directory: str, name: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from whet.errors import ConflictError, InvalidError, NotFoundError
+from whet.library.report import Entry
 from whet.skill import paths
 from whet.sources.indexes.artifacts import ARCHIVE_BYTES, MAIN_BYTES, main_alone, progress_of
 from whet.sources.model import Fetched, Listing
@@ -21,8 +22,8 @@ from whet.sources.web.addresses import read_address
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from whet.library.report import Entry
     from whet.sources.model import Offer, Reach, Ref
+    from whet.sources.web.addresses import Address
     from whet.sources.web.client import Response
 
 _ACCEPT = "text/markdown, text/plain;q=0.9, application/zip;q=0.9, application/gzip;q=0.9, */*;q=0.5"
@@ -58,8 +59,9 @@ class UrlSource:
         found, notes = (
             self._archived(answer.body, revision) if self._is_archive(answer) else self._alone(answer, revision)
         )
-        self._held = {item.offer: item for item in found}
-        return Listing(self.ref, revision, tuple(self._held), notes)
+        moved = _moved(self._address, answer)
+        self._held = {item.offer: item._replace(notes=(*moved, *item.notes)) for item in found}
+        return Listing(self.ref, revision, tuple(self._held), (*moved, *notes))
 
     def search(self, query: str, limit: int) -> tuple[Offer, ...]:
         """What fits a query, best first."""
@@ -133,6 +135,15 @@ class UrlSource:
         if stem.lower() not in ("", "skill", "skills"):
             return stem
         return above[-1] if above and above[-1] else self._address.host.replace(".", "-")
+
+
+def _moved(address: Address, answer: Response) -> tuple[Entry, ...]:
+    """What to say of an answer that came from another host than the one that was asked."""
+    if read_address(answer.url).origin == address.origin:
+        return ()
+    end = read_address(answer.url).shown
+    message = f"{address.shown} leads to {end}; trust in the one is no trust in the other."
+    return (Entry("moved-elsewhere", "warning", "", address.shown, message, "Name the final address."),)
 
 
 def _is_page(answer: Response) -> bool:

@@ -163,7 +163,8 @@ class Ledger:
     def _happened(self, file: str, row: Record) -> bool:
         """Does the history know of the change, and is the skill there, or gone, accordingly?"""
         if row.journal == UNNEEDED:
-            return True
+            # Nobody was told that it was done, and the lock may be another one by now: only what it says counts.
+            return next((entry for entry in locks.read(file).entries if entry.path == row.path), None) == row.entry
         made = [entry for entry in self._journal.entries(run=row.run) if entry.id > row.journal]
         directory = directory_of(file, row.path)
         own = [bool(entry.after) for entry in made if entry.path == os.path.realpath(directory)]

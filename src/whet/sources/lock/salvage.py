@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?: .*)?")
-_OBJECT = re.compile(r'("(?:[^"\\\n]|\\.){1,2000}")\s{0,1000}:\s{0,1000}\{')
+_OBJECT = re.compile(r'(?<!\\)("(?:[^"\\\n]|\\.){1,2000}")\s{0,1000}:\s{0,1000}\{')
 _CONTAINERS = ("skills", "files")
+_MOST = 4 * 1024 * 1024
+"""Characters of a damaged lock that are looked at: more than a lock of ten thousand skills has."""
 _EFFORT = 32
 """How many times its length a text may be read for entries."""
 
@@ -38,7 +40,7 @@ def salvage(text: str) -> Salvaged:
     found: dict[str, list[Installed]] = {}
     broken: dict[str, None] = {}
     extra = ""
-    for side in sides(text):
+    for side in sides(text[:_MOST]):
         try:
             lock = parse(side, "")
         except InvalidError:
@@ -80,6 +82,7 @@ def _scan(text: str) -> Iterator[tuple[str, Installed | None]]:
     effort = _EFFORT * len(text)
     at = 0
     while effort > 0 and (found := _OBJECT.search(text, at)):
+        effort -= found.end() - at
         at = found.end()
         try:
             path = json.loads(found[1])
@@ -91,7 +94,7 @@ def _scan(text: str) -> Iterator[tuple[str, Installed | None]]:
         try:
             value, end = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            effort -= error.pos - start + 1
+            effort -= error.pos + 1  # the decoder counts lines from the beginning
             if "digest" in text[start : error.pos]:
                 yield path, None
             continue

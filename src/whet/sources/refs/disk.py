@@ -64,7 +64,7 @@ def on_disk(path: str, place: Place) -> Ref:
     above, name = flavour.split(path)
     if os.path.isdir(path):
         return Ref("path", path)
-    if is_main(name):
+    if is_main(name) and (os.path.isfile(path) or not os.path.isdir(above)):
         return Ref("path", above)
     if name == MARKETPLACE_FILE:
         for inner in (".claude-plugin", flavour.join(".agents", "plugins")):

@@ -311,6 +311,9 @@ def _by_scheme(scheme: str, text: str, place: Place | None) -> Ref:
     if scheme == "ssh":
         return repository(text)
     if scheme == "file":
+        body, _, fragment = text.partition("#")
+        if fragment:
+            return _pip_file(body, fragment if "=" in fragment else f"ref={fragment}", place)
         path = file_path(text, place)
         found = on_disk(path, place) if place is not None else Ref("path", path)
         return Ref("git", file_address(path, place)) if found == Ref("path", path) else found

@@ -49,8 +49,17 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
     parser.option("--yes", text="Do not ask.")
     if override:
         text = "Take in what the policy asks about or blocks, for this reason; the record keeps it."
-        parser.option("--override", metavar="R", default="", text=text)
+        parser.option("--override", metavar="R", type=reason, text=text)
     parser.option("--reason", metavar="R", default="", text="Why; the history keeps it.")
+
+
+def reason(text: str) -> str:
+    """A reason that says something, for argparse's `type`."""
+    if text.strip():
+        return text.strip()
+    from argparse import ArgumentTypeError
+
+    raise ArgumentTypeError("a reason is missing")
 
 
 def planned(context: Context, options: Namespace, make: Callable[[Library], Plan], verb: str) -> Outcome:
@@ -59,7 +68,7 @@ def planned(context: Context, options: Namespace, make: Callable[[Library], Plan
     with Bar(options) as bar:
         library.progress = bar
         plan = make(library)
-    override = getattr(options, "override", "")
+    override = getattr(options, "override", None) or ""
     if options.dry_run:
         return _outcome({**_foreseen(plan, override), "dry_run": True}, plan, override)
     if asks(options):
@@ -111,8 +120,11 @@ def _agreed(plan: Plan, verb: str, override: str) -> str:
     waiting = [step for step in steps if step["state"] == "ask"] if not override else []
     for step in (*doing, *waiting):
         sys.stderr.write(f"  {clean(_line(step))}\n")
-        if step["code"] in _DECIDED:
+        if step["reason"]:
             sys.stderr.write(f"      {clean(step['reason'])}\n")
+        for finding in step.get("findings", ()):
+            place = f"{finding['file']}:{finding['line']}" if finding["line"] else finding["file"]
+            sys.stderr.write(f"      {finding['severity']} {clean(place)}: {clean(finding['message'])}\n")
         for power in step["powers"]:
             sys.stderr.write(f"      new: {clean(power)}\n")
     if waiting:
@@ -204,7 +216,7 @@ def _next(answer: dict[str, Any], screen: Screen, here: str) -> None:
         name = clashing[0] if len(clashing) == 1 else "NAME"
         screen.hints.append(
             f"Nothing of {' and '.join(clashing)} was changed. `whet update {name}{here} --prefer ours` keeps your "
-            "lines where they clash, `--prefer theirs` takes the source's; either way the history keeps both."
+            "lines where they clash, `--prefer theirs` takes the source's; what that replaces stays in the history."
         )
     if kept := [step for step in answer["plan"] if step["code"] in _DECIDED]:
         source = kept[0]["source"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whet.errors import UsageError
 from whet.interfaces.cli.commands._plans import plan_options, planned, show_plan
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Plan, ask, apply."""
+    if options.all and options.skill:
+        raise UsageError("usage", "Give --skill or --all, not both.", hint="`whet install --help` explains it.")
     return planned(
         context,
         options,

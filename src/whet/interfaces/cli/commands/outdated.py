@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 def configure(parser: Parser) -> None:
     """The arguments of the command."""
-    parser.details = "Exits with 1 when something is newer. Contents are compared, not version numbers."
+    parser.details = (
+        "Exits with 1 when something is newer or gone, with 4 when a source does not answer. Contents are compared, "
+        "not version numbers."
+    )
     parser.positional("names", "NAME", "The skills (default: all that are installed).", many=True, optional=True)
     here_option(parser)
 
@@ -29,7 +32,8 @@ def run(context: Context, options: Namespace) -> Outcome:
     with Bar(options) as bar:
         context.library.progress = bar
         answer = context.library.outdated(*options.names, here=options.here)
-    return Outcome(answer, 1 if answer["outdated"] else 0)
+    states = {item["status"] for item in answer["skills"]}
+    return Outcome(answer, 1 if answer["outdated"] or "gone" in states else 4 if "unavailable" in states else 0)
 
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:

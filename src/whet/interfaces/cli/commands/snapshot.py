@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whet.errors import UsageError
 from whet.interfaces.cli.commands._plans import plan_options, planned, show_plan
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.text import plural
@@ -32,6 +33,10 @@ def configure(parser: Parser) -> None:
 def run(context: Context, options: Namespace) -> Outcome:
     """Write it, or bring it in."""
     if options.action == "export":
+        if options.dry_run or options.override:
+            raise UsageError(
+                "usage", "`export` takes only --here and --overwrite.", hint="Leave out the other options."
+            )
         return Outcome(context.library.export_snapshot(options.file, here=options.here, overwrite=options.overwrite))
     return planned(context, options, lambda library: library.plan_import(options.file, here=options.here), "Import")
 

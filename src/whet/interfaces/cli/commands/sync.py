@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whet.errors import UsageError
 from whet.interfaces.cli.commands._plans import here_option
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.text import plural
@@ -45,6 +46,9 @@ def run(context: Context, options: Namespace) -> Outcome:
     library = context.library
     if options.list:
         return Outcome(library.synced(*options.clients))
+    if options.undo and (options.dry_run or options.copy or options.force or options.skill):
+        hint = "`whet sync --list` shows what it would take back."
+        raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
     if options.undo:
         return Outcome(library.unsync(*options.clients, here=options.here))
     plan = library.plan_sync(

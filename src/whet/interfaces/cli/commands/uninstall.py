@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def configure(parser: Parser) -> None:
     """The arguments of the command."""
-    parser.details = "What it held, edits too, stays in the history: `whet restore NAME` or `whet undo` brings it back."
+    parser.details = (
+        "What it held, edits too, stays in the history: `whet restore NAME` or `whet undo ID` brings it back."
+    )
     parser.positional("names", "NAME", "The skills.", many=True)
     plan_options(parser, override=False)
 
