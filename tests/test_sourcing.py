@@ -286,3 +286,28 @@ def test_odd_names_are_not_found_and_break_nothing(machine: Machine, library: Li
     calls: list[Callable[..., Any]] = [library.plan_update, library.plan_uninstall, library.verify, library.outdated]
     assert {code(partial(call, odd)) for call in calls} == {"not-installed"}
     assert library.verify()["valid"]
+
+
+def test_who_names_a_directory_like_a_repository_is_told_how_to_write_it(machine: Machine) -> None:
+    (machine.top / "project" / "acme" / "skills").mkdir(parents=True)
+    library = machine.open()
+    for ask in (library.plan_install, library.inspect):
+        with pytest.raises(WhetError) as caught:
+            ask("acme/skills")
+        assert (caught.value.code, caught.value.hint.endswith(" Write ./acme/skills for the directory.")) == (
+            "no-git",
+            True,
+        )
+
+
+def test_a_web_directory_is_rid_of_what_its_index_names_no_more(machine: Machine) -> None:
+    library, site = machine.open(), machine.top / "site"
+    path = str(machine.skill("pdf"))
+    assert library.publish(path, index=str(site))["removed"] == []
+    machine.skill("pdf", "Do it better.\n")
+    kept = library.publish(path, index=str(site))
+    pruned = library.publish(path, index=str(site), prune=True)
+    assert (kept["removed"], kept["changed"], pruned["changed"]) == ([], True, False)
+    (old,) = pruned["removed"]
+    assert old.startswith(".well-known/agent-skills/pdf/")
+    assert not (site / old).exists()

@@ -17,6 +17,7 @@ from shutil import copytree, rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from sources.killing import ARMING
 from whet import Library
 from whet.authoring.trees import digest, read_tree
 from whet.sources.lock.file import lock_file, read
@@ -30,62 +31,14 @@ NOW = 1_800_000_000 * 10**9
 """The moment at which everything happens, so that the same change makes the same lock."""
 BODY = "First line.\n\nMiddle line.\n\nLast line.\n"
 
-STEPS = ("write", "rename", "replace", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "utime", "makedirs")
-"""Every call with which something on the disk changes; of `open` those that make a file, and the swap of directories.
-
-The databases write by themselves: their steps are the statements that change them, and the ends of transactions.
-"""
-
 ARMED = f"""
-import importlib, os, pkgutil, signal, sqlite3, sys, time
-import whet, whet.store.atomic as atomic, whet.store.database as database
+import importlib, os, pkgutil, signal, sys, time
+import whet
 from sources.chain_world import Machine
 for module in pkgutil.walk_packages(whet.__path__, "whet."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-left = 0
-
-def step():
-    # Kill this process just before the step at which the count runs out.
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-def armed(real):
-    def call(*args, **kwargs):
-        step()
-        return real(*args, **kwargs)
-    return call
-
-class Connection(sqlite3.Connection):
-    def execute(self, sql, *rest):
-        if not sql.lstrip().startswith(("BEGIN", "COMMIT", "INSERT", "DELETE", "UPDATE")):
-            return super().execute(sql, *rest)
-        step()
-        done = super().execute(sql, *rest)
-        if sql == "COMMIT":
-            step()
-        return done
-
-def connected(path, busy_ms, *, uri=False):
-    how = dict(timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False, uri=uri, factory=Connection)
-    return sqlite3.connect(path, **how)
-
-def opening(path, flags, *rest, real=os.open, **more):
-    if flags & os.O_CREAT:
-        step()
-    return real(path, flags, *rest, **more)
-
-def arm(count):
-    global left
-    left = count
-    for name in {STEPS!r}:
-        setattr(os, name, armed(getattr(os, name)))
-    os.open = opening
-    atomic.exchange = armed(atomic.exchange)
-    database._connected = connected
-
+{ARMING}
 machine = Machine(sys.argv[1])
 for line in sys.stdin:
     plan, how, amount = line.rstrip().split("\t")

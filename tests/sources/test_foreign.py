@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from whet.library.roots import Place
 from whet.skill.tree import Item
 from whet.sources.lock.collation import collation_key
-from whet.sources.lock.foreign import Foreign, computed_hash, fingerprint, fits, found, look
+from whet.sources.lock.foreign import Foreign, computed_hash, fingerprint, fits, look
 from whet.sources.model import Ref
 
 HASH = "5a17552cc1482f1a40124bf4e6c9dbd90ac0dbb47e71c07d47369f9e5f2ae3b5"
@@ -46,7 +46,7 @@ class Project:
 
     def found(self, root: Path | None = None) -> dict[str, Foreign]:
         root = root or self.root
-        return {item.name: item for item in found(self.place, str(root), str(root.parent))}
+        return {item.name: item for item in look(self.place, str(root), str(root.parent)).skills}
 
     def notes(self) -> list[str]:
         notes = look(self.place, str(self.root), str(self.base)).notes
@@ -259,7 +259,7 @@ def test_the_most_exact_of_several_counts(project: Project) -> None:
     project.skill("a", GH.format(path="a", ref="main", repo="o/r", sha="x", more=""))
     lock = {"version": 1, "skills": {"a": {"source": "other/repo", "sourceType": "github"}}}
     write(project.repository / "skills-lock.json", lock)
-    assert [item.kind for item in found(project.place, str(project.root), str(project.base))] == ["gh"]
+    assert [item.kind for item in look(project.place, str(project.root), str(project.base)).skills] == ["gh"]
 
 
 def test_names_become_directories_as_their_tool_does_it(project: Project) -> None:
@@ -279,7 +279,7 @@ def test_a_root_that_is_a_link_is_known_by_where_it_lies(project: Project) -> No
     project.skill("a", GH.format(path="a", ref="main", repo="o/r", sha="x", more=""))
     link = project.repository / "link"
     link.symlink_to(project.root)
-    assert [item.directory for item in found(project.place, str(link), str(project.repository))] == [
+    assert [item.directory for item in look(project.place, str(link), str(project.repository)).skills] == [
         str(project.root / "a")
     ]
 

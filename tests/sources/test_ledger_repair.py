@@ -162,7 +162,7 @@ def test_a_damaged_ledger_is_said_and_mended(machine: Machine) -> None:
 
 def test_an_unreadable_record_is_said(machine: Machine) -> None:
     machine.install("pdf")
-    with machine.ledger.records._open().write() as connection:
+    with machine.ledger.records.writing().write() as connection:
         connection.execute("UPDATE records SET entry = '{}'")
     with pytest.raises(WhetError) as caught:
         machine.ledger.known(machine.lock)

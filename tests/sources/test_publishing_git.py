@@ -41,6 +41,7 @@ def test_a_skill_is_pushed_to_the_default_branch(world: World) -> None:
         "revision": world.head(),
         "branch": "trunk",
         "pushed": True,
+        "removed": [],
         "notes": [],
     }
     modes = world.git("ls-tree", "-r", "trunk", at=world.bare).splitlines()

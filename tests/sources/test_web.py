@@ -437,18 +437,3 @@ def test_a_server_that_takes_nothing_is_given_up() -> None:
 def test_a_header_that_would_be_two_or_is_not_the_callers_is_refused(headers: dict[str, str]) -> None:
     with Web(env={}) as web:
         assert failure(lambda: web.get("https://a.example/", limit=1, headers=headers)) == (UsageError, "bad-header")
-
-
-# JSON
-
-
-def test_a_json_document_is_read() -> None:
-    with serving({"/a": b'\xef\xbb\xbf{"a": [1, null]}'}) as server, server.web() as web:
-        assert web.get_json(f"{server.url}/a") == {"a": [1, None]}
-        assert server.requests[0].headers["accept"] == "application/json"
-
-
-@pytest.mark.parametrize("body", [b"", b"<html>", b"{", b"\xff", b'{"a": NaN}', b"[" * 100_000, b"1" * 10_000])
-def test_what_is_no_json_document_is_refused(body: bytes) -> None:
-    with serving({"/a": body}) as server, server.web() as web:
-        assert failure(lambda: web.get_json(f"{server.url}/a?secret")) == (InvalidError, "bad-response")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from whet.api.guarding import Guarding
-from whet.errors import UsageError
+from whet.errors import UsageError, WhetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from weakref import ref
 
     from whet.authoring.checks import Check
@@ -150,12 +151,25 @@ class Reaching(Guarding):
             wanted.append(Wanted(ref, (*names, *skills), every and not skills))
         return wanted
 
+    @contextmanager
+    def _reading(self, sources: Sequence[str]) -> Iterator[None]:
+        """Where a source cannot be had, say what was perhaps meant by its name instead."""
+        from whet.sources.refs.reading import reading_notes
+
+        try:
+            yield
+        except WhetError as error:
+            meant = [note.hint for text in sources for note in reading_notes(text, self.place)]
+            error.hint = " ".join((error.hint, *meant)).strip()
+            raise
+
     def inspect(self, source: str, skills: Sequence[str] = ()) -> dict[str, Any]:
         """What a source has; with `skills`, or where it has only one, also their files and what the guard says."""
         from whet.sources.chain.inspecting import inspect
 
-        (wanted,) = self._wanted([source], skills, every=False)
-        return {"success": True, **inspect(self.depot(), wanted)}
+        with self._reading([source]):
+            (wanted,) = self._wanted([source], skills, every=False)
+            return {"success": True, **inspect(self.depot(), wanted)}
 
     # taps
 

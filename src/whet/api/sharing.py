@@ -68,8 +68,12 @@ class Sharing(Sourcing):
         into: str = "skills",
         message: str = "",
         push: bool | None = None,
+        prune: bool = False,
     ) -> dict[str, Any]:
-        """Put skills, given by their directories, into a git repository, a web directory or a hub."""
+        """Put skills, given by their directories, into a git repository, a web directory or a hub.
+
+        `prune` removes from a web directory what neither index names any more.
+        """
         if sum(map(bool, (git, index, hub))) != 1:
             hint = "Give exactly one of --git, --index and --hub."
             raise UsageError("usage", "It must be said where to publish.", hint=hint)
@@ -83,9 +87,12 @@ class Sharing(Sourcing):
                 prepared, git, place=self.place, branch=branch, into=into, message=message, push=push
             )
         elif index:
-            from whet.sources.publishing.index import publish_index
+            from whet.sources.publishing.index import prune_index, publish_index
 
             published = publish_index(prepared, os.path.expanduser(index))
+            if prune:
+                pruned = prune_index(published.target)
+                published = published._replace(notes=(*published.notes, *pruned.notes), removed=pruned.removed)
         else:
             return self._publish_hub(prepared, hub, owner)
         return {**published.to_json(), "prepared": [skill.to_json() for skill in prepared]}

@@ -41,7 +41,8 @@ class Sourcing(Reaching):
         """Take skills in: fetched, checked, scanned and decided about; nothing is changed yet."""
         from whet.sources.chain.applying import plan_install
 
-        return plan_install(self.depot(here=here), self._wanted(sources, skills, every=every), prefer=prefer)
+        with self._reading(sources):
+            return plan_install(self.depot(here=here), self._wanted(sources, skills, every=every), prefer=prefer)
 
     def plan_update(self, *names: str, here: bool = False, prefer: Prefer = "") -> Plan:
         """Bring installed skills, or all, to what their sources have now. `prefer` decides what clashes."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,13 +21,14 @@ from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
 from whet.skill.tree import Item, Tree, entries
 from whet.store.blobs import Blobs
 from whet.store.clock import iso
+from whet.store.door import Door
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from whet.store.clock import Clock
-    from whet.store.database import Database, Schema
+    from whet.store.database import Schema
 
 FILE = "history.db"
 BLOBS = "contents"
@@ -120,34 +120,13 @@ def history_schema() -> Schema:
     return Schema(application_id=0x57484849, migrations=(_SCHEMA, _RETAINED))
 
 
-class Journal:
+class Journal(Door):
     """The door to the history of one state directory. Reading never creates it."""
 
     def __init__(self, state: str, clock: Clock) -> None:
-        self.path = os.path.join(state, FILE)
+        super().__init__(os.path.join(state, FILE), history_schema)
         self.blobs = Blobs(os.path.join(state, BLOBS))
         self.clock = clock
-        self._opening = threading.Lock()
-        self._database: Database | None = None
-
-    def close(self) -> None:
-        """Let the database go; the next use opens it again."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
-
-    def reading(self) -> Database | None:
-        """The database; None when there is none yet."""
-        return self._database or (self.writing() if os.path.exists(self.path) else None)
-
-    def writing(self) -> Database:
-        """The database, made if need be."""
-        with self._opening:
-            if self._database is None:
-                from whet.store.database import Database
-
-                self._database = Database.open(self.path, history_schema(), durable=True)
-            return self._database
 
     # contents
 
@@ -190,8 +169,7 @@ class Journal:
         return tree
 
     def _manifest(self, of: str) -> list[tuple[str, str, bool, str]]:
-        database = self.reading()
-        rows = database.read("SELECT manifest FROM trees WHERE digest = ?", (of,)) if database else []
+        rows = self.read("SELECT manifest FROM trees WHERE digest = ?", (of,))
         if not rows:
             hint = "`whet history NAME` shows the versions that are kept."
             raise NotFoundError("no-such-content", f"No content {of} is kept.", hint=hint)
@@ -208,8 +186,7 @@ class Journal:
         query = f"SELECT {_COLUMNS} FROM journal WHERE id > {after:d}"  # noqa: S608  columns are ours
         query += "".join(f" AND {column} = ?" for column, _ in where)
         query += " ORDER BY id DESC" + (f" LIMIT {last}" if last else "")
-        database = self.reading()
-        rows = database.read(query, [value for _, value in where]) if database else []
+        rows = self.read(query, [value for _, value in where])
         return tuple(Entry(*row) for row in reversed(rows))
 
     def entry(self, number: int) -> Entry:
@@ -237,8 +214,7 @@ class Journal:
 
     def intents(self) -> list[tuple[str, list[Note]]]:
         """What was about to be done and is not settled, oldest first."""
-        database = self.reading()
-        rows = database.read("SELECT id, changes FROM intents ORDER BY time, id") if database else []
+        rows = self.read("SELECT id, changes FROM intents ORDER BY time, id")
         return [(id_, [Note(*note) for note in json.loads(text)]) for id_, text in rows]
 
     def settle(self, id_: str, notes: Sequence[Note]) -> tuple[Entry, ...]:

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.policy import Override
 from whet.store.clock import iso
+from whet.store.door import Door
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whet.store.clock import Clock
-    from whet.store.database import Database, Schema
+    from whet.store.database import Schema
 
 FILE = "audit.db"
 TABLES = ("records",)
@@ -91,26 +91,17 @@ def audit_schema() -> Schema:
     return Schema(application_id=0x57484155, migrations=(_SCHEMA,))
 
 
-class Audit:
+class Audit(Door):
     """The record of one state directory. Reading never creates it."""
 
     def __init__(self, state: str, clock: Clock) -> None:
-        self.path = os.path.join(state, FILE)
+        super().__init__(os.path.join(state, FILE), audit_schema)
         self._clock = clock
-        self._opening = threading.Lock()
-        self._database: Database | None = None
-
-    def close(self) -> None:
-        """Let the database go; the next use opens it again."""
-        with self._opening:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
 
     def add(self, notes: Iterable[Note]) -> tuple[Record, ...]:
         """Append decisions, all or none. Raises FailedError."""
         made: list[Record] = []
-        with self._open().write() as connection:
+        with self.writing().write() as connection:
             last = connection.execute("SELECT id, hash FROM records ORDER BY id DESC LIMIT 1").fetchone()
             number, previous = last or (0, ORIGIN)
             for note in notes:
@@ -128,13 +119,13 @@ class Audit:
     def records(self, *, skill: str = "", last: int | None = None) -> tuple[Record, ...]:
         """Every decision, oldest first, or those about one skill, or only the last ones."""
         query = f"SELECT {_COLUMNS} FROM records WHERE ? IN ('', skill) ORDER BY id DESC LIMIT ?"  # noqa: S608  columns are ours
-        rows = self._read(query, (plain(skill), -1 if last is None else last))
+        rows = self.read(query, (plain(skill), -1 if last is None else last))
         return tuple(Record(*row) for row in reversed(rows))
 
     def about(self, path: str, action: str) -> Record | None:
         """The last decision of one kind about the skill at a path."""
         query = f"SELECT {_COLUMNS} FROM records WHERE path = ? AND action = ? ORDER BY id DESC LIMIT 1"  # noqa: S608  columns are ours
-        rows = self._read(query, (plain(path), action))
+        rows = self.read(query, (plain(path), action))
         return Record(*rows[0]) if rows else None
 
     def override(self, digest: str) -> Override | None:
@@ -143,7 +134,7 @@ class Audit:
             f"SELECT {_COLUMNS} FROM records WHERE digest = ? AND action IN ('override', 'revoke') "  # noqa: S608  columns are ours
             "ORDER BY id DESC LIMIT 1"
         )
-        rows = self._read(query, (digest,)) if digest else []
+        rows = self.read(query, (digest,)) if digest else []
         if not rows:
             return None
         record = Record(*rows[0])
@@ -155,7 +146,7 @@ class Audit:
         """What does not fit: an entry that was changed, dropped or slipped in."""
         problems: list[Problem] = []
         number, previous = 0, ORIGIN
-        for row in self._read(f"SELECT {_COLUMNS} FROM records ORDER BY id"):  # noqa: S608  columns are ours
+        for row in self.read(f"SELECT {_COLUMNS} FROM records ORDER BY id"):  # noqa: S608  columns are ours
             record = Record(*row)
             if record.id != number + 1:
                 problems.append(Problem(record.id, "record-missing", f"Record {number + 1} is missing."))
@@ -166,19 +157,6 @@ class Audit:
                 problems.append(Problem(record.id, "record-changed", f"Record {record.id} was changed."))
             number, previous = record.id, record.hash
         return tuple(problems)
-
-    def _read(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        if self._database is None and not os.path.exists(self.path):
-            return []
-        return self._open().read(query, values)
-
-    def _open(self) -> Database:
-        with self._opening:
-            if self._database is None:
-                from whet.store.database import Database
-
-                self._database = Database.open(self.path, audit_schema(), durable=True)
-            return self._database
 
 
 def plain(text: str) -> str:

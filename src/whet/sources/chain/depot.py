@@ -156,8 +156,7 @@ class Depot:
         """Raise RefusedError for a place on this machine that a repository's lock names and that is not part of it."""
         if not self.project:
             return
-        if ref.location.startswith("ssh://"):  # what the user's keys open must not be in a private network
-            self.reach.web.addresses(f"https://{ref.location.partition('://')[2].partition('/')[0].rpartition('@')[2]}")
+        self.reach.web.check_told(ref.location)
         remote = "://" in ref.location and not ref.location.startswith("file:")
         local = ref.location if remote or "://" not in ref.location else file_path(ref.location, self.reach.place)
         if not remote and not inside(os.path.realpath(local), self.project):

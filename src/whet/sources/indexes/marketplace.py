@@ -170,10 +170,8 @@ class MarketplaceSource:
 
     def _source(self, place: Ref) -> Source:
         if place not in self._sources:
-            if place != self._home and place.location.startswith("ssh://"):
-                # Somebody else's list must not use the user's keys inside a private network.
-                host = place.location.partition("://")[2].partition("/")[0].rpartition("@")[2]
-                self._reach.web.addresses(f"https://{host}")
+            if place != self._home:
+                self._reach.web.check_told(place.location)
             self._sources[place] = open_source(place, self._reach)
         return self._sources[place]
 

@@ -73,13 +73,11 @@ class Found(NamedTuple):
     notes: tuple[Entry, ...]
 
 
-def found(place: Place, root: str, directory: str) -> tuple[Foreign, ...]:
-    """What other tools say of the skills in a root; `directory` is the one around it."""
-    return look(place, root, directory).skills
-
-
 def look(place: Place, root: str, directory: str) -> Found:
-    """`found`, with what is wrong with the other tools' files."""
+    """What other tools say of the skills in a root, and what is wrong with their files.
+
+    `directory` is the one around the root.
+    """
     reader = _Reader(place, os.path.realpath(root))
     reader.read_skills()
     reader.read_clawhub(directory)

@@ -206,10 +206,6 @@ class Ledger:
         """What the ledger last heard of the skills beside a lock that are still there."""
         return [entry for path, entry in self.known(file).items() if os.path.isdir(directory_of(file, path))]
 
-    def entry(self, root: str, relative: str) -> Installed | None:
-        """What is installed at a path, seen from the lock."""
-        return next((entry for entry in self.entries(root) if entry.path == relative), None)
-
     def find_by_digest(self, root: str, relative: str, digest: str) -> Installed | None:
         """The last entry for a skill that names this content: what is installed, or what was."""
         file = lock_file(root)
@@ -218,10 +214,6 @@ class Ledger:
             return now
         rows = self.records.done(file, path=relative, digest=digest) if digest else ()
         return rows[-1].entry if rows else None
-
-    def digests(self) -> frozenset[str]:
-        """Every content that an entry names or named."""
-        return self.records.digests()
 
     def known(self, file: str) -> dict[str, Installed]:
         """What the ledger last heard of each skill beside a lock."""

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, InvalidError
 from whet.guard.audit import plain
 from whet.sources.lock.file import Installed, entry_json, entry_of
+from whet.store.door import Door
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whet.store.clock import Clock
-    from whet.store.database import Database, Schema
+    from whet.store.database import Schema
 
 FILE = "installs.db"
 TABLES = ("records", "followed")
@@ -57,21 +57,12 @@ def installs_schema() -> Schema:
     return Schema(application_id=0x5748494E, migrations=(_SCHEMA, _FOLLOWED))
 
 
-class Records:
+class Records(Door):
     """The database of one state directory. Reading never creates it."""
 
     def __init__(self, state: str, clock: Clock) -> None:
-        self.path = os.path.join(state, FILE)
+        super().__init__(os.path.join(state, FILE), installs_schema)
         self._clock = clock
-        self._opening = threading.Lock()
-        self._database: Database | None = None
-
-    def close(self) -> None:
-        """Let the database go; the next use opens it again."""
-        with self._opening:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
 
     def intend(
         self,
@@ -84,7 +75,7 @@ class Records:
         """Write down what is about to be in a lock, and what was found in it, all or nothing; the ids of the new."""
         now, lock = self._clock(), plain(file)
         ids = []
-        with self._open().write() as connection:
+        with self.writing().write() as connection:
             for entry in found:
                 connection.execute(_INSERT, (now, lock, entry.path, "", *_columns(entry), UNNEEDED, "done"))
             for path, wanted in new:
@@ -95,7 +86,7 @@ class Records:
     def mark(self, ids: Sequence[int], state: str) -> None:
         """Write down what became of rows."""
         if ids:
-            with self._open().write() as connection:
+            with self.writing().write() as connection:
                 for id_ in ids:
                     connection.execute("UPDATE records SET state = ? WHERE id = ?", (state, id_))
 
@@ -112,40 +103,22 @@ class Records:
     def runs(self, file: str) -> frozenset[str]:
         """The runs of the history that a lock knows of: those that went, or are going, through the ledger."""
         query = "SELECT DISTINCT run FROM records WHERE lock = ? AND state IN ('done', 'pending')"
-        return frozenset(row[0] for row in self._read(query, (plain(file),)))
+        return frozenset(row[0] for row in self.read(query, (plain(file),)))
 
     def followed(self, file: str) -> int | None:
         """The last entry of the history that a lock has followed; None when it never did."""
-        rows = self._read("SELECT journal FROM followed WHERE lock = ?", (plain(file),))
+        rows = self.read("SELECT journal FROM followed WHERE lock = ?", (plain(file),))
         return int(rows[0][0]) if rows else None
 
     def follow(self, file: str, journal: int) -> None:
         """Write down how far a lock has followed the history."""
-        with self._open().write() as connection:
+        with self.writing().write() as connection:
             connection.execute("INSERT OR REPLACE INTO followed VALUES (?, ?)", (plain(file), journal))
-
-    def digests(self) -> frozenset[str]:
-        """Every content that an entry names or named."""
-        query = "SELECT DISTINCT digest FROM records WHERE state IN ('done', 'pending') AND digest != ''"
-        return frozenset(row[0] for row in self._read(query))
 
     def _records(self, where: str, file: str, *values: str) -> tuple[Record, ...]:
         query = f"SELECT id, path, run, entry, journal FROM records WHERE {where} ORDER BY id"  # noqa: S608  ours
-        rows = self._read(query, (plain(file), *values))
+        rows = self.read(query, (plain(file), *values))
         return tuple(Record(id_, path, run, _entry(path, text), journal) for id_, path, run, text, journal in rows)
-
-    def _read(self, query: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
-        if self._database is None and not os.path.exists(self.path):
-            return []
-        return self._open().read(query, values)
-
-    def _open(self) -> Database:
-        with self._opening:
-            if self._database is None:
-                from whet.store.database import Database
-
-                self._database = Database.open(self.path, installs_schema(), durable=True)
-            return self._database
 
 
 def _columns(entry: Installed | None) -> tuple[str | None, str]:

@@ -78,11 +78,6 @@ class Pruned(NamedTuple):
     """Paths relative to the directory, with forward slashes."""
     notes: tuple[Entry, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """The answer of every surface."""
-        notes = [note.to_json() for note in self.notes]
-        return {"success": True, "directory": self.directory, "removed": list(self.removed), "notes": notes}
-
 
 def prune_index(directory: str) -> Pruned:
     """Remove the artifacts and files that neither index names any more."""

@@ -99,6 +99,8 @@ class Published(NamedTuple):
     branch: str = ""
     pushed: bool = False
     notes: tuple[Entry, ...] = ()
+    removed: tuple[str, ...] = ()
+    """What a web directory does not hold any more."""
 
     def to_json(self) -> dict[str, Any]:
         """The answer of every surface."""
@@ -106,6 +108,7 @@ class Published(NamedTuple):
             "success": True,
             **self._asdict(),
             "releases": [release.to_json() for release in self.releases],
+            "removed": list(self.removed),
             "notes": [note.to_json() for note in self.notes],
         }
 

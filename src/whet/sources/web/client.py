@@ -17,11 +17,10 @@ A `Web` may be used by several threads; connections are kept and used again unti
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from whet import __version__
 from whet.errors import InvalidError, RefusedError, UsageError
@@ -126,24 +125,6 @@ class Web:
             raise InvalidError("digest-mismatch", message, hint="Do not use it. Ask its publisher.", promised=sha256)
         return response
 
-    def get_json(
-        self,
-        url: str,
-        *,
-        limit: int = 8 * _MIB,
-        headers: Mapping[str, str] = {},
-        cancelled: threading.Event | None = None,
-    ) -> Any:
-        """The JSON document at an address. Raises WhetError, InvalidError `bad-response` if it is none."""
-        from whet.sources.web.replies import bad_response
-
-        response = self.get(url, limit=limit, accept="application/json", headers=headers, cancelled=cancelled)
-        try:
-            return json.loads(response.body.decode("utf-8-sig"), parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
-            shown = read_address(response.url).shown
-            raise bad_response(shown, "does not answer with a JSON document") from error
-
     def post(
         self,
         url: str,
@@ -171,6 +152,15 @@ class Web:
 
         address = read_address(url)
         return self._open().found(address, Watch(address.shown, self.timeout, self.total, None))
+
+    def check_told(self, location: str) -> None:
+        """Judge the host of an ssh address that somebody else named, as if it were one of the web.
+
+        The user's own keys would open it: a list or a lock of strangers must not lead into a private network.
+        """
+        scheme, _, rest = location.partition("://")
+        if scheme == "ssh":
+            self.addresses(f"https://{rest.partition('/')[0].rpartition('@')[2]}")
 
     def close(self) -> None:
         """Close the connections that were kept. Whoever fetches again opens new ones."""
@@ -321,7 +311,3 @@ def _check_headers(request: _Request) -> None:
 
 def _is_hash_of(sha256: str, body: bytes) -> bool:
     return hashlib.sha256(body).hexdigest() == sha256.removeprefix("sha256:").lower()
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)

@@ -31,6 +31,7 @@ def configure(parser: Parser) -> None:
     parser.option("--branch", metavar="B", default="", text="To this branch (default: the repository's own).")
     parser.option("--into", metavar="PATH", default="skills", text="The directory in the repository (default skills).")
     parser.option("--message", metavar="M", default="", text="The commit's message.")
+    parser.option("--prune", text="Remove from the web directory what its index names no more.")
     parser.option("--push", text="Push a commit in a working copy too.")
     parser.option("--no-push", text="Only tell what would change in the repository at an address.")
 
@@ -49,6 +50,7 @@ def run(context: Context, options: Namespace) -> Outcome:
         into=options.into,
         message=options.message,
         push=push,
+        prune=options.prune,
     )
     return Outcome(answer)
 
@@ -59,6 +61,8 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
         named = f"{release['name']} {release['version']}".rstrip()
         place = f"  {release['at']}" if answer["kind"] == "git" else ""  # elsewhere it is a name that nobody types
         screen.line(f"{release['change']:<10}{clean(named)}{clean(place)}")
+    for path in answer.get("removed", ()):
+        screen.line(f"{'removed':<10}{clean(path)}")
     for skill in answer["prepared"]:
         screen.said.extend(f"{skill['name']}: {problem['message']}" for problem in skill["problems"])
     target = screen.place(answer["target"])
