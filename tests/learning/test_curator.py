@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.learning.curator import AGES, DAY, Ages, Kept, Merge, Plan, Standing, Step, make_plan
-from whet.learning.similar import near_duplicates
+from whet.routing.duplicates import near_duplicates
+from whet.routing.texts import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,19 +20,25 @@ NOW = 1_800_000_000 * 10**9
 WEEK_AGO = NOW - 7 * DAY
 LATEST = 2**62
 
-SCAN = """scanning-dependencies
-Scan the dependencies of a project for known vulnerabilities with Trivy, offline.
-Run `trivy fs --offline-scan --format json package-lock.json`, keep HIGH and CRITICAL, and write severity, CVE and fixed
-version into a CSV report. Where the database is missing, say so and stop."""
-AUDIT = """dependency-audit
-Audit dependencies for known vulnerabilities with Trivy in offline mode.
-`trivy fs --offline-scan --format json package-lock.json` lists them; keep CRITICAL and HIGH, report severity, CVE and
-fixed version as CSV. Stop and say so where the database is missing."""
-CHECK = """vulnerability-check
-Check a project's dependencies for vulnerabilities, offline, with Trivy.
-Keep HIGH and CRITICAL of `trivy fs --offline-scan --format json package-lock.json` and write a CSV report with
-severity, CVE and fixed version. If the database is missing, say so and stop."""
-LETTER = "cover-letter\nWrite a cover letter for a job.\nChoose three achievements and end with a question."
+SCAN = Texts(
+    "scanning-dependencies",
+    "Scan the dependencies of a project for known vulnerabilities with Trivy, offline.",
+    """Run `trivy fs --offline-scan --format json package-lock.json`, keep HIGH and CRITICAL, and write severity, CVE
+and fixed version into a CSV report. Where the database is missing, say so and stop.""",
+)
+AUDIT = Texts(
+    "dependency-audit",
+    "Audit dependencies for known vulnerabilities with Trivy in offline mode.",
+    """`trivy fs --offline-scan --format json package-lock.json` lists them; keep CRITICAL and HIGH, report severity,
+CVE and fixed version as CSV. Stop and say so where the database is missing.""",
+)
+CHECK = Texts(
+    "vulnerability-check",
+    "Check a project's dependencies for vulnerabilities, offline, with Trivy.",
+    """Keep HIGH and CRITICAL of `trivy fs --offline-scan --format json package-lock.json` and write a CSV report with
+severity, CVE and fixed version. If the database is missing, say so and stop.""",
+)
+LETTER = Texts("cover-letter", "Write a cover letter for a job.", "Choose three achievements and end with a question.")
 
 
 def skill(
@@ -52,6 +59,10 @@ def skill(
         since=0 if stale is None else NOW - stale * DAY,
     )
     return standing._replace(**more)  # type: ignore[arg-type]  # the fields of the standing, as the tests name them
+
+
+def changed(texts: Texts, old: str, new: str) -> Texts:
+    return Texts(texts.name, texts.description.replace(old, new), texts.body.replace(old, new))
 
 
 def step(name: str, before: str, after: str, reason: str) -> Step:
@@ -208,7 +219,7 @@ def test_a_year_without_a_run_is_no_jump() -> None:
 # --- merges ---------------------------------------------------------------------------------------------------------
 
 
-def merges(*standings: Standing, **texts: str) -> tuple[Merge, ...]:
+def merges(*standings: Standing, **texts: Texts) -> tuple[Merge, ...]:
     return make_plan(standings, texts, now=NOW, last_run=WEEK_AGO).merges
 
 
@@ -251,7 +262,7 @@ def test_of_those_used_as_often_the_oldest_is_kept(standings: tuple[Standing, ..
 def test_what_is_protected_may_take_others_in_but_is_never_taken_in(protected: Standing) -> None:
     assert [merge[:2] for merge in merges(protected, skill("b"), a=SCAN, b=AUDIT)] == [("a", ("b",))]
     assert merges(protected, skill("b", uses=2), a=SCAN, b=AUDIT) == ()
-    more = {"b": SCAN.replace("Trivy", "Grype"), "c": SCAN.replace("CVE", "identifier"), "d": AUDIT}
+    more = {"b": changed(SCAN, "Trivy", "Grype"), "c": changed(SCAN, "CVE", "identifier"), "d": AUDIT}
     found = merges(protected, skill("b", uses=2), skill("c"), skill("d"), a=SCAN, **more)
     assert [merge[:2] for merge in found] == [("b", ("c", "d"))]
 
@@ -277,7 +288,7 @@ def test_a_name_that_two_skills_have_is_not_merged() -> None:
 
 
 def test_a_group_has_at_most_five_skills_and_no_skill_is_in_two() -> None:
-    texts = {f"s{number:02}": f"{SCAN}\n{LETTER}\nNumber {number}" for number in range(12)}
+    texts = {f"s{number:02}": SCAN._replace(body=f"{SCAN.body}\nNumber {number}") for number in range(12)}
     found = merges(*(skill(name, uses=number) for number, name in enumerate(texts)), **texts)
     named = [name for merge in found for name in (merge.into, *merge.others)]
     assert sorted(named) == sorted(set(named))
@@ -414,7 +425,7 @@ def test_no_step_ever_concerns_a_protected_skill(standings: list[Standing], last
 @settings(max_examples=150, deadline=None)
 @given(STANDINGS, RUNS, ANY_AGES, BODIES)
 def test_planning_is_deterministic_and_doing_it_twice_does_it_once(
-    standings: list[Standing], last_run: int, ages: Ages, texts: dict[str, str]
+    standings: list[Standing], last_run: int, ages: Ages, texts: dict[str, Texts]
 ) -> None:
     found = make_plan(standings, texts, now=NOW, last_run=last_run, ages=ages)
     backwards = dict(reversed(texts.items()))
@@ -428,7 +439,7 @@ def test_planning_is_deterministic_and_doing_it_twice_does_it_once(
 @settings(max_examples=100, deadline=None)
 @given(STANDINGS, BODIES)
 def test_merges_never_name_a_skill_twice_nor_take_in_a_protected_one(
-    standings: list[Standing], texts: dict[str, str]
+    standings: list[Standing], texts: dict[str, Texts]
 ) -> None:
     found = make_plan(standings, texts, now=NOW, last_run=WEEK_AGO)
     named = [name for merge in found.merges for name in (merge.into, *merge.others)]

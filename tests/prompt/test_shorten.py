@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.prompt.shorten import ELLIPSIS, cut, phrases, shorten, terms
+from whet.prompt.shorten import ELLIPSIS, cut, phrases, shorten
+from whet.skill.words import terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

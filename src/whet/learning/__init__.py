@@ -1,5 +1,5 @@
-"""Getting BETTER: what is used and whether it helped, which skills say the same, what becomes of those nobody uses.
+"""Getting BETTER: what is used and whether it helped, what becomes of skills that nobody uses or that say the same.
 
-`usage` counts without ever waiting; `similar` compares; `curator` makes plans, which are values, from what `lifecycle`
+`usage` counts without ever waiting; `curator` makes plans, which are values, from what `lifecycle`
 remembers; `curating` applies a plan that somebody wants.
 """

@@ -18,6 +18,7 @@ from whet.authoring.trees import digest, read_tree
 from whet.authoring.writer import By, Change
 from whet.errors import ConflictError, RefusedError
 from whet.learning.curator import Ages, Standing, make_plan
+from whet.routing.texts import texts_of
 from whet.skill.names import key, slug
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from whet.learning.usage import Usage
     from whet.library.card import Card
     from whet.library.lookout import Snapshot
+    from whet.routing.texts import Texts
     from whet.skill.tree import Item
 
 _CURATED = frozenset(("user", "project", "external"))
@@ -102,7 +104,7 @@ class Curating:
         made = [entry.id for entry in entries if entry.action == "archive"]
         return {**answer, "applied": True, "run": run if made else "", "entries": made, "proposals": proposals}
 
-    def _known(self, snapshot: Snapshot) -> tuple[list[Standing], dict[str, str]]:
+    def _known(self, snapshot: Snapshot) -> tuple[list[Standing], dict[str, Texts]]:
         """Everything the plan is made from."""
         from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import read_bundles
@@ -119,13 +121,13 @@ class Curating:
             for member in bundle.skills:
                 named.setdefault(key(member), []).append(f"/{bundle.slug}")
         standings: list[Standing] = []
-        texts: dict[str, str] = {}
+        texts: dict[str, Texts] = {}
         opened: dict[str, tuple[str, ...]] = {}
         cards = [card for card in snapshot.catalogue.cards if card.kind == "skill" and card.scope in _CURATED]
         for card in cards:
             if _is_mine(os.path.realpath(card.directory), entries):
                 skill = lookout.open(card).skill
-                texts[card.full_name] = f"{card.name}\n{skill.description}\n{skill.body}"
+                texts[card.full_name] = texts_of(skill)
                 opened[card.full_name] = skill.related
         for name, related in opened.items():
             for other in related:

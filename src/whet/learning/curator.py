@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.learning.similar import near_duplicates
+from whet.routing.duplicates import near_duplicates
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from whet.learning.similar import Pair
+    from whet.routing.duplicates import Pair
+    from whet.routing.texts import Texts
 
 DAY = 86_400 * 10**9
 """In nanoseconds."""
@@ -153,9 +154,9 @@ _TITLES = {"archived": "To be archived", "stale": "To be marked as stale", "acti
 
 
 def make_plan(
-    standings: Sequence[Standing], texts: Mapping[str, str], *, now: int, last_run: int, ages: Ages = AGES
+    standings: Sequence[Standing], texts: Mapping[str, Texts], *, now: int, last_run: int, ages: Ages = AGES
 ) -> Plan:
-    """What to do with these skills now. `texts` holds name, description and body of skills, by their names.
+    """What to do with these skills now. `texts` holds what the skills say, by their names.
 
     Whether the plan is `due` does not change what is in it: a person may look at any time, and apply it.
     """
@@ -258,7 +259,7 @@ def _days(days: int) -> str:
 # --- near duplicates ------------------------------------------------------------------------------------------------
 
 
-def _merges(standings: Sequence[Standing], archived: set[str], texts: Mapping[str, str]) -> tuple[Merge, ...]:
+def _merges(standings: Sequence[Standing], archived: set[str], texts: Mapping[str, Texts]) -> tuple[Merge, ...]:
     """Groups of skills that say nearly the same, the most alike first; no skill is in two of them."""
     times = Counter(standing.name for standing in standings)
     known = {

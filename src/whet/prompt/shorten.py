@@ -25,31 +25,15 @@ from heapq import heapify, heappop, heapreplace
 from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.skill.words import FILLERS, MARKS, WIDE, terms
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ELLIPSIS = "…"
 """Ends every description that is not shown in full."""
 
-_FILLER = frozenset(
-    """
-    a about above across after again against all also an and any are around as ask asked asks at based be because
-    been before being below between both but by can could create creating do does during each etc every few for from
-    further get gets getting given guide has have having he help helps her here his how i if in include includes
-    including into is it its just like made make makes making may me mention mentions might more most must my need
-    needs new now of on once one only or other our out over own per provide provides said same says set sets she
-    should show shows skill skills so some such task tasks than that the their them then there these they this those
-    through to too two under until up us use used user users uses using very via vs want wants was we were what when
-    whenever where which while who will with within work working would you your
-    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of two hundred strings
-)
-_MARKS = (
-    r"\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963"
-    r"\u0966-\u1fff\ufe00-\ufe0f"
-)
-"""Signs above, below and between the letters of a word, and the scripts that are full of them."""
-_WORD = re.compile(rf"_*[^\W_](?:[^\W_]|[{_MARKS}]|['’.+#/_-](?=_*[^\W_]))*[+#_]*")
-_TERM = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
+_WORD = re.compile(rf"_*[^\W_](?:[^\W_]|[{MARKS}]|['’.+#/_-](?=_*[^\W_]))*[+#_]*")
 
 _VERB = r"(?:is|are|was|were|be|has|have|had|will|would|should|can|could|must|may|might|need|do|does|did)"
 _STILL = (
@@ -96,10 +80,7 @@ _QUOTED = re.compile(r"""(?<![^\s(\[{,:])(?:"[^"]*"(?!\w)|“[^”]*”|\([^()]*
 _CONNECTION = re.compile(r"[\w ,/&-]{1,4}|[.:;] ")
 _SENTENCE_LIKE = re.compile(r"[\w ,/&-]{1,24}|[.:;] ")
 """What may stay between two phrases that are both shown and were neighbours; more where there is room to spare."""
-_ENDINGS = ("ing", "ies", "es", "ed", "s")
 _CLAUSE_END = re.compile(r"[.;:!?,)](?=\s)|\s(?=[—–-]\s)|[。；！？，]")
-_WIDE = "\u2e80"
-"""From here on, scripts that are written without spaces."""
 
 _EARLY_WORDS = 30.0
 _LATE_WORTH = 0.4
@@ -141,28 +122,12 @@ def cut(text: str, limit: int) -> str:
     most = limit - len(ELLIPSIS)
     ends = [found.end() for found in _CLAUSE_END.finditer(text, 0, most)]
     end = ends[-1] if ends and ends[-1] > limit // 2 else text.rfind(" ", 0, most + 1)
-    if end <= 0 or (end < limit // 2 and text[most] >= _WIDE):
+    if end <= 0 or (end < limit // 2 and text[most] >= WIDE):
         end = most  # one word longer than the limit, or a script without spaces
     for start, stop, negated in phrases(text[: 2 * limit]):
         if negated and start < end < stop and (start or not any(phrase[2] for phrase in phrases(text[:end]))):
             end = start
     return text[:end].rstrip(" ,;:.-—–") + ELLIPSIS
-
-
-def terms(text: str) -> list[str]:
-    """The words of a text as they are compared: without case and the commonest English endings."""
-    return [term for word in _TERM.findall(text.casefold()) for term in _terms_of(word)]
-
-
-@lru_cache(maxsize=4096)
-def _terms_of(word: str) -> tuple[str, ...]:
-    if word.isascii():
-        for ending in _ENDINGS:
-            if word.endswith(ending) and len(word) - len(ending) > 2:
-                return (word[: -len(ending)],)
-    elif max(word) >= _WIDE:
-        return tuple(word[at : at + 2] for at in range(max(1, len(word) - 1)))
-    return (word,)
 
 
 @lru_cache(maxsize=1024)
@@ -229,7 +194,7 @@ def _plain_phrases(text: str, start: int, end: int) -> list[tuple[int, int, bool
     found: list[tuple[int, int, bool]] = []
     first = last = -1
     for word in _WORD.finditer(text, start, end):
-        filler = word[0].lower() in _FILLER
+        filler = word[0].lower() in FILLERS
         if first >= 0 and (filler or text[last : word.start()] != " "):
             found.append((first, last, False))
             first = -1
@@ -333,7 +298,7 @@ def _weigh(names: Sequence[str], texts: Sequence[str]) -> list[list[Phrase]]:
     own = [set(terms(name)) for name in names]
     said = [_terms_in(text) for text in texts]
     users = Counter(term for name, words in zip(own, said, strict=True) for term in name.union(words))
-    rarity = {term: log(1 + len(texts) / count) for term, count in users.items() if term not in _FILLER}
+    rarity = {term: log(1 + len(texts) / count) for term, count in users.items() if term not in FILLERS}
     found: list[list[Phrase]] = []
     for text, name, words in zip(texts, own, said, strict=True):
         repeats = Counter(words)

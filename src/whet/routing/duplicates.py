@@ -1,0 +1,117 @@
+"""Near-duplicates: which skills of a library are for the same job, and which ones a new skill resembles.
+
+Both are judged on bodies together with names and descriptions (`whet.routing.likeness`): two skills for one job are
+seldom called the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import nsmallest
+from math import log
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.routing.likeness import Likeness
+from whet.skill.words import FILLERS, spelled, terms, terms_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from whet.routing.texts import Texts
+
+THRESHOLD = 0.5
+"""The score from which on two skills are near-duplicates. Measured on skills that agents wrote for ten tasks: from here
+on all pairs but one in a thousand are for the same task; further down more are for the step before or after."""
+RESEMBLING = 0.35
+"""The score from which on whoever writes a new skill is told of another one: it is only a remark."""
+CANDIDATES = 30
+"""Skills that a new one is compared with in full."""
+MOST = 50
+"""Pairs that are named unless more are asked for."""
+REMARKS = 3
+"""Skills that whoever writes a new one is told of."""
+_OWN = 0.4
+"""The part of the score that two skills must bring by their own words, for those around them to be asked."""
+_TOLD = 1000
+"""Characters of a body that count when candidates are chosen by their names and descriptions alone."""
+
+
+class Pair(NamedTuple):
+    """Two skills that are for the same job, or nearly."""
+
+    one: str
+    other: str
+    score: float
+    """At most 1, which is the same text."""
+    shared: tuple[str, ...]
+    """The words that tell most of what both have in common."""
+
+
+class Alike(NamedTuple):
+    """A skill that another one resembles."""
+
+    name: str
+    score: float
+    shared: tuple[str, ...]
+
+
+def near_duplicates(texts: Mapping[str, Texts], threshold: float = THRESHOLD, most: int = MOST) -> tuple[Pair, ...]:
+    """The pairs of skills that are most alike, the most alike first."""
+    names = sorted(texts)
+    likeness = Likeness([texts[name] for name in names])
+    worth_it = [pair for pair, own in likeness.pairs.items() if own >= threshold * _OWN]
+    scored = [(-score, pair) for pair in worth_it if (score := likeness.score(*pair, threshold)) >= threshold]
+    return tuple(
+        Pair(names[one], names[other], -score, likeness.evidence(one, other))
+        for score, (one, other) in nsmallest(most, scored)
+    )
+
+
+def alike(
+    new: Texts,
+    candidates: Mapping[str, Texts],
+    others: Collection[Texts] = (),
+    *,
+    among: int = 0,
+    threshold: float = RESEMBLING,
+    most: int = REMARKS,
+) -> tuple[Alike, ...]:
+    """Which of the candidates a skill resembles, the most alike first.
+
+    Candidates were chosen because they are likely, so they do not tell which words are common in the library: `others`
+    do, some of the rest of its `among` skills.
+    """
+    names = sorted(candidates)
+    likeness = Likeness([new, *(candidates[name] for name in names)], tuple(others), among)
+    scored = [(-likeness.score(0, at), at) for at in range(1, len(names) + 1)]
+    found = nsmallest(most, [item for item in scored if -item[0] >= threshold])
+    return tuple(Alike(names[at - 1], -score, likeness.evidence(at, 0)) for score, at in found)
+
+
+def likely(new: Texts, cards: Mapping[str, str], most: int = CANDIDATES) -> tuple[str, ...]:
+    """The skills that are worth comparing a new one with, from their names and descriptions, the likeliest first.
+
+    For where there is no index to ask: it reads no body but the new one.
+    """
+    head = set(terms(" ".join((new.name, new.description, new.when_to_use, *new.triggers, *new.tags))))
+    own = head.union(terms(new.body[:_TOLD])) - FILLERS
+    shared: dict[str, tuple[str, ...]] = {}
+    said: dict[str, set[str]] = {}
+    users = Counter[str]()
+    for name, text in cards.items():
+        found: set[str] = set()
+        for word in set(spelled(text)):
+            if word not in shared:
+                shared[word] = tuple(term for term in terms_of(word) if term in own)
+            found.update(shared[word])
+        said[name] = found
+        users.update(found)
+    worth = {term: log(1 + len(cards) / count) * (2 if term in head else 1) for term, count in users.items()}
+    scored = [(-sum(sorted(map(worth.__getitem__, found))), name) for name, found in said.items() if len(found) > 1]
+    return tuple(name for _, name in nsmallest(most, scored))
+
+
+def spread(names: Collection[str], count: int = CANDIDATES) -> tuple[str, ...]:
+    """Some of the names, evenly spread over their order: a sample that is the same every time."""
+    ordered = sorted(names)
+    return tuple(ordered[at * len(ordered) // count] for at in range(count)) if len(ordered) > count else tuple(ordered)

@@ -1,0 +1,89 @@
+"""`whet duplicates`: its options, and what a person reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.errors import UsageError
+from whet.interfaces.cli.commands.duplicates import configure, render
+from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.parser import Parser
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+ANSWER: dict[str, Any] = {
+    "success": True,
+    "pairs": [
+        {"one": "keys", "other": "stills\x1b[2J", "score": 0.7, "shared": ["ffmpeg", "png"], "paths": ["/a", "/b"]},
+    ],
+    "count": 1,
+    "compared": 12,
+    "threshold": 0.5,
+    "report": [],
+}
+
+
+def options(*words: str) -> Namespace:
+    parser = Parser("duplicates", "")
+    configure(parser)
+    return parser.read(words)
+
+
+def screen(*, tty: bool) -> Screen:
+    return Screen(tty=tty, colour=False, columns=80)
+
+
+def test_nothing_need_be_said() -> None:
+    given = options()
+    assert (given.name, given.threshold, given.limit) == (None, None, 50)
+    given = options("keys", "--threshold", "0.4", "--limit", "3")
+    assert (given.name, given.threshold, given.limit) == ("keys", 0.4, 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--threshold", "much"], "--threshold: 'much' is not a number."),
+        (["--threshold", "0"], "--threshold: '0' is not above 0 and up to 1."),
+        (["--threshold", "nan"], "--threshold: 'nan' is not above 0 and up to 1."),
+        (["--threshold", "1.5"], "--threshold: '1.5' is not above 0 and up to 1."),
+        (["--limit", "0"], "--limit: '0' is not above zero."),
+        (["a", "b"], "'b' is one argument too many."),
+    ],
+)
+def test_what_makes_no_sense(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        options(*words)
+    assert error.value.message == message
+
+
+def test_pairs_for_a_program() -> None:
+    shown = screen(tty=False)
+    render(ANSWER, shown, options())
+    assert shown.text() == "0.70\tkeys\tstills\\x1b[2J\tffmpeg, png\n"
+    assert shown.said == ["1 near-duplicate pair among 12 skills."]
+    assert len(shown.hints) == 1
+
+
+def test_pairs_for_a_person() -> None:
+    shown = screen(tty=True)
+    render(ANSWER, shown, options("keys"))
+    heading, row = shown.text().splitlines()
+    assert heading.split() == ["SCORE", "ONE", "OTHER", "SHARED", "WORDS"]
+    assert row.split() == ["0.70", "keys", "stills\\x1b[2J", "ffmpeg,", "png"]
+    assert shown.said == ["1 skill like keys among 12 skills."]
+
+
+def test_nothing_found_and_what_could_not_be_read() -> None:
+    shown = screen(tty=True)
+    entry = {"skill": "gone", "message": "It is not there any more."}
+    render({**ANSWER, "pairs": [], "count": 0, "report": [entry]}, shown, options())
+    assert shown.text() == ""
+    assert shown.said == [
+        "gone is judged by its name and description: It is not there any more.",
+        "0 near-duplicate pairs among 12 skills.",
+    ]
+    assert shown.hints == []
