@@ -1,0 +1,114 @@
+"""What the index keeps of one skill, worked out from its words alone, so that an edit never touches another skill.
+
+Each term gets four weights from 0 to 255. The first is that of BM25F: the counts in the name, in the description (with
+when to use it, trigger phrases, tags and known messages) and in the body are divided by how long each is, added up with
+the weight of the field, and flattened. The other three are the same for each field alone. Lengths are compared with
+those of an ordinary skill instead of with the library's mean, and how rare a term is comes in when a message is asked
+about; so neither has to be redone when skills come and go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whet.routing.negation import without_negations
+from whet.routing.words import number, words
+
+if TYPE_CHECKING:
+    from whet.routing.texts import Texts
+
+VERSION = 1
+"""Raised when what is kept changes; everything is read again then."""
+BODY = 12_000
+"""Characters of a body that are read."""
+FIELDS = ("name", "description", "body")
+
+_ORDINARY = (3.3, 40.0, 520.0)
+"""Terms in each field of an ordinary skill."""
+_WEIGHT = (8.0, 6.0, 1.0)
+_LENGTH = (0.5, 0.5, 0.75)
+"""How much the length of each field counts."""
+_FLAT = 3.0
+_FLAT_ALONE = 1.2
+_HEADING = re.compile(r"^#{1,6}\s+(.*)$", re.MULTILINE)
+_OWN = 3
+"""A term of what a skill is not for that its body has so often is its own subject all the same."""
+_MOST_TERMS = 600
+_MOST_MESSAGES = 50
+
+
+class Analysis(NamedTuple):
+    """One skill, ready to be put into an index."""
+
+    terms: np.ndarray
+    """uint32: the numbers of its terms."""
+    weights: np.ndarray
+    """uint8, 4 x terms: BM25F, then each field alone."""
+    sequence: np.ndarray
+    """uint32: the terms of name, description and body in order."""
+    lead: int
+    """How many of the sequence are name and description."""
+    name_terms: int
+    lengths: tuple[int, int]
+    """Terms of the description and of the body."""
+    spellings: frozenset[str]
+    """The words of name and description that are kept, for correcting typing errors."""
+    against: frozenset[int]
+    """Terms of what it says it is not for, and is not also for."""
+    counter: tuple[frozenset[int], ...]
+    """The terms of each message that was not for it."""
+    examples: tuple[frozenset[int], ...]
+    """The terms of each message that was for it."""
+
+
+def analyse(texts: Texts) -> Analysis:
+    """Everything the index keeps of a skill."""
+    description, clauses = without_negations(texts.description)
+    positive = "\n".join((description, texts.when_to_use, *texts.triggers, *texts.tags, *texts.examples))
+    body = texts.body[:BODY]
+    fields = [words(texts.name), words(positive), words(body)]
+    headings = words("\n".join(_HEADING.findall(body)))
+    counts = [Counter(found) for found in fields]
+    counts[2].update(headings)
+    excluded = words("\n".join((clauses, texts.when_not_to_use)))
+    own = [term for term in excluded if term in counts[0] or term in counts[1] or counts[2][term] >= _OWN]
+    counts[1].update(own)
+    kept = _kept(counts)
+    table = np.array([[count[term] for term in kept] for count in counts], dtype=np.float32).reshape(3, len(kept))
+    sizes = (len(fields[0]), len(fields[1]) + len(own), len(fields[2]) + len(headings))
+    norms = [1 - b + b * size / ordinary for b, size, ordinary in zip(_LENGTH, sizes, _ORDINARY, strict=True)]
+    damped = table / np.array(norms, dtype=np.float32)[:, None]
+    together = (damped * np.array(_WEIGHT, dtype=np.float32)[:, None]).sum(axis=0)
+    flat = np.vstack([together / (together + _FLAT), damped / (damped + _FLAT_ALONE)])
+    against = {number(term) for term in excluded} - {number(term) for term in own}
+    sequence = [*fields[0], *fields[1], *fields[2]]
+    numbers = {term: number(term) for term in {*sequence, *kept}}
+    return Analysis(
+        terms=np.array([numbers[term] for term in kept], dtype=np.uint32),
+        weights=np.ceil(flat * 255).astype(np.uint8),
+        sequence=np.array([numbers[term] for term in sequence], dtype=np.uint32),
+        lead=len(fields[0]) + len(fields[1]),
+        name_terms=len(set(fields[0])),
+        lengths=(len(fields[1]), sizes[2]),
+        spellings=frozenset(
+            word for word in kept if (word in counts[0] or word in counts[1]) and word.isascii() and word.isalpha()
+        ),
+        against=frozenset(against),
+        counter=_messages(texts.counterexamples),
+        examples=_messages(texts.examples),
+    )
+
+
+def _kept(counts: list[Counter[str]]) -> list[str]:
+    """The terms that are kept: all of the name and the description, the commonest of the body."""
+    leading = dict.fromkeys((*counts[0], *counts[1]))
+    rest = [term for term, _ in counts[2].most_common(_MOST_TERMS) if term not in leading]
+    return [*leading, *rest][:_MOST_TERMS]
+
+
+def _messages(messages: tuple[str, ...]) -> tuple[frozenset[int], ...]:
+    return tuple(frozenset(map(number, words(message))) for message in messages[:_MOST_MESSAGES])

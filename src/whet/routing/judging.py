@@ -1,0 +1,143 @@
+"""From features to an order, and from an order to how sure one can be of it.
+
+The order comes from the fitted weights, moved by what a message says outright (it names a skill, or turns it down) and
+by what people said about earlier messages. How sure one can be is another question: the best of a bad lot is still
+best. It is a logistic curve over a few things: the share of the message's terms the skill has, where a term that nobody
+has counts too; how telling those in its name and description are; how much there is to go by; the lead it has on the
+next; whether the message names it, or turns it down; and whether it is about something the skill says it is not for.
+It was fitted on messages that should and should not bring a skill up, in libraries from four skills to thousands, on
+the runners-up of messages that are for another skill, and on messages about something else altogether;
+benchmarks/detect.py measures it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whet.routing import features
+from whet.routing.naming import Names, Naming
+from whet.routing.weights import row as weights_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.routing.candidates import Candidates
+    from whet.routing.weights import Weights
+
+MUST = 0.85
+"""How sure one must be to bring a skill up without asking."""
+MAY = 0.25
+"""How sure one must be to offer it."""
+
+_NAMED = 3.0
+_EXAMPLE = 4.0
+_COUNTEREXAMPLE = 6.0
+_ALIKE = 0.5
+"""From which likeness on an earlier message says something about this one."""
+_RECENT = 0.1
+"""What use lately is worth: enough to decide between equals."""
+_START = -3.75
+_SHARE = 4.58
+_TELLING = 0.31
+_LENGTH = 0.35
+_LEAD = 0.3
+_FEW = 5.0
+"""A lead over so many rivals counts half: being the best of three means little."""
+_EXCLUDED = -44.5
+_MOST_EXCLUDED = 0.12
+_SURE_NAMED = 0.64
+_SURE_DECLINED = -6.86
+
+
+class Judgement(NamedTuple):
+    """The skills in question, judged; the arrays go by their places."""
+
+    scores: np.ndarray
+    """By these they are ordered; equals by their keys, so that it does not matter in which order they came in."""
+    keys: tuple[str, ...]
+    sure: np.ndarray
+    """From 0 to 1: how likely each is right for the message."""
+    naming: tuple[Naming, ...]
+    excluded: np.ndarray
+    """The part of the message, by rarity, that each says it is not for."""
+    example: np.ndarray
+    """How much each one's most alike known message is like this one; below 0 for one that was not for it."""
+
+    def order(self) -> list[int]:
+        """The places, best first."""
+        return sorted(range(len(self.keys)), key=lambda at: (-round(float(self.scores[at]), 4), self.keys[at]))
+
+
+def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Judgement:
+    """Order the skills in question and tell how sure each is."""
+    if not given.rows:
+        empty = np.zeros(0)
+        return Judgement(empty, (), empty, (), empty, empty)
+    kind = weights.meaning if given.names == features.WITH_MEANING else weights.words
+    scores = features.standard(given.values) @ weights_of(kind, given.names)
+    names = Names(given.asked.text)
+    naming = tuple(names.naming(row.more["name"]) for row in given.rows)
+    worth = dict(zip(map(int, given.asked.numbers), map(float, given.table.rarity), strict=True))
+    mass = sum(worth.values()) or 1.0
+    excluded = np.array(
+        [sum(worth.get(term, 0.0) for term in row.more.get("against", ())) / mass for row in given.rows]
+    )
+    example = np.array([_example(worth, row.more) for row in given.rows])
+    places = {key: at for at, key in enumerate(recent)}
+    lately = np.array([_RECENT / (1 + places[row.key]) if row.key in places else 0.0 for row in given.rows])
+    said = np.array([{"named": _NAMED, "declined": -_NAMED, "": 0.0}[one] for one in naming])
+    taught = np.where(example > 0, _EXAMPLE, _COUNTEREXAMPLE) * example
+    scores = scores + said + taught + lately
+    keys = tuple(row.key for row in given.rows)
+    return Judgement(scores, keys, _sure(given, scores, naming, excluded, taught), naming, excluded, example)
+
+
+def _sure(
+    given: Candidates, scores: np.ndarray, naming: Sequence[Naming], excluded: np.ndarray, taught: np.ndarray
+) -> np.ndarray:
+    every, name, description, _ = given.table.found
+    certain = np.array([0.0 if term in given.asked.guessed else 1.0 for term in given.asked.terms])
+    telling = (given.table.rarity * certain) @ ((name > 0) | (description > 0))
+    evidence = (
+        _START
+        + _SHARE * (certain @ (every > 0)) / max(1, len(certain))
+        + _TELLING * np.log1p(telling)
+        + _LENGTH * np.log1p(len(certain))
+        + _LEAD * _lead(scores)
+        + _EXCLUDED * np.minimum(excluded, _MOST_EXCLUDED)
+        + np.array([{"named": _SURE_NAMED, "declined": _SURE_DECLINED, "": 0.0}[one] for one in naming])
+        + taught
+    )
+    sure: np.ndarray = 1 / (1 + np.exp(-evidence))
+    return sure
+
+
+def _lead(scores: np.ndarray) -> np.ndarray:
+    """How far each is ahead of the next, or behind the first; little where there are few."""
+    count = len(scores)
+    if count < 2:
+        return np.zeros(count)
+    second, first = np.partition(scores, count - 2)[-2:]
+    lead: np.ndarray = np.clip(scores - np.where(scores == first, second, first), -4, 4)
+    return lead * (count / (count + _FEW))
+
+
+def _example(worth: Mapping[int, float], more: Mapping[str, list[list[int]]]) -> float:
+    """The likeness of a message to the known messages of a skill, its own and those that were not for it."""
+    best = 0.0
+    for name, sign in (("examples", 1.0), ("counter", -1.0)):
+        for terms in more.get(name, ()):
+            alike = _alike(worth, terms)
+            if alike >= _ALIKE and alike > abs(best):
+                best = sign * alike
+    return best
+
+
+def _alike(worth: Mapping[int, float], terms: Sequence[int]) -> float:
+    """How much two messages share, by how rare their terms are; what nobody has counts as the rarest."""
+    most = max(worth.values(), default=0.0) or 1.0
+    shared = sum(worth[term] or most for term in terms if term in worth)
+    either = sum(weight or most for weight in worth.values()) + most * sum(term not in worth for term in terms)
+    return shared / (either or 1.0)

@@ -1,0 +1,271 @@
+"""Which skill fits a message: an index kept in step with a library, asked for the best matches.
+
+router = Router(path)
+router.update(entries)
+for found in router.find("backport the login fix to 2.x"):
+    print(found.key, found.score, found.why)
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from whet.errors import WhetError
+from whet.routing import features
+from whet.routing.analysis import VERSION, analyse
+from whet.routing.asking import Asked, ask, corrected
+from whet.routing.candidates import Candidates
+from whet.routing.explaining import Explainer
+from whet.routing.index import SHORTEST_TYPO, Index, New, State, damage
+from whet.routing.judging import MAY, MUST, judge
+from whet.routing.meaning import NAME, WIDTH, meaning
+from whet.routing.weights import FITTED, row
+from whet.routing.words import number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from whet.routing.index import Postings
+    from whet.routing.texts import Texts
+
+_CANDIDATES = 200
+_CLOSER = 48
+_BY_MEANING = 12
+_MANY = 100
+_OFFERED = 8
+"""Skills that may be called for at once."""
+
+
+class Entry(NamedTuple):
+    """A skill to be known: `read` is only called when `stamp` is new."""
+
+    key: str
+    stamp: str
+    read: Callable[[], Texts]
+
+
+class Updated(NamedTuple):
+    """What an update did."""
+
+    added: int
+    changed: int
+    removed: int
+    total: int
+    failed: tuple[tuple[str, str], ...]
+    """Key and reason of every skill that could not be read."""
+
+
+class Found(NamedTuple):
+    """A skill for a message."""
+
+    key: str
+    score: float
+    """From 0 to 1: how likely it is right."""
+    why: tuple[str, ...]
+
+
+class Detected(NamedTuple):
+    """Whether a message calls for a skill."""
+
+    decision: Literal["must", "may", "none"]
+    key: str | None
+    confidence: float
+    evidence: tuple[str, ...]
+    others: tuple[Found, ...]
+    """What else may be called for, the likeliest first."""
+
+
+class Router:
+    """One index and how to ask it. May be shared by threads."""
+
+    def __init__(self, path: str, *, semantic: bool = True) -> None:
+        self._path = path
+        self._index = Index(path)
+        self.weights = FITTED
+        self._meaning = meaning() if semantic else None
+        self._lock = threading.Lock()
+        self._vectors = np.zeros((0, WIDTH), dtype=np.float32)
+        self._state = State(0, 0)
+
+    @property
+    def semantic(self) -> bool:
+        """Is meaning taken into account?"""
+        return self._meaning is not None
+
+    def close(self) -> None:
+        """Let the index go."""
+        self._index.close()
+
+    def update(self, entries: Iterable[Entry]) -> Updated:
+        """Bring the index in step: read what is new or changed, forget what is gone."""
+        with damage(self._path):
+            if self._index.worn:
+                self._index.clear()
+            known = self._index.stamps()
+        mark = f"{VERSION} {NAME if self._meaning else ''} "
+        wanted = {entry.key: entry for entry in entries}
+        fresh = [entry for key, entry in wanted.items() if known.get(key) != mark + entry.stamp]
+        failed: list[tuple[str, str]] = []
+        for at in range(0, len(fresh), 1000):
+            read = list(self._read(fresh[at : at + 1000], mark, failed))
+            with damage(self._path):
+                self._index.put(read)
+        unread = {key for key, _ in failed}
+        gone = [key for key in known if key not in wanted or key in unread]
+        with damage(self._path):
+            if len(fresh) > max(_MANY, len(wanted) // 2):
+                self._index.join()
+            if gone:
+                self._index.drop(gone)
+        changed = sum(entry.key in known and entry.key not in unread for entry in fresh)
+        added = len(fresh) - len(unread) - changed
+        return Updated(added, changed, len(gone), len(wanted) - len(unread), tuple(failed))
+
+    def _read(self, entries: Iterable[Entry], mark: str, failed: list[tuple[str, str]]) -> Iterable[New]:
+        for entry in entries:
+            try:
+                texts = entry.read()
+            except (WhetError, OSError) as error:
+                failed.append((entry.key, str(error)))
+                continue
+            vector = (
+                self._meaning.stored(f"{texts.name.replace('-', ' ')}. {texts.description}") if self._meaning else b""
+            )
+            yield New(entry.key, mark + entry.stamp, analyse(texts), vector, texts.name, texts.triggers)
+
+    def find(
+        self,
+        message: str,
+        k: int = 10,
+        *,
+        allowed: Callable[[str], bool] | None = None,
+        recent: Sequence[str] = (),
+    ) -> tuple[Found, ...]:
+        """The skills that fit a message best, best first; only such as something speaks for.
+
+        `allowed` is asked about a skill before it is taken; `recent` are those used lately, the latest first: they
+        decide between equals.
+        """
+        given = self.candidates(message)
+        with damage(self._path):
+            judged = judge(given, self.weights, recent)
+        explained = Explainer(given, judged)
+        found: list[Found] = []
+        least = 1.0
+        for at in judged.order():
+            if len(found) == k:
+                break
+            key = given.rows[at].key
+            with damage(self._path):
+                reasons = explained.why(at)
+            if reasons and (allowed is None or allowed(key)):
+                least = min(least, round(float(judged.sure[at]), 3))  # nobody is likelier than the one before
+                found.append(Found(key, least, reasons))
+        return tuple(found)
+
+    def detect(
+        self, message: str, *, allowed: Callable[[str], bool] | None = None, recent: Sequence[str] = ()
+    ) -> Detected:
+        """Does a message call for a skill, and for which?"""
+        found = self.find(message, _OFFERED, allowed=allowed, recent=recent)
+        likely = [one for one in found if one.score >= MAY]
+        if not likely:
+            return Detected("none", None, found[0].score if found else 0.0, (), ())
+        first, *others = likely
+        decision: Literal["must", "may"] = "must" if first.score >= MUST else "may"
+        return Detected(decision, first.key, first.score, first.why, tuple(others))
+
+    def confidence(self, message: str, key: str) -> float:
+        """How likely it is that this skill is right for a message."""
+        given = self.candidates(message)
+        at = next((at for at, row in enumerate(given.rows) if row.key == key), None)
+        with damage(self._path):
+            return 0.0 if at is None else float(judge(given, self.weights).sure[at])
+
+    def candidates(self, message: str) -> Candidates:
+        """The skills in question for a message."""
+        with damage(self._path), self._index.steady():
+            state, alive = self._index.facts()
+            asked = ask(message)
+            postings = self._index.postings(map(int, asked.numbers))
+            guesses = self._guesses(asked, postings, alive)
+            if guesses:
+                asked = corrected(asked, guesses)
+                postings = self._index.postings(map(int, asked.numbers))
+            rarity = features.rarities(postings, asked, alive)
+            totals = features.scores(postings, asked, rarity, alive)
+            meant = self._meant(message, state, alive)
+            near_by_meaning = np.zeros(len(alive), dtype=np.bool_)
+            if meant is not None:
+                near_by_meaning[_best(meant, _BY_MEANING)] = True
+            slots = features.distinct(np.concatenate([_best(totals, _CANDIDATES), np.flatnonzero(near_by_meaning)]))
+            given = features.table(postings, asked, rarity, totals, slots)
+            near = features.first(asked, given)
+            ranked = features.standard(near) @ row(self.weights.first, features.FIRST)
+            chosen = np.zeros(len(slots), dtype=np.bool_)
+            chosen[np.argsort(-ranked, kind="stable")[:_CLOSER]] = True
+            chosen |= near_by_meaning[given.slots]
+            given = given._replace(
+                slots=given.slots[chosen], found=given.found[:, :, chosen], bm25f=given.bm25f[chosen]
+            )
+            kept = [int(slot) for slot in given.slots]
+            rows, sequences = self._index.rows(kept), self._index.sequences(kept)
+            there = tuple(rows[slot] for slot in kept)
+            values = features.later(asked, given, near[chosen], there, [sequences[slot] for slot in kept])
+            names: tuple[str, ...] = features.LATER
+            if meant is not None:
+                values = np.column_stack([values, meant[given.slots]])
+                names = features.WITH_MEANING
+            return Candidates(asked, given, there, values, names)
+
+    def _guesses(self, asked: Asked, postings: Mapping[int, Postings], alive: np.ndarray) -> dict[str, str]:
+        """Mistyped words of a message: those that nobody has, where somebody has one that is spelled much alike."""
+        known = {term for term, found in postings.items() if alive[found.slots].any()}
+        unknown = [
+            term
+            for term, at in zip(asked.terms, asked.numbers, strict=True)
+            if int(at) not in known and term.isascii() and term.isalpha() and len(term) >= SHORTEST_TYPO
+        ]
+        alike = {term: self._index.spelled_like(term) for term in unknown[:8]}
+        described = self._index.postings({number(word) for found in alike.values() for word in found})
+        guesses = {}
+        for term, found in alike.items():
+            there = (word for word in found if _is_described(described.get(number(word)), alive))
+            if guess := next(there, None):
+                guesses[term] = guess
+        return guesses
+
+    def _meant(self, message: str, state: State, alive: np.ndarray) -> np.ndarray | None:
+        """How near every slot is to a message by meaning."""
+        if self._meaning is None:
+            return None
+        with self._lock:
+            if self._state != state:
+                if self._state.origin != state.origin:
+                    self._vectors = self._vectors[:0]
+                slots, vectors = self._index.vectors(len(self._vectors) - 1)
+                fresh = np.zeros((len(alive), WIDTH), dtype=np.float32)
+                old = min(len(self._vectors), len(alive))
+                fresh[:old] = self._vectors[:old]
+                if slots:
+                    read = np.frombuffer(b"".join(vectors), dtype=np.int8).reshape(-1, WIDTH).astype(np.float32)
+                    fresh[slots] = read / np.maximum(np.linalg.norm(read, axis=1, keepdims=True), 1)
+                self._vectors, self._state = fresh, state
+            near: np.ndarray = self._vectors @ self._meaning.vector(message[:3000])
+        near[~alive] = -1
+        return near
+
+
+def _is_described(found: Postings | None, alive: np.ndarray) -> bool:
+    """Does anybody have this term in name or description? Words of skills that are gone may still be known."""
+    return found is not None and bool((found.weights[1:3] > 0)[:, alive[found.slots]].any())
+
+
+def _best(scores: np.ndarray, most: int) -> np.ndarray:
+    """The slots with the highest scores above nothing."""
+    count = min(most, len(scores))
+    found = np.argpartition(-scores, count - 1)[:count] if count else np.zeros(0, dtype=np.intp)
+    return found[scores[found] > 0]
