@@ -1,0 +1,224 @@
+"""`whet eval triggers`: find the evals of skills, ask a judge about them, answer in plain JSON values.
+
+A skill's evals are files of its package; a file may also be given, and may then be about any skills of the library.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
+from whet.library.catalogue import find
+from whet.library.files import open_beneath, read_descriptor, read_file
+from whet.library.report import Entry
+from whet.routing.evals.formats import MAX_BYTES, Case, Cases, find_files, read_cases
+from whet.routing.evals.judging import judged
+from whet.routing.evals.report import split, tally
+from whet.routing.evals.suggesting import suggest as suggestions_of
+from whet.skill.names import key as name_key
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
+    from whet.library.lookout import Lookout
+    from whet.routing.evals.judging import Judge
+    from whet.routing.evals.suggesting import Try
+
+_FOLDERS = ("evals", "eval", "tests", "")
+_OUTPUT_EVALS = "evals."
+"""How the name of a file begins that may hold evals of another kind only."""
+
+
+class _Gathered(NamedTuple):
+    cases: tuple[Case, ...]
+    """Their skills are keys of the judge."""
+    files: tuple[str, ...]
+    notes: tuple[Entry, ...]
+
+
+def eval_triggers(
+    lookout: Lookout,
+    judge: Judge,
+    names: Sequence[str] = (),
+    *,
+    key_of: Callable[[Card], str],
+    file: str | None = None,
+    held_out: bool = False,
+    suggest: bool = False,
+    try_phrase: Try | None = None,
+) -> dict[str, Any]:
+    """How these skills, or all that have evals, do on them; with `suggest`, words that would help.
+
+    `key_of` gives the judge's key of a skill. With `held_out` the numbers are about two fifths of the cases, and
+    suggestions come from the others. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
+    """
+    snapshot = lookout.look()
+    catalogue, bases = snapshot.catalogue, snapshot.survey.bounds.bases
+    wanted = tuple(lookout.find(name)[0] for name in dict.fromkeys(names))
+    if file is not None:
+        gathered = _from_file(file, catalogue, wanted, key_of)
+    else:
+        gathered = _from_packages(wanted or catalogue.cards, catalogue, bases, key_of)
+    cases = gathered.cases
+    if wanted:
+        chosen = {key_of(card) for card in wanted}
+        cases = tuple(case for case in cases if case.skill in chosen)
+        for card in wanted:
+            if not any(case.skill == key_of(card) for case in cases):
+                raise _without(card, gathered.notes)
+    learn, held = split(cases) if held_out else (cases, ())
+    results, beside = judged(learn, judge), judged(held, judge)
+    report = tally(beside if held_out else results)._replace(held_out=held_out)
+    if suggest:
+        texts = {key_of(card): f"{card.name} {card.description} {card.when}" for card in catalogue.cards}
+        found = suggestions_of(results, texts, try_phrase=try_phrase, beside=beside)
+        report = report._replace(suggestions=found)
+    notes = (*gathered.notes, *_explicit_only(cases, catalogue, key_of))
+    return {
+        "success": True,
+        **report.to_json({key_of(card): card.full_name for card in (*catalogue.cards, *wanted)}),
+        "files": list(gathered.files),
+        "report": [note.to_json() for note in notes],
+    }
+
+
+def against_minima(
+    answer: dict[str, Any], *, min_precision: float | None = None, min_recall: float | None = None
+) -> dict[str, Any]:
+    """The answer, as a failure when a skill, or all of them together, stay below what is asked for.
+
+    Precision is asked of what comes up by itself, recall of what is offered. A share of nothing is not below anything.
+    """
+    below = []
+    for item in (*answer["skills"], {"skill": "", **answer["overall"]}):
+        for tier, measure, least in (("must", "precision", min_precision), ("offered", "recall", min_recall)):
+            value = item[tier][measure]
+            if least is not None and value is not None and value < least:
+                below.append({"skill": item["skill"], "measure": measure, "value": value, "minimum": least})
+    if not below:
+        return {**answer, "below": []}
+    worst = min(below, key=lambda row: row["value"] - row["minimum"])
+    about = worst["skill"] or "all skills together"
+    message = f"The {worst['measure']} of {about} is {worst['value']:.2f}, below {worst['minimum']:.2f}."
+    hint = "Run it with --suggest, and look at what was missed, falsely brought up and stolen."
+    return {**answer, "success": False, "error": message, "code": "below-minimum", "hint": hint, "below": below}
+
+
+def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card], key_of: Callable[[Card], str]) -> _Gathered:
+    path = os.path.abspath(os.path.expanduser(file))
+    if not os.path.lexists(path):
+        raise NotFoundError("path-not-found", f"There is nothing at {path}.", hint="Check the path.", path=path)
+    with os_failures(path, doing="read", other="read-failed"):
+        data = read_file(path, MAX_BYTES + 1)
+    skill = wanted[0].full_name if len(wanted) == 1 else ""
+    read = read_cases(data, skill, path)
+    if any(case.fits and not case.skill for case in read.cases):
+        hint = "Name it: `whet eval triggers NAME --file FILE`; or give each message a field `skill`."
+        raise UsageError("skill-not-named", f"{path} does not say which skill its messages are for.", hint=hint)
+    return _resolved([(path, read)], catalogue, key_of)
+
+
+def _from_packages(
+    cards: Sequence[Card], catalogue: Catalogue, bases: Sequence[str], key_of: Callable[[Card], str]
+) -> _Gathered:
+    read: list[tuple[str, Cases]] = []
+    for card in cards:
+        for name, data in _files(card, bases):
+            path = os.path.join(card.directory, *name.split("/"))
+            if isinstance(data, Entry):
+                read.append((path, Cases((), (data,))))
+                continue
+            cases = _read(data, card, name, path)
+            if cases is not None:
+                read.append((path, cases))
+    return _resolved(read, catalogue, key_of)
+
+
+def _read(data: bytes, card: Card, name: str, path: str) -> Cases | None:
+    """The cases of a package's file; None for one that is about something else."""
+    output = os.path.basename(name).startswith(_OUTPUT_EVALS)
+    try:
+        found = read_cases(data, card.full_name, path)
+    except InvalidError as error:
+        if output and error.code == "not-trigger-evals":
+            return None
+        return Cases((), (Entry(error.code, "warning", card.full_name, path, error.message, error.hint),))
+    if output:
+        kept = tuple(note for note in found.report if note.code != "case-unlabelled")
+        return found._replace(report=kept) if found.cases or kept else None
+    return found
+
+
+def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Entry]]:
+    """The files of a skill that may hold evals, with their content, or with what keeps it from being read."""
+    names: list[str] = []
+    for folder in _FOLDERS if card.kind == "skill" else ():
+        try:
+            listed = os.listdir(os.path.join(card.directory, folder))
+        except OSError:
+            continue  # there is no such folder; that the skill itself cannot be listed is the catalogue's to report
+        names += [f"{folder}/{name}" if folder else name for name in listed]
+    for name in find_files(names):
+        try:
+            descriptor = open_beneath(card.directory, name, bases=bases)
+        except WhetError as error:
+            path = os.path.join(card.directory, *name.split("/"))
+            yield name, Entry(error.code, "warning", card.full_name, path, error.message, error.hint)
+            continue
+        try:
+            yield name, read_descriptor(descriptor, MAX_BYTES + 1)
+        finally:
+            os.close(descriptor)
+
+
+def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue, key_of: Callable[[Card], str]) -> _Gathered:
+    """The cases with the judge's keys for their skills; those of skills that are not there are left out."""
+    cases: dict[tuple[str, str], Case] = {}
+    notes: list[Entry] = []
+    cards: dict[str, Card | None] = {}
+    for path, (found, report) in read:
+        notes += report
+        for case in found:
+            key = ""
+            if case.skill:
+                card = _card(case.skill, path, catalogue, cards, notes)
+                if card is None:
+                    continue
+                key = key_of(card)
+            cases.setdefault((case.message, key), case._replace(skill=key))
+    files = tuple(path for path, (found, _) in read if found)
+    return _Gathered(tuple(cases.values()), files, tuple(notes))
+
+
+def _card(name: str, path: str, catalogue: Catalogue, known: dict[str, Card | None], notes: list[Entry]) -> Card | None:
+    """The skill of that name, None when there is none, which is noted once."""
+    key = name_key(name)
+    if key not in known:
+        try:
+            known[key] = find(catalogue, name)
+        except WhetError as error:
+            known[key] = None
+            message = f"Messages for {name} were left out: {error.message}"
+            notes.append(Entry("eval-skill-unknown", "warning", name, path, message, error.hint))
+    return known[key]
+
+
+def _without(card: Card, notes: Sequence[Entry]) -> NotFoundError:
+    hint = "Write evals/triggers.json in the skill: a JSON list of {query, should_trigger}."
+    if notes:
+        hint = f"{notes[0].path}: {notes[0].message} {notes[0].hint}".strip()
+    return NotFoundError("no-trigger-evals", f"{card.full_name} has no trigger evals that can be used.", hint=hint)
+
+
+def _explicit_only(cases: Sequence[Case], catalogue: Catalogue, key_of: Callable[[Card], str]) -> Iterator[Entry]:
+    """A remark for each skill that cannot do well, because it never comes up by itself."""
+    expected = {case.skill for case in cases if case.fits}
+    for card in catalogue.cards:
+        if not card.gates.model_invocable and key_of(card) in expected:
+            message = f"{card.full_name} is for people to ask for, so it never comes up by itself."
+            hint = "Remove disable-model-invocation, or the messages that should bring it up."
+            yield Entry("explicit-only", "info", card.full_name, card.path, message, hint)

@@ -1,0 +1,208 @@
+"""Words that would make a skill come up for what it misses, and words that would keep it away from what it is not for.
+
+*use*: phrases that are frequent in the messages a skill misses, and rare in what the other skills say and are asked, in
+its own negative messages and in its own text. *avoid*: phrases of the messages it wrongly comes up for that stand in
+none of the messages it is for; they belong into a "Do not use" clause. Where the judge can be asked again with the
+phrase added, only those are kept that improve the skill and make no skill worse.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from whet.routing.evals.judging import Judged, judged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from whet.routing.evals.judging import Judge
+
+Kind: TypeAlias = Literal["use", "avoid"]
+Try: TypeAlias = "Callable[[str, Kind, str], Judge]"
+"""The judge as it would be with a phrase added to a skill: to its description (`use`), or to what it is not for."""
+MOST = 5
+"""Suggestions of a kind for one skill."""
+_TRIED = 8
+"""Candidates of a kind that are tried for one skill."""
+_LONGEST_PHRASE = 3
+_LONGEST_CJK = 4
+_LENGTHS = (1.0, 1.3, 1.5)
+"""What a phrase of one, two or three words weighs: the longer, the less it says about anything else."""
+_READ = 2_000
+"""Characters of a message that are looked at."""
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:[-'’.+#][^\W_{_CJK}]+)*[+#]{{0,2}}")
+_IDEOGRAPH = re.compile(f"[{_CJK}]")
+_PLAIN_TEXT = """
+    anyone anything both everyone everything nothing someone
+    a about above after again all also am an and any are as at be because been before being but by can could did do
+    does doing done don't down each else even few first for from get give go going got had has have having he help
+    her here him his how i i'd i'll i'm i've if in into is isn't it it's its just kind know last let let's like look
+    make many may me might more most much must my need new next no not now of off ok on once one only or other our
+    out over own please put really right run same see set she should show so some something still such sure take
+    tell than thank thanks that that's the their them then there these they thing things think this those through
+    time to too try two under up us use used using very via want was way we we're well were what what's when where
+    which while who why will with without won't work would write yes yet you you're your
+"""
+_PLAIN = frozenset(_PLAIN_TEXT.split())
+"""Words that say nothing about what a message is about."""
+
+
+class Suggestion(NamedTuple):
+    """A phrase to put into a skill's description."""
+
+    skill: str
+    kind: Kind
+    phrase: str
+    messages: int
+    """How many of the messages that went wrong have it."""
+    gain: float | None = None
+    """By how many right answers it improves the skill, an offer counting half; None when that was not tried."""
+
+    def to_json(self, name: Callable[[str], str]) -> dict[str, Any]:
+        """As a report holds it."""
+        return {**self._asdict(), "skill": name(self.skill), "verified": self.gain is not None}
+
+
+def suggest(
+    results: Sequence[Judged],
+    texts: Mapping[str, str],
+    *,
+    try_phrase: Try | None = None,
+    beside: Sequence[Judged] = (),
+) -> tuple[Suggestion, ...]:
+    """Suggestions from cases that were judged; `texts` are what the skills say of themselves, by key.
+
+    `beside` are cases that no phrase is taken from, but that must not get worse either.
+    """
+    known = {key: frozenset(_phrases(text)) for key, text in texts.items()}
+    spread = Counter(phrase for phrases in known.values() for phrase in phrases)
+    heard: dict[str, set[str]] = {}
+    by_skill: dict[str, list[Judged]] = {}
+    for item in results:
+        by_skill.setdefault(item.case.skill, []).append(item)
+        if item.case.fits:
+            heard.setdefault(item.case.skill, set()).update(_phrases(item.case.message))
+    said = Counter(phrase for phrases in heard.values() for phrase in phrases)
+    suggestions: list[Suggestion] = []
+    for skill, own in by_skill.items():
+        if not skill:
+            continue
+        for candidates in (_uses(skill, own, known, spread, said), _avoids(skill, own, texts.get(skill, ""))):
+            chosen = candidates[:MOST]
+            if try_phrase is not None:
+                tried = (_tried(item, results, beside, try_phrase) for item in candidates[:_TRIED])
+                chosen = sorted((item for item in tried if item is not None), key=lambda item: -(item.gain or 0.0))
+            suggestions += chosen[:MOST]
+    return tuple(suggestions)
+
+
+def _uses(
+    skill: str,
+    own: list[Judged],
+    known: Mapping[str, frozenset[str]],
+    spread: Mapping[str, int],
+    said: Mapping[str, int],
+) -> list[Suggestion]:
+    """Phrases of the missed messages, those shared by many and known to few skills first."""
+    missed = [item.case.message for item in own if item.case.fits and item.tier == "none"]
+    against = Counter(phrase for item in own if not item.case.fits for phrase in set(_phrases(item.case.message)))
+    mine = known.get(skill, frozenset())
+    total = len(known) or 1
+
+    def weight(phrase: str, count: int) -> float:
+        others = max(spread.get(phrase, 0) - (phrase in mine), said.get(phrase, 1) - 1)
+        rarity = math.log((total + 1) / (others + 0.5))
+        if against[phrase] or phrase in mine or others > max(1, total // 50):
+            return 0.0
+        return count * rarity * _LENGTHS[phrase.count(" ")]
+
+    return _best(skill, "use", missed, weight)
+
+
+def _avoids(skill: str, own: list[Judged], text: str) -> list[Suggestion]:
+    """Phrases of the messages it wrongly comes up for, none of which is in a message it is for."""
+    false = [item.case.message for item in own if not item.case.fits and item.tier != "none"]
+    wanted = {phrase for item in own if item.case.fits for phrase in _phrases(item.case.message)}
+    named = set(_phrases(text[:200]))
+    return _best(skill, "avoid", false, lambda phrase, count: 0.0 if phrase in wanted or phrase in named else count)
+
+
+def _best(skill: str, kind: Kind, messages: Sequence[str], weight: Callable[[str, int], float]) -> list[Suggestion]:
+    """The phrases of the messages by weight; one that says less than a longer one of the same messages is left out."""
+    counts: Counter[str] = Counter()
+    for message in messages:
+        counts.update(set(_phrases(message)))
+    least = 2 if len(messages) > 2 else 1
+    weighed = [(weight(phrase, count), phrase, count) for phrase, count in counts.items() if count >= least]
+    weighed = [row for row in weighed if row[0] > 0]
+    weighed.sort(key=lambda row: (-row[0], -len(row[1]), row[1]))
+    chosen: list[Suggestion] = []
+    for _, phrase, count in weighed:
+        if not any(_within(phrase, other.phrase) or _within(other.phrase, phrase) for other in chosen):
+            chosen.append(Suggestion(skill, kind, phrase, count))
+        if len(chosen) >= _TRIED:
+            break
+    return chosen
+
+
+def _within(part: str, whole: str) -> bool:
+    if _IDEOGRAPH.search(part):
+        return part in whole
+    return f" {part} " in f" {whole} "
+
+
+def _tried(item: Suggestion, results: Sequence[Judged], beside: Sequence[Judged], try_phrase: Try) -> Suggestion | None:
+    """The suggestion with what it gains; None when it gains nothing, or anything else loses by it."""
+    judge = try_phrase(item.skill, item.kind, item.phrase)
+    change = _change(item, results, judge)
+    gain = change.pop(item.skill, 0.0)
+    if gain <= 0 or any(other < 0 for other in change.values()):
+        return None
+    if any(other < 0 for other in _change(item, beside, judge).values()):
+        return None
+    return item._replace(gain=gain)
+
+
+def _change(item: Suggestion, results: Sequence[Judged], judge: Judge) -> dict[str, float]:
+    """By how many right answers each skill does better with the phrase."""
+    touched = [result for result in results if _concerned(result, item)]
+    change: dict[str, float] = {}
+    for old, new in zip(touched, judged([result.case for result in touched], judge), strict=True):
+        change[old.case.skill] = change.get(old.case.skill, 0.0) + new.worth - old.worth
+    return change
+
+
+def _concerned(result: Judged, item: Suggestion) -> bool:
+    """Can the phrase change what comes of this case? Only where its skill, or one of its words, has a part in it."""
+    case = result.case
+    return item.skill in (case.skill, result.winner, result.first) or bool(
+        {*item.phrase.split()} & {*_tokens(case.message)} or item.phrase in case.message
+    )
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """The telling words of a text, and the short phrases that follow each other with nothing but a space between."""
+    run: list[str] = []
+    end = 0
+    for found in _TOKEN.finditer(text[:_READ]):
+        word = found[0].casefold()
+        ideograph = _IDEOGRAPH.match(word) is not None
+        apart = text[end : found.start()] != ("" if ideograph else " ")
+        if run and (apart or ideograph is not (_IDEOGRAPH.match(run[0]) is not None)):
+            run.clear()
+        end = found.end()
+        if word in _PLAIN or word.isdecimal() or (len(word) < 2 and not ideograph):
+            run.clear()
+            continue
+        run.append(word)
+        longest = _LONGEST_CJK if ideograph else _LONGEST_PHRASE
+        for count in range(2 if ideograph else 1, min(longest, len(run)) + 1):
+            yield ("" if ideograph else " ").join(run[-count:])
+
+
+def _tokens(text: str) -> list[str]:
+    return [found[0].casefold() for found in _TOKEN.finditer(text[:_READ])]
