@@ -54,17 +54,17 @@ def test_changes_are_counted_and_a_rename_keeps_the_counts(library: Library) -> 
 
 def test_how_a_skill_did_is_noted(library: Library) -> None:
     library.manage([DEPLOY])
-    assert library.feedback("deploy", "helped") == {
+    assert library.note_outcome("deploy", "helped") == {
         "success": True,
         "name": "deploy",
         "outcome": "helped",
         "recorded": True,
     }
-    library.feedback("deploy", "corrected")
+    library.note_outcome("deploy", "corrected")
     (total,) = library.usage.totals()
     assert (total.helped, total.failed, total.corrected) == (1, 0, 1)
     with pytest.raises(UsageError) as caught:
-        library.feedback("deploy", "great")
+        library.note_outcome("deploy", "great")
     assert caught.value.code == "bad-outcome"
 
 

@@ -44,7 +44,8 @@ def test_a_project_root_that_is_a_link_out_of_the_repository_is_no_root(
     (home / ".agents" / "skills").mkdir(parents=True)
     (home / ".agents" / "skills" / "mine").symlink_to(tmp_path / "elsewhere" / "outsider")
     listed = answer(whet("list", "--query", "outsider", "--json"))
-    assert (listed["skills"], listed["left_out"], "waiting" in listed) == ([], 1, False)
+    assert "outsider" not in [item["name"] for item in listed["skills"]]
+    assert (listed["left_out"], "waiting" in listed) == (1, False)
     report = answer(whet("doctor", "--json"))["report"]
     assert [(entry["code"], entry["path"]) for entry in report if entry["path"]] == [
         ("link-escape", str(home / ".agents" / "skills" / "mine")),
@@ -132,7 +133,7 @@ def test_enabling_without_a_surface_undoes_every_surface(whet: Whet, skill: Call
     assert whet("disable", "quiet", "--surface", "cli").stderr.endswith(
         "`whet enable quiet --surface cli` takes it back.\n"
     )
-    assert answer(whet("list", "--query", "quiet", "--json"))["skills"] == []
+    assert "quiet" not in [item["name"] for item in answer(whet("list", "--query", "quiet", "--json"))["skills"]]
     assert answer(whet("enable", "quiet", "--json"))["changed"] is True
     assert [item["name"] for item in answer(whet("list", "--query", "quiet", "--json"))["skills"]] == ["quiet"]
 

@@ -92,7 +92,8 @@ def many(root: str, skill: Callable[..., str]) -> str:
         (None, "more-things", ["deploy", "grid", "other", "plain", "react", "Ünï"]),
         (None, "web grid", ["grid"]),
         (None, "ÜNÏ", ["Ünï"]),
-        (None, "grid react", []),
+        (None, "grid react", ["grid", "react"]),
+        (None, "nowhere", []),
         (None, "  ", ["deploy", "grid", "other", "plain", "react", "Ünï"]),
         ("web", "react", ["react"]),
     ],
@@ -101,7 +102,8 @@ def test_a_list_is_narrowed_by_category_and_words(
     category: str | None, query: str | None, expected: list[str], many: str, opened: Callable[..., Library]
 ) -> None:
     answer = opened(many).list(category, query)
-    assert ([item["name"] for item in answer["skills"]], answer["total"]) == (expected, len(expected))
+    found = [item["name"] for item in answer["skills"]]
+    assert (sorted(found, key=str.casefold) if query else found, answer["total"]) == (expected, len(expected))
     assert [item["name"] for item in answer["categories"]] == ["ops", "web", "web/css", "webby"]
     if not expected:
         assert answer["hint"].startswith("Nothing matches;")
@@ -126,6 +128,48 @@ def test_pages_stay_in_step_when_skills_come_and_go(
     assert [item["name"] for item in third["skills"]] == ["skill-7", "skill-8", "skill-9"]
     assert third["next"] is None
     assert library.list(limit=100)["next"] is None
+
+
+def test_with_a_query_the_best_match_comes_first(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "zip-maps", description="Packs files.")
+    skill(root, "atlas", description="Draws maps. Not for zip files.")
+    skill(root, "geography", description="Knows countries and rivers.", body="Begin with the capital, then maps.\n")
+    skill(root, "poems", description="Writes verse.", body="Count the syllables.\n")
+    library = opened(root)
+
+    def found(query: str) -> list[str]:
+        return [item["name"] for item in library.list(query=query)["skills"]]
+
+    assert found("maps") == ["zip-maps", "atlas"]
+    assert (found("capital"), found("syllables of a verse")) == (["geography"], ["poems"]), "bodies count, too"
+
+
+def test_pages_of_a_query_stay_in_step_when_skills_come_and_go(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    for number in range(10):
+        skill(root, f"skill-{number}", description="Draws maps.")
+    library = opened(root)
+    everything = [item["name"] for item in library.list(query="maps")["skills"]]
+    first = library.list(query="maps", limit=4)
+    assert [item["name"] for item in first["skills"]] == everything[:4]
+    os.unlink(f"{root}/{everything[3]}/SKILL.md")  # the one that the cursor names
+    skill(root, "poems", description="Writes verse.")
+    seen, cursor = everything[:4], first["next"]
+    while cursor:
+        page = library.list(query="maps", limit=4, cursor=cursor)
+        seen += [item["name"] for item in page["skills"]]
+        cursor = page["next"]
+    assert sorted(seen) == sorted(everything)
+
+
+@pytest.mark.parametrize("cursor", ["skill-3", "x.skill-3", "1.", ".", "1" * 30 + ".skill-3"])
+def test_a_cursor_of_something_else_is_refused(cursor: str, root: str, opened: Callable[..., Library]) -> None:
+    with pytest.raises(UsageError) as caught:
+        opened(root).list(query="maps", cursor=cursor)
+    assert caught.value.code == "bad-cursor"
 
 
 def test_an_empty_library_is_an_answer(root: str, opened: Callable[..., Library]) -> None:

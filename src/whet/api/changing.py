@@ -86,10 +86,10 @@ class Changing:
         from whet.authoring.writer import By
 
         answer = self.changes.manage(operations, By(actor, origin, reason), stage=stage, viewed=viewed)
-        for result in answer.get("results", [answer]):
+        for operation, result in zip(operations, answer.get("results", [answer]), strict=True):
             self._count(result, staged=bool(answer.get("staged")))
             if result.get("created"):
-                result["similar"] = self._similar(result["name"])
+                result["similar"] = self._similar(result["name"], operation)
             elif "created" in result:
                 result["similar"] = []
         return answer
@@ -105,13 +105,14 @@ class Changing:
             name = new
         self.usage.record("patch", name, result["digest"], version=result["version"])
 
-    def _similar(self, name: str) -> list[dict[str, Any]]:
-        """The other skills that say nearly the same as a new one."""
-        from whet.learning.alike import alike
+    def _similar(self, name: str, operation: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The other skills that are for nearly the same job as a new one."""
+        from whet.routing.duplicates_answer import resembling
+        from whet.routing.texts import Texts
 
-        cards = self.lookout.look().catalogue.cards
-        texts = {card.full_name: f"{card.name} {card.description}" for card in cards}
-        return alike(name, texts.pop(name, name), texts)
+        told = Texts(name, operation.get("description") or "", operation.get("body") or "")
+        found = resembling(self.lookout, name, told)
+        return [{"name": item.name, "score": round(item.score, 2), "shared": list(item.shared)} for item in found]
 
     def skill_manage(self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None) -> dict[str, Any]:
         """The tool `skill_manage`, whose schema is `whet.authoring.tool.schema()`: errors are answers too."""
@@ -119,7 +120,7 @@ class Changing:
 
         return answer(arguments, lambda items, why: self.manage(items, actor="agent", reason=why, viewed=viewed))
 
-    def feedback(self, name: str, outcome: str) -> dict[str, Any]:
+    def note_outcome(self, name: str, outcome: str) -> dict[str, Any]:
         """Note how a skill did: it `helped`, it `failed`, or the user `corrected` what came of it."""
         if outcome not in OUTCOMES:
             raise UsageError("bad-outcome", f"{outcome!r} is no outcome.", hint=f"Say one of {', '.join(OUTCOMES)}.")

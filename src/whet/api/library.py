@@ -18,7 +18,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
-from whet.api.sharing import Sharing
+from whet.api.routing import Routing
 from whet.errors import UsageError, WhetError
 from whet.library.catalogue import Catalogue, left_out
 from whet.library.lookout import Lookout
@@ -55,7 +55,7 @@ class Change(TypedDict):
     total: int
 
 
-class Library(Sharing):
+class Library(Routing):
     """The skills of one place. Make one with `Library.open`."""
 
     def __init__(
@@ -154,7 +154,10 @@ class Library(Sharing):
         caller: Caller = PERSON,
         include_hidden: bool = False,
     ) -> dict[str, Any]:
-        """Tier 1: names, descriptions and categories of the skills this caller may see; never a body."""
+        """Tier 1: names, descriptions and categories of the skills this caller may see; never a body.
+
+        With a `query` the best match comes first; what the bodies say counts, too, as far as the index knows it.
+        """
         from whet.library.listing import list_answer
 
         snapshot = self.lookout.look()
@@ -179,6 +182,7 @@ class Library(Sharing):
             cursor=cursor,
             describe=describe,
             categories=catalogue.categories,
+            scores=self._scores,
         )
         aside = {
             "waiting": len(catalogue.waiting),
@@ -221,21 +225,25 @@ class Library(Sharing):
         paths: bool = False,
         limit: int | None = None,
         caller: Caller = MODEL,
+        message: str = "",
         relevance: Callable[[Card], float] | None = None,
         used: Mapping[str, Use] | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> dict[str, Any]:
         """The list of skills for a model's prompt, never larger than its budget, and a report of what was cut.
 
-        The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. `limit` and
-        `relevance` make the variant for one turn: only the few skills that matter now. `used` says what was used how
-        often (by default, what `usage` has counted); it decides, with relevance and scope, who is listed when not all
-        can be.
+        The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. With a `message`,
+        what fits it is listed first when not all can be; with a `limit` besides, only the few skills that fit it,
+        which is the variant for one turn. `relevance` says instead how much each skill matters. `used` says what was
+        used how often (by default, what `usage` has counted); after relevance and before scope, it decides.
         """
         from whet.prompt.desk import index
         from whet.prompt.index import Options, budget_for
 
-        room, options = budget_for(budget, tokens, window), Options(format, rules, paths, limit)
+        room, few = budget_for(budget, tokens, window), bool(message.strip()) and limit is not None
+        if message.strip() and relevance is None:
+            relevance = self.relevance(message, caller=caller, few=few)
+        options = Options(format, rules, paths, limit, relevant=few)
         known = self.used if used is None else used
         return index(self.lookout, room, options, caller=caller, relevance=relevance, used=known, tokenizer=tokenizer)
 
@@ -424,7 +432,7 @@ class Library(Sharing):
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.survey.probe)))
             entries.extend(menu_of(self.lookout, snapshot, PERSON).report)
             entries.extend((*self.changes.interrupted(), *self.usage.problems, *examine_audit(self.lookout)))
-            entries.extend(self.examine_locks())
+            entries.extend((*self.examine_locks(), *self.examine_routing()))
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
                 entries.append(Entry(error.code, "error", "", "", error.message, error.hint))
@@ -440,11 +448,11 @@ class Library(Sharing):
         record = repair_audit(self.lookout)
         roots = repair_roots(root for root in self.lookout.survey().roots if root.trusted)
         settled = [*self.changes.recover()["settled"], *repair_workplaces(self.place.state).done]
-        locks = self.repair_locks()
+        locks, said = self.repair_locks(), self.repair_routing()
         if removed := self.changes.compact()["removed"]:
             settled.append(f"{removed} stored contents that nothing refers to were removed.")
-        done = [*state.done, *record.done, *roots.done, *locks.done, *settled]
-        return {"repaired": done, "lost": [*state.lost, *record.lost, *roots.lost, *locks.lost]}
+        done = [*state.done, *record.done, *roots.done, *locks.done, *said.done, *settled]
+        return {"repaired": done, "lost": [*state.lost, *record.lost, *roots.lost, *locks.lost, *said.lost]}
 
     def watch(self) -> Iterator[Change]:
         """Wait for changes and tell them as they happen. Needs the `watch` extra; nothing else does."""

@@ -72,25 +72,37 @@ def open_skill(card: Card, *, cache: Cache | None, now: int, bases: Sequence[str
 
     What is wrong with its supporting files does not keep it from being read; it is among the diagnostics.
     """
-    from whet.skill.dialects import read_skill
-    from whet.skill.frontmatter import read_document
-
     main = _read_main(card, bases)
-    document = read_document(main.data)
-    spot = Spot(card.path, card.directory, card.category, card.kind)
-    beside, listing = NOTHING, Listing((), ())
+    listing = Listing((), ())
     if card.kind == "skill":
-        beside = read_beside(card.directory, has_folders=True, now=now, bases=bases)
         try:
             listing = look(card.directory, now=now, main=main.name, bases=bases)
         except NotFoundError as error:
             raise _gone(card) from error
     digest, unread = opened_digest(card.directory, listing.files, main, cache, bases)
-    skill = read_skill(document, fallback_name=spot.stem, sidecars=beside.sidecars, category=card.category)
+    skill = _typed(card, main, now, bases)
     remarks = map(_remark, (*listing.problems, *unread))
-    skill = skill._replace(diagnostics=(*skill.diagnostics, *beside.notes, *old_form(spot), *remarks))
+    skill = skill._replace(diagnostics=(*skill.diagnostics, *remarks))
     shown = tuple(item._replace(size=len(main.data)) if item.path == main.name else item for item in listing.files)
     return Opened(card, skill, shown, digest)
+
+
+def read_words(card: Card, *, now: int, bases: Sequence[str]) -> Skill:
+    """The skill as a typed value, from its main file and what is declared beside it; no other file is looked at."""
+    return _typed(card, _read_main(card, bases), now, bases)
+
+
+def _typed(card: Card, main: Main, now: int, bases: Sequence[str]) -> Skill:
+    from whet.skill.dialects import read_skill
+    from whet.skill.frontmatter import read_document
+
+    spot = Spot(card.path, card.directory, card.category, card.kind)
+    beside = NOTHING
+    if card.kind == "skill":
+        beside = read_beside(card.directory, has_folders=True, now=now, bases=bases)
+    document = read_document(main.data)
+    skill = read_skill(document, fallback_name=spot.stem, sidecars=beside.sidecars, category=card.category)
+    return skill._replace(diagnostics=(*skill.diagnostics, *beside.notes, *old_form(spot)))
 
 
 def _read_main(card: Card, bases: Sequence[str]) -> Main:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from whet.library.disclosure import Opened
     from whet.library.readiness import Probe
     from whet.library.repository import Repository
+    from whet.skill.model import Skill
     from whet.store.clock import Clock
 
 
@@ -136,6 +137,13 @@ class Lookout:
 
         survey = self._snapshot.survey if self._snapshot else self.survey()
         return open_skill(card, cache=self.cache, now=self.clock(), bases=survey.bounds.bases)
+
+    def read(self, card: Card) -> Skill:
+        """What a skill says, without a look at its other files."""
+        from whet.library.disclosure import read_words
+
+        survey = self._snapshot.survey if self._snapshot else self.survey()
+        return read_words(card, now=self.clock(), bases=survey.bounds.bases)
 
     def look(self) -> Snapshot:
         """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""

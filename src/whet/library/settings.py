@@ -56,6 +56,7 @@ KNOBS = (
     Knob("network_timeout", "number", 30, "Seconds without an answer after which a fetch is given up."),
     Knob("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
     Knob("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
+    Knob("semantic", "boolean", True, "Find skills by meaning, too, where the extra `semantic` is installed."),
     Knob("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
     Knob("stale_days", "number", 30, "Days without use after which the curator calls an agent's skill stale."),
     Knob("archive_days", "number", 90, "Days without use after which the curator archives it."),
@@ -92,6 +93,7 @@ class Settings(NamedTuple):
     network_timeout: int = 30
     skill_settings: tuple[tuple[str, Any], ...] = ()
     exact_tokens: bool = True
+    semantic: bool = True
     stage_writes: bool = False
     stale_days: int = 30
     archive_days: int = 90

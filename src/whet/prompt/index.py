@@ -100,6 +100,8 @@ class Options(NamedTuple):
     """Show each skill's file, for an agent that reads files instead of calling skill_view."""
     limit: int | None = None
     """At most this many skills: the few that matter for one turn."""
+    relevant: bool = False
+    """With a limit, none that is of no relevance at all."""
 
 
 def budget_for(characters: int | None = None, tokens: int | None = None, window: int | None = None) -> Budget:
@@ -144,7 +146,8 @@ def build(
         """Asked again, it is for fewer: the first answer has them."""
         if not ranking:
             known = used() if callable(used) else used
-            ranking.extend(ranked(cards, most, scopes=scopes, relevance=relevance, used=known))
+            best = ranked(cards, most, scopes=scopes, relevance=relevance, used=known)
+            ranking.extend(at for at in best if not (options.relevant and relevance and relevance(cards[at]) <= 0))
         return ranking[:most]
 
     measure = len if budget.unit == "characters" else tokenizer.count
@@ -232,7 +235,7 @@ class _Draft:
 
     def _spend(self) -> None:
         everybody = range(len(self.cards))
-        if self.options.limit is not None and self.options.limit < len(self.cards):
+        if self.options.limit is not None and (self.options.relevant or self.options.limit < len(self.cards)):
             self._select(self.rank(self.options.limit), self.limit)
         elif self._take(everybody, _described):
             self.descriptions = [_described(card) for card in self.cards]

@@ -21,11 +21,11 @@ from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.disclosure import Loaded
 from whet.library.visibility import PERSON, Caller
-from whet.prompt.asking import asked_for
+from whet.prompt.asking import asked_for, visible
 from whet.prompt.commands import RESERVED
 from whet.prompt.compaction import Active, beginning, message, reference
 from whet.prompt.desk import index, stage_of, tokenizer_of
-from whet.prompt.index import Options, budget_for
+from whet.prompt.index import Options, budget_for, build
 from whet.prompt.invocation import invoke
 from whet.prompt.message import MAX_BODY
 from whet.prompt.needs import Given, Need, collect_needs
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 REATTACH_TOKENS = 25_000
 REATTACH_EACH = 5_000
 """What is given back after a compaction: in all, and of one skill."""
+OFFERED = 3
+OFFER_TOKENS = 400
+"""What is offered beside one message: skills, and tokens."""
 _VERSION = 1
 _FOREMOST = 1_000_000
 """What this conversation used comes before everything that others did."""
@@ -63,6 +66,9 @@ class Source(Protocol):
 
     def record(self, kind: Literal["view", "use"], card: Card, digest: str, session: str = "") -> None:
         """Count that a skill was viewed or used."""
+
+    def relevance(self, message: str, *, caller: Caller, few: bool) -> Callable[[Card], float]:
+        """How much each skill matters for a message."""
 
     def skill_manage(self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None) -> dict[str, Any]:
         """Change skills as an agent does."""
@@ -132,6 +138,23 @@ class Session:
             used=self._used,
             tokenizer=self._tokenizer,
         )
+
+    def offer(self, message: str, limit: int = OFFERED, tokens: int = OFFER_TOKENS) -> dict[str, Any]:
+        """What to put beside one message of the user: the few skills that fit it and are not in the context yet.
+
+        The text is empty where no skill fits. It comes in addition to the index, which stays as it is.
+        """
+        caller = self._as_model()
+        cards: list[Card] = []
+        if message.strip():
+            relevance = self.library.relevance(message, caller=caller, few=True)
+            present = {item.path for item in self.active}
+            fitting = [card for card in visible(self.library.lookout.look(), caller) if card.path not in present]
+            fitting = sorted((card for card in fitting if relevance(card) > 0), key=relevance, reverse=True)
+            cards = sorted(fitting[:limit], key=lambda card: card.key)
+        made = build(cards, budget_for(tokens=tokens), Options(rules=False), self._tokenizer)
+        names = [card.full_name for card in made.included]
+        return {"success": True, "text": made.text, "skills": names, "tokens": made.tokens}
 
     def _used(self) -> dict[str, Use]:
         if self._ranking is None:

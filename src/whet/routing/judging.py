@@ -32,6 +32,8 @@ MAY = 0.25
 """How sure one must be to offer it."""
 
 _NAMED = 3.0
+_DECLINED = -20.0
+"""More than words can make good: what is turned down comes last, and nobody is held to its confidence."""
 _EXAMPLE = 4.0
 _COUNTEREXAMPLE = 6.0
 _ALIKE = 0.5
@@ -87,7 +89,7 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
     example = np.array([_example(worth, row.more) for row in given.rows])
     places = {key: at for at, key in enumerate(recent)}
     lately = np.array([_RECENT / (1 + places[row.key]) if row.key in places else 0.0 for row in given.rows])
-    said = np.array([{"named": _NAMED, "declined": -_NAMED, "": 0.0}[one] for one in naming])
+    said = np.array([{"named": _NAMED, "declined": _DECLINED, "": 0.0}[one] for one in naming])
     taught = np.where(example > 0, _EXAMPLE, _COUNTEREXAMPLE) * example
     scores = scores + said + taught + lately
     keys = tuple(row.key for row in given.rows)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 GOOD: dict[str, list[str]] = {
     "list": [],
     "show": ["thing"],
+    "find": ["do it"],
+    "detect": ["do it"],
     "roots": [],
     "doctor": [],
     "index": [],
@@ -41,6 +43,9 @@ GOOD: dict[str, list[str]] = {
     "curate": [],
     "pin": ["thing"],
     "unpin": ["thing"],
+    "duplicates": [],
+    "eval": ["triggers"],
+    "feedback": ["thing", "do it", "--fits"],
     "history": ["thing"],
     "diff": ["thing"],
     "rollback": ["thing"],
@@ -79,6 +84,8 @@ GOOD: dict[str, list[str]] = {
 BAD: dict[str, list[list[str]]] = {
     "list": [["--limit", "0"], ["--limit", "x"], ["extra"], ["--project", "/no/such/place"]],
     "show": [[], ["no-such"], ["thing", "--file", "../x"], ["thing", "--file", "no.md"], ["thing", "--page", "9"]],
+    "find": [[], [" "], ["do it", "-k", "0"], ["do it", "-k"], ["do it", "-k", "x"]],
+    "detect": [[], [" "], ["do it", "--file"], ["do it", "-k", "1"]],
     "roots": [["extra"]],
     "doctor": [["extra"], ["--fix"]],
     "index": [
@@ -134,6 +141,17 @@ BAD: dict[str, list[list[str]]] = {
     "curate": [["extra"], ["--apply", "--if-due"]],
     "pin": [[], ["no-such"], ["thing", "extra"]],
     "unpin": [[], ["thing", "extra"]],
+    "duplicates": [["no-such"], ["a", "b"], ["--threshold", "0"], ["--threshold", "x"], ["--limit", "0"]],
+    "eval": [
+        *([], ["odd"], ["triggers", "no-such"], ["triggers", "thing"], ["triggers", "--file", "no-such"]),
+        *(["triggers", "thing", "--file", "plain.txt"], ["triggers", "--min-recall", "2"], ["triggers", "--file"]),
+        *(["triggers", "--min-precision", "x"],),
+    ],
+    "feedback": [
+        *([], ["thing"], ["thing", "x"], ["thing", "--fits"], ["thing", "x", "--fits", "--does-not-fit"]),
+        *(["no-such", "x", "--fits"], ["thing", " ", "--fits"], ["thing", "x", "--forget"], ["thing", "x", "--list"]),
+        *(["--forget"],),
+    ],
     "history": [["no-such"], ["thing", "--last", "0"], ["--export"], ["thing", "--export", "--last", "1"], ["a", "b"]],
     "diff": [
         [],
@@ -290,6 +308,12 @@ def test_without_json_an_error_is_a_line_and_a_hint(verb: str, whet: Callable[..
         (["bundle", "create", "x", "--skills", "thing", "--here"], 2, "no-project"),
         (["bundle", "delete", "x"], 1, "bundle-not-found"),
         (["needs", "no-such"], 1, "skill-not-found"),
+        (["find", ""], 2, "message-empty"),
+        (["detect", " "], 2, "message-empty"),
+        (["list", "--query", "x", "--cursor", "x"], 2, "bad-cursor"),
+        (["eval", "triggers", "thing"], 1, "no-trigger-evals"),
+        (["eval", "triggers", "thing", "--file", "plain.txt"], 1, "not-trigger-evals"),
+        (["feedback", "thing", "x", "--forget"], 1, "no-such-feedback"),
         (["new", "thing"], 1, "skill-exists"),
         (["new", "Bad Name"], 2, "bad-name"),
         (["new", "x", "--description", ""], 2, "bad-description"),

@@ -113,7 +113,7 @@ def test_a_terminal_gets_a_table_that_fits(
     columns: int, root: Path, whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     screen = Screen(tty=True, colour=False, columns=columns)
-    render(answer(whet, "--root", str(root), "--all"), screen, Namespace())
+    render(answer(whet, "--root", str(root), "--all"), screen, Namespace(query=None))
     assert max(map(width, screen.text().splitlines())) <= columns
     if columns == 60:
         assert screen.text() == (
@@ -129,7 +129,7 @@ def test_a_terminal_gets_a_table_that_fits(
 
 def test_one_category_needs_no_headings(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     screen = Screen(tty=True, colour=True, columns=80)
-    render(answer(whet, "--root", str(root), "--category", "release"), screen, Namespace())
+    render(answer(whet, "--root", str(root), "--category", "release"), screen, Namespace(query=None))
     assert screen.text().splitlines()[0] == "\x1b[36mship\x1b[0m  \x1b[33m[not ready] \x1b[0mShips it."
 
 
@@ -139,5 +139,5 @@ def test_a_long_name_does_not_push_the_others(
     skill("b", root=tmp_path / "r")
     skill("a" * 40, root=tmp_path / "r")
     screen = Screen(tty=True, colour=False, columns=60)
-    render(answer(whet, "--root", str(tmp_path / "r")), screen, Namespace())
+    render(answer(whet, "--root", str(tmp_path / "r")), screen, Namespace(query=None))
     assert screen.text() == f"{'a' * 40}  Does one thing.\nb  Does one thing.\n"

@@ -27,6 +27,8 @@ _HOME = "whet.interfaces.cli.commands"
 VERBS: dict[str, Verb] = {
     "list": Verb(f"{_HOME}.list", "List the skills", "Look"),
     "show": Verb(f"{_HOME}.show", "Show a skill's instructions, or one of its files", "Look"),
+    "find": Verb(f"{_HOME}.find", "Find the skills that fit a message", "Look"),
+    "detect": Verb(f"{_HOME}.detect", "Tell whether a skill should come up for a message", "Look"),
     "roots": Verb(f"{_HOME}.roots", "Show where skills are looked for", "Look"),
     "doctor": Verb(f"{_HOME}.doctor", "Tell what is wrong or surprising, and mend it", "Look"),
     "index": Verb(f"{_HOME}.index", "Print the list of skills that goes into a model's prompt", "Prompt"),
@@ -49,6 +51,9 @@ VERBS: dict[str, Verb] = {
     "curate": Verb(f"{_HOME}.curate", "Plan what to do with skills that nobody uses", "Improve"),
     "pin": Verb(f"{_HOME}.pin", "Leave a skill as it is: no updates, no curator", "Improve"),
     "unpin": Verb(f"{_HOME}.unpin", "Let updates and the curator change a skill again", "Improve"),
+    "duplicates": Verb(f"{_HOME}.duplicates", "Find skills that say nearly the same", "Improve"),
+    "eval": Verb(f"{_HOME}.eval", "Tell how well skills come up for the messages they are for", "Improve"),
+    "feedback": Verb(f"{_HOME}.feedback", "Say whether a message was for a skill", "Improve"),
     "history": Verb(f"{_HOME}.history", "Show who changed what, when and why", "History"),
     "diff": Verb(f"{_HOME}.diff", "Show how a skill's versions differ", "History"),
     "rollback": Verb(f"{_HOME}.rollback", "Go back to an earlier version of a skill", "History"),

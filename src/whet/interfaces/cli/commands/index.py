@@ -21,7 +21,8 @@ def configure(parser: Parser) -> None:
     """The arguments of the command."""
     parser.details = (
         "The text is never larger than its budget: descriptions are shortened first, then the skills that matter "
-        "least are left out. What was cut is said on standard error. Give one of --budget, --tokens and --window."
+        "least are left out. What was cut is said on standard error. Give one of --budget, --tokens and --window. With "
+        "--for and --limit, only skills that fit the message are listed: the variant for one turn."
     )
     parser.option("--budget", metavar="N", type=amount, text="At most this many characters (default 8,000).")
     parser.option("--tokens", metavar="N", type=amount, text="At most this many tokens.")
@@ -30,6 +31,13 @@ def configure(parser: Parser) -> None:
     parser.option("--paths", text="Show each skill's file, for an agent that reads files itself.")
     parser.option("--no-rules", text="Leave out what a model is told about using the list.")
     parser.option("--limit", metavar="N", type=amount, text="At most this many skills.")
+    parser.option(
+        "--for",
+        metavar="MESSAGE",
+        dest="message",
+        default="",
+        text="What the user said; what fits it is listed first when not all can be.",
+    )
 
 
 def run(context: Context, options: Namespace) -> Outcome:
@@ -43,6 +51,7 @@ def run(context: Context, options: Namespace) -> Outcome:
             rules=not options.no_rules,
             paths=options.paths,
             limit=options.limit,
+            message=options.message,
             caller=context.caller._replace(model=True),
         )
     )

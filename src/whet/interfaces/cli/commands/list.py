@@ -24,7 +24,7 @@ def configure(parser: Parser) -> None:
     """The arguments of the command."""
     parser.details = "On a pipe, each skill is a line with its name, a tab and its description."
     parser.option("--category", metavar="C", text="Only this category and those below it.")
-    parser.option("--query", metavar="Q", text="Only skills with all of these words in name, description or category.")
+    parser.option("--query", metavar="Q", text="Only skills that match these words, the best first.")
     parser.option("--limit", metavar="N", type=number, text="At most this many.")
     parser.option("--cursor", metavar="CURSOR", text="Go on behind this one, as the list before told.")
     parser.option("--all", text="Also the hidden ones, with the reason.")
@@ -44,11 +44,11 @@ def run(context: Context, options: Namespace) -> Outcome:
     )
 
 
-def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:
+def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """A table for a terminal, lines for a program."""
     skills = answer["skills"]
     if screen.tty:
-        _table(skills, answer["categories"], screen)
+        _table(skills, answer["categories"], screen, grouped=not options.query)
     else:
         for skill in skills:
             cells = [
@@ -66,10 +66,11 @@ def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:
         screen.said.append(f"{aside}.")
 
 
-def _table(skills: list[dict[str, Any]], categories: list[dict[str, Any]], screen: Screen) -> None:
+def _table(skills: list[dict[str, Any]], categories: list[dict[str, Any]], screen: Screen, *, grouped: bool) -> None:
+    """By category, or in the order they come."""
     by_category: dict[str, list[dict[str, Any]]] = {}
     for skill in skills:
-        by_category.setdefault(skill["category"], []).append(skill)
+        by_category.setdefault(skill["category"] if grouped else "", []).append(skill)
     descriptions = {category["name"]: category["description"] for category in categories}
     grouped = len(by_category) > 1
     indent = "  " if grouped else ""

@@ -37,7 +37,7 @@ def run(context: Context, options: Namespace) -> Outcome:
     if options.outcome is not None:
         if options.name is None:
             raise UsageError("usage", "--outcome is about a NAME.", hint="`whet usage --help` explains it.")
-        context.library.feedback(options.name, options.outcome)
+        context.library.note_outcome(options.name, options.outcome)
     if options.source is not None:
         if options.name is not None:
             raise UsageError("usage", "--import takes no NAME.", hint="`whet usage --help` explains it.")

@@ -1,0 +1,165 @@
+"""The part of the front door that tells which skill fits a message. `Library` is made of it.
+
+library.find_relevant("fill in this form")["results"]
+library.detect("backport the login fix to 2.x")["decision"]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.api.sharing import Sharing
+from whet.errors import WhetError
+from whet.library.visibility import MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whet.authoring.checks import Check
+    from whet.library.card import Card
+    from whet.library.doctor import Repaired
+    from whet.library.lookout import Lookout
+    from whet.library.report import Entry
+    from whet.library.visibility import Caller
+    from whet.prompt.offering import Offers
+    from whet.routing.feedback import Feedback
+
+
+class Routing(Sharing):
+    """Finding skills by what they say, near-duplicates, trigger evals, feedback."""
+
+    def __init__(self, lookout: Lookout, check: Check | None) -> None:
+        super().__init__(lookout, check)
+        self._feedback: Feedback | None = None
+        self._offers: Offers | None = None
+
+    def close(self) -> None:
+        """Let databases, connections and the index go."""
+        super().close()
+        if self._offers is not None:
+            self._offers.keeper.close()
+        if self._feedback is not None:
+            self._feedback.close()
+
+    @property
+    def remarks(self) -> Feedback:
+        """What people and agents said about which skill a message is for."""
+        if self._feedback is None:
+            from whet.routing.feedback import Feedback
+
+            self._feedback = Feedback(self.place.state, self.lookout.clock)
+        return self._feedback
+
+    @property
+    def offers(self) -> Offers:
+        """What answers questions about messages."""
+        if self._offers is None:
+            from whet.prompt.offering import Offers
+            from whet.routing.keeping import Keeper
+
+            self._offers = Offers(Keeper(self.lookout, self.remarks, self._indexed), self.used)
+        return self._offers
+
+    def _indexed(self, count: int) -> None:
+        from whet.sources.model import Progress
+
+        self.progress(Progress("Indexing", count, 0, "skills"))
+
+    # which skill
+
+    def find_relevant(self, message: str, k: int = 5, *, caller: Caller = MODEL) -> dict[str, Any]:
+        """The skills that fit a message best: {name, path, score, why, description, scope}, the best first.
+
+        Skills that the message names come first. `score` is how probable it is that the skill is the right one, `why`
+        what speaks for it. `semantic` says whether meaning counted beside words; `notes` what else is worth knowing.
+        """
+        return self.offers.find(message, k, caller)
+
+    def detect(self, message: str, *, caller: Caller = MODEL) -> dict[str, Any]:
+        """Should a skill be brought up for a message? `decision` is must, may or none, with evidence.
+
+        `others` may come up, too. A skill that only a person may invoke comes up when the message names it.
+        """
+        return self.offers.detect(message, caller)
+
+    def relevance(self, message: str, *, caller: Caller = MODEL, few: bool = False) -> Callable[[Card], float]:
+        """How much each skill matters for a message, to rank skills by; with `few`, 0 for all that do not fit."""
+        return self.offers.relevance(message, caller, few=few)
+
+    def _scores(self, query: str, cards: Sequence[Card]) -> dict[str, float]:
+        return self.offers.scores(query, cards)
+
+    def duplicates(
+        self, name: str | None = None, threshold: float | None = None, limit: int | None = None
+    ) -> dict[str, Any]:
+        """The pairs of skills that are for the same job, or what is like one skill, the most alike first."""
+        from whet.routing.duplicates_answer import duplicates_answer
+
+        most = {} if limit is None else {"most": limit}
+        return duplicates_answer(self.lookout, name, threshold, **most)
+
+    # evals
+
+    def eval_triggers(
+        self, names: Sequence[str] = (), *, file: str | None = None, held_out: bool = False, suggest: bool = False
+    ) -> dict[str, Any]:
+        """How well skills, or all that have trigger evals, come up for the messages they are for."""
+        from whet.routing.evals.answer import eval_triggers
+        from whet.routing.keeping import key_of
+        from whet.routing.trying import Judge, Trial
+
+        keeper, snapshot = self.offers.keeper, self.lookout.look()
+        with Trial(keeper, snapshot) as trial:
+            return eval_triggers(
+                self.lookout,
+                Judge(keeper, snapshot),
+                names,
+                key_of=key_of,
+                file=file,
+                held_out=held_out,
+                suggest=suggest,
+                try_phrase=trial,
+            )
+
+    # feedback
+
+    def feedback(self, name: str, message: str, *, fits: bool, origin: str = "person") -> dict[str, Any]:
+        """Note that a message is, or is not, for a skill; later answers take it into account."""
+        from whet.routing.feedback_answer import give
+
+        return give(self.remarks, self.lookout, name, message, fits=fits, origin=origin)
+
+    def list_feedback(self, name: str | None = None) -> dict[str, Any]:
+        """What was said about a skill, or about all of them, the newest first."""
+        from whet.routing.feedback_answer import listed
+
+        return listed(self.remarks, self.lookout, name)
+
+    def forget_feedback(self, name: str, message: str | None = None) -> dict[str, Any]:
+        """Take back what was said about a message, or about a skill altogether."""
+        from whet.routing.feedback_answer import forget
+
+        return forget(self.remarks, self.lookout, name, message)
+
+    def manage(self, operations: Sequence[Mapping[str, Any]], **how: Any) -> dict[str, Any]:
+        """Change skills: an ordered batch of operations, applied wholly or not at all (the tool `skill_manage`)."""
+        answer = super().manage(operations, **how)
+        for result in () if answer.get("staged") else answer.get("results", [answer]):
+            if "renamed_from" in result:
+                try:
+                    self.remarks.rename(result["renamed_from"], result["name"])
+                except WhetError as error:
+                    answer.setdefault("warnings", []).append(f"Feedback stays with the old name: {error.message}")
+        return answer
+
+    # mending
+
+    def examine_routing(self) -> tuple[Entry, ...]:
+        """What is wrong with the feedback, and whether skills are found by meaning."""
+        from whet.routing.telling import examine
+
+        return (*self.remarks.examine(), *examine(self.lookout.survey().settings))
+
+    def repair_routing(self) -> Repaired:
+        """Mend the feedback; the index mends itself."""
+        return self.remarks.repair()

@@ -1,0 +1,277 @@
+"""The index of one library, kept in step with what is on disk.
+
+    keeper = Keeper(lookout, feedback)
+    keeper.ask(lambda router, shelf: router.find("fill in this form"))
+
+The index is a file of its own for each set of roots (`routing/` in the state directory): how telling a word is depends
+on the skills around it. It only saves work. Where its file is damaged it is made again, and where it cannot be used at
+all (read-only, full, locked, not ours) everything is indexed in memory, for as long as this process lasts; `notes`
+tells. A look that brings the very same catalogue, with the same feedback, updates nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from whet.errors import FailedError, WhetError
+from whet.library.cache import READER
+from whet.library.report import Entry
+from whet.routing.router import Entry as Indexed
+from whet.routing.router import Router
+from whet.routing.telling import lexical_only
+from whet.routing.texts import texts_of
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
+    from whet.library.lookout import Lookout, Snapshot
+    from whet.routing.feedback import Feedback
+    from whet.routing.texts import Texts
+
+T = TypeVar("T")
+
+DIRECTORY = "routing"
+KEPT = 8
+"""Index files that are kept; beyond that, those not used for longest are removed."""
+MEMORY = ":memory:"
+_TOLD = "told-lexical-only"
+_COMPANIONS = ("", "-wal", "-shm", "-journal")
+_LARGE = 500
+"""So many skills are indexed in about a second."""
+_OFTEN = 25
+_SHOWN = 10
+"""Skills that cannot be read and are named."""
+
+
+class Shelf(NamedTuple):
+    """What a question is asked about: one look at the disk, and its skills by the keys of the index."""
+
+    snapshot: Snapshot
+    cards: Mapping[str, Card]
+
+
+def key_of(card: Card) -> str:
+    """The key of a skill in the index: its main file, links resolved, as a database can hold it."""
+    return card.resolved.encode("utf-8", "backslashreplace").decode()
+
+
+class Keeper:
+    """The index of the skills that a lookout sees. For any number of threads, one question at a time."""
+
+    def __init__(self, lookout: Lookout, feedback: Feedback, progress: Callable[[int], None] = lambda _: None) -> None:
+        """`progress` is told how many skills were read, where it is many."""
+        self.lookout = lookout
+        self.feedback = feedback
+        self._progress = progress
+        self._read = 0
+        self._turn = threading.RLock()
+        self._router: Router | None = None
+        self._path = ""
+        self._spoilt: Entry | None = None
+        """Why no file is used."""
+        self._rebuilt: Entry | None = None
+        self._unread: tuple[Entry, ...] = ()
+        self._unheard: tuple[Entry, ...] = ()
+        self._known: tuple[Catalogue, dict[str, str]] | None = None
+        """What the index is in step with."""
+        self._cards: dict[str, Card] = {}
+        self._told = False
+
+    def close(self) -> None:
+        """Let the index go; the next question opens it again."""
+        with self._turn:
+            if self._router is not None:
+                self._router.close()
+            self._router, self._known, self._path, self._spoilt = None, None, "", None
+
+    def ask(self, question: Callable[[Router, Shelf], T], snapshot: Snapshot | None = None) -> T:
+        """Put a question to the index of the skills as they are now. It may be put again, to another index."""
+        snapshot = snapshot or self.lookout.look()
+        with self._turn:
+            while True:
+                try:
+                    router = self._in_step(snapshot)
+                    return question(router, Shelf(snapshot, self._cards))
+                except FailedError as error:
+                    if self._path in ("", MEMORY):
+                        raise
+                    self._give_up(error)
+
+    def copy(self, directory: str, snapshot: Snapshot) -> tuple[Router, list[Indexed]]:
+        """An index of its own in that directory, to try things with, and the entries it was made of."""
+
+        def copied(_router: Router, shelf: Shelf) -> tuple[str, list[Indexed]]:
+            entries = list(self._entries(shelf.cards, self._marks()))
+            if self._path == MEMORY:
+                return MEMORY, entries
+            return _copied(self._path, os.path.join(directory, "index.db")), entries
+
+        path, entries = self.ask(copied, snapshot)
+        return Router(path, semantic=snapshot.survey.settings.semantic), entries
+
+    def is_ready(self, snapshot: Snapshot) -> bool:
+        """Can a question be answered soon, without a large library being indexed first?"""
+        with self._turn:
+            if len(snapshot.catalogue.cards) <= _LARGE or self._known is not None:
+                return True
+            return self._spoilt is None and os.path.exists(self._place(snapshot.catalogue))
+
+    @property
+    def notes(self) -> tuple[Entry, ...]:
+        """What is worth knowing about the index as it was last used."""
+        told = (note for note in (self._spoilt, self._rebuilt) if note is not None)
+        return (*told, *self._unheard, *self._unread)
+
+    def lexical_only(self) -> Entry | None:
+        """That skills are found by their words only, where that is news: it is said once on each machine."""
+        if self._told:
+            return None
+        self._told = True
+        path = os.path.join(self.lookout.place.state, DIRECTORY, _TOLD)
+        try:
+            with open(path, "xb"):
+                pass
+        except FileExistsError:
+            return None
+        except OSError:
+            pass  # cannot be remembered, so it is said by each process
+        return lexical_only()
+
+    # keeping in step
+
+    def _in_step(self, snapshot: Snapshot) -> Router:
+        catalogue = snapshot.catalogue
+        marks = self._marks()
+        path = self._place(catalogue) if self._spoilt is None else MEMORY
+        if self._router is None or path != self._path:
+            if self._router is not None:
+                self._router.close()
+            self._known, self._path = None, path
+            self._router = self._opened(path, semantic=snapshot.survey.settings.semantic)
+        if self._known is None or self._known[0] is not catalogue or self._known[1] != marks:
+            self._cards = {key_of(card): card for card in catalogue.cards}
+            updated = self._router.update(self._entries(self._cards, marks))
+            self._unread = tuple(self._not_indexed(updated.failed))
+            self._known = catalogue, marks
+        return self._router
+
+    def _entries(self, cards: Mapping[str, Card], marks: Mapping[str, str]) -> Iterable[Indexed]:
+        for key, card in cards.items():
+            mark = marks.get(card.key, "")
+            yield Indexed(key, _stamp(card, mark), self._reading(card, heard=bool(mark)))
+
+    def _reading(self, card: Card, *, heard: bool) -> Callable[[], Texts]:
+        def read() -> Texts:
+            with os_failures(card.path, doing="read", other="read-failed"):
+                texts = texts_of(self.lookout.read(card))
+            self._read += 1
+            if self._read % _OFTEN == 0:
+                self._progress(self._read)
+            return texts._replace(**self.feedback.examples(card.key)._asdict()) if heard else texts
+
+        return read
+
+    def _marks(self) -> dict[str, str]:
+        """What changes with the feedback; without feedback that can be read, everything goes by the skills alone."""
+        try:
+            self._unheard = ()
+            return self.feedback.all_marks()
+        except FailedError as error:
+            self._unheard = (Entry(error.code, "warning", "", self.feedback.path, error.message, error.hint),)
+            return {}
+
+    def _not_indexed(self, failed: Iterable[tuple[str, str]]) -> Iterable[Entry]:
+        for key, sentence in [*failed][:_SHOWN]:
+            card = self._cards[key]
+            message = f"{card.full_name} is not found by what it says: {sentence}"
+            yield Entry("not-indexed", "warning", card.full_name, card.path, message, "Make it readable.")
+
+    # the file
+
+    def _place(self, catalogue: Catalogue) -> str:
+        """The file for these roots: those that have skills, so that an empty project shares the user's index."""
+        if self._known is not None and self._known[0] is catalogue:
+            return self._path
+        import hashlib
+
+        roots = sorted({(card.root.real, card.root.namespace) for card in catalogue.cards})
+        if not roots:
+            return MEMORY
+        text = "\0".join(part for root in roots for part in root)
+        name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return os.path.join(self.lookout.place.state, DIRECTORY, f"{name}.db")
+
+    def _opened(self, path: str, *, semantic: bool) -> Router:
+        if path != MEMORY:
+            with suppress(OSError):  # there is none yet, or nothing can be written here: then none is removed either
+                os.utime(path)
+            _tidy(os.path.dirname(path), path)
+        return Router(path, semantic=semantic)
+
+    def _give_up(self, error: FailedError) -> None:
+        """Go on without the file; a damaged one is removed and made again, once."""
+        if self._router is not None:
+            self._router.close()
+        path = self._path
+        self._router, self._known = None, None
+        if error.code == "state-corrupt" and self._rebuilt is None and self._cleared(path):
+            message = "The index of the skills was damaged and is made again."
+            self._rebuilt = Entry("index-rebuilt", "info", "", path, message)
+            return
+        message = f"The index of the skills is made in memory, each time anew: {error.message}"
+        self._spoilt = Entry("index-in-memory", "warning", "", path, message, error.hint)
+
+    def _cleared(self, path: str) -> bool:
+        """Take a damaged file out of the way of everybody; whether that worked."""
+        from whet.store.database import set_aside
+
+        try:
+            return _removed(set_aside(path, self.lookout.clock))
+        except WhetError:
+            return False
+
+
+def _stamp(card: Card, mark: str) -> str:
+    """What changes whenever the texts of a skill may have changed."""
+    extras = "".join(f"/{path}/{stamp}" for path, stamp in card.extras)
+    return f"{READER}.{card.mtime}.{card.ctime}.{card.size}.{card.inode}{extras}/{mark}"
+
+
+def _tidy(directory: str, used: str) -> None:
+    """Remove the index files that were not used for longest. What cannot be removed is left."""
+    try:
+        with os.scandir(directory) as found:
+            files = [(entry.stat().st_mtime_ns, entry.path) for entry in found if entry.name.endswith(".db")]
+    except OSError:
+        return
+    files.sort(reverse=True)
+    for _, path in [item for item in files if item[1] != used][KEPT - 1 :]:
+        _removed(path)
+
+
+def _removed(path: str) -> bool:
+    """Remove an index file and what SQLite keeps beside it; whether the file is gone."""
+    for part in _COMPANIONS:
+        with suppress(OSError):
+            os.unlink(path + part)
+    return not os.path.lexists(path)
+
+
+def _copied(path: str, target: str) -> str:
+    import sqlite3
+    from contextlib import closing
+
+    from whet.store.failures import sqlite_failure
+
+    try:
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
+            source.backup(copy)
+    except sqlite3.Error as error:
+        raise sqlite_failure(error, path) from error
+    return target

@@ -1,0 +1,88 @@
+"""`whet detect`: whether a skill should come up."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.interfaces.cli.commands.detect import render
+from whet.interfaces.cli.output import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+ANSWER: dict[str, Any] = {
+    "decision": "must",
+    "skill": "backport",
+    "confidence": 0.97,
+    "evidence": ["matched trigger 'backport'", "words: fix, branch"],
+    "others": [{"name": "git\x1b[2J", "confidence": 0.6, "evidence": ["words: branch"]}],
+    "notes": [{"message": "One.", "hint": "Two."}],
+}
+NONE: dict[str, Any] = {"decision": "none", "skill": None, "confidence": 0.1, "evidence": [], "others": [], "notes": []}
+
+
+@pytest.fixture(autouse=True)
+def library(skill: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "config.toml").write_text("bundled_skills = false\nsemantic = false\n")
+    skill("backport", "Backports a fix to a release branch. Use when asked to backport.")
+    skill("ship-it", "Ships the shop to production.", extra="disable-model-invocation: true\n")
+
+
+def test_the_document(whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("detect", "please backport this fix to the release branch", "--json")
+    answer = json.loads(run.stdout)
+    assert (run.returncode, answer["success"], answer["skill"]) == (0, True, "backport")
+    assert answer["decision"] in ("must", "may") and answer["evidence"]
+
+
+def test_what_is_for_people_comes_up_when_it_is_named(whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert "ship-it" not in whet("detect", "ship the shop to production").stdout
+    named = whet("detect", "/ship-it the shop")
+    assert (named.returncode, named.stdout) == (0, "must\tship-it\t1.0000\tthe message names it\n")
+
+
+def test_files_in_play_keep_skills_for_other_files_away(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    skill("rust-port", "Backports a fix to a Rust release branch.", extra="paths: ['src/*.rs']\n")
+    message = "please backport this rust fix to the rust release branch"
+    assert "rust-port" in whet("detect", message).stdout
+    assert "rust-port" in whet("detect", message, "--file", "a.py", "--file", "src/a.rs").stdout
+    assert "rust-port" not in whet("detect", message, "--file", "a.py", "--file", "b.py").stdout
+
+
+def test_that_nothing_should_come_up_is_an_answer(whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("detect", "good morning")
+    assert (run.returncode, run.stdout[:6], run.stderr) == (0, "none\t\t", "")
+
+
+def test_a_terminal_gets_the_decision_and_the_evidence() -> None:
+    screen = Screen(tty=True, colour=False, columns=80)
+    render(ANSWER, screen, Namespace())
+    assert screen.text() == (
+        "must  backport  97%\n"
+        "      matched trigger 'backport'\n"
+        "      words: fix, branch\n"
+        "may  git\\x1b[2J  60%\n"
+        "      words: branch\n"
+    )
+    assert (screen.said, screen.hints) == (["One."], ["Two."])
+    empty = Screen(tty=True, colour=False, columns=80)
+    render(NONE, empty, Namespace())
+    assert empty.text() == "none  no skill should come up\n"
+
+
+def test_a_pipe_gets_lines() -> None:
+    screen = Screen(tty=False, colour=False, columns=80)
+    render(ANSWER, screen, Namespace())
+    assert screen.text() == (
+        "must\tbackport\t0.9700\tmatched trigger 'backport'; words: fix, branch\n"
+        "may\tgit\\x1b[2J\t0.6000\twords: branch\n"
+    )

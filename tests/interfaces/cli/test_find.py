@@ -1,0 +1,95 @@
+"""`whet find`, `whet list --query` and `whet index --for`: skills by what a message says."""
+
+from __future__ import annotations
+
+import io
+import json
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.interfaces.cli.commands.find import render
+from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.text import width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+
+@pytest.fixture(autouse=True)
+def library(skill: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "config.toml").write_text("bundled_skills = false\nsemantic = false\n")
+    skill("pdf-forms", "Fills in PDF forms. Use when a PDF form has to be filled in.")
+    skill("charts", "Draws charts from a CSV file.", body="Label the axes.\n")
+    skill("rust-forms", "Fills in PDF forms with Rust.", extra="paths: ['*.rs']\n")
+
+
+def answer(run: CompletedProcess[str]) -> dict[str, Any]:
+    assert (run.returncode, run.stderr) == (0, "")
+    loaded = json.loads(run.stdout)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def test_the_document(whet: Callable[..., CompletedProcess[str]], home: Path) -> None:
+    told = answer(whet("find", "fill", "in", "this", "pdf form", "-k", "1", "--json"))
+    (result,) = told["results"]
+    assert (result["name"], result["path"]) == ("pdf-forms", str(home / ".agents" / "skills" / "pdf-forms"))
+    assert isinstance(result["score"], float) and isinstance(result["why"], list)
+
+
+def test_on_a_pipe_each_skill_is_a_line(whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("find", "$charts of this pdf form")
+    rows = [row.split("\t") for row in run.stdout.splitlines()]
+    assert rows[0] == ["charts", "1.0000", "the message names it"]
+    assert {row[0] for row in rows[1:]} == {"pdf-forms", "rust-forms"}
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_the_message_may_come_from_standard_input(
+    whet: Callable[..., CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO("label\nthe axes \xff".encode("latin-1")), encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert answer(whet("find", "-", "--json"))["results"][0]["name"] == "charts"
+
+
+def test_nothing_found_is_an_answer(whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("find", "qwxyz")
+    hint = "hint: `whet list` shows every skill, `whet search` looks for others.\n"
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", f"No skill fits.\n{hint}")
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_terminal_gets_a_table_that_fits(columns: int) -> None:
+    notes = [{"message": "One.", "hint": "Two."}, {"message": "Three.", "hint": ""}]
+    why = ["matched trigger 'backport'", "words: fix, branch, \x1b[31mred, and many more than fit in one line here"]
+    results = [{"name": "backport", "score": 0.934, "why": why}, {"name": "x", "score": 0.004, "why": []}]
+    screen = Screen(tty=True, colour=False, columns=columns)
+    render({"results": results, "notes": notes}, screen, Namespace())
+    assert max(map(width, screen.text().splitlines())) <= columns
+    rows = screen.text().splitlines()
+    assert (rows[0], rows[1][:33], rows[2]) == (
+        "SKILL     FIT  WHY",
+        "backport  93%  matched trigger 'b",
+        "x         0%",
+    )
+    assert (screen.said, screen.hints) == (["One.", "Three."], ["Two."])
+
+
+def test_a_list_with_a_query_is_in_order_of_relevance(whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("list", "--query", "axes")
+    assert (run.returncode, run.stdout) == (0, "charts\tDraws charts from a CSV file.\n")
+    names = [skill["name"] for skill in answer(whet("list", "--query", "forms rust", "--json"))["skills"]]
+    assert names[0] == "rust-forms"
+
+
+def test_an_index_for_a_message_lists_what_fits(whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("index", "--for", "draw a chart from this csv file", "--limit", "1", "--no-rules")
+    assert run.stdout.splitlines()[0] == "▸ charts: Draws charts from a CSV file."
+    small = whet("index", "--for", "draw a chart from this csv file", "--budget", "80", "--no-rules", "--json")
+    assert "charts" in answer(small)["text"]
