@@ -1,14 +1,17 @@
 """Should this skill fire for this message? Whet's decision beside the scores that others decide by.
 
     python benchmarks/detect.py --pool POOL.jsonl[.gz] --queries Q.jsonl [--json] [--only NAME,...] [--limit N]
-                                [--vectors FILE.npy]
+                                [--vectors FILE.npy] [--left-out]
 
 Every pair of a message and a skill is a case: one that should fire (the skill is relevant to a user's message) or one
 that must not (`negative_for`, near misses written by the skills' own authors). Only skills with at least one near miss
 are taken, so that a score cannot win by telling skills apart instead of messages. `-library` asks among the skills of
 the skill's own vendor, as somebody who installed them would; `-pool` among all. Told are the area under the ROC curve,
 the whole curve of precision and recall, what `detect` itself decides, and how honest the confidence is. About two cases
-in three should fire, which is more than in real conversations, so precision is lower there.
+in three should fire, which is more than in real conversations, so precision is lower there. How often anything comes
+up for a message that has nothing to do with the library is told apart (`strangers`): messages of one vendor's skills,
+asked in the library of another. With `--left-out` the curve behind the confidence is also fitted anew for each source
+on the other sources of the file, which takes some minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +24,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import routing_threads
 from routing_baselines import EVERYTHING, Lexical, Pool, places
-from routing_data import NotMeasuredError, arguments_of, chosen, libraries, machine, read_pool, read_queries
+from routing_data import (
+    LARGEST,
+    SMALLEST,
+    NotMeasuredError,
+    arguments_of,
+    chosen,
+    libraries,
+    machine,
+    read_pool,
+    read_queries,
+)
 from routing_metrics import (
     auc,
     auc_interval,
@@ -39,6 +52,8 @@ if TYPE_CHECKING:
 
     from routing_data import Query, Skill
     from routing_metrics import Point
+
+    from whet.routing.weights import Weights
 
 MUST, MAY = 0.9, 0.5
 """Confidence from which a skill must or may fire, when only the confidence is looked at."""
@@ -90,10 +105,13 @@ def has_clause(skill: Skill) -> bool:
 # --- scores ---------------------------------------------------------------------------------------------------------
 
 
-def scorers(pool: Pool, directory: str) -> dict[str, Callable[[Sequence[Case]], Scored]]:
+def scorers(
+    pool: Pool, queries: Sequence[Query], directory: str, *, left_out: bool
+) -> dict[str, Callable[[Sequence[Case]], Scored]]:
     """Everybody who takes part."""
     vendors = libraries(pool.skills)
     whole = dict.fromkeys(vendors, range(len(pool.skills)))
+    again = {"whet-left-out-library": lambda asked: _left_out(pool, queries, asked, vendors, directory)}
     return {
         "bm25f-score-pool": lambda asked: lexical(pool, asked, whole, ranked=False),
         "bm25f-score-library": lambda asked: lexical(pool, asked, vendors, ranked=False),
@@ -103,6 +121,7 @@ def scorers(pool: Pool, directory: str) -> dict[str, Callable[[Sequence[Case]], 
         "whet-library": lambda asked: ours(pool, asked, vendors, directory),
         "whet-pool": lambda asked: ours(pool, asked, whole, directory),
         "whet-lexical-library": lambda asked: ours(pool, asked, vendors, directory, semantic=False),
+        **(again if left_out else {}),
     }
 
 
@@ -131,6 +150,7 @@ def ours(
     directory: str,
     *,
     semantic: bool = True,
+    weights: Mapping[str, Weights] | None = None,
 ) -> Scored:
     """The confidence of the router, and what it decides for the message."""
     scores = [0.0] * len(asked)
@@ -139,6 +159,8 @@ def ours(
         router = Ours(pool.skills, group, directory, semantic=semantic)
         for number in numbers:
             case = asked[number]
+            if weights is not None:
+                router.router.weights = weights[case.query.source]
             scores[number] = router.confidence(case.query.text, case.skill)
             decision, skill, listed = router.detected(case.query.text)
             must[number] = decision == "must" and skill == case.skill
@@ -153,6 +175,37 @@ def ours(
         f"confidence from {MAY}": [score >= MAY for score in scores],
     }
     return Scored(scores, decisions, True)
+
+
+def _left_out(
+    pool: Pool, queries: Sequence[Query], asked: Sequence[Case], members: Mapping[str, Sequence[int]], directory: str
+) -> Scored:
+    """Ours, with a curve that was fitted without the source of the message."""
+    from routing_sureness import fit, gather
+
+    from whet.routing.weights import FITTED
+
+    pairs = gather(pool.skills, queries)
+    weights = {
+        source: FITTED._replace(sure=fit([pair for pair in pairs if pair.source != source]))
+        for source in {case.query.source for case in asked}
+    }
+    return ours(pool, asked, members, directory, weights=weights)
+
+
+def strangers(pool: Pool, queries: Sequence[Query], directory: str) -> dict[str, Any]:
+    """How often something comes up for messages that are for skills of somebody else."""
+    vendors = [found for found in libraries(pool.skills).values() if SMALLEST <= len(found) <= LARGEST]
+    users = [query for query in queries if query.kind == "user" and not query.explicit]
+    counts = {"must": 0, "may": 0, "none": 0}
+    for at, members in enumerate(vendors):
+        router, own = Ours(pool.skills, members, directory), pool.skills[members[0]].vendor
+        for query in users[at :: len(vendors)]:
+            if all(one.partition(":")[0] != own for one in query.relevant):
+                counts[router.detected(query.text)[0]] += 1
+        router.close()
+    total = sum(counts.values())
+    return {"messages": total, **{name: round(count / max(1, total), 4) for name, count in counts.items()}}
 
 
 def _by_library(
@@ -231,6 +284,9 @@ def shown(document: Mapping[str, Any]) -> str:
             cells = [_number(point[name]) for name in ("precision", "recall", "false_triggers")]
             lines.append(f"| {scorer}, {way} | {' | '.join(cells)} |")
     parts.append("\n".join(lines))
+    away = document["strangers"]
+    told = f"must {_number(away['must'])}, may {_number(away['may'])}, none {_number(away['none'])}"
+    parts.append(f"{away['messages']} messages that are for skills of somebody else: {told}")
     parts += [f"{name}: not measured, {why}" for name, why in document["not_measured"].items()]
     return "\n\n".join(parts)
 
@@ -241,9 +297,12 @@ def _number(value: float | None) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark and print what it found."""
-    options = arguments_of((__doc__ or "").partition("\n")[0]).parse_args(arguments)
+    parser = arguments_of((__doc__ or "").partition("\n")[0])
+    parser.add_argument("--left-out", action="store_true", help="also fit the confidence without each source")
+    options = parser.parse_args(arguments)
     pool = Pool(read_pool(options.pool), options.vectors)
-    asked = cases(pool.skills, read_queries(options.queries, pool.skills, options.limit))
+    queries = read_queries(options.queries, pool.skills, options.limit)
+    asked = cases(pool.skills, queries)
     clauses = [has_clause(pool.skills[case.skill]) for case in asked]
     slices = {
         "all": [True] * len(asked),
@@ -254,12 +313,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results: dict[str, Scored] = {}
     missing: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="whet-detect-", ignore_cleanup_errors=True) as directory:
-        everybody = scorers(pool, directory)
+        everybody = scorers(pool, queries, directory, left_out=options.left_out)
         for name in chosen(list(everybody), options.only):
             try:
                 results[name] = everybody[name](asked)
             except NotMeasuredError as error:
                 missing[name] = str(error)
+        elsewhere = strangers(pool, queries, directory)
     document = {
         "success": True,
         "machine": machine() | {"threads": routing_threads.ARITHMETIC},
@@ -270,6 +330,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name, kept in slices.items()
         },
         "scorers": {name: told(scored, asked, slices) for name, scored in results.items()},
+        "strangers": elsewhere,
         "not_measured": missing,
     }
     print(json.dumps(document, indent=1) if options.json else shown(document))

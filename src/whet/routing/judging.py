@@ -2,12 +2,12 @@
 
 The order comes from the fitted weights, moved by what a message says outright (it names a skill, or turns it down) and
 by what people said about earlier messages. How sure one can be is another question: the best of a bad lot is still
-best. It is a logistic curve over a few things: the share of the message's terms the skill has, where a term that nobody
-has counts too; how telling those in its name and description are; how much there is to go by; the lead it has on the
-next; whether the message names it, or turns it down; and whether it is about something the skill says it is not for.
-It was fitted on messages that should and should not bring a skill up, in libraries from four skills to thousands, on
-the runners-up of messages that are for another skill, and on messages about something else altogether;
-benchmarks/detect.py measures it.
+best. It is a logistic curve over a few things: the share of the message's subject the skill has, where a term that
+nobody has counts too, and the small words of any message do not; how telling those in its name and description are;
+how much there is to go by; the lead it has on the next; whether the message names it, or turns it down; and whether it
+is about something the skill says it is not for. It was fitted on messages that should and should not bring a skill up,
+in libraries from four skills to thousands, on the runners-up of messages that are for another skill, and on messages
+about something else altogether; benchmarks/detect.py measures it. One word is no proof, whatever the curve says.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from whet.routing import features
 from whet.routing.naming import Names, Naming
 from whet.routing.weights import row as weights_of
+from whet.routing.words import is_common
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 MUST = 0.85
 """How sure one must be to bring a skill up without asking."""
-MAY = 0.25
+MAY = 0.22
 """How sure one must be to offer it."""
 
 _NAMED = 3.0
@@ -38,19 +39,29 @@ _EXAMPLE = 4.0
 _COUNTEREXAMPLE = 6.0
 _ALIKE = 0.5
 """From which likeness on an earlier message says something about this one."""
+_APART = -2.0
+"""What being about something that a skill says it is not for costs at most."""
 _RECENT = 0.1
 """What use lately is worth: enough to decide between equals."""
-_START = -3.75
-_SHARE = 4.58
-_TELLING = 0.31
-_LENGTH = 0.35
-_LEAD = 0.3
+_ONE_WORD = 0.8
+"""How sure one word can make: not so sure that a skill comes up by itself."""
+_IN_PASSING, _UNDESCRIBED = 3, 0.2
+"""Fewer terms than this that only a body has are said in passing, and make no skill worth offering."""
 _FEW = 5.0
 """A lead over so many rivals counts half: being the best of three means little."""
-_EXCLUDED = -44.5
 _MOST_EXCLUDED = 0.12
-_SURE_NAMED = 0.64
-_SURE_DECLINED = -6.86
+EVIDENCE = (
+    "start",
+    "share",  # of the message's subject that it has; a term that nobody has, or that was guessed, is one it lacks
+    "described",  # of the message's subject that its name and description have
+    "telling",  # how rare those are, as a logarithm
+    "length",  # of the subject in terms, as a logarithm
+    "lead",  # on the next, or behind the first
+    "excluded",  # the part of the message that it says it is not for
+    "named",
+    "declined",
+)
+"""What speaks for a skill being right at all, and against it."""
 
 
 class Judgement(NamedTuple):
@@ -91,29 +102,42 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
     lately = np.array([_RECENT / (1 + places[row.key]) if row.key in places else 0.0 for row in given.rows])
     said = np.array([{"named": _NAMED, "declined": _DECLINED, "": 0.0}[one] for one in naming])
     taught = np.where(example > 0, _EXAMPLE, _COUNTEREXAMPLE) * example
-    scores = scores + said + taught + lately
     keys = tuple(row.key for row in given.rows)
-    return Judgement(scores, keys, _sure(given, scores, naming, excluded, taught), naming, excluded, example)
+    apart = _APART * np.minimum(excluded, _MOST_EXCLUDED) / _MOST_EXCLUDED
+    judged = Judgement(scores + said + taught + lately + apart, keys, np.zeros(len(keys)), naming, excluded, example)
+    seen = evidence(given, judged)
+    sure = 1 / (1 + np.exp(-(seen @ weights_of(weights.sure, EVIDENCE) + taught)))
+    return judged._replace(sure=np.minimum(sure, np.where((said > 0) | (taught > 0), 1.0, _proof(seen))))
 
 
-def _sure(
-    given: Candidates, scores: np.ndarray, naming: Sequence[Naming], excluded: np.ndarray, taught: np.ndarray
-) -> np.ndarray:
+def evidence(given: Candidates, judged: Judgement) -> np.ndarray:
+    """The skills in question x `EVIDENCE`."""
     every, name, description, _ = given.table.found
-    certain = np.array([0.0 if term in given.asked.guessed else 1.0 for term in given.asked.terms])
-    telling = (given.table.rarity * certain) @ ((name > 0) | (description > 0))
-    evidence = (
-        _START
-        + _SHARE * (certain @ (every > 0)) / max(1, len(certain))
-        + _TELLING * np.log1p(telling)
-        + _LENGTH * np.log1p(len(certain))
-        + _LEAD * _lead(scores)
-        + _EXCLUDED * np.minimum(excluded, _MOST_EXCLUDED)
-        + np.array([{"named": _SURE_NAMED, "declined": _SURE_DECLINED, "": 0.0}[one] for one in naming])
-        + taught
+    subject = [term for term in given.asked.terms if not is_common(term)]
+    certain = np.array([term in subject and term not in given.asked.guessed for term in given.asked.terms], dtype=float)
+    count, length = len(judged.scores), max(1, len(subject))
+    described = (name > 0) | (description > 0)
+    return np.column_stack(
+        [
+            np.ones(count),
+            certain @ (every > 0) / length,
+            certain @ described / length,
+            np.log1p((given.table.rarity * certain) @ described),
+            np.full(count, np.log1p(len(subject))),
+            _lead(judged.scores),
+            np.minimum(judged.excluded, _MOST_EXCLUDED),
+            [one == "named" for one in judged.naming],
+            [one == "declined" for one in judged.naming],
+        ]
     )
-    sure: np.ndarray = 1 / (1 + np.exp(-evidence))
-    return sure
+
+
+def _proof(seen: np.ndarray) -> np.ndarray:
+    """How sure one can be at most, by how many terms of the subject there are and whether one is in the description."""
+    share, described, length = (seen[:, EVIDENCE.index(name)] for name in ("share", "described", "length"))
+    matched = np.rint(share * np.expm1(length))
+    most = np.where(matched < 2, _ONE_WORD, 1.0)
+    return np.where((described == 0) & (matched < _IN_PASSING), _UNDESCRIBED, most)
 
 
 def _lead(scores: np.ndarray) -> np.ndarray:

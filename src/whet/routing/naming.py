@@ -12,7 +12,7 @@ from typing import Literal
 Naming = Literal["", "named", "declined"]
 
 _WORD = re.compile(r"[^\W_]+")
-_MARKED = re.compile(r"[$/`]([^\W_]+)\b|([^\W_]+)[`'\"]?\s+skill\b")
+_MARKED = re.compile(r"[$/`]([^\W_]+)\b|(?<![^\W_])([^\W_]+)[`'\"]?\s+skill\b")
 _DECLINING = tuple(
     f"-{words}-{article}"
     for words in (

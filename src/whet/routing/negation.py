@@ -25,6 +25,13 @@ _END = re.compile(r"(?<=[.!?;])(?:\s|$)|(?<=[。；！？])|\n\s*\n|\n\s*[-*•]
 _LIST_END = re.compile(r"\n\s*\n(?!\s*[-*•])")
 _BRACKETS = 500
 """Characters within which a bracket is closed."""
+_POINTER = re.compile(
+    r"[(（\[](?:use|see|try|prefer|that\ is|those\ are|→)[^)）\]]{0,120}[)）\]]"
+    r"|[(（]`?[a-z0-9]+(?:-[a-z0-9]+)+`?[)）]"
+    r"|(?<=[;,])\ use\ .{0,80}",
+    re.IGNORECASE,
+)
+"""Where to go instead: the name of another skill, which is not what this one is not for."""
 _BACK = re.compile(r"[.!?;。；！？\n]\s*|\(|,\s+(?:but\s+)?$")
 
 
@@ -49,7 +56,7 @@ def without_negations(text: str) -> tuple[str, str]:
         kept.append(text[at:start])
         at = stop
     kept.append(text[at:])
-    return " ".join(kept), "\n".join(taken)
+    return " ".join(kept), _POINTER.sub(" ", "\n".join(taken))
 
 
 def _closing(text: str, before: str, start: int) -> int:

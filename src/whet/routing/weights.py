@@ -1,6 +1,7 @@
 """How much each feature counts. Fitted on labelled messages by benchmarks/routing_fitting.py, which prints this table.
 
-A weight is per standard deviation of the feature across the skills in question.
+A weight of ranking is per standard deviation of the feature across the skills in question. Those of `sure` are of a
+logistic curve, in the units of `whet.routing.judging.EVIDENCE`; benchmarks/routing_sureness.py fits them.
 """
 
 from __future__ import annotations
@@ -19,48 +20,61 @@ class Weights(NamedTuple):
     """Ranking without meaning."""
     meaning: dict[str, float]
     """Ranking with it."""
+    sure: dict[str, float]
+    """Telling how likely a skill is right at all."""
 
 
 FITTED = Weights(
     first={"bm25f": 0.4, "sentences": 0.2, "share": 0.3, "described-apart": 0.3, "description": 0.2, "rarest": 0.2},
     words={
-        "bm25f": 0.126,
-        "sentences": 0.273,
-        "share": 0.182,
-        "rarity": -0.043,
-        "rarest": 0.103,
+        "bm25f": 0.094,
+        "sentences": 0.296,
+        "share": 0.171,
+        "rarity": -0.049,
+        "rarest": 0.115,
         "missing": -0.032,
-        "apart": 0.291,
-        "described-apart": 0.245,
-        "name": 0.004,
-        "description": 0.322,
-        "body": 0.133,
-        "named": 0.356,
-        "fully-named": 0.083,
-        "described-pairs": 0.139,
-        "pairs": 0.288,
-        "description-length": 0.468,
-        "body-length": 0.028,
+        "apart": 0.306,
+        "described-apart": 0.241,
+        "name": -0.007,
+        "description": 0.333,
+        "body": 0.136,
+        "named": 0.381,
+        "fully-named": 0.072,
+        "described-pairs": 0.138,
+        "pairs": 0.281,
+        "description-length": 0.456,
+        "body-length": 0.056,
     },
     meaning={
-        "bm25f": 0.147,
+        "bm25f": 0.143,
         "sentences": 0.285,
-        "share": 0.221,
-        "rarity": -0.044,
-        "rarest": 0.118,
-        "missing": -0.048,
+        "share": 0.23,
+        "rarity": -0.053,
+        "rarest": 0.117,
+        "missing": -0.052,
         "apart": 0.328,
-        "described-apart": 0.23,
-        "name": 0.01,
-        "description": 0.203,
-        "body": 0.105,
-        "named": 0.299,
-        "fully-named": 0.108,
-        "described-pairs": 0.122,
-        "pairs": 0.262,
-        "description-length": 0.514,
-        "body-length": 0.072,
-        "meaning": 0.427,
+        "described-apart": 0.228,
+        "name": 0.002,
+        "description": 0.215,
+        "body": 0.106,
+        "named": 0.323,
+        "fully-named": 0.099,
+        "described-pairs": 0.12,
+        "pairs": 0.255,
+        "description-length": 0.501,
+        "body-length": 0.087,
+        "meaning": 0.414,
+    },
+    sure={
+        "start": -3.98,
+        "share": 4.7,
+        "described": 1.41,
+        "telling": 0.09,
+        "length": 0.41,
+        "lead": 0.34,
+        "excluded": -41.02,
+        "named": 0.37,
+        "declined": -5.8,
     },
 )
 

@@ -1,0 +1,114 @@
+"""What the index keeps of one skill."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from routing.shelf import SHELF
+from whet.routing.analysis import BODY, Analysis, analyse
+from whet.routing.texts import Texts, texts_of
+from whet.routing.words import number, words
+from whet.skill.dialects import read_skill
+from whet.skill.frontmatter import read_document
+
+
+def weights(found: Analysis, term: str) -> list[int]:
+    """BM25F, name, description, body."""
+    (at,) = np.flatnonzero(found.terms == number(term))
+    return [int(weight) for weight in found.weights[:, at]]
+
+
+def has(found: Analysis, term: str) -> bool:
+    return bool((found.terms == number(term)).any())
+
+
+def test_each_field_counts_for_itself() -> None:
+    found = analyse(Texts("cherry-pick", "Backport fixes", "Text about a branch"))
+    assert [[weight > 0 for weight in weights(found, term)] for term in ("cherry", "backport", "branch")] == [
+        [True, True, False, False],
+        [True, False, True, False],
+        [True, False, False, True],
+    ]
+    assert min(weights(found, "cherry")[0], weights(found, "backport")[0]) > weights(found, "branch")[0]
+    assert (found.name_terms, found.lead, found.lengths) == (2, 4, (2, 3))
+    assert found.sequence.tolist() == [number(term) for term in words("cherry-pick backport fixes Text about branch")]
+
+
+def test_what_says_when_to_use_it_is_part_of_the_description() -> None:
+    told = Texts("a", "b", "", "whenever releasing", "", ("ship it",), ("delivery",), ("put it online",))
+    found = analyse(told)
+    assert all(weights(found, term)[2] for term in words("releasing ship delivery online"))
+
+
+def test_headings_count_more_than_text() -> None:
+    plain, headed = (analyse(Texts("a", "b", body)) for body in ("rollout text", "# rollout\ntext"))
+    assert weights(headed, "rollout")[3] > weights(headed, "text")[3]
+    assert weights(plain, "rollout")[3] == weights(plain, "text")[3]
+
+
+def test_what_it_is_not_for_is_kept_apart() -> None:
+    found = analyse(Texts("squash", "Squash commits. Not for merging.", "", when_not_to_use="binary files"))
+    assert found.against == {number(term) for term in words("merging binary files")}
+    assert not any(has(found, term) for term in words("merging binary files"))
+
+
+def test_what_it_is_also_for_is_not_against_it() -> None:
+    found = analyse(Texts("squash", "Squash commits. Not for commits of others, or tags.", "tags tags tags"))
+    assert found.against == {number("other")}
+    assert has(found, "commit") and has(found, "tag")
+
+
+def test_known_messages_are_kept_as_their_terms() -> None:
+    found = analyse(Texts("a", "b", "", examples=("ship the app",), counterexamples=("ship a parcel", "")))
+    assert found.examples == (frozenset(map(number, ("ship", "app"))),)
+    assert found.counter == (frozenset(map(number, ("ship", "parcel"))), frozenset())
+
+
+def test_only_so_much_is_kept() -> None:
+    long = " ".join(f"word{at}" for at in range(3000))
+    found = analyse(Texts("a-name", long, "", examples=("x",) * 80))
+    assert len(found.terms) == found.weights.shape[1] == 600
+    assert has(found, "name") and len(found.examples) == 50
+    assert found.spellings == {"a", "name"}
+    assert len(analyse(Texts("a", "b", "x" * BODY + " beyond")).sequence) == len(words("a b"))
+
+
+def test_words_for_correcting_are_those_of_name_and_description() -> None:
+    found = analyse(Texts("docker-compose", "Run 3 containers. Not for volumes. 部署", "kubernetes"))
+    assert found.spellings == {"docker", "compose", "run", "container"}
+
+
+def test_a_skill_without_words_is_still_a_skill() -> None:
+    found = analyse(Texts("", "", ""))
+    assert (len(found.terms), found.weights.shape, len(found.sequence), found.lead) == (0, (4, 0), 0, 0)
+
+
+def test_the_texts_of_a_skill_are_what_its_author_wrote() -> None:
+    text = """---
+name: pdf-forms
+description: Fill in forms.
+when_to_use: when there is a form
+---
+# Body
+"""
+    told = texts_of(read_skill(read_document(text), fallback_name="x"))
+    assert (told.name, told.description, told.when_to_use) == ("pdf-forms", "Fill in forms.", "when there is a form")
+    assert "# Body" in told.body and told.examples == told.counterexamples == ()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.characters(exclude_categories=()), max_size=60), st.text(max_size=200), st.text(max_size=300))
+def test_any_texts_are_kept_and_always_the_same(name: str, description: str, body: str) -> None:
+    texts = Texts(name, description, body, description, name, (body[:9],), (name,), (body,), (description,))
+    one, other = analyse(texts), analyse(texts)
+    assert all(np.array_equal(a, b) for a, b in zip(one[:3], other[:3], strict=True)) and one[3:] == other[3:]
+    assert len(set(one.terms.tolist())) == len(one.terms)
+    assert (one.weights[0] > 0).all()
+    assert 0 <= one.lead <= len(one.sequence)
+
+
+def test_every_skill_of_the_shelf_has_terms_in_every_field() -> None:
+    for texts in SHELF:
+        assert (analyse(texts).weights > 0).any(axis=1).all()
