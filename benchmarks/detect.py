@@ -11,7 +11,8 @@ the whole curve of precision and recall, what `detect` itself decides, and how h
 in three should fire, which is more than in real conversations, so precision is lower there. How often anything comes
 up for a message that has nothing to do with the library is told apart (`strangers`): messages of one vendor's skills,
 asked in the library of another. With `--left-out` the curve behind the confidence is also fitted anew for each source
-on the other sources of the file, which takes some minutes.
+on the other sources of the file, which takes some minutes; the curve that ships was fitted on the development messages,
+so on these only the left-out numbers are honest.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ from routing_metrics import (
 )
 from routing_ours import Ours
 
+from whet.routing.judging import MAY, MUST
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -55,8 +58,6 @@ if TYPE_CHECKING:
 
     from whet.routing.weights import Weights
 
-MUST, MAY = 0.9, 0.5
-"""Confidence from which a skill must or may fire, when only the confidence is looked at."""
 GOAL = 0.9
 _CLAUSE = re.compile(
     r"\b(?:do not|don't|don\u2019t|never|not) (?:use|trigger|invoke|activate|apply)\b|\bnot (?:for|intended)\b"

@@ -7,7 +7,9 @@
 `explicit` the messages that do name it. In `installed` only the skills of the vendor of the wanted skill are there, and
 every ranker is made for these alone. What is learned is told twice: the rival with the source of a message left out of
 training, and with its skill left out; ours with the weights it ships (`whet`), and with weights fitted anew on the
-other sources of this file (`whet-left-out`), which tells how it does on skills nobody has seen. `--vectors` keeps the
+other sources of this file (`whet-left-out`). The weights it ships were fitted on the development messages, so on these
+`whet` is told on what it has learned from, and `whet-left-out` is the number to believe; the few constants beside the
+weights (fields, what a name is worth) were chosen on them, too. `--vectors` keeps the
 MiniLM vectors of the pool in a file, or takes them from it.
 
 Everything is measured on one core. A baseline whose package is missing is left out, and the report says what to do.
@@ -205,7 +207,9 @@ def report(
         "messages": len(queries),
         "rankers": {name: told(queries, judged) for name, judged in results.items()},
         "differences": {
-            name: difference(mains[OURS], rows) for name, rows in mains.items() if OURS in mains and name != OURS
+            ours: {name: difference(mains[ours], rows) for name, rows in mains.items() if not name.startswith(OURS)}
+            for ours in mains
+            if ours.startswith(OURS)
         },
         "milliseconds_of_minilm": _spread([1e3 * seconds for seconds in pool.encoding]),
         "not_measured": dict(missing),
@@ -228,9 +232,9 @@ def shown(document: Mapping[str, Any]) -> str:
         for name in names:
             found = {ranker: row[part][name] for ranker, row in document["rankers"].items()}
             parts.append(f"{part.removesuffix('s').capitalize()} {name}\n\n{_table(found)}")
-    if document["differences"]:
-        lines = ["| whet against | recall@1 | nDCG@10 |", "|---|---:|---:|"]
-        for name, found in document["differences"].items():
+    for ours, differences in document["differences"].items():
+        lines = [f"| {ours} against | recall@1 | nDCG@10 |", "|---|---:|---:|"]
+        for name, found in differences.items():
             cells = (f"{one['points']:+.1f} ({one['low']:+.1f} to {one['high']:+.1f})" for one in found.values())
             lines.append(f"| {name} | {' | '.join(cells)} |")
         parts.append("\n".join(lines))

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet import MODEL, PERSON, Caller, Library, Session, UsageError
-from whet.errors import FailedError
+from whet.errors import FailedError, NotFoundError
 from whet.library.lookout import Lookout
 from whet.routing.meaning import installed
 from whet.routing.router import Router
 from whet.store.clock import system_clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from whet.library.card import Card
@@ -95,7 +95,7 @@ def codes(answer: dict[str, Any]) -> list[str]:
 def test_the_best_comes_first_with_its_reasons(world: World) -> None:
     answer = world.library().find_relevant("fill in this pdf form", k=2)
     first = answer["results"][0]
-    assert sorted(first) == ["description", "name", "path", "scope", "score", "why"]
+    assert sorted(first) == ["description", "explicit", "name", "path", "scope", "score", "why"]
     assert (first["name"], first["scope"]) == ("pdf-forms", "user")
     assert first["path"] == str(world.home / ".agents" / "skills" / "pdf-forms")
     assert 0 < first["score"] <= 1
@@ -117,19 +117,34 @@ def test_a_skill_that_the_message_names_comes_before_all_that_fit(world: World) 
     assert found(library, f"[$charts]({world.home}/.agents/skills/charts)", k=1) == ["charts"]
 
 
-@pytest.mark.parametrize("message", ["/usr/bin/python is gone", "costs $5", "echo $HOME", "/no-such-command x"])
+@pytest.mark.parametrize("message", ["/usr/bin/python is gone", "costs $5", "$HOME is gone", "the $shop", "/help me"])
 def test_a_slash_or_a_dollar_may_mean_anything(message: str, world: World) -> None:
     answer = world.library().find_relevant(message)
     assert (answer["success"], answer["notes"]) == (True, [])
 
 
-@pytest.mark.parametrize("message", ["", " \n"])
-def test_nothing_cannot_be_looked_for(message: str, world: World) -> None:
+@pytest.mark.parametrize("message", ["/chart fill it", "$chart fill it", "  $chart"])
+def test_a_message_that_begins_with_the_name_of_no_skill_is_told_the_closest(message: str, world: World) -> None:
     library = world.library()
-    for ask in (library.find_relevant, library.detect):
+    for answer in (library.find_relevant(message), library.detect(message)):
+        (note,) = answer["notes"]
+        told = (note["code"], note["severity"], note["message"], note["hint"])
+        assert told == ("named-unknown", "info", "There is no skill 'chart'.", "Did you mean /charts?")
+
+
+@pytest.mark.parametrize(
+    ("message", "code"), [("", "message-empty"), (" \n", "message-empty"), (None, "bad-message"), (12, "bad-message")]
+)
+def test_nothing_cannot_be_looked_for(message: Any, code: str, world: World) -> None:
+    library = world.library()
+    asks: list[Callable[[Any], object]] = [library.find_relevant, library.detect, Session(library).offer]
+    asks += [lambda said: library.feedback("charts", said, fits=True)]
+    if message is not None:
+        asks.append(lambda said: library.index(message=said))
+    for ask in asks:
         with pytest.raises(UsageError) as caught:
             ask(message)
-        assert caught.value.code == "message-empty"
+        assert caught.value.code == code
     with pytest.raises(UsageError) as caught:
         library.find_relevant("x", 0)
     assert caught.value.code == "bad-limit"
@@ -186,6 +201,36 @@ def test_who_may_invoke_a_skill_decides_who_finds_it(world: World) -> None:
     for caller in (MODEL, PERSON):
         assert library.detect(message, caller=caller)["skill"] != "ship-it", "nobody is offered it unasked"
     assert library.detect("/ship-it now")["skill"] == "ship-it"
+    rows = library.find_relevant(message, caller=PERSON)["results"]
+    assert [row["explicit"] for row in rows if row["name"] == "ship-it"] == [True]
+
+
+def test_a_skill_that_fits_and_is_hidden_is_told_of(world: World) -> None:
+    world.skill("home/.agents/skills/ship-it", "Ships the shop to production.", more="disable-model-invocation: true\n")
+    path = world.skill("home/.agents/skills/rust-tides", "Tells the tides with Rust.", more="paths: ['*.rs']\n")
+    library = world.library()
+
+    def notes(message: str, caller: Caller = MODEL) -> list[tuple[str, str, str]]:
+        answers = library.find_relevant(message, caller=caller), library.detect(message, caller=caller)
+        one, other = ([(note["code"], note["message"], note["hint"]) for note in answer["notes"]] for answer in answers)
+        assert one == other
+        return one
+
+    ship = ("fits-but-hidden", "ship-it fits, but only a person may invoke it.", "Type /ship-it.")
+    assert notes("ship the shop to production") == [ship]
+    assert library.find_relevant("ship the shop to production", caller=PERSON)["notes"] == []
+    rust = "rust-tides fits, but is not offered: It is for files matching *.rs."
+    python = Caller(model=True, files=("main.py",))
+    assert notes("tell the tides with rust", python) == [("fits-but-hidden", rust, "Open such a file.")]
+    assert notes("tell the tides with rust") == []
+    library.disable("rust-tides")
+    off = "rust-tides fits, but is not offered: Switched off by whet disable."
+    assert notes("tell the tides with rust") == [
+        ("fits-but-hidden", off, "Run `whet enable rust-tides` to have it back.")
+    ]
+    assert library.detect("tell the tides with rust")["notes"][0]["path"] == f"{path}/SKILL.md"
+    assert notes("fill in this pdf form") == []
+    assert notes("/ship-it the shop to production") == []
 
 
 def test_files_in_play_decide_about_skills_for_files(world: World) -> None:
@@ -220,8 +265,61 @@ def test_a_decision_has_its_evidence(world: World) -> None:
 
 
 def test_where_nothing_fits_nothing_comes_up(world: World) -> None:
-    answer = world.library().detect("good morning, how are you")
-    assert (answer["decision"], answer["skill"], answer["path"], answer["others"]) == ("none", None, None, [])
+    library = world.library()
+    for message in ("good morning, how are you", "of metre and many other things nobody here has ever heard of"):
+        answer = library.detect(message)
+        assert (answer["decision"], answer["skill"], answer["path"], answer["others"]) == ("none", None, None, [])
+    assert answer["nearest"] == {"name": "poems", "confidence": answer["confidence"]}
+    assert 0 < answer["confidence"] < 0.22
+    assert library.detect("qwxyz")["nearest"] is None
+
+
+def test_why_a_skill_comes_up_or_does_not(world: World) -> None:
+    world.skill("home/.agents/skills/ship-it", "Ships the shop to production.", more="disable-model-invocation: true\n")
+    library, message = world.library(), "please backport this fix to the release branch"
+    skills = world.home / ".agents" / "skills"
+    plain = library.detect(message)
+    answer = library.detect(message, skill="Backport")
+    about = answer.pop("about")
+    assert answer == plain
+    assert about == {
+        "name": "backport",
+        "path": str(skills / "backport"),
+        "rank": 1,
+        "confidence": plain["confidence"],
+        "decision": plain["decision"],
+        "needed": {"must": 0.85, "may": 0.22},
+        "for": plain["evidence"],
+        "against": [],
+        "instead": None,
+        "ahead": None,
+        "hidden": None,
+    }
+    sibling = world.skill("home/.agents/skills/branches", "Names a release branch. Do not use for a fix.")
+    about = library.detect(message, skill="branches")["about"]
+    winner = library.detect(message)
+    assert (about["path"], about["rank"], about["decision"], about["instead"]) == (sibling, 2, "none", "backport")
+    assert about["ahead"] == {"name": "backport", "confidence": winner["confidence"]}
+    assert about["for"] and about["against"] == ["it says it is not for 'fix'"]
+    about = library.detect(message, skill="charts")["about"]
+    assert (about["rank"], about["confidence"], about["for"], about["instead"]) == (None, 0.0, [], "backport")
+    about = library.detect("ship the shop to production", skill="ship-it")["about"]
+    assert (about["rank"], about["decision"], about["instead"]) == (1, "none", None)
+    assert about["hidden"] == {
+        "code": "explicit-only",
+        "message": "It says that only a person may invoke it.",
+        "hint": "Ask for it: /ship-it.",
+    }
+    about = library.detect("/ship-it now", skill="ship-it")["about"]
+    assert (about["decision"], about["for"], about["hidden"]) == ("must", ["the message names it"], None)
+    about = library.detect("/ship-it fill in this pdf form", skill="pdf-forms")["about"]
+    assert (about["decision"], about["against"], about["instead"]) == (
+        "none",
+        ["the message names another skill"],
+        "ship-it",
+    )
+    with pytest.raises(NotFoundError):
+        library.detect(message, skill="backprot")
 
 
 def test_a_skill_that_is_named_must_come_up(world: World) -> None:
@@ -303,6 +401,20 @@ def test_a_list_does_not_wait_for_the_index_of_a_large_library(world: World) -> 
     assert told[:2] == [25, 50]
     assert library.list(query="xylophone")["total"] > 0
     assert world.library("many").list(query="xylophone")["total"] > 0
+
+
+@pytest.mark.parametrize("query", ["form", "pdf form", "fill in a pdf", "syllables of a form", "chart"])
+def test_a_list_of_all_only_adds_hidden_skills(query: str, world: World) -> None:
+    world.skill(
+        "home/.agents/skills/form-letters", "Writes a form letter.", "Syllables.\n", more="platforms: [nowhere]\n"
+    )
+    world.skill("home/.agents/skills/pdf", "Fills in a PDF form or a chart.", more="platforms: [nowhere]\n")
+    library = world.library()
+    shown = [skill["name"] for skill in library.list(query=query)["skills"]]
+    listed = library.list(query=query, include_hidden=True)["skills"]
+    assert [skill["name"] for skill in listed if "hidden" not in skill] == shown
+    assert {skill["name"] for skill in listed if "hidden" in skill} <= {"form-letters", "pdf"}
+    assert library.list(query="letter", include_hidden=True)["skills"][0]["name"] == "form-letters"
 
 
 def test_a_skill_that_cannot_be_read_is_a_note(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -462,6 +574,42 @@ def test_feedback_that_cannot_be_read_keeps_nobody_from_searching(world: World) 
     assert codes(library.find_relevant("fill in this pdf form")) == []
 
 
+def test_a_message_that_no_skill_should_come_up_for(world: World) -> None:
+    library, message = world.library(), "please backport this fix to the release branch"
+    before = library.detect(message)
+    told = library.feedback(None, message, fits=False)
+    assert told == {
+        "success": True,
+        "name": None,
+        "fits": False,
+        "changed": True,
+        "examples": 0,
+        "counterexamples": 1,
+        "notes": [],
+    }
+    for alike in (message, "backport the fix to this release branch, please"):
+        answer = library.detect(alike)
+        assert (answer["decision"], answer["skill"], codes(answer)) == ("none", None, ["no-skill-wanted"])
+        answer = library.find_relevant(alike)
+        assert (answer["results"][0]["name"], codes(answer)) == ("backport", ["no-skill-wanted"])
+        assert Session(library).offer(alike)["skills"] == []
+    about = library.detect(message, skill="backport")["about"]
+    assert (about["decision"], about["against"]) == ("none", ["much like a message that no skill should come up for"])
+    assert library.detect("fill in this pdf form")["skill"] == "pdf-forms"
+    assert library.detect(f"/backport {message}")["skill"] == "backport"
+    assert [(item["skill"], item["message"]) for item in library.list_feedback("")["feedback"]] == [(None, message)]
+    library.feedback("backport", message, fits=True)
+    assert library.detect(message)["skill"] == "backport", "the latest word counts"
+    library.feedback(None, message, fits=False)
+    assert library.detect(message)["decision"] == "none"
+    assert library.forget_feedback(None, message)["forgotten"] == 1
+    library.forget_feedback("backport")
+    assert library.detect(message) == before
+    with pytest.raises(UsageError) as caught:
+        library.feedback(None, message, fits=True)
+    assert caught.value.code == "skill-not-named"
+
+
 # the index of a prompt
 
 
@@ -489,6 +637,16 @@ def test_under_pressure_what_fits_the_message_is_listed(crowd: World) -> None:
     assert library.index(message="fill in this pdf form") == library.index(), "where all fit, nothing is ranked"
 
 
+def test_under_pressure_what_fits_stands_first_and_is_described_in_full(crowd: World) -> None:
+    library, message = crowd.library(), "fill in this pdf form"
+    for budget in (2_500, 400):
+        rows = library.index(budget, message=message, rules=False)["text"].splitlines()
+        assert rows[0] == f"▸ pdf-forms: {SKILLS['pdf-forms'][0]}"
+        names = [row[2:].partition(":")[0] for row in rows[1:] if row.startswith("▸")]
+        assert names == sorted(names) and len("\n".join(rows)) <= budget
+    assert not library.index(2_500, rules=False)["text"].startswith("▸ pdf-forms")
+
+
 def test_for_one_turn_only_what_fits_is_listed(crowd: World) -> None:
     library = crowd.library()
     assert lines(library.index(limit=3, message="please backport this fix to the release branch"))[0] == "backport"
@@ -505,11 +663,15 @@ def test_a_session_offers_what_fits_and_is_not_loaded_yet(crowd: World) -> None:
     message = "please backport this fix to the release branch"
     offered = session.offer(message)
     assert offered["skills"][0] == "backport" and offered["text"].startswith("▸ backport: Backports a fix")
-    assert offered == session.offer(message)
-    assert session.offer("good morning, how are you") == {"success": True, "text": "", "skills": [], "tokens": 0}
-    assert session.offer(" ")["text"] == ""
+    nothing = {"success": True, "text": "", "skills": [], "tokens": 0}
+    assert session.offer("good morning, how are you") == nothing
+    assert session.offer(message) == nothing, "it is in the context"
+    assert Session.from_json(library, session.to_json()).offer(message) == nothing
+    assert session.offer(message, again=True) == offered
+    session.after_compaction()
+    assert session.offer(message) == offered
     session.invoke("/backport")
-    assert "backport" not in session.offer(message)["skills"]
+    assert session.offer(message, again=True) == nothing
 
 
 # evals and duplicates

@@ -31,6 +31,7 @@ GOOD: dict[str, Any] = {
     "active": [{**Active("a", "/a", "d", "text", 1, 2)._asdict(), "settings": []}],
     "viewed": ["/a"],
     "ranking": {"a": [1, 2]},
+    "offered": ["/b"],
     "asked": [["env", "KEY"]],
     "given": ["KEY"],
     "settings": {"wiki.path": "/srv"},

@@ -125,7 +125,11 @@ def test_a_file_about_a_skill_that_it_does_not_name(ask: Callable[..., dict[str,
 
 @pytest.mark.parametrize(
     ("content", "kind", "code"),
-    [(None, NotFoundError, "path-not-found"), ("{}", InvalidError, "not-trigger-evals")],
+    [
+        (None, NotFoundError, "path-not-found"),
+        ("{}", InvalidError, "not-trigger-evals"),
+        ("[]", InvalidError, "not-trigger-evals"),
+    ],
 )
 def test_a_file_that_cannot_be_used(
     ask: Callable[..., dict[str, Any]], tmp_path: Path, content: str | None, kind: type[WhetError], code: str
@@ -136,6 +140,50 @@ def test_a_file_that_cannot_be_used(
     with pytest.raises(kind) as caught:
         ask("pdf", file=str(file))
     assert caught.value.code == code
+
+
+def test_a_file_without_a_usable_row_is_an_error_that_tells_of_each(
+    ask: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    file = tmp_path / "given.json"
+    rows = [{"query": "a"}, {"query": 5, "should_trigger": True}, {"query": "b", "expected_skill": "pfd"}]
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(InvalidError) as caught:
+        ask(file=str(file))
+    error = caught.value
+    assert (error.code, error.message) == ("not-trigger-evals", f"{file} has no row that can be used.")
+    assert [(item["code"], item["message"], item["hint"]) for item in error.details["report"]] == [
+        ("case-unlabelled", "[0] has no verdict.", "Add should_trigger: true or false."),
+        ("case-without-message", "[1] has no message, or one that is not text.", "Give it as text."),
+        (
+            "eval-skill-unknown",
+            "Messages for pfd were left out: There is no skill 'pfd'.",
+            "Did you mean pdf?",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("t.json", '[\n  // one\n  {"query": "x",},\n  {"query" "y"}\n]', "JSON on line 4: Expecting ':' delimiter"),
+        ("t.jsonl", '{"query": 1\n\n{"query": 2\n{"query": 3}\n', "JSON on line 1: Expecting ',' delimiter"),
+        ("t.jsonl", "[1]\n[2]\n\n[3\n", "JSON on line 4: Expecting ',' delimiter"),
+        ("t.yaml", "cases:\n  - prompt: a\n   expect: b\n", "YAML on line 3: "),
+    ],
+)
+def test_a_broken_file_is_named_once_with_the_line(
+    ask: Callable[..., dict[str, Any]], root: Path, tmp_path: Path, name: str, content: str, problem: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(InvalidError) as caught:
+        ask("pdf", file=str(file))
+    assert caught.value.message.startswith(f"{file} is not {problem}")
+    own = root / "docx" / "evals" / f"trigger-{name}"
+    own.write_text(content, encoding="utf-8")
+    (entry,) = ask()["report"]
+    assert (entry["path"], entry["message"]) == (str(own), f"The file{caught.value.message.removeprefix(str(file))}")
 
 
 def test_a_broken_file_of_a_skill_is_reported(ask: Callable[..., dict[str, Any]], root: Path, tmp_path: Path) -> None:
@@ -169,7 +217,12 @@ def test_several_files_of_a_skill_are_one_set(ask: Callable[..., dict[str, Any]]
 def test_a_skill_that_only_people_ask_for(ask: Callable[..., dict[str, Any]], root: Path) -> None:
     files = {"evals/triggers.json": json.dumps([{"query": "say it", "should_trigger": True}])}
     skill(root, "quiet", "Say it aloud.", files, extra="disable-model-invocation: true\n")
-    assert [(item["code"], item["severity"]) for item in ask("quiet")["report"]] == [("explicit-only", "info")]
+    answer = ask("quiet")
+    assert [(item["code"], item["severity"]) for item in answer["report"]] == [("explicit-only", "info")]
+    (quiet,) = answer["skills"]
+    assert (quiet["explicit"], answer["cases"], answer["overall"]["offered"]["recall"]) == (True, 1, None)
+    assert against_minima(answer, min_precision=1.0, min_recall=1.0)["success"] is True
+    assert ask()["overall"] == ask("pdf")["overall"]
 
 
 def test_suggestions_come_from_the_part_that_is_not_held_out(ask: Callable[..., dict[str, Any]], root: Path) -> None:
@@ -195,10 +248,10 @@ def test_minima(ask: Callable[..., dict[str, Any]]) -> None:
     assert against_minima(answer) == {**answer, "below": []}
     assert against_minima(answer, min_precision=0.5, min_recall=0.5)["success"] is True
     missed = against_minima(answer, min_precision=0.9, min_recall=0.6)
-    assert (missed["success"], missed["code"], missed["error"]) == (
-        False,
-        "below-minimum",
-        "The precision of pdf is 0.50, below 0.90.",
+    assert (missed["success"], missed["code"]) == (False, "below-minimum")
+    assert missed["error"] == (
+        "Below the minimum: the precision of pdf is 0.50, not 0.90; the recall of pdf is 0.50, not 0.60; the precision "
+        "of all skills together is 0.50, not 0.90; the recall of all skills together is 0.50, not 0.60."
     )
     assert missed["below"] == [
         {"skill": "pdf", "measure": "precision", "value": 0.5, "minimum": 0.9},
@@ -207,3 +260,28 @@ def test_minima(ask: Callable[..., dict[str, Any]]) -> None:
         {"skill": "", "measure": "recall", "value": 0.5, "minimum": 0.6},
     ]
     assert missed["hint"] and missed["skills"] == answer["skills"]
+
+
+def test_messages_for_a_skill_that_is_not_there_are_a_failure_where_minima_are_given(
+    ask: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    file = tmp_path / "routes.json"
+    file.write_text(json.dumps([{"query": "fill pdf forms", "expect": "pdf"}, {"query": "x", "expect": "pfd"}]))
+    answer = ask(file=str(file))
+    assert against_minima(answer)["success"] is True
+    failed = against_minima(answer, min_recall=0.5)
+    assert (failed["success"], failed["code"], failed["error"], failed["below"]) == (
+        False,
+        "eval-skill-unknown",
+        "There are messages for skills that are not there: pfd.",
+        [],
+    )
+    assert [entry["hint"] for entry in answer["report"]] == ["Did you mean pdf?"]
+
+
+def test_messages_for_which_a_skill_is_only_offered(ask: Callable[..., dict[str, Any]], root: Path) -> None:
+    rows = [{"query": "a pdf", "should_trigger": True}, {"query": "fill forms", "should_trigger": True}]
+    (root / "pdf" / "evals" / "triggers.json").write_text(json.dumps(rows), encoding="utf-8")
+    (pdf,) = ask()["skills"]
+    assert (pdf["missed"], pdf["offered"]["recall"], pdf["must"]["recall"]) == ([], 1.0, 0.5)
+    assert [(row["message"], row["tier"], row["confidence"]) for row in pdf["only_offered"]] == [("a pdf", "may", 0.5)]

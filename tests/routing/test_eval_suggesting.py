@@ -79,6 +79,25 @@ def test_scripts_without_spaces() -> None:
     assert found == Suggestion("p", "use", "租赁合同", 3)
 
 
+def test_where_words_are_not_written_apart_whole_pieces_are_suggested() -> None:
+    missed = cases("p", ("帮我整理会议记录吧", "今天的会议记录整理一下", "会议记录要整理"))
+    found = suggest(judged(missed, Counting(TEXTS)), TEXTS)
+    assert found == (Suggestion("p", "use", "会议记录", 3), Suggestion("p", "use", "整理", 3))
+    alone = cases("p", ("请签署租赁合同，谢谢",))
+    assert [item.phrase for item in suggest(judged(alone, Counting(TEXTS)), TEXTS)] == ["请签署租赁合同", "谢谢"]
+    apart = cases("p", ("签署租赁合同", "写一首诗"))
+    assert suggest(judged(apart, Counting(TEXTS)), TEXTS) == ()
+
+
+def test_pieces_that_a_text_has_already_are_no_help() -> None:
+    missed = cases("p", ("请签署租赁合同书", "租赁合同书到期了"), ("租赁合同书的历史",))
+    judge = Counting(TEXTS)
+    assert suggest(judged(missed, judge), TEXTS) == ()
+    fits = missed[:2]
+    assert suggest(judged(fits, judge), TEXTS) == (Suggestion("p", "use", "租赁合同书", 2),)
+    assert suggest(judged(fits, judge), {**TEXTS, "p": "处理租赁合同书"}) == ()
+
+
 def test_the_document() -> None:
     plain = Suggestion("p", "use", "lease", 2)
     assert plain.to_json({"p": "pdf"}.__getitem__) == {

@@ -34,7 +34,7 @@ def why(known: Router, message: str, key: str) -> tuple[str, ...]:
         ),
         ("Please, tidy this TABLE.", "spreadsheet-cleaning", ("matched trigger 'tidy this table'",)),
         ("kubectl on the cluster", "kubernetes-rollout", ("described by 'cluster'", "its text has 'kubectl'")),
-        ("use git-bisect", "git-bisect", ("the message names git-bisect", "described by 'git-bisect'")),
+        ("use git-bisect", "git-bisect", ("the message names git-bisect", "described by 'git', 'bisect'")),
         ("idnex the joins", "sql-tuning", ("described by 'joins', 'idnex'", "'idnex' taken for 'index'")),
         (
             "undo the commits that I already pushed",
@@ -44,7 +44,7 @@ def why(known: Router, message: str, key: str) -> tuple[str, ...]:
         (
             "find the bug without git-bisect",
             "git-bisect",
-            ("described by 'git-bisect', 'find', 'bug'", "but the message turns git-bisect down"),
+            ("described by 'git', 'bisect', 'find', 'bug'", "but the message turns git-bisect down"),
         ),
         ("写周报，下周计划", "weekly-report-zh", ("described by '下周', '周计', '计划', '写周', '周报'",)),
     ],

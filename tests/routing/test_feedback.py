@@ -155,6 +155,20 @@ def test_any_text_has_one_normal_form(text: str) -> None:
     assert normalised(stored.upper().lower()) == normalised(stored.upper().lower() + " \n")
 
 
+def test_a_message_for_no_skill_and_those_like_it_are_unwanted(feedback: Feedback) -> None:
+    assert not feedback.is_unwanted("good morning to you all")
+    feedback.record("", "Good morning to you all", fits=False)
+    assert feedback.is_unwanted("good  MORNING to you all") and feedback.is_unwanted("a good morning to all")
+    assert not feedback.is_unwanted("good evening")
+    feedback.record("greet", "a good morning to all", fits=True, origin="agent")
+    assert not feedback.is_unwanted("a good morning to all"), "somebody said more about exactly this one"
+    feedback.record("greet", "good morning to you all", fits=True, origin="agent")
+    assert feedback.is_unwanted("good morning to you all"), "an agent does not overrule a person"
+    feedback.record("greet", "good morning to you all", fits=True)
+    assert not feedback.is_unwanted("good morning to you all")
+    assert feedback.examples("") == Examples((), ())
+
+
 def test_odd_texts_are_kept(feedback: Feedback) -> None:
     for number, message in enumerate(("lone \ud83d half", "zero \0 byte", "emoji 🦊", "'; DROP TABLE feedback; --")):
         feedback.record("pdf", message, fits=True)

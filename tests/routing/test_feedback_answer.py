@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from whet import Library
-from whet.errors import NotFoundError
+from whet.errors import NotFoundError, UsageError
 from whet.routing.feedback import Feedback
 from whet.routing.feedback_answer import forget, give, listed
 
@@ -42,6 +42,7 @@ def test_feedback_is_given_and_listed(world: World) -> None:
         "changed": True,
         "examples": 1,
         "counterexamples": 0,
+        "notes": [],
     }
     assert give(feedback, lookout, "pdf", "fill it", fits=True)["changed"] is False
     give(feedback, lookout, "pdf", "Sing", fits=False, origin="agent")
@@ -55,6 +56,43 @@ def test_feedback_is_given_and_listed(world: World) -> None:
         "fits": False,
         "origin": "agent",
     }
+
+
+def test_feedback_on_a_skill_that_cannot_come_up_says_so(world: World) -> None:
+    world.library.disable("pdf")
+    (note,) = give(world.feedback, world.library.lookout, "pdf", "Fill it", fits=True)["notes"]
+    assert note == {
+        "code": "disabled",
+        "severity": "info",
+        "skill": "pdf",
+        "path": world.library.find("pdf").path,
+        "message": "pdf does not come up by itself, whatever is said: Switched off by whet disable.",
+        "hint": "Run `whet enable pdf` to have it back.",
+        "line": None,
+    }
+
+
+def test_messages_for_no_skill(world: World) -> None:
+    feedback, lookout = world.feedback, world.library.lookout
+    with pytest.raises(UsageError) as caught:
+        give(feedback, lookout, None, "Sing to me", fits=True)
+    assert caught.value.code == "skill-not-named"
+    kept = {"success": True, "name": None, "examples": 0, "counterexamples": 1}
+    assert give(feedback, lookout, None, "Sing to me", fits=False) == {
+        **kept,
+        "fits": False,
+        "changed": True,
+        "notes": [],
+    }
+    assert [item["skill"] for item in listed(feedback, lookout)["feedback"]] == [None]
+    assert listed(feedback, lookout, "") == listed(feedback, lookout)
+    with pytest.raises(NotFoundError) as missing:
+        forget(feedback, lookout, None, "Never said")
+    assert (missing.value.code, missing.value.message) == (
+        "no-such-feedback",
+        "Nothing was said about this message and no skill.",
+    )
+    assert forget(feedback, lookout, None) == {**kept, "forgotten": 1, "counterexamples": 0}
 
 
 def test_an_unknown_skill_is_not_found(world: World) -> None:

@@ -51,10 +51,18 @@ def test_only_what_is_allowed_and_the_rest_moves_up(known: Router) -> None:
         asked.append(key)
         return key != "git-rebase"
 
-    assert [one.key for one in known.find(message, 2, allowed=allowed)] == [one.key for one in every[1:3]]
-    assert asked == [one.key for one in every[:3]]
+    found = known.find(message, 100, allowed=allowed)
+    assert {one.key for one in found} == {one.key for one in every} - {"git-rebase"}
+    assert len(asked) == len(set(asked)) >= len(every)
     assert known.find(message, allowed=lambda _: False) == ()
     assert known.detect(message, allowed=lambda _: False) == Detected("none", None, 0.0, (), ())
+
+
+def test_those_who_are_not_allowed_take_nobodys_place() -> None:
+    crowd = [Texts(f"secret-{at}", "Files the yearly tax return.", "Tax return.") for at in range(300)]
+    known = router([*crowd, Texts("open", "Looks at a tax return and explains it.", "Tax.")])
+    found = known.find("file my yearly tax return", allowed=lambda key: key == "open")
+    assert [one.key for one in found] == ["open"]
 
 
 def test_a_failure_of_the_callers_is_the_callers(known: Router) -> None:

@@ -183,6 +183,7 @@ class Library(Routing):
             describe=describe,
             categories=catalogue.categories,
             scores=self._scores,
+            apart=lambda card: include_hidden and hidden(card, caller, disabled, probe) is not None,
         )
         aside = {
             "waiting": len(catalogue.waiting),
@@ -225,7 +226,7 @@ class Library(Routing):
         paths: bool = False,
         limit: int | None = None,
         caller: Caller = MODEL,
-        message: str = "",
+        message: str | None = None,
         relevance: Callable[[Card], float] | None = None,
         used: Mapping[str, Use] | None = None,
         tokenizer: Tokenizer | None = None,
@@ -233,19 +234,24 @@ class Library(Routing):
         """The list of skills for a model's prompt, never larger than its budget, and a report of what was cut.
 
         The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. With a `message`,
-        what fits it is listed first when not all can be; with a `limit` besides, only the few skills that fit it,
-        which is the variant for one turn. `relevance` says instead how much each skill matters. `used` says what was
-        used how often (by default, what `usage` has counted); after relevance and before scope, it decides.
+        what fits it stands first, described in full, when not all can be; with a `limit` besides, only the few skills
+        that fit it are listed, which is the variant for one turn. `relevance` says instead how much each skill
+        matters. `used` says what was used how often (by default, what `usage` has counted); after relevance and before
+        scope, it decides.
         """
         from whet.prompt.desk import index
         from whet.prompt.index import Options, budget_for
+        from whet.routing.messages import checked
 
-        room, few = budget_for(budget, tokens, window), bool(message.strip()) and limit is not None
-        if message.strip() and relevance is None:
-            relevance = self.relevance(message, caller=caller, few=few)
+        room, few, fits = budget_for(budget, tokens, window), message is not None and limit is not None, None
+        if message is not None and relevance is None:
+            relevance = relevant = self.relevance(checked(message), caller=caller, few=few)
+            fits = relevant.fits
         options = Options(format, rules, paths, limit, relevant=few)
         known = self.used if used is None else used
-        return index(self.lookout, room, options, caller=caller, relevance=relevance, used=known, tokenizer=tokenizer)
+        return index(
+            self.lookout, room, options, caller=caller, relevance=relevance, used=known, tokenizer=tokenizer, fits=fits
+        )
 
     def invoke(
         self,

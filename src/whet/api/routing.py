@@ -13,7 +13,7 @@ from whet.errors import WhetError
 from whet.library.visibility import MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from whet.authoring.checks import Check
     from whet.library.card import Card
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whet.library.lookout import Lookout
     from whet.library.report import Entry
     from whet.library.visibility import Caller
-    from whet.prompt.offering import Offers
+    from whet.prompt.offering import Offers, Relevance
     from whet.routing.feedback import Feedback
 
 
@@ -68,21 +68,25 @@ class Routing(Sharing):
     # which skill
 
     def find_relevant(self, message: str, k: int = 5, *, caller: Caller = MODEL) -> dict[str, Any]:
-        """The skills that fit a message best: {name, path, score, why, description, scope}, the best first.
+        """The skills that fit a message best: {name, path, score, why, description, scope, explicit}, the best first.
 
         Skills that the message names come first. `score` is how probable it is that the skill is the right one, `why`
-        what speaks for it. `semantic` says whether meaning counted beside words; `notes` what else is worth knowing.
+        what speaks for it, `explicit` that only a person may invoke it. `semantic` says whether meaning counted beside
+        words; `notes` what else is worth knowing, such as a skill that fits and is hidden from this caller.
         """
         return self.offers.find(message, k, caller)
 
-    def detect(self, message: str, *, caller: Caller = MODEL) -> dict[str, Any]:
+    def detect(self, message: str, *, caller: Caller = MODEL, skill: str | None = None) -> dict[str, Any]:
         """Should a skill be brought up for a message? `decision` is must, may or none, with evidence.
 
-        `others` may come up, too. A skill that only a person may invoke comes up when the message names it.
+        `others` may come up, too; where none does, `nearest` is what comes closest. A skill that only a person may
+        invoke comes up when the message names it. With a `skill`, `about` tells why that one comes up, or why not: its
+        rank, confidence and decision, what speaks `for` it and `against` it, which skill comes up `instead` and which
+        ranks `ahead`, what would be `needed`, and why it is `hidden`.
         """
-        return self.offers.detect(message, caller)
+        return self.offers.detect(message, caller, skill)
 
-    def relevance(self, message: str, *, caller: Caller = MODEL, few: bool = False) -> Callable[[Card], float]:
+    def relevance(self, message: str, *, caller: Caller = MODEL, few: bool = False) -> Relevance:
         """How much each skill matters for a message, to rank skills by; with `few`, 0 for all that do not fit."""
         return self.offers.relevance(message, caller, few=few)
 
@@ -123,20 +127,23 @@ class Routing(Sharing):
 
     # feedback
 
-    def feedback(self, name: str, message: str, *, fits: bool, origin: str = "person") -> dict[str, Any]:
-        """Note that a message is, or is not, for a skill; later answers take it into account."""
+    def feedback(self, name: str | None, message: str, *, fits: bool, origin: str = "person") -> dict[str, Any]:
+        """Note that a message is, or is not, for a skill; later answers take it into account.
+
+        With None for the name and `fits=False`, no skill comes up for such a message any more.
+        """
         from whet.routing.feedback_answer import give
 
         return give(self.remarks, self.lookout, name, message, fits=fits, origin=origin)
 
     def list_feedback(self, name: str | None = None) -> dict[str, Any]:
-        """What was said about a skill, or about all of them, the newest first."""
+        """What was said about a skill, or about all of them, the newest first; "" is for messages for no skill."""
         from whet.routing.feedback_answer import listed
 
         return listed(self.remarks, self.lookout, name)
 
-    def forget_feedback(self, name: str, message: str | None = None) -> dict[str, Any]:
-        """Take back what was said about a message, or about a skill altogether."""
+    def forget_feedback(self, name: str | None, message: str | None = None) -> dict[str, Any]:
+        """Take back what was said about a message, or about a skill altogether; None is for messages for no skill."""
         from whet.routing.feedback_answer import forget
 
         return forget(self.remarks, self.lookout, name, message)

@@ -2,8 +2,9 @@
 
 With a query the best match comes first: skills whose names have all its words, then those that have them in name,
 description or category, then those that whoever knows the bodies (`scores`) finds to fit better than these, or, where
-there are none of these, nearly as well as the best. A cursor names the last skill of a page, so that pages stay in step
-when skills come and go.
+there are none of these, nearly as well as the best. Skills that are listed though they are hidden are measured against
+the others and move none of them in or out. A cursor names the last skill of a page, so that pages stay in step when
+skills come and go.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def list_answer(
     describe: Callable[[Card], dict[str, Any]],
     categories: dict[str, str],
     scores: Scores,
+    apart: Callable[[Card], bool] = lambda _: False,
 ) -> dict[str, Any]:
-    """The list of skills. `cursor` is the `next` of the page before."""
+    """The list of skills. `cursor` is the `next` of the page before; `apart` says which are hidden."""
     if limit is not None and limit < 1:
         raise UsageError("bad-limit", f"A page of {limit} skills makes no sense.", hint="Give a limit of 1 or more.")
     counts: dict[str, int] = {}
@@ -47,7 +49,7 @@ def list_answer(
         if category is None or _in_category(card.category, category):
             among.append(card)
     if query and query.split():
-        chosen, page, further = _best_first(among, query, scores, limit, cursor)
+        chosen, page, further = _best_first(_matching(among, query, scores, apart), limit, cursor)
     else:
         chosen = among
         rest = [card for card in chosen if card.key > cursor] if cursor else chosen
@@ -73,12 +75,9 @@ def _in_category(name: str, wanted: str) -> bool:
     return name == wanted or name.startswith(f"{wanted}/")
 
 
-def _best_first(
-    cards: list[Card], query: str, scores: Scores, limit: int | None, cursor: str | None
-) -> tuple[list[Card], list[Card], str | None]:
+def _best_first(chosen: list[Card], limit: int | None, cursor: str | None) -> tuple[list[Card], list[Card], str | None]:
     """What matches a query, one page of it, and the cursor of the next page."""
     after = _read_cursor(cursor) if cursor else None
-    chosen = _matching(cards, query, scores)
     start = 0
     if after is not None:  # behind the skill it names; where that is gone, where it was
         place, key = after
@@ -88,10 +87,12 @@ def _best_first(
     return chosen, page, f"{end}.{page[-1].key}" if page and end < len(chosen) else None
 
 
-def _matching(cards: list[Card], query: str, scores: Scores) -> list[Card]:
+def _matching(cards: list[Card], query: str, scores: Scores, apart: Callable[[Card], bool]) -> list[Card]:
     """The skills that match, the best first."""
     words = name_key(query).split()
-    known = scores(query, cards) if cards else {}
+    shown = [card for card in cards if not apart(card)]
+    beside = [card for card in cards if apart(card)]
+    known = {**(scores(query, beside) if beside else {}), **(scores(query, shown) if shown else {})}
     named: list[Card] = []
     told: list[Card] = []
     others: list[Card] = []
@@ -107,11 +108,12 @@ def _matching(cards: list[Card], query: str, scores: Scores) -> list[Card]:
         return -known.get(card.path, 0.0), card.key
 
     literal = [*sorted(named, key=best_first), *sorted(told, key=best_first)]
-    if literal:
-        best = max(known.get(card.path, 0.0) for card in literal)
+    measures = [card for card in literal if not apart(card)]
+    if measures:
+        best = max(known.get(card.path, 0.0) for card in measures)
         others = [card for card in others if known[card.path] > best]
     else:
-        least = _CLOSE * max(known.values(), default=0.0)
+        least = _CLOSE * max((known.get(card.path, 0.0) for card in shown or cards), default=0.0)
         others = [card for card in others if known[card.path] >= least]
     return [*literal, *sorted(others, key=best_first)]
 

@@ -36,6 +36,7 @@ def index(
     relevance: Callable[[Card], float] | None = None,
     used: Mapping[str, Use] | Callable[[], Mapping[str, Use]] | None = None,
     tokenizer: Tokenizer | None = None,
+    fits: Callable[[Card], bool] | None = None,
 ) -> dict[str, Any]:
     """The index of the skills this caller may see. `used` may be a function; it is asked when not all can be listed."""
     from whet.prompt.asking import visible
@@ -45,7 +46,7 @@ def index(
     cards = visible(snapshot, caller)
     scopes = [root.scope for root in snapshot.survey.roots]
     counter = tokenizer or tokenizer_of(snapshot.survey.settings)
-    made = build(cards, budget, options, counter, scopes=scopes, relevance=relevance, used=used)
+    made = build(cards, budget, options, counter, scopes=scopes, relevance=relevance, used=used, fits=fits)
     gone = [root.path for root in snapshot.survey.roots if not os.path.isdir(root.real)]
     return {"success": True, "text": made.text, "report": made.report(), **({"missing_roots": gone} if gone else {})}
 

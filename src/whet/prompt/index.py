@@ -2,7 +2,8 @@
 
 The ladder under pressure, whatever the number of skills: everything in full; every name, with descriptions shortened
 to the phrases that tell siblings apart; the names that matter most, the first of them with a short description, and a
-line that says how many are not listed and how to find them. The text never exceeds its budget and is the same, byte for
+line that says how many are not listed and how to find them. Under pressure, skills that fit the message stand first and
+keep their descriptions whole as long as there is room. The text never exceeds its budget and is the same, byte for
 byte, for the same skills and the same use. What was shortened and left out is in the report.
 
 Cost: reading the rows once to rank them when not all fit, and beyond that only what the budget holds.
@@ -132,8 +133,12 @@ def build(
     scopes: Sequence[str] = (),
     relevance: Callable[[Card], float] | None = None,
     used: Mapping[str, Use] | Callable[[], Mapping[str, Use]] | None = None,
+    fits: Callable[[Card], bool] | None = None,
 ) -> Index:
-    """The index of these skills, which come sorted by name and are all visible to the model."""
+    """The index of these skills, which come sorted by name and are all visible to the model.
+
+    `fits` says which ones are for the message; it is asked under pressure only.
+    """
     if options.format not in FORMATS:
         known = ", ".join(FORMATS)
         raise UsageError("bad-format", f"There is no format {options.format!r}.", hint=f"Formats: {known}.")
@@ -150,10 +155,19 @@ def build(
             ranking.extend(at for at in best if not (options.relevant and relevance and relevance(cards[at]) <= 0))
         return ranking[:most]
 
+    foremost: list[list[int]] = []
+
+    def fitting() -> list[int]:
+        """The places of those that are for the message, the best first."""
+        if not foremost:
+            found = [at for at, card in enumerate(cards) if fits(card)] if fits else []
+            foremost.append(sorted(found, key=lambda at: -relevance(cards[at]) if relevance else 0.0))
+        return foremost[0]
+
     measure = len if budget.unit == "characters" else tokenizer.count
     limit = budget.limit
     while cards:
-        draft = _Draft(cards, limit, options, measure, rank).best()
+        draft = _Draft(cards, limit, options, measure, rank, fitting).best()
         text = draft.text()
         over = measure(text) - budget.limit if text else 0
         if over <= 0:
@@ -183,6 +197,7 @@ class _Draft:
         options: Options,
         measure: Callable[[str], int],
         rank: Callable[[int], list[int]],
+        fitting: Callable[[], list[int]],
         aliases: Mapping[Root, str] | None = None,
     ) -> None:
         self.cards = cards
@@ -190,8 +205,10 @@ class _Draft:
         self.options = options
         self.measure = measure
         self.rank = rank
+        self.fitting = fitting
         self.aliases = aliases or {}
         self.shape = FORMATS[options.format]
+        self.bare = self._row(self.shape.line(Line("x", "")))
         self.level: Level = "full"
         self.places: list[int] = []
         self.descriptions: list[str] = []
@@ -215,7 +232,7 @@ class _Draft:
         }
         if not worth:
             return self
-        other = _Draft(self.cards, self.limit, self.options, self.measure, self.rank, worth)
+        other = _Draft(self.cards, self.limit, self.options, self.measure, self.rank, self.fitting, worth)
         other._spend()
         return max(self, other, key=lambda draft: (len(draft.places), sum(map(len, draft.descriptions))))
 
@@ -241,7 +258,8 @@ class _Draft:
             self.descriptions = [_described(card) for card in self.cards]
         elif self._take(everybody, lambda _: ""):
             self.level = "shortened"
-            self._describe(everybody)
+            self.places = self._fitting_first(everybody)
+            self._describe(everybody, self._whole(everybody))
         else:
             self._select(self.rank(max(self.limit, 0) // _SHORTEST_ROW + 1), int(self.limit * _NAMES_SHARE))
 
@@ -263,31 +281,58 @@ class _Draft:
         self.spent += reserved
         around = self.spent
         chosen: list[int] = []
+        among = {*candidates}
+        fitting = [at for at in self.fitting() if at in among]
+        self._take_names(fitting, chosen, around, self.limit)
+        whole = self._whole(chosen)
+        self._take_names([at for at in candidates if at not in chosen], chosen, around, names_limit)
+        self.places = self._fitting_first(chosen)
+        sizes.subtract(self.cards[at].category for at in chosen)
+        self.notes.append(self._rest(len(self.cards) - len(chosen), sizes, reserved))
+        left = [at for at in chosen if at not in whole]
+        self._describe(left[: max(1, (self.limit - self.spent) // self.measure(_USEFUL))], whole)
+
+    def _take_names(self, candidates: Sequence[int], chosen: list[int], around: int, most: int) -> None:
+        """Choose those whose names fit, the best first; the very first may have all the room there is."""
         for at in candidates:
             cost = self._row(self.shape.line(self._line(at, "")))
-            most = names_limit if chosen else self.limit
-            if around + cost > most:
+            limit = most if chosen else self.limit
+            if around + cost > limit:
                 continue  # too long even alone; it must not end the list for all behind it
-            if self.spent + cost > most:
+            if self.spent + cost > limit:
                 break
             self.spent += cost
             chosen.append(at)
-        self.places = sorted(chosen)
-        sizes.subtract(self.cards[at].category for at in chosen)
-        self.notes.append(self._rest(len(self.cards) - len(chosen), sizes, reserved))
-        self._describe(chosen[: max(1, (self.limit - self.spent) // self.measure(_USEFUL))])
 
-    def _describe(self, places: Sequence[int]) -> None:
-        """Give these skills what room there is for descriptions."""
-        bare = self._row(self.shape.line(Line("x", "")))
+    def _fitting_first(self, places: Sequence[int]) -> list[int]:
+        """Those that are for the message, the best first; then the others by name."""
+        there = {*places}
+        first = [at for at in self.fitting() if at in there]
+        return [*first, *sorted(there - {*first})]
 
-        def cost(text: str) -> int:
-            return self._row(self.shape.line(Line("x", text))) - bare
+    def _whole(self, places: Sequence[int]) -> dict[int, str]:
+        """Describe in full those that are for the message, the best first, as long as there is room."""
+        whole: dict[int, str] = {}
+        there = {*places}
+        for at in self.fitting():
+            text = _described(self.cards[at])
+            cost = self._cost(text)
+            if at in there and self.spent + cost <= self.limit:
+                self.spent += cost
+                whole[at] = text
+        return whole
 
+    def _describe(self, places: Sequence[int], whole: Mapping[int, str]) -> None:
+        """Give these skills what room there is for descriptions, beside those that have theirs."""
+        places = [at for at in places if at not in whole]
         names = [_named(self.cards[at]) for at in places]
         texts = [_described(self.cards[at]) for at in places]
-        shown = dict(zip(places, shorten(names, texts, self.limit - self.spent, cost), strict=True))
-        self.descriptions = [shown.get(at, "") for at in self.places]
+        shown = dict(zip(places, shorten(names, texts, self.limit - self.spent, self._cost), strict=True))
+        self.descriptions = [whole.get(at) or shown.get(at, "") for at in self.places]
+
+    def _cost(self, description: str) -> int:
+        """What a description adds to the line of a skill."""
+        return self._row(self.shape.line(Line("x", description))) - self.bare
 
     def _line(self, at: int, description: str) -> Line:
         card = self.cards[at]

@@ -2,19 +2,21 @@
 
 Skills that the message names (`/name`, `$name`, `[$name](path)`) need no search. Everything else is asked of the index
 (`whet.routing`), which knows all skills; who may see what is decided here, at the moment of asking. What a repository
-brings passes the guard before it is recommended, as it does before it is read.
+brings passes the guard before it is recommended, as it does before it is read. A skill that fits best and is hidden
+from this caller is told of in a note, and so is why.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError, WhetError
 from whet.library.report import Entry
-from whet.library.visibility import hidden
-from whet.prompt.asking import Asked, asked_for
-from whet.prompt.commands import RESERVED
+from whet.library.visibility import Hidden, hidden
+from whet.prompt.questions import NAMED, Question
+from whet.routing.judging import MAY, MUST
 from whet.routing.keeping import key_of
+from whet.routing.router import About, Detected, Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,16 +25,15 @@ if TYPE_CHECKING:
     from whet.library.lookout import Snapshot
     from whet.library.visibility import Caller
     from whet.prompt.ranking import Use
-    from whet.routing.keeping import Keeper, Shelf
-    from whet.routing.router import Detected, Router
+    from whet.routing.keeping import Keeper
 
-T = TypeVar("T")
-
-NAMED = "the message names it"
 _RECENT = 20
 """Skills used lately that decide between equals."""
 _RANKED = 100
 """Skills that a list or an index is ranked by."""
+_AGAINST = "but "
+"""How a reason begins that speaks against a skill."""
+_NONE = Detected("none", None, 0.0, (), ())
 
 
 class Offers:
@@ -41,69 +42,127 @@ class Offers:
     def __init__(self, keeper: Keeper, used: Callable[[], Mapping[str, Use]]) -> None:
         self.keeper = keeper
         self._used = used
-        self._let_in: dict[str, Card] = {}
-        """Skills of a repository as the guard has let them in."""
 
     def find(self, message: str, k: int, caller: Caller) -> dict[str, Any]:
         """The skills that fit a message best, the best first."""
         if k < 1:
             raise UsageError("bad-limit", f"A list of {k} skills makes no sense.", hint="Give 1 or more.")
-        asking = _Asking(self, message, caller)
-        asked = asking.asked
+        question = Question(self, message, caller)
+        asked = question.asked
         rows = [_row(card, 1.0, [NAMED]) for card in asked.cards[:k]]
         if len(rows) < k and asked.request.strip():
-            asking.banned.update(map(key_of, asked.cards))
-            found = asking.put(
+            question.banned.update(map(key_of, asked.cards))
+            found = question.put(
                 lambda router, allowed, recent: router.find(
                     asked.request, k - len(rows), allowed=allowed, recent=recent
                 ),
                 lambda found: [item.key for item in found],
             )
-            rows += [_row(asking.cards[item.key], item.score, item.why) for item in found]
-        return {"success": True, "results": rows, **asking.about()}
+            rows += [_row(question.cards[item.key], item.score, item.why) for item in found]
+        if not asked.cards:
+            question.tell_hidden()
+            question.is_unwanted()
+        return {"success": True, "results": rows, **question.about()}
 
-    def detect(self, message: str, caller: Caller) -> dict[str, Any]:
-        """Whether a skill must, may or should not be brought up for a message, without being asked for."""
-        asking = _Asking(self, message, caller._replace(model=True))
-        if asking.asked.cards:
-            first, *rest = [_offer(card, 1.0, [NAMED]) for card in asking.asked.cards]
-            return {"success": True, "decision": "must", **_first(first), "others": rest, **asking.about()}
-        detected = asking.put(
-            lambda router, allowed, recent: router.detect(message, allowed=allowed, recent=recent), _all_keys
-        )
-        evidence = list(detected.evidence)
-        told = {"skill": None, "path": None, "confidence": round(detected.confidence, 4), "evidence": evidence}
-        if (key := _key(detected)) is not None:
-            told = _first(_offer(asking.cards[key], detected.confidence, detected.evidence))
-        others = [_offer(asking.cards[item.key], item.score, item.why) for item in detected.others]
-        return {"success": True, "decision": detected.decision, **told, "others": others, **asking.about()}
+    def detect(self, message: str, caller: Caller, skill: str | None = None) -> dict[str, Any]:
+        """Whether a skill must, may or should not be brought up for a message, without being asked for.
 
-    def relevance(self, message: str, caller: Caller, *, few: bool) -> Callable[[Card], float]:
-        """How much each skill matters for a message; with `few`, only those count that should come up for it.
-
-        The index is asked when the first skill is.
+        With a `skill`, also how that one does.
         """
-        known: list[dict[str, float]] = []
+        question = Question(self, message, caller._replace(model=True))
+        card = None if skill is None else self.keeper.lookout.find(skill)[0]
+        told = self._detected(question)
+        if card is not None:
+            told["about"] = self._about(question, card, told["skill"])
+        return {"success": True, **told, **question.about()}
 
-        def score(card: Card) -> float:
-            if not known:
-                known.append(self._relevant(message, caller, few=few))
-            return known[0].get(card.path, 0.0)
+    def _detected(self, question: Question) -> dict[str, Any]:
+        if question.asked.cards:
+            first, *rest = [_offer(card, 1.0, [NAMED]) for card in question.asked.cards]
+            return {"decision": "must", **_first(first), "nearest": None, "others": rest}
+        detected = _NONE
+        if not question.is_unwanted():
+            detected = question.put(
+                lambda router, allowed, recent: router.detect(question.message, allowed=allowed, recent=recent),
+                _all_keys,
+            )
+            question.tell_hidden()
+        told: dict[str, Any] = {
+            "skill": None,
+            "path": None,
+            "confidence": round(detected.confidence, 4),
+            "evidence": [],
+        }
+        if detected.key is not None:
+            told = _first(_offer(question.cards[detected.key], detected.confidence, detected.evidence))
+        nearest = None
+        if detected.nearest is not None:
+            nearest = {"name": question.cards[detected.nearest].full_name, "confidence": told["confidence"]}
+        others = [_offer(question.cards[item.key], item.score, item.why) for item in detected.others]
+        return {"decision": detected.decision, **told, "nearest": nearest, "others": others}
 
-        return score
+    def _about(self, question: Question, card: Card, winner: str | None) -> dict[str, Any]:
+        """How one skill does for a message, what speaks for it and against it, and what comes before it."""
+        key, named = key_of(card), question.asked.cards
+        if card in named:
+            about, reason = About(1, Found(key, 1.0, (NAMED,)), None, "must"), None
+        else:
+            about = question.put(
+                lambda router, allowed, recent: router.about(question.message, key, allowed=allowed, recent=recent),
+                lambda _: (),
+            )
+            reason = self._kept_back(question, card)
+        why = about.found.why if about.found else ()
+        against = [sentence.removeprefix(_AGAINST) for sentence in why if sentence.startswith(_AGAINST)]
+        outdone = ""
+        if named and card not in named:
+            outdone = "the message names another skill"
+        elif not named and question.is_unwanted():
+            outdone = "much like a message that no skill should come up for"
+        against += [outdone] if outdone else []
+        ahead = about.rival if about.rank != 1 else None
+        return {
+            "name": card.full_name,
+            "path": card.location,
+            "rank": about.rank,
+            "confidence": round(about.found.score, 4) if about.found else 0.0,
+            "decision": "none" if reason or outdone else about.decision,
+            "needed": {"must": MUST, "may": MAY},
+            "for": [sentence for sentence in why if not sentence.startswith(_AGAINST)],
+            "against": against,
+            "instead": winner if winner != card.full_name else None,
+            "ahead": {"name": question.cards[ahead.key].full_name, "confidence": ahead.score} if ahead else None,
+            "hidden": reason._asdict() if reason else None,
+        }
+
+    def _kept_back(self, question: Question, card: Card) -> Hidden | None:
+        """Why a skill does not come up, however well it fits."""
+        survey = question.snapshot.survey
+        if reason := hidden(card, question.caller, survey.disabled, survey.probe):
+            return reason
+        entry = self.lets_in(card, question.snapshot)
+        return Hidden(entry.code, entry.message, entry.hint) if entry else None
+
+    def relevance(self, message: str, caller: Caller, *, few: bool) -> Relevance:
+        """How much each skill matters for a message; with `few`, only those count that should come up for it."""
+        return Relevance(lambda: self._relevant(message, caller, few=few))
 
     def _relevant(self, message: str, caller: Caller, *, few: bool) -> dict[str, float]:
-        asking = _Asking(self, message, caller)
+        question = Question(self, message, caller)
+        named = {card.path: 2.0 for card in question.asked.cards}
+        if question.is_unwanted():
+            return named
         if few:
-            detected = asking.put(lambda router, allowed, _: router.detect(message, allowed=allowed), _all_keys)
+            detected = question.put(lambda router, allowed, _: router.detect(message, allowed=allowed), _all_keys)
             found = {item.key: item.score for item in detected.others}
-            if (key := _key(detected)) is not None:
-                found[key] = 1.0
+            if detected.key is not None:
+                found[detected.key] = 1.0
         else:
-            ranked = asking.put(lambda router, allowed, _: router.find(message, _RANKED, allowed=allowed), lambda _: ())
+            ranked = question.put(
+                lambda router, allowed, _: router.find(message, _RANKED, allowed=allowed), lambda _: ()
+            )
             found = {item.key: item.score for item in ranked}
-        named = {card.path: 2.0 for card in asking.asked.cards}
-        return {**{asking.cards[key].path: score for key, score in found.items()}, **named}
+        return {**{question.cards[key].path: score for key, score in found.items()}, **named}
 
     def scores(self, query: str, cards: Iterable[Card]) -> dict[str, float]:
         """How well the best of these skills fit a query, by path; those for which nothing speaks are left out.
@@ -123,98 +182,45 @@ class Offers:
         uses = [(use.last, name) for name, use in self._used().items() if use.last and name in by_key]
         return [key_of(by_key[name]) for _, name in sorted(uses, reverse=True)[:_RECENT]]
 
-    def lets_in(self, key: str, card: Card, snapshot: Snapshot) -> Entry | None:
-        """Why the guard keeps a skill back, or None when it lets it in; a repository's skill is looked at once."""
-        if card.scope != "project" or self._let_in.get(key) == card:
+    def lets_in(self, card: Card, snapshot: Snapshot) -> Entry | None:
+        """Why the guard keeps a skill back, or None when it lets it in; only a repository's skills are asked about."""
+        if card.scope != "project":
             return None
         lookout = self.keeper.lookout
         try:
             lookout.admit(lookout.open(card), snapshot.survey)
         except WhetError as error:
             return Entry(error.code, "warning", card.full_name, card.path, error.message, error.hint)
-        self._let_in[key] = card
         return None
 
 
-class _Asking:
-    """One message of one caller: what it names, and what is asked of the index about it."""
+class Relevance:
+    """How much each skill matters for a message. The index is asked when the first skill is."""
 
-    def __init__(self, offers: Offers, message: str, caller: Caller) -> None:
-        if not message.strip():
-            raise UsageError("message-empty", "The message is empty.", hint="Give the words of the user.")
-        self._offers = offers
-        self._snapshot = offers.keeper.lookout.look()
-        self._caller = caller
-        self._semantic: bool | None = None
-        self.notes: list[Entry] = []
-        self.banned: set[str] = set()
-        """Keys of skills that are not to be found."""
-        self.cards: Mapping[str, Card] = {}
-        self.asked = self._named(message)
+    def __init__(self, ask: Callable[[], dict[str, float]]) -> None:
+        self._ask = ask
+        self._known: dict[str, float] | None = None
 
-    def _named(self, message: str) -> Asked:
-        """What the message asks for by name, as a person may; a slash can mean anything else, too."""
-        lookout = self._offers.keeper.lookout
-        try:
-            asked = asked_for(message, lookout, self._snapshot, self._caller._replace(model=False), RESERVED)
-        except WhetError as error:
-            if error.code != "command-not-found":
-                self.notes.append(Entry(error.code, "warning", "", "", error.message, error.hint))
-            return Asked((), message)
-        for item in asked.missing:
-            self.notes.append(Entry(item["code"], "warning", item["name"], "", item["message"], item["hint"]))
-        return asked
+    def __call__(self, card: Card) -> float:
+        """From 0 to 1; 2 for one that the message names."""
+        if self._known is None:
+            self._known = self._ask()
+        return self._known.get(card.path, 0.0)
 
-    def put(
-        self,
-        question: Callable[[Router, Callable[[str], bool], Sequence[str]], T],
-        keys: Callable[[T], Iterable[str]],
-    ) -> T:
-        """Ask, and ask again without those of the answer's `keys` that the guard keeps back."""
-        offers, snapshot = self._offers, self._snapshot
-
-        def asked(router: Router, shelf: Shelf) -> T:
-            self._semantic, self.cards = router.semantic, shelf.cards
-            return question(router, self._allowed, offers.recent(snapshot))
-
-        while True:
-            answer = offers.keeper.ask(asked, snapshot)
-            reasons = {key: offers.lets_in(key, self.cards[key], snapshot) for key in keys(answer)}
-            refused = {key: reason for key, reason in reasons.items() if reason is not None}
-            if not refused:
-                return answer
-            self.banned.update(refused)
-            self.notes.extend(refused.values())
-
-    def _allowed(self, key: str) -> bool:
-        card, survey = self.cards.get(key), self._snapshot.survey
-        if card is None or key in self.banned:
-            return False
-        return hidden(card, self._caller, survey.disabled, survey.probe) is None
-
-    def about(self) -> dict[str, Any]:
-        """Whether meaning counted beside words, and what else is worth knowing."""
-        keeper, notes = self._offers.keeper, list(self.notes)
-        if self._semantic is not None:
-            notes.extend(keeper.notes)
-        if self._semantic is False and self._snapshot.survey.settings.semantic and (told := keeper.lexical_only()):
-            notes.append(told)
-        return {"semantic": bool(self._semantic), "notes": [note.to_json() for note in notes]}
-
-
-def _key(detected: Detected) -> str | None:
-    return detected.key if detected.decision != "none" else None
+    def fits(self, card: Card) -> bool:
+        """Should it come up, or be offered?"""
+        return self(card) >= MAY
 
 
 def _all_keys(detected: Detected) -> list[str]:
-    first = _key(detected)
-    return [*([] if first is None else [first]), *(item.key for item in detected.others)]
+    return [*([] if detected.key is None else [detected.key]), *(item.key for item in detected.others)]
 
 
 def _row(card: Card, score: float, why: Iterable[str]) -> dict[str, Any]:
     """One skill of a search."""
     told = {"name": card.full_name, "path": card.location, "score": round(score, 4), "why": list(why)}
-    return {**told, "description": card.description, "scope": card.scope}
+    explicit = not card.gates.model_invocable
+    return {**told, "description": card.description, "scope": card.scope, "explicit": explicit}
 
 
 def _offer(card: Card, confidence: float, evidence: Iterable[str]) -> dict[str, Any]:

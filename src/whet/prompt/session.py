@@ -32,6 +32,7 @@ from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.ranking import Use
 from whet.prompt.strategies import excerpt
 from whet.prompt.viewing import view_card
+from whet.routing.messages import checked
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Session:
         self._turn = 0
         self._loaded = Loaded()
         self._ranking: dict[str, Use] | None = None
+        self._offered: set[str] = set()
         self._asked: set[tuple[str, str]] = set()
         self._given: set[str] = set()
         self._settings: dict[str, Any] = {}
@@ -139,20 +141,22 @@ class Session:
             tokenizer=self._tokenizer,
         )
 
-    def offer(self, message: str, limit: int = OFFERED, tokens: int = OFFER_TOKENS) -> dict[str, Any]:
+    def offer(
+        self, message: str, limit: int = OFFERED, tokens: int = OFFER_TOKENS, *, again: bool = False
+    ) -> dict[str, Any]:
         """What to put beside one message of the user: the few skills that fit it and are not in the context yet.
 
-        The text is empty where no skill fits. It comes in addition to the index, which stays as it is.
+        Neither a skill that is active nor one that was offered since the last compaction is offered; with `again`, the
+        latter is. The text is empty where no skill is left. It comes in addition to the index, which stays as it is.
         """
         caller = self._as_model()
-        cards: list[Card] = []
-        if message.strip():
-            relevance = self.library.relevance(message, caller=caller, few=True)
-            present = {item.path for item in self.active}
-            fitting = [card for card in visible(self.library.lookout.look(), caller) if card.path not in present]
-            fitting = sorted((card for card in fitting if relevance(card) > 0), key=relevance, reverse=True)
-            cards = sorted(fitting[:limit], key=lambda card: card.key)
+        relevance = self.library.relevance(checked(message), caller=caller, few=True)
+        present = {item.path for item in self.active} | (set() if again else self._offered)
+        fitting = [card for card in visible(self.library.lookout.look(), caller) if card.path not in present]
+        fitting = sorted((card for card in fitting if relevance(card) > 0), key=relevance, reverse=True)
+        cards = sorted(fitting[:limit], key=lambda card: card.key)
         made = build(cards, budget_for(tokens=tokens), Options(rules=False), self._tokenizer)
+        self._offered.update(card.path for card in made.included)
         names = [card.full_name for card in made.included]
         return {"success": True, "text": made.text, "skills": names, "tokens": made.tokens}
 
@@ -257,6 +261,7 @@ class Session:
         if budget < 1 or each < 1:
             raise UsageError("bad-budget", "A budget is a number above zero.", hint="Leave it out for the default.")
         self._loaded.clear()
+        self._offered.clear()
         own = {name_key(item.name): Use(_FOREMOST + item.times, item.turn) for item in self._active.values()}
         self._ranking = {**self.library.used(), **own}
         snapshot, count = self.library.lookout.look(), self._tokenizer.count
@@ -350,6 +355,7 @@ class Session:
             "active": [{**item._asdict(), "settings": list(item.settings)} for item in active],
             "viewed": [item.path for item in active if self._knows(item)],
             "ranking": {name: list(use) for name, use in (self._ranking or {}).items()},
+            "offered": sorted(self._offered),
             "asked": sorted(map(list, self._asked)),
             "given": sorted(self._given),
             "settings": dict(self._settings),
@@ -378,6 +384,7 @@ class Session:
             if active.path in data["viewed"]:
                 session._loaded.add(active.path, "", 1, "\n".join((active.digest, *active.settings)))
         session._ranking = {name: Use(*_list_of(int, use, 2)) for name, use in data["ranking"].items()}
+        session._offered = set(_list_of(str, data.get("offered", [])))
         session._asked = {(kind, name) for kind, name in (_list_of(str, pair, 2) for pair in data["asked"])}
         session._given = set(_list_of(str, data["given"]))
         session._settings = dict(data["settings"])

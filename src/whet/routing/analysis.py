@@ -21,11 +21,10 @@ from whet.routing.words import number, words
 if TYPE_CHECKING:
     from whet.routing.texts import Texts
 
-VERSION = 1
+VERSION = 2
 """Raised when what is kept changes; everything is read again then."""
 BODY = 12_000
 """Characters of a body that are read."""
-FIELDS = ("name", "description", "body")
 
 _ORDINARY = (3.3, 40.0, 520.0)
 """Terms in each field of an ordinary skill."""

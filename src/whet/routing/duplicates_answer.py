@@ -51,6 +51,7 @@ def duplicates_answer(
         "pairs": pairs,
         "count": len(pairs),
         "compared": compared,
+        "total": len(shelf.cards),
         "threshold": least,
         "report": [entry.to_json() for entry in shelf.problems],
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whet.routing.words import chunks, words
+from whet.routing.words import chunks, pieces, words
 from whet.skill.words import WIDE
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from whet.routing.judging import Judgement
 
 _SHOWN = 5
+_PHRASE = 80
+"""Characters of a trigger phrase that is told."""
 _TELLING = 0.15
 """The part of the strongest term's weight that a term must have to be worth telling."""
 _MEANT = 0.35
@@ -57,9 +59,9 @@ class Explainer:
         return tuple(told)
 
     def _phrase(self, at: int) -> str:
-        """The longest trigger phrase whose words the message has."""
+        """The trigger phrase with most words of the message, and no other words."""
         said = set(self._given.asked.terms)
-        phrases = self._given.rows[at].more.get("phrases", ())
+        phrases = [phrase for phrase in self._given.rows[at].more.get("phrases", ()) if len(phrase) <= _PHRASE]
         return max((phrase for phrase in phrases if (own := words(phrase)) and said >= set(own)), key=len, default="")
 
     def _matched(self, at: int) -> tuple[list[str], list[str]]:
@@ -96,8 +98,9 @@ def _spellings(text: str) -> dict[str, str]:
     """Term -> the first word of the message that gave it; itself where words are not written apart."""
     found: dict[str, str] = {}
     for chunk in chunks(text):
-        for term in words(chunk):
-            found.setdefault(term, chunk if chunk < WIDE else term)
+        for part in pieces(chunk):
+            for term in words(part):
+                found.setdefault(term, part if part < WIDE else term)
     return found
 
 

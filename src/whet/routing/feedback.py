@@ -3,7 +3,8 @@
 A message that a skill was right for becomes an example of it, one that it was wrong for a counterexample. Feedback
 belongs to the name of a skill (`whet.skill.names.key`), so that it outlives moves, updates and a skill that is deleted
 and comes back. Of several remarks about the same message the latest counts, except that neither an agent nor a hook
-overrules a person. Secrets are hidden before anything is written.
+overrules a person. A message that no skill should come up for is kept under the name "": it is a counterexample of all
+of them. Secrets are hidden before anything is written.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from whet.errors import UsageError
+from whet.routing.messages import checked, much_like
 from whet.skill.names import key as name_key
 from whet.store.clock import iso
 from whet.store.door import Door
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from whet.store.database import Schema
 
 FILE = "feedback.db"
+NO_SKILL = ""
+"""What stands in place of a skill for messages that no skill should come up for."""
 TABLES = ("feedback",)
 Origin: TypeAlias = Literal["person", "agent", "hook"]
 ORIGINS: tuple[str, ...] = get_args(Origin)
@@ -86,9 +90,7 @@ class Feedback(Door):
         """
         if origin not in ORIGINS:
             raise UsageError("bad-origin", f"{origin!r} is no origin.", hint=f"Say one of {', '.join(ORIGINS)}.")
-        text = kept(message)
-        if not text:
-            raise UsageError("message-empty", "The message is empty.", hint="Give the words of the user.")
+        text = kept(checked(message))
         key, normal = _plain(name_key(skill)), normalised(text)
         with self.writing().write() as connection:
             known = connection.execute(
@@ -105,6 +107,11 @@ class Feedback(Door):
                 "INSERT INTO feedback (time, skill, message, normal, fits, origin) VALUES (?, ?, ?, ?, ?, ?)",
                 (self._clock(), key, text, normal, fits, origin),
             )
+            if fits:  # the latest word counts: it is for a skill after all
+                connection.execute(
+                    "DELETE FROM feedback WHERE skill = ? AND normal = ? AND (origin <> 'person' OR ? = 'person')",
+                    (NO_SKILL, normal, origin),
+                )
             connection.execute(
                 f"DELETE FROM feedback WHERE id IN "  # noqa: S608  the order is ours
                 f"(SELECT id FROM feedback WHERE skill = ? ORDER BY {_FIRST} LIMIT -1 OFFSET ?)",
@@ -137,6 +144,15 @@ class Feedback(Door):
         query = f"SELECT message FROM feedback WHERE skill = ? AND fits = ? ORDER BY {_FIRST} LIMIT ?"  # noqa: S608  ours
         key = _plain(name_key(skill))
         return Examples(*(tuple(row[0] for row in self.read(query, (key, fits, MOST))) for fits in (True, False)))
+
+    def is_unwanted(self, message: str) -> bool:
+        """Did somebody say that no skill should come up for this message, or one much like it?"""
+        unwanted = self.examples(NO_SKILL).counterexamples
+        if not unwanted:
+            return False
+        query = "SELECT skill FROM feedback WHERE normal = ? AND (fits OR skill = ?)"
+        exactly = [row[0] for row in self.read(query, (normalised(kept(message)), NO_SKILL))]
+        return NO_SKILL in exactly if exactly else much_like(message[:LONGEST], unwanted)
 
     def all_marks(self) -> dict[str, str]:
         """Every skill that has feedback, by its key, with a text that changes whenever its feedback does."""

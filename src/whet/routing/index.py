@@ -167,10 +167,9 @@ class Index:
         found = self._kept.read(query, [beyond])
         return [slot for slot, _ in found], [vector for _, vector in found]
 
-    def slot(self, key: str) -> int | None:
-        """Where a skill is."""
-        found = self._kept.read("SELECT slot FROM skills WHERE key = ?", [key])
-        return found[0][0] if found else None
+    def keys(self, slots: Sequence[int]) -> dict[int, str]:
+        """The keys of the skills at these slots."""
+        return dict(self._by_slot("SELECT slot, key FROM skills WHERE slot IN", slots))
 
     def spelled_like(self, word: str) -> list[str]:
         """Known words that differ from this one by a letter added, left out, changed or swapped with its neighbour."""

@@ -43,6 +43,8 @@ _APART = -2.0
 """What being about something that a skill says it is not for costs at most."""
 _RECENT = 0.1
 """What use lately is worth: enough to decide between equals."""
+_GUESSED = 0.5
+"""What a mistyped word counts."""
 _ONE_WORD = 0.8
 """How sure one word can make: not so sure that a skill comes up by itself."""
 _IN_PASSING, _UNDESCRIBED = 3, 0.2
@@ -52,7 +54,7 @@ _FEW = 5.0
 _MOST_EXCLUDED = 0.12
 EVIDENCE = (
     "start",
-    "share",  # of the message's subject that it has; a term that nobody has, or that was guessed, is one it lacks
+    "share",  # of the message's subject that it has; a term that nobody has is one it lacks
     "described",  # of the message's subject that its name and description have
     "telling",  # how rare those are, as a logarithm
     "length",  # of the subject in terms, as a logarithm
@@ -93,10 +95,10 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
     names = Names(given.asked.text)
     naming = tuple(names.naming(row.more["name"]) for row in given.rows)
     worth = dict(zip(map(int, given.asked.numbers), map(float, given.table.rarity), strict=True))
-    mass = sum(worth.values()) or 1.0
-    excluded = np.array(
-        [sum(worth.get(term, 0.0) for term in row.more.get("against", ())) / mass for row in given.rows]
-    )
+    most = max(worth.values(), default=0.0)
+    full = {term: weight or most for term, weight in worth.items()}  # what nobody has tells as much as the rarest
+    mass = sum(full.values()) or 1.0
+    excluded = np.array([sum(full.get(term, 0.0) for term in row.more.get("against", ())) / mass for row in given.rows])
     example = np.array([_example(worth, row.more) for row in given.rows])
     places = {key: at for at, key in enumerate(recent)}
     lately = np.array([_RECENT / (1 + places[row.key]) if row.key in places else 0.0 for row in given.rows])
@@ -114,7 +116,9 @@ def evidence(given: Candidates, judged: Judgement) -> np.ndarray:
     """The skills in question x `EVIDENCE`."""
     every, name, description, _ = given.table.found
     subject = [term for term in given.asked.terms if not is_common(term)]
-    certain = np.array([term in subject and term not in given.asked.guessed for term in given.asked.terms], dtype=float)
+    certain = np.array(
+        [_GUESSED if term in given.asked.guessed else term in subject for term in given.asked.terms], float
+    )
     count, length = len(judged.scores), max(1, len(subject))
     described = (name > 0) | (description > 0)
     return np.column_stack(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from whet.errors import FailedError, WhetError
 from whet.library.cache import READER
 from whet.library.report import Entry
+from whet.routing.meaning import installed
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
 from whet.routing.telling import lexical_only
@@ -78,8 +79,8 @@ class Keeper:
         self._rebuilt: Entry | None = None
         self._unread: tuple[Entry, ...] = ()
         self._unheard: tuple[Entry, ...] = ()
-        self._known: tuple[Catalogue, dict[str, str]] | None = None
-        """What the index is in step with."""
+        self._known: tuple[Catalogue, dict[str, str], object] | None = None
+        """What the index is in step with, and which index: another process may have put another in its place."""
         self._cards: dict[str, Card] = {}
         self._told = False
 
@@ -120,7 +121,8 @@ class Keeper:
         with self._turn:
             if len(snapshot.catalogue.cards) <= _LARGE or self._known is not None:
                 return True
-            return self._spoilt is None and os.path.exists(self._place(snapshot.catalogue))
+            place = self._place(snapshot.catalogue, semantic=snapshot.survey.settings.semantic)
+            return self._spoilt is None and os.path.exists(place)
 
     @property
     def notes(self) -> tuple[Entry, ...]:
@@ -148,17 +150,19 @@ class Keeper:
     def _in_step(self, snapshot: Snapshot) -> Router:
         catalogue = snapshot.catalogue
         marks = self._marks()
-        path = self._place(catalogue) if self._spoilt is None else MEMORY
+        semantic = snapshot.survey.settings.semantic
+        path = self._place(catalogue, semantic=semantic) if self._spoilt is None else MEMORY
         if self._router is None or path != self._path:
             if self._router is not None:
                 self._router.close()
             self._known, self._path = None, path
-            self._router = self._opened(path, semantic=snapshot.survey.settings.semantic)
-        if self._known is None or self._known[0] is not catalogue or self._known[1] != marks:
+            self._router = self._opened(path, semantic=semantic)
+        known = self._known
+        if known is None or known[0] is not catalogue or known[1:] != (marks, self._router.state):
             self._cards = {key_of(card): card for card in catalogue.cards}
             updated = self._router.update(self._entries(self._cards, marks))
             self._unread = tuple(self._not_indexed(updated.failed))
-            self._known = catalogue, marks
+            self._known = catalogue, marks, self._router.state
         return self._router
 
     def _entries(self, cards: Mapping[str, Card], marks: Mapping[str, str]) -> Iterable[Indexed]:
@@ -194,8 +198,11 @@ class Keeper:
 
     # the file
 
-    def _place(self, catalogue: Catalogue) -> str:
-        """The file for these roots: those that have skills, so that an empty project shares the user's index."""
+    def _place(self, catalogue: Catalogue, *, semantic: bool) -> str:
+        """The file for these roots: those that have skills, so that an empty project shares the user's index.
+
+        With meaning and without there are two, or two processes that differ in that would index in turns.
+        """
         if self._known is not None and self._known[0] is catalogue:
             return self._path
         import hashlib
@@ -205,7 +212,8 @@ class Keeper:
             return MEMORY
         text = "\0".join(part for root in roots for part in root)
         name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        return os.path.join(self.lookout.place.state, DIRECTORY, f"{name}.db")
+        kind = "meaning" if semantic and installed() else "words"
+        return os.path.join(self.lookout.place.state, DIRECTORY, f"{name}-{kind}.db")
 
     def _opened(self, path: str, *, semantic: bool) -> Router:
         if path != MEMORY:

@@ -49,17 +49,20 @@ class Meaning:
 
 @lru_cache(maxsize=1)
 def meaning() -> Meaning | None:
-    """The table, if its package is installed; read once."""
+    """The table, if its package is installed and whole; read once."""
     files = _files()
     if files is None:
         return None
-    from tokenizers import Tokenizer
-
     weights, vocabulary = files
-    tokenizer = Tokenizer.from_file(vocabulary)
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return Meaning(_table(weights), tokenizer)
+    try:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(vocabulary)
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return Meaning(_table(weights), tokenizer)
+    except Exception:  # noqa: BLE001  whatever is wrong with an extra, skills are found by their words, and that is told
+        return None
 
 
 def installed() -> bool:

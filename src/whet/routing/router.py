@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from whet.routing.index import Postings
     from whet.routing.texts import Texts
 
-_CANDIDATES = 200
-_CLOSER = 48
+_CANDIDATES = 120
+_CLOSER = 32
 _BY_MEANING = 12
 _MANY = 100
 _OFFERED = 8
@@ -76,6 +76,33 @@ class Detected(NamedTuple):
     evidence: tuple[str, ...]
     others: tuple[Found, ...]
     """What else may be called for, the likeliest first."""
+    nearest: str | None = None
+    """Where none is called for, the one that comes closest; how close is the confidence."""
+
+
+_NOTHING = Detected("none", None, 0.0, (), ())
+
+
+class About(NamedTuple):
+    """How one skill does for a message."""
+
+    rank: int | None
+    """Its place among those that something speaks for, from 1; None where nothing speaks for it."""
+    found: Found | None
+    rival: Found | None
+    """The best of the others."""
+    decision: Literal["must", "may", "none"]
+    """What becomes of it."""
+
+
+class _Looked(NamedTuple):
+    """A message, and how well every slot matches it."""
+
+    asked: Asked
+    postings: Mapping[int, Postings]
+    rarity: np.ndarray
+    totals: np.ndarray
+    meant: np.ndarray | None
 
 
 class Router:
@@ -89,6 +116,12 @@ class Router:
         self._lock = threading.Lock()
         self._vectors = np.zeros((0, WIDTH), dtype=np.float32)
         self._state = State(0, 0)
+
+    @property
+    def state(self) -> object:
+        """Which index this is and how often it was changed, to be compared with later."""
+        with damage(self._path):
+            return self._index.facts()[0]
 
     @property
     def semantic(self) -> bool:
@@ -146,10 +179,10 @@ class Router:
     ) -> tuple[Found, ...]:
         """The skills that fit a message best, best first; only such as something speaks for.
 
-        `allowed` is asked about a skill before it is taken; `recent` are those used lately, the latest first: they
-        decide between equals.
+        `allowed` is asked about a skill before it is compared with others; `recent` are those used lately, the latest
+        first: they decide between equals.
         """
-        given = self.candidates(message)
+        given = self.candidates(message, allowed, max(k, _CLOSER))
         with damage(self._path):
             judged = judge(given, self.weights, recent)
         explained = Explainer(given, judged)
@@ -158,12 +191,11 @@ class Router:
         for at in judged.order():
             if len(found) == k:
                 break
-            key = given.rows[at].key
             with damage(self._path):
                 reasons = explained.why(at)
-            if reasons and (allowed is None or allowed(key)):
+            if reasons:
                 least = min(least, round(float(judged.sure[at]), 3))  # nobody is likelier than the one before
-                found.append(Found(key, least, reasons))
+                found.append(Found(given.rows[at].key, least, reasons))
         return tuple(found)
 
     def detect(
@@ -173,10 +205,27 @@ class Router:
         found = self.find(message, _OFFERED, allowed=allowed, recent=recent)
         likely = [one for one in found if one.score >= MAY]
         if not likely:
-            return Detected("none", None, found[0].score if found else 0.0, (), ())
+            return Detected("none", None, found[0].score, (), (), found[0].key) if found else _NOTHING
         first, *others = likely
         decision: Literal["must", "may"] = "must" if first.score >= MUST else "may"
         return Detected(decision, first.key, first.score, first.why, tuple(others))
+
+    def about(
+        self, message: str, key: str, *, allowed: Callable[[str], bool] | None = None, recent: Sequence[str] = ()
+    ) -> About:
+        """How a skill does among those that are allowed, whether it is allowed itself or not."""
+
+        def compared(other: str) -> bool:
+            return other == key or allowed is None or allowed(other)
+
+        ranking = self.find(message, _CLOSER, allowed=compared, recent=recent)
+        if not any(item.key == key for item in ranking):  # far behind, then
+            ranking = self.find(message, _CANDIDATES, allowed=compared, recent=recent)
+        rival = next((item for item in ranking if item.key != key), None)
+        rank, own = next(((rank, item) for rank, item in enumerate(ranking, 1) if item.key == key), (None, None))
+        if rank is None or own is None or own.score < MAY or rank > _OFFERED:
+            return About(rank, own, rival, "none")
+        return About(rank, own, rival, "must" if rank == 1 and own.score >= MUST else "may")
 
     def confidence(self, message: str, key: str) -> float:
         """How likely it is that this skill is right for a message."""
@@ -185,41 +234,69 @@ class Router:
         with damage(self._path):
             return 0.0 if at is None else float(judge(given, self.weights).sure[at])
 
-    def candidates(self, message: str) -> Candidates:
-        """The skills in question for a message."""
-        with damage(self._path), self._index.steady():
-            state, alive = self._index.facts()
-            asked = ask(message)
+    def candidates(
+        self, message: str, allowed: Callable[[str], bool] | None = None, closer: int = _CLOSER
+    ) -> Candidates:
+        """The skills in question for a message, so many of them; nobody who is not allowed takes a place."""
+        with self._index.steady():
+            with damage(self._path):
+                looked = self._looked_up(message)
+            if allowed is not None:
+                self._shut_out(allowed, looked)
+            with damage(self._path):
+                return self._compared(looked, closer)
+
+    def _looked_up(self, message: str) -> _Looked:
+        """How well every skill matches the terms of a message, and its meaning."""
+        state, alive = self._index.facts()
+        asked = ask(message)
+        postings = self._index.postings(map(int, asked.numbers))
+        guesses = self._guesses(asked, postings, alive)
+        if guesses:
+            asked = corrected(asked, guesses)
             postings = self._index.postings(map(int, asked.numbers))
-            guesses = self._guesses(asked, postings, alive)
-            if guesses:
-                asked = corrected(asked, guesses)
-                postings = self._index.postings(map(int, asked.numbers))
-            rarity = features.rarities(postings, asked, alive)
-            totals = features.scores(postings, asked, rarity, alive)
-            meant = self._meant(message, state, alive)
-            near_by_meaning = np.zeros(len(alive), dtype=np.bool_)
+        rarity = features.rarities(postings, asked, alive)
+        totals = features.scores(postings, asked, rarity, alive)
+        return _Looked(asked, postings, rarity, totals, self._meant(message, state, alive))
+
+    def _compared(self, looked: _Looked, closer: int) -> Candidates:
+        """The best of those that match, compared with each other."""
+        asked, postings, rarity, totals, meant = looked
+        near_by_meaning = np.zeros(len(totals), dtype=np.bool_)
+        if meant is not None:
+            near_by_meaning[_best(meant, _BY_MEANING)] = True
+        wide = max(closer, _CANDIDATES)
+        slots = features.distinct(np.concatenate([_best(totals, wide), np.flatnonzero(near_by_meaning)]))
+        given = features.table(postings, asked, rarity, totals, slots)
+        near = features.first(asked, given)
+        ranked = features.standard(near) @ row(self.weights.first, features.FIRST)
+        chosen = np.zeros(len(slots), dtype=np.bool_)
+        chosen[np.argsort(-ranked, kind="stable")[:closer]] = True
+        chosen |= near_by_meaning[given.slots]
+        given = given._replace(slots=given.slots[chosen], found=given.found[:, :, chosen], bm25f=given.bm25f[chosen])
+        kept = [int(slot) for slot in given.slots]
+        rows, sequences = self._index.rows(kept), self._index.sequences(kept)
+        there = tuple(rows[slot] for slot in kept)
+        values = features.later(asked, given, near[chosen], there, [sequences[slot] for slot in kept])
+        if meant is None:
+            return Candidates(asked, given, there, values, features.LATER)
+        return Candidates(asked, given, there, np.column_stack([values, meant[given.slots]]), features.WITH_MEANING)
+
+    def _shut_out(self, allowed: Callable[[str], bool], looked: _Looked) -> None:
+        """Take away the scores of those who are not allowed, until all who would be looked at are."""
+        totals, meant = looked.totals, looked.meant
+        seen: set[int] = set()
+        while True:
+            best = [_best(totals, _CANDIDATES), *([] if meant is None else [_best(meant, _BY_MEANING)])]
+            fresh = [int(slot) for slot in features.distinct(np.concatenate(best)) if int(slot) not in seen]
+            keys = self._index.keys(fresh)
+            refused = [slot for slot, key in keys.items() if not allowed(key)]
+            if not refused:
+                return
+            seen.update(fresh)
+            totals[refused] = 0
             if meant is not None:
-                near_by_meaning[_best(meant, _BY_MEANING)] = True
-            slots = features.distinct(np.concatenate([_best(totals, _CANDIDATES), np.flatnonzero(near_by_meaning)]))
-            given = features.table(postings, asked, rarity, totals, slots)
-            near = features.first(asked, given)
-            ranked = features.standard(near) @ row(self.weights.first, features.FIRST)
-            chosen = np.zeros(len(slots), dtype=np.bool_)
-            chosen[np.argsort(-ranked, kind="stable")[:_CLOSER]] = True
-            chosen |= near_by_meaning[given.slots]
-            given = given._replace(
-                slots=given.slots[chosen], found=given.found[:, :, chosen], bm25f=given.bm25f[chosen]
-            )
-            kept = [int(slot) for slot in given.slots]
-            rows, sequences = self._index.rows(kept), self._index.sequences(kept)
-            there = tuple(rows[slot] for slot in kept)
-            values = features.later(asked, given, near[chosen], there, [sequences[slot] for slot in kept])
-            names: tuple[str, ...] = features.LATER
-            if meant is not None:
-                values = np.column_stack([values, meant[given.slots]])
-                names = features.WITH_MEANING
-            return Candidates(asked, given, there, values, names)
+                meant[refused] = -1
 
     def _guesses(self, asked: Asked, postings: Mapping[int, Postings], alive: np.ndarray) -> dict[str, str]:
         """Mistyped words of a message: those that nobody has, where somebody has one that is spelled much alike."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 from unicodedata import normalize
 from zlib import crc32
 
-from whet.skill.words import WIDE, terms_of
+from whet.skill.words import MARKS, WIDE
 
 _FILLERS = frozenset(
     """
@@ -39,11 +39,14 @@ _COMMON = frozenset(
     without wont word would wouldnt wow yeah yes yet you your youre yours yourself
     """.split()  # noqa: SIM905  a paragraph of words reads better than a list of three hundred strings
 )
-_CHUNK = re.compile(rf"(?:(?=[{WIDE}-\U0010ffff])[^\W_])+|[^\W_{WIDE}-\U0010ffff]+(?:[-_.'’][^\W_{WIDE}-\U0010ffff]+)*")
+_LETTERS = rf"[^\W_{WIDE}-\U0010ffff](?:[^\W_{WIDE}-\U0010ffff]|[{MARKS}])*"
+_CHUNK = re.compile(rf"(?:(?=[{WIDE}-\U0010ffff])[^\W_])+|{_LETTERS}(?:[-_.'’]{_LETTERS})*")
 _JOINT = re.compile(r"[-_.]")
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LONGEST = 40
 """Characters of a term; what is longer is a digest or a key and matches nothing."""
+_SHORT = 3
+"""Letters of a word that has no ending."""
 _NUMBER = 3
 """Digits of a number that tells something by itself; shorter ones number lists."""
 
@@ -55,7 +58,13 @@ def words(text: str) -> list[str]:
 
 def chunks(text: str) -> list[str]:
     """The words of a text as they are written, identifiers in one piece."""
-    return _CHUNK.findall(text if text.isascii() else normalize("NFC", text))
+    return _CHUNK.findall(text if text.isascii() else normalize("NFKC", text))
+
+
+def pieces(chunk: str) -> list[str]:
+    """The parts of an identifier, and then the whole."""
+    parts = _JOINT.split(chunk)
+    return [part for part in parts if part] + ([chunk] if len(parts) > 1 else [])
 
 
 def is_common(term: str) -> bool:
@@ -65,7 +74,7 @@ def is_common(term: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _common_terms() -> frozenset[str]:
-    return frozenset(term for word in _COMMON for term in terms_of(word))
+    return frozenset(term for word in _COMMON for term in _stems(word))
 
 
 def number(term: str) -> int:
@@ -87,5 +96,35 @@ def _terms(chunk: str) -> tuple[str, ...]:
         plain = word.casefold()
         if not plain or (len(plain) > _LONGEST and plain < WIDE) or (plain in _FILLERS and len(parts) == 1):
             continue
-        terms.update(dict.fromkeys(terms_of(plain)))
+        terms.update(dict.fromkeys(_stems(plain)))
     return tuple(terms)
+
+
+def _stems(word: str) -> tuple[str, ...]:
+    """What a word is compared as: pairs of characters where words are not written apart, else without its ending."""
+    if word >= WIDE:
+        return tuple(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+    return (_stem(word) if word.isascii() and len(word) > _SHORT else word,)
+
+
+def _stem(word: str) -> str:
+    """Without the commonest English endings: `query` and `queries`, `probe` and `probing`, `code` and `coding` meet."""
+    if word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith(("ches", "shes", "sses", "xes", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORT:
+            return _mended(word[: -len(ending)])
+    return word[:-1] if word.endswith("e") and len(word) > _SHORT + 1 else word
+
+
+def _mended(root: str) -> str:
+    """What is left of a word without `ing` or `ed`, as it is spelled alone."""
+    if root[-1] == root[-2] and len(root) > _SHORT and root[-1] not in "lsz":
+        return root[:-1]
+    vowels = "aeiou"
+    silent = root[-1] not in "aeiouwxy" and root[-2] in vowels and root[-3] not in vowels
+    return root + "e" if silent and len(root) == _SHORT else root

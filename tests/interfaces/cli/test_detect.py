@@ -21,10 +21,32 @@ ANSWER: dict[str, Any] = {
     "skill": "backport",
     "confidence": 0.97,
     "evidence": ["matched trigger 'backport'", "words: fix, branch"],
+    "nearest": None,
     "others": [{"name": "git\x1b[2J", "confidence": 0.6, "evidence": ["words: branch"]}],
     "notes": [{"message": "One.", "hint": "Two."}],
 }
-NONE: dict[str, Any] = {"decision": "none", "skill": None, "confidence": 0.1, "evidence": [], "others": [], "notes": []}
+NONE: dict[str, Any] = {
+    "decision": "none",
+    "skill": None,
+    "confidence": 0.12,
+    "evidence": [],
+    "nearest": {"name": "git", "confidence": 0.12},
+    "others": [],
+    "notes": [],
+}
+ABOUT: dict[str, Any] = {
+    "name": "git",
+    "path": "/skills/git",
+    "rank": 2,
+    "confidence": 0.12,
+    "decision": "none",
+    "needed": {"must": 0.85, "may": 0.22},
+    "for": ["words: branch"],
+    "against": ["it says it is not for 'fix'"],
+    "instead": "backport",
+    "ahead": {"name": "backport", "confidence": 0.97},
+    "hidden": None,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +99,64 @@ def test_a_terminal_gets_the_decision_and_the_evidence() -> None:
     empty = Screen(tty=True, colour=False, columns=80)
     render(NONE, empty, Namespace())
     assert empty.text() == "none  no skill should come up\n"
+    assert empty.hints == ["Nearest: git (12%). `whet find` shows more; `whet feedback` teaches."]
+    render(
+        {**NONE, "nearest": {"name": "git", "confidence": 0.004}},
+        far := Screen(tty=True, colour=False, columns=80),
+        Namespace(),
+    )
+    assert far.hints == []
+
+
+HIDDEN = {"code": "explicit-only", "message": "Only a person may.", "hint": "Ask for it: /git."}
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({}, ["rank 2", "backport comes up instead", "it takes 22% to be offered and 85% to come up by itself"]),
+        (
+            {"decision": "may"},
+            ["rank 2", "backport comes first", "it takes 22% to be offered and 85% to come up by itself"],
+        ),
+        (
+            {"instead": None},
+            ["rank 2", "backport (97%) ranks before it", "it takes 22% to be offered and 85% to come up by itself"],
+        ),
+        (
+            {"instead": None, "ahead": None, "rank": None, "hidden": HIDDEN},
+            ["nothing in the message speaks for it", "it is not offered: Only a person may. Ask for it: /git."],
+        ),
+        ({"instead": None, "ahead": None, "rank": 1, "decision": "must"}, ["rank 1"]),
+    ],
+)
+def test_why_a_skill_does_not_come_up(change: dict[str, Any], place: list[str]) -> None:
+    about = {**ABOUT, **change}
+    screens = [Screen(tty=tty, colour=False, columns=80) for tty in (True, False)]
+    for screen in screens:
+        render({**NONE, "about": about}, screen, Namespace())
+    reasons = ["words: branch", "against it: it says it is not for 'fix'", *place]
+    assert screens[0].text() == (
+        f"none  no skill should come up\n\ngit  12%  {about['decision']}\n"
+        + "".join(f"      {reason}\n" for reason in reasons)
+    )
+    assert screens[1].text() == f"none\t\t0.1200\t\nabout\tgit\t0.1200\t{'; '.join(reasons)}\n"
+
+
+def test_one_skill_is_asked_about(whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("detect", "ship the shop to production", "--skill", "ship-it", "--json")
+    answer = json.loads(run.stdout)
+    assert (answer["decision"], answer["about"]["name"], answer["about"]["hidden"]["code"]) == (
+        "none",
+        "ship-it",
+        "explicit-only",
+    )
+    told = whet("detect", "ship the shop to production")
+    assert (told.stdout, told.stderr) == (
+        "none\t\t0.0000\t\n",
+        "ship-it fits, but only a person may invoke it.\nhint: Type /ship-it.\n",
+    )
+    assert whet("detect", "ship it", "--skill", "sihp-it").returncode == 1
 
 
 def test_a_pipe_gets_lines() -> None:

@@ -20,7 +20,8 @@ ANSWER: dict[str, Any] = {
         {"one": "keys", "other": "stills\x1b[2J", "score": 0.7, "shared": ["ffmpeg", "png"], "paths": ["/a", "/b"]},
     ],
     "count": 1,
-    "compared": 12,
+    "compared": 4,
+    "total": 12,
     "threshold": 0.5,
     "report": [],
 }
@@ -75,6 +76,22 @@ def test_pairs_for_a_person() -> None:
     assert heading.split() == ["SCORE", "ONE", "OTHER", "SHARED", "WORDS"]
     assert row.split() == ["0.70", "keys", "stills\\x1b[2J", "ffmpeg,", "png"]
     assert shown.said == ["1 skill like keys among 12 skills."]
+
+
+@pytest.mark.parametrize(
+    ("scores", "sentence", "hints"),
+    [
+        ((0.7, 0.4), "1 near-duplicate pair and 1 pair that is alike among 12 skills.", 1),
+        ((0.4, 0.3), "2 pairs that are alike among 12 skills.", 0),
+    ],
+)
+def test_pairs_below_the_usual_threshold_are_alike_and_no_more(
+    scores: tuple[float, ...], sentence: str, hints: int
+) -> None:
+    pairs = [{**ANSWER["pairs"][0], "score": score} for score in scores]
+    shown = screen(tty=True)
+    render({**ANSWER, "pairs": pairs, "count": 2, "threshold": 0.3}, shown, options())
+    assert (shown.said, len(shown.hints)) == ([sentence], hints)
 
 
 def test_nothing_found_and_what_could_not_be_read() -> None:

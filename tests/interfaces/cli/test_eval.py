@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.errors import UsageError
+from whet.errors import InvalidError, UsageError
 from whet.interfaces.cli.commands.eval import configure, render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Parser
@@ -20,18 +20,19 @@ from whet.routing.evals.suggesting import Suggestion
 if TYPE_CHECKING:
     from argparse import Namespace
 
-LONG = "stamp the contract that came in this morning " * 3
+LONG = " ".join(["stamp the contract that came in this morning"] * 3)
 
 
 def judged(message: str, *, fits: bool, tier: Any, winner: str = "", skill: str = "p", first: str = "") -> Judged:
     case = Case(message, skill, fits, "[0]")
-    return Judged(case, tier, 1, 0.5, winner, first or winner, rightful=False)
+    return Judged(case, tier, 1, 0.5 if skill else None, winner, first or winner, rightful=False)
 
 
 RESULTS = (
     judged("fill these forms", fits=True, tier="must", winner="p"),
     judged(LONG, fits=True, tier="none", first="d"),
     judged("write about pdf", fits=True, tier="may", winner="d"),
+    judged("pdf", fits=True, tier="may", winner="p"),
     judged("fill the bath", fits=False, tier="must", winner="p"),
     judged("write letters", fits=True, tier="must", winner="d", skill="d"),
     judged("sing", fits=False, tier="may", winner="d", skill=""),
@@ -41,7 +42,13 @@ SUGGESTIONS = (Suggestion("p", "use", "stamp", 2, 1.5), Suggestion("p", "avoid",
 
 def answer(*, held_out: bool = False) -> dict[str, Any]:
     report = tally(RESULTS)._replace(suggestions=SUGGESTIONS, held_out=held_out)
-    entry = {"code": "case-unlabelled", "severity": "info", "path": "t.json", "message": "[3] has no verdict."}
+    entry = {
+        "code": "case-unlabelled",
+        "severity": "info",
+        "path": "t.json",
+        "message": "[3] has none.",
+        "hint": "Add.",
+    }
     return {"success": True, **report.to_json({"p": "pdf", "d": "docx"}), "files": [], "report": [entry]}
 
 
@@ -54,12 +61,20 @@ def options(*words: str) -> Namespace:
 def test_a_program_gets_lines() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
     render(against_minima(answer()), screen, options())
-    assert screen.text() == "pdf\t4\t0.50\t0.33\t0.67\t0.67\ndocx\t1\t1.00\t1.00\t1.00\t1.00\n"
+    assert screen.text() == (
+        "pdf\t5\t0.50\t0.25\t0.75\t0.75\n"
+        "docx\t1\t1.00\t1.00\t1.00\t1.00\n"
+        f"pdf\tmissed\t0.50\tdocx\t{LONG}\n"
+        "pdf\toffered\t0.50\t\tpdf\n"
+        "pdf\tfalse\t0.50\t\tfill the bath\n"
+        "pdf\tstolen\t\tdocx\twrite about pdf\n"
+        "no skill\tfalse\t\tdocx\tsing\n"
+    )
     assert screen.said == [
-        "Suggestion for pdf: say stamp  (2 messages, tried: +1.5 right)",
-        "Suggestion for pdf: do not use for bath  (1 message, not tried)",
-        "t.json: info: [3] has no verdict. [case-unlabelled]",
-        "6 messages: comes up by itself with precision 0.67 and recall 0.50, is offered with 0.60 and 0.75.",
+        "t.json: info: [3] has none. Add. [case-unlabelled]",
+        "Suggestion for pdf: say 'stamp' (in 2 messages; tried: 1.5 more right answers, an offer counting half)",
+        "Suggestion for pdf: do not use for 'bath' (in 1 message; not tried)",
+        "7 messages: comes up by itself with precision 0.67 and recall 0.40, is offered with 0.67 and 0.80.",
     ]
 
 
@@ -68,29 +83,34 @@ def test_a_person_gets_the_messages_behind_the_numbers() -> None:
     render(against_minima(answer(held_out=True)), screen, options("--held-out"))
     assert screen.text() == (
         "SKILL  MESSAGES  MUST P  MUST R  OFFERED P  OFFERED R\n"
-        "pdf    4         0.50    0.33    0.67       0.67\n"
+        "pdf    5         0.50    0.25    0.75       0.75\n"
         "docx   1         1.00    1.00    1.00       1.00\n"
         "\n"
         "pdf\n"
-        "  missed   stamp the contract that came in this morning sta…  (docx ranks first)\n"
-        "  false    fill the bath  (must)\n"
-        "  stolen   write about pdf  (docx, 1 message)\n"
+        "  missed   stamp the contract that came in this mornin…  (50%, docx ranks first)\n"
+        "  offered  pdf  (50%)\n"
+        "  false    fill the bath  (50%, must)\n"
+        "  stolen   write about pdf  (by docx)\n"
         "\n"
         "no skill\n"
-        "  false    sing  (docx, may)\n"
+        "  false    sing  (docx may)\n"
         "\n"
         "Suggestions\n"
-        "  pdf: say stamp  (2 messages, tried: +1.5 right)\n"
-        "  pdf: do not use for bath  (1 message, not tried)\n"
+        "  pdf: say 'stamp' (in 2 messages; tried: 1.5 more right answers, an offer\n"
+        "    counting half)\n"
+        "  pdf: do not use for 'bath' (in 1 message; not tried)\n"
     )
     assert max(map(width, screen.text().splitlines())) <= 80
-    assert screen.said[-1].startswith("6 held-out messages: ")
+    assert screen.said[-1].startswith("7 held-out messages: ")
 
 
 def test_a_missed_minimum_is_said_at_the_end() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
     render(against_minima(answer(), min_recall=0.9), screen, options("--min-recall", "0.9"))
-    assert screen.said[-1] == "The recall of pdf is 0.67, below 0.90. [below-minimum]"
+    assert screen.said[-1] == (
+        "Below the minimum: the recall of pdf is 0.75, not 0.90; the recall of all skills together is 0.80, not 0.90. "
+        "[below-minimum]"
+    )
     assert screen.hints == ["Run it with --suggest, and look at what was missed, falsely brought up and stolen."]
 
 
@@ -100,6 +120,30 @@ def test_a_library_without_evals() -> None:
     render(against_minima(empty), screen, options("--suggest"))
     assert (screen.text(), screen.said) == ("", ["No skill has trigger evals yet."])
     assert len(screen.hints) == 1
+
+
+def test_a_file_without_a_usable_row() -> None:
+    screen = Screen(tty=True, colour=False, columns=80)
+    report = answer()["report"]
+    error = InvalidError("not-trigger-evals", "t.json has no row that can be used.", hint="Write some.", report=report)
+    render(error.to_json(), screen, options("--file", "t.json"))
+    assert (screen.text(), screen.said, screen.hints) == (
+        "",
+        [
+            "t.json: info: [3] has none. Add. [case-unlabelled]",
+            "t.json has no row that can be used. [not-trigger-evals]",
+        ],
+        ["Write some."],
+    )
+
+
+def test_who_could_not_be_helped_is_said() -> None:
+    screen = Screen(tty=False, colour=False, columns=80)
+    render(against_minima({**answer(), "suggestions": []}), screen, options("--suggest"))
+    assert screen.said[-1] == "No words were found that would help pdf."
+    right = tally(RESULTS[:1]).to_json({})
+    render({"success": True, **right, "files": [], "report": [], "below": []}, screen, options("--suggest"))
+    assert screen.said[-1] == "No words are needed."
 
 
 @pytest.mark.parametrize(

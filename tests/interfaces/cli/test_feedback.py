@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,9 @@ from whet.interfaces.cli.parser import Parser
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
 
 REMARK = {"time": "2026-11-15T06:00:00Z", "skill": "pdf", "message": "Fill\nit", "fits": True, "origin": "person"}
 COUNTS = {"name": "pdf", "examples": 1, "counterexamples": 0}
@@ -28,12 +33,18 @@ def options(*words: str) -> Namespace:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["pdf", "Fill it"], "Give one of --fits, --does-not-fit, --forget and --list."),
-        (["pdf", "Fill it", "--fits", "--does-not-fit"], "Give one of --fits, --does-not-fit, --forget and --list."),
+        (["pdf", "Fill it"], "Give one of --fits, --does-not-fit, --none, --forget and --list."),
+        (
+            ["pdf", "Fill it", "--fits", "--does-not-fit"],
+            "Give one of --fits, --does-not-fit, --none, --forget and --list.",
+        ),
         (["--fits"], "NAME is missing."),
         (["--forget"], "NAME is missing."),
         (["pdf", "--does-not-fit"], "MESSAGE is missing."),
         (["pdf", "Fill it", "--list"], "'Fill it' is one argument too many."),
+        (["--none"], "MESSAGE is missing."),
+        (["--none", "Fill it", "--fits"], "--none goes with --forget and --list only."),
+        (["--none", "Fill it", "--list"], "'Fill it' is one argument too many."),
     ],
 )
 def test_what_does_not_go_together(words: list[str], message: str) -> None:
@@ -49,26 +60,67 @@ def test_what_does_not_go_together(words: list[str], message: str) -> None:
         (["pdf", "x", "--fits"], {"changed": True}, "Noted; pdf has 1 example, 0 counterexamples."),
         (["pdf", "x", "--does-not-fit"], {"changed": False}, "Known already; pdf has 1 example, 0 counterexamples."),
         (["pdf", "--forget"], {"forgotten": 3}, "Forgot 3 remarks; pdf has 1 example, 0 counterexamples."),
+        (["--none", "x"], {"name": None, "counterexamples": 2, "changed": True}, "Noted; 2 messages for no skill."),
+        (["--none", "--forget"], {"name": None, "forgotten": 1}, "Forgot 1 remark; 0 messages for no skill."),
         (["--list"], {"feedback": []}, "Nothing was said yet."),
     ],
 )
 def test_a_sentence(words: list[str], answer: dict[str, Any], sentence: str) -> None:
     screen = Screen(tty=False, colour=False, columns=80)
-    render({"success": True, **COUNTS, **answer}, screen, options(*words))
+    render({"success": True, **COUNTS, "notes": [], **answer}, screen, options(*words))
     assert (screen.text(), screen.said) == ("", [sentence])
 
 
 @pytest.mark.parametrize(
     ("tty", "text"),
     [
-        (False, "2026-11-15T06:00:00Z\tpdf\tfits\tperson\tFill it\n"),
+        (
+            False,
+            (
+                "2026-11-15T06:00:00Z\tpdf\tfits\tperson\tFill it\n"
+                "2026-11-15T06:00:00Z\t(none)\tdoes not fit\tperson\tSing\n"
+            ),
+        ),
         (
             True,
-            "WHEN              SKILL  VERDICT  WHO     MESSAGE\n2026-11-15 06:00  pdf    fits     person  Fill it\n",
+            (
+                "WHEN              SKILL   VERDICT       WHO     MESSAGE\n"
+                "2026-11-15 06:00  pdf     fits          person  Fill it\n"
+                "2026-11-15 06:00  (none)  does not fit  person  Sing\n"
+            ),
         ),
     ],
 )
 def test_the_list(tty: bool, text: str) -> None:
     screen = Screen(tty=tty, colour=False, columns=80)
-    render({"success": True, "feedback": [REMARK], "count": 1}, screen, options("--list"))
+    unwanted = {**REMARK, "skill": None, "fits": False, "message": "Sing"}
+    render({"success": True, "feedback": [REMARK, unwanted], "count": 2}, screen, options("--list"))
     assert screen.text() == text
+
+
+def test_several_words_or_standard_input_are_one_message(
+    whet: Callable[..., CompletedProcess[str]], skill: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skill("pdf", "Fills in forms.")
+    skill("ship", "Ships it.", extra="disable-model-invocation: true\n")
+    assert (
+        whet("feedback", "pdf", "fill", "it", "in", "--fits").stderr == "Noted; pdf has 1 example, 0 counterexamples.\n"
+    )
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"stamp it\n"), encoding="utf-8"))
+    assert whet("feedback", "pdf", "-", "--does-not-fit").returncode == 0
+    assert whet("feedback", "--none", "sing", "to me").stderr == "Noted; 1 message for no skill.\n"
+    listed = json.loads(whet("feedback", "--list", "--json").stdout)["feedback"]
+    assert [(item["skill"], item["message"], item["fits"]) for item in listed] == [
+        (None, "sing to me", False),
+        ("pdf", "stamp it", False),
+        ("pdf", "fill it in", True),
+    ]
+    assert json.loads(whet("feedback", "--none", "--list", "--json").stdout)["feedback"] == listed[:1]
+    assert whet("feedback", "ship", "now", "--fits").stderr == (
+        "Noted; ship has 1 example, 0 counterexamples.\n"
+        "ship does not come up by itself, whatever is said: It says that only a person may invoke it.\n"
+        "hint: Ask for it: /ship.\n"
+    )
+    assert (
+        whet("feedback", "--none", "sing", "to me", "--forget").stderr == "Forgot 1 remark; 0 messages for no skill.\n"
+    )

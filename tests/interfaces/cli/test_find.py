@@ -68,17 +68,50 @@ def test_nothing_found_is_an_answer(whet: Callable[..., CompletedProcess[str]]) 
 def test_a_terminal_gets_a_table_that_fits(columns: int) -> None:
     notes = [{"message": "One.", "hint": "Two."}, {"message": "Three.", "hint": ""}]
     why = ["matched trigger 'backport'", "words: fix, branch, \x1b[31mred, and many more than fit in one line here"]
-    results = [{"name": "backport", "score": 0.934, "why": why}, {"name": "x", "score": 0.004, "why": []}]
+    results = [result("backport", 0.934, why), result("x", 0.05, explicit=True), result("y", 0.049)]
     screen = Screen(tty=True, colour=False, columns=columns)
     render({"results": results, "notes": notes}, screen, Namespace())
     assert max(map(width, screen.text().splitlines())) <= columns
-    rows = screen.text().splitlines()
-    assert (rows[0], rows[1][:33], rows[2]) == (
-        "SKILL     FIT  WHY",
-        "backport  93%  matched trigger 'b",
-        "x         0%",
+    assert (
+        screen.text()
+        == {
+            40: "SKILL     FIT  WHY\n"
+            "backport  93%  matched trigger\n"
+            "               'backport'; words: fix,\n"
+            "               branch, \\x1b[31mred, and\n"
+            "               many more than fit in one\n"
+            "               line here\n"
+            "x         5%   only when asked for\n",
+            80: "SKILL     FIT  WHY\n"
+            "backport  93%  matched trigger 'backport'; words: fix, branch, \\x1b[31mred, and\n"
+            "               many more than fit in one line here\n"
+            "x         5%   only when asked for\n",
+        }[columns]
     )
     assert (screen.said, screen.hints) == (["One.", "Three."], ["Two."])
+
+
+def result(name: str, score: float, why: list[str] | None = None, *, explicit: bool = False) -> dict[str, Any]:
+    return {"name": name, "score": score, "why": why or [], "explicit": explicit}
+
+
+def test_below_a_long_name_the_reasons_have_lines_of_their_own() -> None:
+    screen = Screen(tty=True, colour=False, columns=40)
+    results = [result("a-name-that-is-very-long-indeed", 0.9, ["described by 'name', 'long'"]), result("x", 1.0)]
+    render({"results": results, "notes": []}, screen, Namespace())
+    assert screen.text() == (
+        "SKILL  FIT\na-name-that-is-very-long-indeed  90%\n      described by 'name', 'long'\nx  100%\n"
+    )
+
+
+def test_where_nothing_fits_well_that_is_said() -> None:
+    screen = Screen(tty=False, colour=False, columns=80)
+    render({"results": [result("x", 0.03, ["one"]), result("y", 0.01)], "notes": []}, screen, Namespace())
+    assert screen.text() == "x\t0.0300\tone\ny\t0.0100\t\n"
+    assert (screen.said, screen.hints) == (
+        ["No skill fits well."],
+        ["`whet list` shows every skill, `whet search` looks for others, `whet feedback` teaches."],
+    )
 
 
 def test_a_list_with_a_query_is_in_order_of_relevance(whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -91,5 +124,7 @@ def test_a_list_with_a_query_is_in_order_of_relevance(whet: Callable[..., Comple
 def test_an_index_for_a_message_lists_what_fits(whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("index", "--for", "draw a chart from this csv file", "--limit", "1", "--no-rules")
     assert run.stdout.splitlines()[0] == "▸ charts: Draws charts from a CSV file."
+    empty = whet("index", "--for", "")
+    assert (empty.returncode, empty.stderr) == (2, "error: The message is empty.\nhint: Give the words of the user.\n")
     small = whet("index", "--for", "draw a chart from this csv file", "--budget", "80", "--no-rules", "--json")
     assert "charts" in answer(small)["text"]

@@ -14,6 +14,7 @@ from whet.library.files import open_beneath, read_descriptor, read_file
 from whet.library.report import Entry
 from whet.routing.evals.formats import MAX_BYTES, Case, Cases, find_files, read_cases
 from whet.routing.evals.judging import judged
+from whet.routing.evals.parsing import FORMS
 from whet.routing.evals.report import split, tally
 from whet.routing.evals.suggesting import suggest as suggestions_of
 from whet.skill.names import key as name_key
@@ -72,7 +73,8 @@ def eval_triggers(
                 raise _without(card, gathered.notes)
     learn, held = split(cases) if held_out else (cases, ())
     results, beside = judged(learn, judge), judged(held, judge)
-    report = tally(beside if held_out else results)._replace(held_out=held_out)
+    explicit = [key_of(card) for card in catalogue.cards if not card.gates.model_invocable]
+    report = tally(beside if held_out else results, explicit)._replace(held_out=held_out)
     if suggest:
         texts = {key_of(card): f"{card.name} {card.description} {card.when}" for card in catalogue.cards}
         found = suggestions_of(results, texts, try_phrase=try_phrase, beside=beside)
@@ -91,21 +93,37 @@ def against_minima(
 ) -> dict[str, Any]:
     """The answer, as a failure when a skill, or all of them together, stay below what is asked for.
 
-    Precision is asked of what comes up by itself, recall of what is offered. A share of nothing is not below anything.
+    Precision is asked of what comes up by itself, recall of what is offered. A share of nothing is not below anything,
+    and nothing is asked of skills that only a person may invoke. With a minimum, messages for skills that are not there
+    are a failure, too: nobody measured them.
     """
     below = []
-    for item in (*answer["skills"], {"skill": "", **answer["overall"]}):
+    for item in (*answer["skills"], {"skill": "", "explicit": False, **answer["overall"]}):
         for tier, measure, least in (("must", "precision", min_precision), ("offered", "recall", min_recall)):
             value = item[tier][measure]
-            if least is not None and value is not None and value < least:
+            if least is not None and value is not None and value < least and not item["explicit"]:
                 below.append({"skill": item["skill"], "measure": measure, "value": value, "minimum": least})
-    if not below:
-        return {**answer, "below": []}
-    worst = min(below, key=lambda row: row["value"] - row["minimum"])
-    about = worst["skill"] or "all skills together"
-    message = f"The {worst['measure']} of {about} is {worst['value']:.2f}, below {worst['minimum']:.2f}."
-    hint = "Run it with --suggest, and look at what was missed, falsely brought up and stolen."
-    return {**answer, "success": False, "error": message, "code": "below-minimum", "hint": hint, "below": below}
+    answer = {**answer, "below": below}
+    if below:
+        rows = (
+            f"the {row['measure']} of {row['skill'] or 'all skills together'} is {row['value']:.2f}, "
+            f"not {row['minimum']:.2f}"
+            for row in below
+        )
+        message = f"Below the minimum: {'; '.join(rows)}."
+        hint = "Run it with --suggest, and look at what was missed, falsely brought up and stolen."
+        return {**answer, "success": False, "error": message, "code": "below-minimum", "hint": hint}
+    unknown = [entry["skill"] for entry in answer["report"] if entry["code"] == "eval-skill-unknown"]
+    if unknown and (min_precision is not None or min_recall is not None):
+        message = f"There are messages for skills that are not there: {', '.join(unknown)}."
+        return {
+            **answer,
+            "success": False,
+            "error": message,
+            "code": "eval-skill-unknown",
+            "hint": "Correct the names.",
+        }
+    return answer
 
 
 def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card], key_of: Callable[[Card], str]) -> _Gathered:
@@ -119,7 +137,11 @@ def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card], key_of: 
     if any(case.fits and not case.skill for case in read.cases):
         hint = "Name it: `whet eval triggers NAME --file FILE`; or give each message a field `skill`."
         raise UsageError("skill-not-named", f"{path} does not say which skill its messages are for.", hint=hint)
-    return _resolved([(path, read)], catalogue, key_of)
+    gathered = _resolved([(path, read)], catalogue, key_of)
+    if not gathered.cases:
+        message, report = f"{path} has no row that can be used.", [note.to_json() for note in gathered.notes]
+        raise InvalidError("not-trigger-evals", message, hint=f"Write {FORMS}.", report=report)
+    return gathered
 
 
 def _from_packages(
@@ -146,7 +168,8 @@ def _read(data: bytes, card: Card, name: str, path: str) -> Cases | None:
     except InvalidError as error:
         if output and error.code == "not-trigger-evals":
             return None
-        return Cases((), (Entry(error.code, "warning", card.full_name, path, error.message, error.hint),))
+        message = f"The file{error.message.removeprefix(path)}"  # the entry has the path
+        return Cases((), (Entry(error.code, "warning", card.full_name, path, message, error.hint),))
     if output:
         kept = tuple(note for note in found.report if note.code != "case-unlabelled")
         return found._replace(report=kept) if found.cases or kept else None

@@ -7,7 +7,7 @@
     {"prompt": "...", "expected_skill": "pdf" or null}                the skill that should win, or none
 
 as JSON, JSON lines, YAML or CSV. A row that cannot be used is left out and reported; only a file that is none of
-these is an error. `write_cases` writes the first shape.
+these is an error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from whet.skill.diagnostics import Severity
 
-__all__ = ("MAX_BYTES", "MAX_CASES", "MAX_MESSAGE", "Case", "Cases", "find_files", "read_cases", "write_cases")
+__all__ = ("MAX_BYTES", "MAX_CASES", "MAX_MESSAGE", "Case", "Cases", "find_files", "read_cases")
 
 MAX_CASES = 10_000
 """Cases of one file."""
@@ -102,17 +102,6 @@ def read_cases(data: Any, skill: str = "", where: str = "") -> Cases:
         hint = f"Write {FORMS}."
         raise InvalidError("not-trigger-evals", f"{where or 'The file'} holds no messages with a verdict.", hint=hint)
     return Cases(tuple(reader.cases.values()), reader.report())
-
-
-def write_cases(cases: Iterable[Case], skill: str = "") -> bytes:
-    """The cases as agentskills.io writes them; a case that is not about `skill` says what it is about."""
-    import json
-
-    rows = []
-    for case in cases:
-        about = {} if name_key(case.skill) == name_key(skill) else {"skill": case.skill or None}
-        rows.append({"query": case.message, "should_trigger": case.fits, **about})
-    return (json.dumps(rows, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 class _Reader:

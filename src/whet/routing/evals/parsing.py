@@ -17,6 +17,10 @@ MAX_BYTES = 2_000_000
 _MAX_YAML = 300_000
 _MAX_ROWS = 50_000
 _WORD = re.compile(r"[^a-z0-9]+")
+_COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.){0,5000}\")|//[^\n]{0,2000}|/\*(?:[^*]|\*(?!/)){0,5000}\*/")
+_TRAILING = re.compile(r",(\s{0,200}[}\]])")
+_LOOKED_AT = 200
+"""Lines by which JSON lines are told from JSON."""
 FORMS = "a JSON list of {query, should_trigger}"
 
 
@@ -39,7 +43,7 @@ def parsed(data: bytes | str, where: str) -> Any:
         value = read(text)
         if isinstance(value, list | dict):
             return value
-    raise InvalidError("not-trigger-evals", f"{named} {_reason(text)}.", hint=f"Write {FORMS}.")
+    raise InvalidError("not-trigger-evals", f"{named} {_reason(text, where)}.", hint=f"Write {FORMS}.")
 
 
 def _readers(where: str, text: str) -> Iterator[Any]:
@@ -103,17 +107,49 @@ def _csv(text: str) -> list[dict[str, str]] | None:
     return rows
 
 
-def _reason(text: str) -> str:
+def _reason(text: str, where: str) -> str:
+    """What is wrong with a text that is none of these, and on which line."""
+    if where.casefold().endswith((".yaml", ".yml")):
+        return _yaml_problem(text)
     if text.lstrip()[0] not in "{[":
         return "is neither JSON, YAML nor CSV with a column for the message"
+    lines = text.split("\n")
+    rows = [line for line in lines if line.strip()]
+    good = [_json_problem(row) is None for row in rows[:_LOOKED_AT]]
+    if where.casefold().endswith((".jsonl", ".ndjson")) or (len(good) > 1 and 2 * sum(good) >= len(good)):
+        problems = ((number, _json_problem(line)) for number, line in enumerate(lines, 1) if line.strip())
+        found = next(((number, problem) for number, problem in problems if problem is not None), None)
+        return f"is not JSON on line {found[0]}: {found[1][1]}" if found else "holds no mappings"
+    problem = _json_problem(_COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text))
+    if problem is None:
+        return "is nested too deeply"
+    return f"is not JSON on line {problem[0]}: {problem[1]}"
+
+
+def _json_problem(text: str) -> tuple[int, str] | None:
+    """The line and the reason where a text stops being JSON; a comma too many is none."""
     import json
 
     try:
-        json.loads(text)
-    except ValueError as error:
-        at = f" on line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        return f"is not JSON{at}: {reason}"
-    except RecursionError:
-        return "is nested too deeply"
-    return "is nested too deeply"
+        json.loads(_TRAILING.sub(r"\1", text))
+    except json.JSONDecodeError as error:
+        return error.lineno, error.msg
+    except (ValueError, RecursionError):
+        return 1, "its numbers are too long, or it is nested too deeply"
+    return None
+
+
+def _yaml_problem(text: str) -> str:
+    import yaml
+
+    if len(text) > _MAX_YAML:
+        return f"has more than {_MAX_YAML:,} characters of YAML"
+    try:
+        for _ in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            pass
+    except yaml.MarkedYAMLError as error:
+        at = f" on line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        return f"is not YAML{at}: {error.problem}"
+    except (yaml.YAMLError, ValueError) as error:
+        return f"is not YAML: {error}"
+    return "holds no list and no mapping, or is nested too deeply"

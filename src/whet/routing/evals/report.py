@@ -87,18 +87,22 @@ class Tally(NamedTuple):
     offered: Scores
     missed: tuple[Judged, ...]
     """Messages for it that it is not even offered for."""
+    only_offered: tuple[Judged, ...]
+    """Messages for it that it does not come up for by itself."""
     false: tuple[Judged, ...]
     """Messages not for it that it is offered, or comes up, for."""
     stolen: tuple[Stolen, ...]
 
-    def to_json(self, name: Callable[[str], str]) -> dict[str, Any]:
-        """As a report holds it."""
+    def to_json(self, name: Callable[[str], str], *, explicit: bool = False) -> dict[str, Any]:
+        """As a report holds it; `explicit` says that only a person may invoke the skill."""
         return {
             "skill": name(self.skill),
+            "explicit": explicit,
             "cases": sum(self.must),
             "must": self.must.to_json(),
             "offered": self.offered.to_json(),
             "missed": [_line(item, name) for item in self.missed[:_MOST_LISTED]],
+            "only_offered": [_line(item, name) for item in self.only_offered[:_MOST_LISTED]],
             "false_triggers": [_line(item, name) for item in self.false[:_MOST_LISTED]],
             "stolen": [item.to_json(name) for item in self.stolen],
         }
@@ -111,8 +115,11 @@ class Report(NamedTuple):
     """By skill, the worst recall first."""
     must: Scores
     offered: Scores
+    """All together, but for the skills that never come up by themselves."""
     ranks: tuple[int | None, ...]
     """Where the right skill stood in the ranking, for each message that has one."""
+    explicit: frozenset[str] = frozenset()
+    """The skills that only a person may invoke."""
     held_out: bool = False
     suggestions: tuple[Suggestion, ...] = ()
 
@@ -126,7 +133,7 @@ class Report(NamedTuple):
             (item for tally in self.tallies for item in tally.stolen), key=lambda item: (-len(item.messages), item)
         )
         return {
-            "cases": sum(self.must),
+            "cases": sum(sum(tally.must) for tally in self.tallies),
             "held_out": self.held_out,
             "overall": {
                 "must": self.must.to_json(),
@@ -134,7 +141,9 @@ class Report(NamedTuple):
                 "first": _rounded(_share(sum(rank == 1 for rank in self.ranks), len(self.ranks))),
                 "top5": _rounded(_share(sum(rank is not None and rank <= 5 for rank in self.ranks), len(self.ranks))),
             },
-            "skills": [tally.to_json(name) for tally in self.tallies if tally.skill],
+            "skills": [
+                tally.to_json(name, explicit=tally.skill in self.explicit) for tally in self.tallies if tally.skill
+            ],
             "no_skill": next((tally.to_json(name) for tally in self.tallies if not tally.skill), None),
             "confusions": [item.to_json(name) for item in confusions[:_MOST_LISTED]],
             "suggestions": [item.to_json(name) for item in self.suggestions],
@@ -149,15 +158,17 @@ def evaluate(cases: Iterable[Case], judge: Judge, *, held_out: bool = False) -> 
     return tally(judged(chosen, judge))._replace(held_out=held_out)
 
 
-def tally(results: Sequence[Judged]) -> Report:
-    """The report on cases that were judged."""
+def tally(results: Sequence[Judged], explicit: Iterable[str] = ()) -> Report:
+    """The report on cases that were judged; `explicit` are the skills that only a person may invoke."""
+    silent = frozenset(explicit)
     by_skill: dict[str, list[Judged]] = {}
     for item in results:
         by_skill.setdefault(item.case.skill, []).append(item)
     tallies = [_tally(skill, items) for skill, items in by_skill.items()]
     tallies.sort(key=lambda item: (item.offered.recall is None, item.offered.recall or 0.0, item.skill))
-    ranks = tuple(item.rank for item in results if item.case.fits)
-    return Report(tuple(tallies), _scores(results, "must"), _scores(results, "may"), ranks)
+    counted = [item for item in results if item.case.skill not in silent]
+    ranks = tuple(item.rank for item in counted if item.case.fits)
+    return Report(tuple(tallies), _scores(counted, "must"), _scores(counted, "may"), ranks, silent)
 
 
 def split(cases: Iterable[Case]) -> tuple[tuple[Case, ...], tuple[Case, ...]]:
@@ -189,6 +200,7 @@ def _tally(skill: str, items: list[Judged]) -> Tally:
         _scores(items, "must"),
         _scores(items, "may"),
         tuple(item for item in items if item.case.fits and item.tier == "none"),
+        tuple(item for item in items if item.case.fits and item.tier == "may"),
         tuple(item for item in items if not item.case.fits and item.tier != "none"),
         tuple(thefts),
     )

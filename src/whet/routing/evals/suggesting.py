@@ -2,7 +2,8 @@
 
 *use*: phrases that are frequent in the messages a skill misses, and rare in what the other skills say and are asked, in
 its own negative messages and in its own text. *avoid*: phrases of the messages it wrongly comes up for that stand in
-none of the messages it is for; they belong into a "Do not use" clause. Where the judge can be asked again with the
+none of the messages it is for; they belong into a "Do not use" clause. Scripts written without spaces have no words to
+choose from: there, it is the longest pieces that messages have in common. Where the judge can be asked again with the
 phrase added, only those are kept that improve the skill and make no skill worse.
 """
 
@@ -29,6 +30,9 @@ _TRIED = 8
 """Candidates of a kind that are tried for one skill."""
 _LONGEST_PHRASE = 3
 _LONGEST_CJK = 4
+"""Characters of the pieces by which texts are compared."""
+_LONGEST_PIECE = 12
+"""Characters of a piece that is suggested."""
 _LENGTHS = (1.0, 1.3, 1.5)
 """What a phrase of one, two or three words weighs: the longer, the less it says about anything else."""
 _READ = 2_000
@@ -36,6 +40,8 @@ _READ = 2_000
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:[-'’.+#][^\W_{_CJK}]+)*[+#]{{0,2}}")
 _IDEOGRAPH = re.compile(f"[{_CJK}]")
+_RUN = re.compile(f"[{_CJK}]{{2,}}")
+_SIZES = range(2, _LONGEST_PIECE + 1)
 _PLAIN_TEXT = """
     anyone anything both everyone everything nothing someone
     a about above after again all also am an and any are as at be because been before being but by can could did do
@@ -114,9 +120,13 @@ def _uses(
     total = len(known) or 1
 
     def weight(phrase: str, count: int) -> float:
-        others = max(spread.get(phrase, 0) - (phrase in mine), said.get(phrase, 1) - 1)
+        parts = _parts(phrase)
+        known_here = all(part in mine for part in parts)
+        others = max(
+            min(spread.get(part, 0) for part in parts) - known_here, min(said.get(part, 1) for part in parts) - 1
+        )
         rarity = math.log((total + 1) / (others + 0.5))
-        if against[phrase] or phrase in mine or others > max(1, total // 50):
+        if all(against[part] for part in parts) or known_here or others > max(1, total // 50):
             return 0.0
         return count * rarity * _LENGTHS[phrase.count(" ")]
 
@@ -128,31 +138,64 @@ def _avoids(skill: str, own: list[Judged], text: str) -> list[Suggestion]:
     false = [item.case.message for item in own if not item.case.fits and item.tier != "none"]
     wanted = {phrase for item in own if item.case.fits for phrase in _phrases(item.case.message)}
     named = set(_phrases(text[:200]))
-    return _best(skill, "avoid", false, lambda phrase, count: 0.0 if phrase in wanted or phrase in named else count)
+
+    def weight(phrase: str, count: int) -> float:
+        parts = _parts(phrase)
+        return 0.0 if wanted.issuperset(parts) or named.issuperset(parts) else count
+
+    return _best(skill, "avoid", false, weight)
 
 
 def _best(skill: str, kind: Kind, messages: Sequence[str], weight: Callable[[str, int], float]) -> list[Suggestion]:
     """The phrases of the messages by weight; one that says less than a longer one of the same messages is left out."""
     counts: Counter[str] = Counter()
     for message in messages:
-        counts.update(set(_phrases(message)))
+        counts.update(phrase for phrase in set(_phrases(message)) if not _IDEOGRAPH.match(phrase))
+    counts.update(_pieces(messages))
     least = 2 if len(messages) > 2 else 1
     weighed = [(weight(phrase, count), phrase, count) for phrase, count in counts.items() if count >= least]
     weighed = [row for row in weighed if row[0] > 0]
     weighed.sort(key=lambda row: (-row[0], -len(row[1]), row[1]))
     chosen: list[Suggestion] = []
     for _, phrase, count in weighed:
-        if not any(_within(phrase, other.phrase) or _within(other.phrase, phrase) for other in chosen):
+        if not any(_overlap(phrase, other.phrase) for other in chosen):
             chosen.append(Suggestion(skill, kind, phrase, count))
         if len(chosen) >= _TRIED:
             break
     return chosen
 
 
-def _within(part: str, whole: str) -> bool:
-    if _IDEOGRAPH.search(part):
-        return part in whole
-    return f" {part} " in f" {whole} "
+def _overlap(one: str, other: str) -> bool:
+    """Do two phrases say partly the same: is one within the other, or does it begin as the other ends?"""
+    if not _IDEOGRAPH.match(one):
+        return f" {one} " in f" {other} " or f" {other} " in f" {one} "
+    if one in other or other in one:
+        return True
+    ends = ((one, other), (other, one))
+    return any(first[-count:] == last[:count] for first, last in ends for count in range(2, min(map(len, ends[0]))))
+
+
+def _pieces(messages: Sequence[str]) -> dict[str, int]:
+    """What stands in messages without spaces: the longest pieces that several share, or, of one, its clauses."""
+    runs = [{run.casefold() for run in _RUN.findall(message[:_READ])} for message in messages]
+    if len(messages) == 1:
+        return dict.fromkeys((run for run in runs[0] if len(run) <= _LONGEST_PIECE), 1)
+    counts: Counter[str] = Counter()
+    for own in runs:
+        counts.update({run[at : at + size] for run in own for size in _SIZES for at in range(len(run) - size + 1)})
+    shared = {piece: count for piece, count in counts.items() if count > 1}
+    longer = Counter[str]()
+    for piece, count in shared.items():
+        for part in (piece[1:], piece[:-1]):
+            longer[part] = max(longer[part], count)
+    return {piece: count for piece, count in shared.items() if longer[piece] < count}
+
+
+def _parts(phrase: str) -> list[str]:
+    """What a phrase is looked up by: itself, or, where it is longer than what texts are compared by, its pieces."""
+    if not _IDEOGRAPH.match(phrase) or len(phrase) <= _LONGEST_CJK:
+        return [phrase]
+    return [phrase[at : at + _LONGEST_CJK] for at in range(len(phrase) - _LONGEST_CJK + 1)]
 
 
 def _tried(item: Suggestion, results: Sequence[Judged], beside: Sequence[Judged], try_phrase: Try) -> Suggestion | None:

@@ -12,13 +12,15 @@ from whet.interfaces.cli.text import clean
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.library.visibility import Caller
 
+_FAINTEST = 0.01
+"""What comes no closer than this is not told of."""
 _STYLES: dict[str, Style] = {"must": "green", "may": "yellow", "none": "dim"}
 
 
@@ -26,11 +28,15 @@ def configure(parser: Parser) -> None:
     """The arguments of the command."""
     parser.details = (
         "must: the skill should be loaded. may: it should be offered to the model, which decides. none: nothing should "
-        "come up. Skills that only a person may invoke come up when the message names them (/name, $name). On a pipe, "
-        "the decision is a line of must, may or none, name, confidence from 0 to 1 and evidence, with tabs between "
-        "them; every further line is another skill that may come up."
+        "come up. Skills that only a person may invoke come up when the message names them (/name, $name). --skill "
+        "tells of one skill what speaks for it and against it, and what comes before it. On a pipe, the decision is a "
+        "line of must, may or none, name, confidence from 0 to 1 and evidence, with tabs between them; every further "
+        "line is another skill that may come up, and one that begins with `about` is the skill that --skill names.\n\n"
+        "`whet find` shows what fits less well, too. `whet feedback` tells when an answer was right or wrong; `whet "
+        "eval triggers` measures many messages at once."
     )
     configure_message(parser)
+    parser.option("--skill", metavar="NAME", text="Tell why this skill comes up, or why it does not.")
     parser.option(
         "--file",
         metavar="PATH",
@@ -45,7 +51,7 @@ def run(context: Context, options: Namespace) -> Outcome:
     library, message = context.library, message_of(options.message)
     with Bar(options) as bar:
         library.progress = bar
-        return Outcome(library.detect(message, caller=_caller(context, options.file)))
+        return Outcome(library.detect(message, caller=_caller(context, options.file), skill=options.skill))
 
 
 def _caller(context: Context, paths: Sequence[str]) -> Caller:
@@ -74,4 +80,43 @@ def render(answer: dict[str, Any], screen: Screen, _options: Namespace) -> None:
         screen.line(f"{screen.paint(word, _STYLES[word])}  {screen.paint(told, 'bold') if word == decision else told}")
         for sentence in evidence:
             screen.paragraph(sentence, 6)
+    if "about" in answer:
+        _tell_about(answer["about"], screen)
+    nearest = answer["nearest"]
+    if nearest and nearest["confidence"] >= _FAINTEST:
+        screen.hints.append(
+            f"Nearest: {nearest['name']} ({share(nearest['confidence'])}). `whet find` shows more; `whet feedback` "
+            "teaches."
+        )
     say_notes(answer, screen)
+
+
+def _tell_about(about: dict[str, Any], screen: Screen) -> None:
+    """Why one skill comes up, or why it does not."""
+    sentences = [*about["for"], *(f"against it: {sentence}" for sentence in about["against"]), *_place(about)]
+    if not screen.tty:
+        screen.line("\t".join(map(clean, ("about", about["name"], f"{about['confidence']:.4f}", "; ".join(sentences)))))
+        return
+    screen.line()
+    screen.line(screen.paint(f"{clean(about['name'])}  {share(about['confidence'])}  {about['decision']}", "bold"))
+    for sentence in sentences:
+        screen.paragraph(sentence, 6)
+
+
+def _place(about: dict[str, Any]) -> Iterator[str]:
+    """Where a skill stands, and what stands in its way."""
+    if about["rank"] is None:
+        yield "nothing in the message speaks for it"
+    else:
+        yield f"rank {about['rank']}"
+    if about["instead"]:
+        yield (
+            f"{about['instead']} comes up instead" if about["decision"] == "none" else f"{about['instead']} comes first"
+        )
+    elif about["ahead"]:
+        yield f"{about['ahead']['name']} ({share(about['ahead']['confidence'])}) ranks before it"
+    if about["hidden"]:
+        yield f"it is not offered: {about['hidden']['message']} {about['hidden']['hint']}"
+    elif about["decision"] != "must":
+        needed = about["needed"]
+        yield f"it takes {share(needed['may'])} to be offered and {share(needed['must'])} to come up by itself"

@@ -47,6 +47,8 @@ def run(context: Context, options: Namespace) -> Outcome:
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """A line for each pair; what to do about them."""
+    from whet.routing.duplicates import THRESHOLD
+
     pairs = answer["pairs"]
     rows = [(f"{pair['score']:.2f}", pair["one"], pair["other"], ", ".join(pair["shared"])) for pair in pairs]
     if rows and screen.tty:
@@ -56,16 +58,22 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
             screen.line("\t".join(map(clean, row)))
     for entry in answer["report"]:
         screen.said.append(f"{entry['skill']} is judged by its name and description: {entry['message']}")
-    screen.said.append(f"{_found(answer, options.name)} among {plural(answer['compared'], 'skill')}.")
-    if pairs:
-        other = clean(pairs[0]["other"])
+    near = [pair for pair in pairs if pair["score"] >= THRESHOLD]
+    screen.said.append(f"{_found(answer, near, options.name)} among {plural(answer['total'], 'skill')}.")
+    if near:
+        other = clean(near[0]["other"])
         screen.hints.append(
             f"`whet show {other}` shows one of them; move what is worth keeping into the better one and run "
             f"`whet delete` on the other. `whet curate` proposes merges of what an agent wrote."
         )
 
 
-def _found(answer: dict[str, Any], name: str | None) -> str:
-    if name is None:
-        return plural(answer["count"], "near-duplicate pair")
-    return f"{plural(answer['count'], 'skill')} like {clean(name)}"
+def _found(answer: dict[str, Any], near: list[dict[str, Any]], name: str | None) -> str:
+    """How much was found; what is below the usual threshold is alike and no more."""
+    alike = answer["count"] - len(near)
+    if name is not None:
+        return f"{plural(answer['count'], 'skill')} like {clean(name)}"
+    if not alike:
+        return plural(len(near), "near-duplicate pair")
+    also = f"{plural(len(near), 'near-duplicate pair')} and " if near else ""
+    return f"{also}{plural(alike, 'pair')} {'that is' if alike == 1 else 'that are'} alike"

@@ -35,8 +35,7 @@ def configure(parser: Parser) -> None:
         "--for",
         metavar="MESSAGE",
         dest="message",
-        default="",
-        text="What the user said; what fits it is listed first when not all can be.",
+        text="What the user said; what fits it stands first, described in full, when not all can be.",
     )
 
 

@@ -1,0 +1,36 @@
+"""What users say, before anything is asked about it: is it a message at all, and is it much like another one?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ALIKE = 0.6
+"""The share of its terms that each of two messages must have in common with the other to be much like it."""
+
+
+def checked(message: Any) -> str:
+    """The message. Raises UsageError for what is no text, or has no words."""
+    hint = "Give the words of the user."
+    if not isinstance(message, str):
+        kind = type(message).__name__
+        raise UsageError("bad-message", f"A message is text; {message!r:.80} is of type {kind}.", hint=hint)
+    if not message.strip():
+        raise UsageError("message-empty", "The message is empty.", hint=hint)
+    return message
+
+
+def much_like(message: str, others: Iterable[str]) -> bool:
+    """Is one of these messages much like this one?"""
+    from whet.routing.words import words
+
+    terms = {*words(message)}
+    for other in others:
+        known = {*words(other)}
+        if len(terms & known) >= _ALIKE * max(len(terms), len(known), 1) or message == other:
+            return True
+    return False
