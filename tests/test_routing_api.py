@@ -251,6 +251,24 @@ def test_a_skill_that_a_repository_made_dangerous_is_not_recommended(world: Worl
     answer = library.find_relevant("when are the tides in the harbour")
     assert ("tides" in [item["name"] for item in answer["results"]], codes(answer)) == (False, ["guard-blocked"])
     assert library.detect("when are the tides in the harbour")["skill"] != "tides"
+    named = library.detect("$tides now")
+    assert (named["skill"], "guard-blocked" in codes(named)) == (None, True)
+
+
+def test_an_index_that_somebody_removed_is_made_again(world: World) -> None:
+    library = world.library()
+    before = library.find_relevant("fill in this PDF form")["results"]
+    rmtree(world.state / "routing")
+    assert library.find_relevant("fill in this PDF form")["results"] == before != []
+
+
+def test_an_index_that_somebody_emptied_is_filled_again(world: World) -> None:
+    library = world.library()
+    before = library.find_relevant("fill in this PDF form")["results"]
+    other = Router(str(world.index), semantic=False)
+    other.update(())
+    other.close()
+    assert library.find_relevant("fill in this PDF form")["results"] == before != []
 
 
 # detecting

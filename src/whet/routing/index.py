@@ -275,16 +275,16 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New]) -> None:
     terms = np.concatenate([skill.analysis.terms for skill in skills])
     slots = np.repeat(np.arange(first, first + len(skills)), [len(skill.analysis.terms) for skill in skills])
     weights = np.concatenate([skill.analysis.weights for skill in skills], axis=1)
-    _write_segment(connection, terms, slots.astype(np.uint32), weights, len(skills))
+    segment = connection.execute("INSERT INTO segments (size) VALUES (?)", [len(skills)]).lastrowid
+    _write(connection, segment, terms, slots.astype(np.uint32), weights)
     _settle(connection, np.concatenate([alive, np.ones(len(skills), dtype=np.bool_)]))
     _tidy(connection)
 
 
-def _write_segment(
-    connection: sqlite3.Connection, terms: np.ndarray, slots: np.ndarray, weights: np.ndarray, size: int
+def _write(
+    connection: sqlite3.Connection, segment: int | None, terms: np.ndarray, slots: np.ndarray, weights: np.ndarray
 ) -> None:
     """One row for each term."""
-    segment = connection.execute("INSERT INTO segments (size) VALUES (?)", [size]).lastrowid
     order = np.lexsort((slots, terms))
     terms, slots, weights = terms[order], slots[order], weights[:, order]
     starts = np.flatnonzero(np.concatenate([[True], terms[1:] != terms[:-1]])) if len(terms) else np.zeros(0, dtype=int)
@@ -311,26 +311,25 @@ def _tidy(connection: sqlite3.Connection) -> None:
 
 
 def _merge(connection: sqlite3.Connection, segments: Sequence[int]) -> None:
+    """Put segments together without what was struck out; some hundred terms at a time, so that memory stays small."""
     alive = _alive(connection)
-    marks = ",".join("?" * len(segments))
-    query = f"SELECT term, entries FROM postings WHERE segment IN ({marks})"  # noqa: S608  only marks
-    terms: list[np.ndarray] = []
-    found: list[Postings] = []
-    for term, entries in connection.execute(query, segments):
-        part = _unpacked(entries)
-        terms.append(np.full(len(part.slots), term, dtype=np.uint32))
-        found.append(part)
+    merged = connection.execute("INSERT INTO segments (size) VALUES (0)").lastrowid
+    kept = np.zeros(len(alive), dtype=np.bool_)
+    old = ",".join("?" * len(segments))
+    query = f"SELECT DISTINCT term FROM postings WHERE segment IN ({old}) ORDER BY term"  # noqa: S608  only marks
+    for asked in _portions([term for (term,) in connection.execute(query, segments)]):
+        marks = ",".join("?" * len(asked))
+        query = f"SELECT term, entries FROM postings WHERE term IN ({marks}) AND segment IN ({old})"  # noqa: S608  only marks
+        found = [(term, _unpacked(entries)) for term, entries in connection.execute(query, [*asked, *segments])]
+        terms = np.concatenate([np.full(len(part.slots), term, dtype=np.uint32) for term, part in found])
+        slots = np.concatenate([part.slots for _, part in found])
+        weights = np.concatenate([part.weights for _, part in found], axis=1)
+        living = alive[slots]
+        kept[slots[living]] = True
+        _write(connection, merged, terms[living], slots[living], weights[:, living])
     for table, column in (("postings", "segment"), ("segments", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} IN ({marks})", segments)  # noqa: S608  our own names
-    if not found:
-        return
-    slots = np.concatenate([part.slots for part in found])
-    weights = np.concatenate([part.weights for part in found], axis=1)
-    living = alive[slots]
-    if living.any():
-        every = np.concatenate(terms)[living]
-        size = int(np.bincount(slots[living]).astype(np.bool_).sum())
-        _write_segment(connection, every, slots[living], weights[:, living], size)
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN ({old})", segments)  # noqa: S608  our own names
+    connection.execute("UPDATE segments SET size = ? WHERE id = ?", (int(kept.sum()), merged))
 
 
 def _level(size: int) -> int:
