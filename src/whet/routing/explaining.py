@@ -36,7 +36,7 @@ class Explainer:
         row = given.rows[at]
         told: list[str] = []
         if judged.naming[at] == "named":
-            told.append(f"the message names {row.more['name']}")
+            told.append(f"the message names {row.name}")
         if judged.example[at] > 0:
             told.append("much like a message it was right for")
         if phrase := self._phrase(at):
@@ -55,7 +55,7 @@ class Explainer:
         if judged.example[at] < 0:
             told.append("but much like a message it was wrong for")
         if judged.naming[at] == "declined":
-            told.append(f"but the message turns {row.more['name']} down")
+            told.append(f"but the message turns {row.name} down")
         return tuple(told)
 
     def _phrase(self, at: int) -> str:

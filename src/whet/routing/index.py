@@ -40,7 +40,7 @@ _ASKED = 500
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE skills (
-    slot INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, lead INTEGER NOT NULL,
+    slot INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, name TEXT NOT NULL, lead INTEGER NOT NULL,
     name_terms INTEGER NOT NULL, description INTEGER NOT NULL, body INTEGER NOT NULL, vector BLOB, more TEXT
 );
 CREATE TABLE sequences (slot INTEGER PRIMARY KEY, terms BLOB NOT NULL);
@@ -74,6 +74,7 @@ class Row(NamedTuple):
 
     slot: int
     key: str
+    name: str
     lead: int
     name_terms: int
     description: int
@@ -153,7 +154,7 @@ class Index:
 
     def rows(self, slots: Sequence[int]) -> dict[int, Row]:
         """What is kept of these skills."""
-        query = "SELECT slot, key, lead, name_terms, description, body, more FROM skills WHERE slot IN"
+        query = "SELECT slot, key, name, lead, name_terms, description, body, more FROM skills WHERE slot IN"
         return {row[0]: _row(row) for row in self._by_slot(query, slots)}
 
     def sequences(self, slots: Sequence[int]) -> dict[int, np.ndarray]:
@@ -221,8 +222,11 @@ class Index:
         return len(alive) > 4096 + 4 * int(alive.sum())
 
 
+_NOTHING: Mapping[str, Any] = {}
+
+
 def _row(found: tuple[Any, ...]) -> Row:
-    row = Row._make((*found[:-1], json.loads(found[-1])))
+    row = Row._make((*found[:-1], json.loads(found[-1]) if found[-1] else _NOTHING))
     if min(row.lead, row.name_terms, row.description, row.body) < 0:
         raise ValueError(f"a number of terms of {row.key} is below nothing")
     return row
@@ -249,23 +253,23 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New]) -> None:
     for slot, skill in enumerate(skills, first):
         kept = skill.analysis
         more = {
-            "name": skill.name,
             "phrases": list(skill.phrases),
             "against": sorted(kept.against),
             "counter": [sorted(terms) for terms in kept.counter],
             "examples": [sorted(terms) for terms in kept.examples],
         }
         connection.execute(
-            "INSERT INTO skills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO skills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 slot,
                 skill.key,
                 skill.stamp,
+                skill.name,
                 kept.lead,
                 kept.name_terms,
                 *kept.lengths,
                 skill.vector,
-                json.dumps({name: value for name, value in more.items() if value}),
+                json.dumps({name: value for name, value in more.items() if value}) if any(more.values()) else "",
             ),
         )
         connection.execute("INSERT INTO sequences VALUES (?, ?)", (slot, kept.sequence.tobytes()))

@@ -93,7 +93,7 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
     kind = weights.meaning if given.names == features.WITH_MEANING else weights.words
     scores = features.standard(given.values) @ weights_of(kind, given.names)
     names = Names(given.asked.text)
-    naming = tuple(names.naming(row.more["name"]) for row in given.rows)
+    naming = tuple(names.naming(row.name) for row in given.rows)
     worth = dict(zip(map(int, given.asked.numbers), map(float, given.table.rarity), strict=True))
     most = max(worth.values(), default=0.0)
     full = {term: weight or most for term, weight in worth.items()}  # what nobody has tells as much as the rarest
@@ -115,7 +115,7 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
 def evidence(given: Candidates, judged: Judgement) -> np.ndarray:
     """The skills in question x `EVIDENCE`."""
     every, name, description, _ = given.table.found
-    subject = [term for term in given.asked.terms if not is_common(term)]
+    subject = {term for term in given.asked.terms if not is_common(term)}
     certain = np.array(
         [_GUESSED if term in given.asked.guessed else term in subject for term in given.asked.terms], float
     )
