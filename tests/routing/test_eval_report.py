@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing.counting import Counting
 from whet.routing.evals.formats import Case
-from whet.routing.evals.report import Report, Scores, evaluate, split
+from whet.routing.evals.judging import judged
+from whet.routing.evals.report import Report, Scores, split, tally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TEXTS = {"p": "fill pdf forms", "d": "write docx letters", "x": "excel sheets"}
 NAMES = {"p": "pdf", "d": "docx", "x": "xlsx"}
+
+
+def evaluate(cases: Sequence[Case], judge: Counting) -> Report:
+    return tally(judged(tuple(cases), judge))
 
 
 def case(message: str, skill: str, *, fits: bool) -> Case:
@@ -113,7 +123,7 @@ def test_two_fifths_of_each_kind_are_held_out() -> None:
     }
     assert counts == {("p", True): 4, ("p", False): 4, ("d", True): 4, ("d", False): 4}
     assert split(reversed(cases)) == (tuple(reversed_groups(learn)), tuple(reversed_groups(held)))
-    report = evaluate(cases, Counting(TEXTS), held_out=True)
+    report = evaluate(split(cases)[1], Counting(TEXTS))._replace(held_out=True)
     assert (report.held_out, sum(report.must)) == (True, 16)
 
 

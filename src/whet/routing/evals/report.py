@@ -11,7 +11,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.routing.evals.judging import Judge, Judged, Tier, judged
+from whet.routing.evals.judging import Judge, Judged, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whet.routing.evals.formats import Case
     from whet.routing.evals.suggesting import Suggestion
 
-__all__ = ("Judge", "Report", "Scores", "Stolen", "Tally", "evaluate", "split", "tally")
+__all__ = ("Judge", "Report", "Scores", "Stolen", "Tally", "split", "tally")
 
 SEED = 42
 HELD_OUT = 0.4
@@ -148,14 +148,6 @@ class Report(NamedTuple):
             "confusions": [item.to_json(name) for item in confusions[:_MOST_LISTED]],
             "suggestions": [item.to_json(name) for item in self.suggestions],
         }
-
-
-def evaluate(cases: Iterable[Case], judge: Judge, *, held_out: bool = False) -> Report:
-    """Ask the judge about every case, whose skills are keys of the judge; or only about the part that is held out."""
-    chosen = tuple(cases)
-    if held_out:
-        chosen = split(chosen)[1]
-    return tally(judged(chosen, judge))._replace(held_out=held_out)
 
 
 def tally(results: Sequence[Judged], explicit: Iterable[str] = ()) -> Report:
