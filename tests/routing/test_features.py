@@ -112,7 +112,7 @@ def test_a_message_is_read_into_terms_sentences_and_pairs() -> None:
 
 def test_only_so_much_of_a_message_is_read() -> None:
     asked = ask(" ".join(f"term{at}" for at in range(5000)))
-    assert (len(asked.text), len(asked.terms)) == (4096, 64)
+    assert (len(asked.text), len(asked.terms)) == (4096, 256)
     assert len(ask("One sentence here. " * 50).views) == 8
     assert ask("").terms == () and ask("").pairs.shape == (0, 2)
 

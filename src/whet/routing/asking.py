@@ -13,7 +13,7 @@ from whet.routing.words import number, words
 
 LONGEST = 4096
 """Characters of a message that are read."""
-_MOST = 64
+_MOST = 256
 """Terms of a message that are asked about."""
 _VIEWS = 8
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|,? (?:and then|then|also) ", re.IGNORECASE)
