@@ -54,4 +54,13 @@ def _output(command: str, home: Path) -> str:
     shown = show(["/bin/sh", "-c", command], cwd=home / "shop", env=env).text.replace(str(home), "~")
     shown = shown.replace(str(ROOT / "src" / "whet" / "bundled"), "<whet>/bundled")
     shown = TIME.sub("2027-01-01 12:00", shown)
-    return "".join(f"{line.rstrip()}\n" for line in shown.splitlines())
+    lines = shown.removesuffix("\n").split("\n") if shown else []
+    return "".join(f"{_settled(line)}\n" for line in lines)
+
+
+def _settled(line: str) -> str:
+    """A line as it stands in the end: what a slow command shows while it works is written over."""
+    kept = ""
+    for part in line.split("\r"):
+        kept = part + kept[len(part) :]
+    return kept.rstrip()
