@@ -1,6 +1,6 @@
 """What is compared about the skills that share a message's terms: a table of features, one row for each skill.
 
-The table is worked out in two steps. For some two hundred skills there is what the postings alone tell; the best of
+The table is worked out in two steps. For some hundred skills there is what the postings alone tell; the best of
 them are looked at more closely, with the order of their words and their lengths. Every feature is put on one scale
 across the skills of a message (`standard`), because how high scores run depends on the message and means nothing.
 """

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _TOGETHER = 8
 """So many segments of a size become one."""
-_BATCH = 1000
-"""Skills written at once."""
 SHORTEST_TYPO = 5
 """Letters of a word that may be a mistyped one; shorter ones are too much alike."""
 _LONGEST_TYPO = 24
@@ -188,14 +186,12 @@ class Index:
     # writing
 
     def put(self, skills: Sequence[New]) -> None:
-        """Put skills in, each in place of an older one with its key; one transaction for every thousand."""
-        for at in range(0, len(skills), _BATCH):
-            batch = skills[at : at + _BATCH]
-            with self._kept.write() as connection:
-                batch = [skill for skill in batch if not _is_in(connection, skill)]  # another process may be faster
-                if batch:
-                    _strike(connection, [skill.key for skill in batch])
-                    _add(connection, batch)
+        """Put skills in, each in place of an older one with its key, in one transaction."""
+        with self._kept.write() as connection:
+            fresh = [skill for skill in skills if not _is_in(connection, skill)]  # another process may be faster
+            if fresh:
+                _strike(connection, [skill.key for skill in fresh])
+                _add(connection, fresh)
 
     def join(self) -> None:
         """Put all segments together, after much was added."""

@@ -1,7 +1,7 @@
 """Vectors of meaning, from a table of word pieces that comes in a wheel: no download, no model to run.
 
-The vector of a text is the mean of the vectors of its pieces. That is far less than a transformer knows and a thousand
-times cheaper, and what it adds to matching by terms has been measured to be about the same (docs/routing.md).
+The vector of a text is the mean of the vectors of its pieces. That is less than a transformer knows and far cheaper;
+what either adds to matching by terms is in docs/routing-benchmarks.md.
 The table is that of the `wordllama` package (extra `whet[semantic]`); only its data files are read.
 """
 

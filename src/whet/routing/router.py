@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 _CANDIDATES = 120
 _CLOSER = 32
 _BY_MEANING = 12
+_BATCH = 1000
+"""Skills that are read and written at once."""
 _MANY = 100
+"""From so many new skills on, if they are most, all segments are put together."""
 _OFFERED = 8
 """Skills that may be called for at once."""
 
@@ -142,8 +145,8 @@ class Router:
         wanted = {entry.key: entry for entry in entries}
         fresh = [entry for key, entry in wanted.items() if known.get(key) != mark + entry.stamp]
         failed: list[tuple[str, str]] = []
-        for at in range(0, len(fresh), 1000):
-            read = list(self._read(fresh[at : at + 1000], mark, failed))
+        for at in range(0, len(fresh), _BATCH):
+            read = list(self._read(fresh[at : at + _BATCH], mark, failed))
             with damage(self._path):
                 self._index.put(read)
         unread = {key for key, _ in failed}

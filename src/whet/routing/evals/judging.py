@@ -86,11 +86,6 @@ class Judged(NamedTuple):
     """Whether the winner, too, is a skill this message is known to be for."""
 
     @property
-    def right(self) -> bool:
-        """Is it offered where it fits, and not where it does not?"""
-        return (self.tier != "none") == self.case.fits
-
-    @property
     def worth(self) -> float:
         """1 for the best possible answer, 0 for the worst; an offer is half of either."""
         reached = {"must": 1.0, "may": 0.5, "none": 0.0}[self.tier]
