@@ -1,0 +1,1 @@
+"""Adapters, each driven by a scripted agent of its library."""

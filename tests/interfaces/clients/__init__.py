@@ -1,0 +1,1 @@
+"""Connecting clients, on configuration files as people have them."""

@@ -1,0 +1,1 @@
+"""Hooks, as clients call them."""
