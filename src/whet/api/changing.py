@@ -114,11 +114,15 @@ class Changing:
         found = resembling(self.lookout, name, told)
         return [{"name": item.name, "score": round(item.score, 2), "shared": list(item.shared)} for item in found]
 
-    def skill_manage(self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None) -> dict[str, Any]:
+    def skill_manage(
+        self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None, stage: bool = False
+    ) -> dict[str, Any]:
         """The tool `skill_manage`, whose schema is `whet.authoring.tool.schema()`: errors are answers too."""
         from whet.authoring.tool import answer
 
-        return answer(arguments, lambda items, why: self.manage(items, actor="agent", reason=why, viewed=viewed))
+        return answer(
+            arguments, lambda items, why: self.manage(items, actor="agent", reason=why, viewed=viewed, stage=stage)
+        )
 
     def note_outcome(self, name: str, outcome: str) -> dict[str, Any]:
         """Note how a skill did: it `helped`, it `failed`, or the user `corrected` what came of it."""

@@ -18,7 +18,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
-from whet.api.routing import Routing
+from whet.api.choosing import Choosing
 from whet.errors import UsageError, WhetError
 from whet.library.catalogue import Catalogue, left_out
 from whet.library.lookout import Lookout
@@ -33,12 +33,14 @@ from whet.store.home import user_home, whet_home
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from whet.api.tools import Tools, Writes
     from whet.authoring.checks import Check
     from whet.guard.permissions.deciding import Policy
     from whet.library.card import Card
     from whet.library.disclosure import Loaded
     from whet.library.readiness import Probe
     from whet.prompt.ranking import Use
+    from whet.prompt.session import Session
     from whet.prompt.tokens import Tokenizer
     from whet.skill.diagnostics import Severity
     from whet.skill.model import Skill
@@ -55,7 +57,7 @@ class Change(TypedDict):
     total: int
 
 
-class Library(Routing):
+class Library(Choosing):
     """The skills of one place. Make one with `Library.open`."""
 
     def __init__(
@@ -294,40 +296,6 @@ class Library(Routing):
 
         return needs(self.lookout, names, caller=caller)
 
-    def bundles(self) -> dict[str, Any]:
-        """The bundles: named sets of skills with an instruction."""
-        from whet.prompt.desk import list_bundles
-
-        return list_bundles(self.lookout)
-
-    def bundle(self, name: str) -> dict[str, Any]:
-        """One bundle, and which of its skills cannot be had."""
-        from whet.prompt.desk import show_bundle
-
-        return show_bundle(self.lookout, name)
-
-    def save_bundle(
-        self,
-        name: str,
-        skills: Sequence[str],
-        *,
-        description: str = "",
-        instruction: str = "",
-        project: bool = False,
-        overwrite: bool = False,
-    ) -> dict[str, Any]:
-        """Write a bundle, for this user or into the project; what it replaces is kept beside it."""
-        from whet.prompt.desk import save_bundle
-
-        what = {"name": name, "skills": skills, "description": description, "instruction": instruction}
-        return save_bundle(self.lookout, project=project, overwrite=overwrite, **what)
-
-    def remove_bundle(self, name: str, *, project: bool = False) -> dict[str, Any]:
-        """Take a bundle of the user's, or of the project, out of use; its file is kept under another name."""
-        from whet.prompt.desk import remove_bundle
-
-        return remove_bundle(self.lookout, name, project=project)
-
     # values
 
     def skill(self, name: str) -> Skill:
@@ -339,6 +307,21 @@ class Library(Routing):
         from whet.skill.tree import library_digest
 
         return library_digest((card.qualified, self.lookout.open(card).digest) for card in self.catalogue.cards)
+
+    # for models
+
+    def tools(
+        self, session: Session | None = None, *, writes: Writes = "allow", only: Collection[str] | None = None
+    ) -> Tools:
+        """The tools for one conversation with a model: definitions for its API, and what answers its calls.
+
+        `writes="propose"` keeps changes back until a person approves them, `"none"` leaves the tool out; `only` names
+        the tools to offer. Without a `session` a new one is begun, which does not hold anything back as already seen.
+        """
+        from whet.api.tools import Tools
+        from whet.prompt.session import Session
+
+        return Tools(self, Session(self, stubs=False) if session is None else session, writes=writes, only=only)
 
     # permissions
 
@@ -373,41 +356,6 @@ class Library(Routing):
             for shelf in self.lookout.look().shelves
         ]
         return {"success": True, "roots": roots}
-
-    # decisions
-
-    def trusted(self) -> dict[str, Any]:
-        """Every repository that is trusted, and since when."""
-        from whet.library.deciding import list_trusted
-
-        return list_trusted(self.lookout)
-
-    def trust(self) -> dict[str, Any]:
-        """Trust the repository around the project directory; its skills are loaded from now on.
-
-        They are scanned first; what the guard does not let in stays hidden, and `verdicts` has all of it.
-        """
-        from whet.library.deciding import set_trust
-
-        return set_trust(self.lookout, trusted=True)
-
-    def untrust(self, path: str | None = None) -> dict[str, Any]:
-        """Take that trust back; with a `path`, from the repository trusted under it, which may be gone by now."""
-        from whet.library.deciding import set_trust, untrust_path
-
-        return set_trust(self.lookout, trusted=False) if path is None else untrust_path(self.lookout, path)
-
-    def enable(self, name: str, surface: str = "") -> dict[str, Any]:
-        """Offer a skill again, everywhere or on one surface."""
-        from whet.library.deciding import set_enabled
-
-        return set_enabled(self.lookout, name, surface, enabled=True)
-
-    def disable(self, name: str, surface: str = "") -> dict[str, Any]:
-        """Stop offering a skill, everywhere or on one surface."""
-        from whet.library.deciding import set_enabled
-
-        return set_enabled(self.lookout, name, surface, enabled=False)
 
     # telling
 

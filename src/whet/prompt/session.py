@@ -71,7 +71,9 @@ class Source(Protocol):
     def relevance(self, message: str, *, caller: Caller, few: bool) -> Callable[[Card], float]:
         """How much each skill matters for a message."""
 
-    def skill_manage(self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None) -> dict[str, Any]:
+    def skill_manage(
+        self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None, stage: bool = False
+    ) -> dict[str, Any]:
         """Change skills as an agent does."""
 
 
@@ -86,12 +88,15 @@ class Session:
         caller: Caller = PERSON,
         tokenizer: Tokenizer | None = None,
         runner: Runner | None = None,
+        stubs: bool = True,
     ) -> None:
+        """`stubs` is for a caller that tells of compactions; without them a view is given in full each time."""
         self.library = library
         self.id = id or os.urandom(8).hex()
         self.caller = caller
         self._tokenizer = tokenizer or tokenizer_of(library.lookout.survey().settings)
         self._runner = runner
+        self._stubs = stubs
         self._active: dict[str, Active] = {}
         self._turn = 0
         self._loaded = Loaded()
@@ -135,7 +140,7 @@ class Session:
             self.library.lookout,
             budget_for(budget, tokens, window),
             Options(format, rules, paths, limit),
-            caller=self._as_model(),
+            caller=self.as_model,
             relevance=relevance,
             used=self._used,
             tokenizer=self._tokenizer,
@@ -149,7 +154,7 @@ class Session:
         Neither a skill that is active nor one that was offered since the last compaction is offered; with `again`, the
         latter is. The text is empty where no skill is left. It comes in addition to the index, which stays as it is.
         """
-        caller = self._as_model()
+        caller = self.as_model
         relevance = self.library.relevance(checked(message), caller=caller, few=True)
         present = {item.path for item in self.active} | (set() if again else self._offered)
         fitting = [card for card in visible(self.library.lookout.look(), caller) if card.path not in present]
@@ -175,8 +180,8 @@ class Session:
             survey,
             file_path,
             page,
-            caller=self._as_model(),
-            loaded=self._loaded,
+            caller=self.as_model,
+            loaded=self._loaded if self._stubs else None,
             session_id=self.id,
             probe=self._probe(survey),
             runner=self._runner,
@@ -190,8 +195,11 @@ class Session:
             self.library.record("view", card, answer["digest"], self.id)
         return answer
 
-    def manage(self, arguments: Any) -> dict[str, Any]:
-        """The tool `skill_manage` for this conversation: what is changed must have been viewed in it as it is now."""
+    def manage(self, arguments: Any, *, stage: bool = False) -> dict[str, Any]:
+        """The tool `skill_manage` for this conversation: what is changed must have been viewed in it as it is now.
+
+        With `stage`, changes wait as proposals until a person approves them.
+        """
 
         def viewed(directory: str, digest: str) -> bool:
             return any(
@@ -199,9 +207,11 @@ class Session:
                 for item in self._active.values()
             )
 
-        return self.library.skill_manage(arguments, viewed=viewed)
+        return self.library.skill_manage(arguments, viewed=viewed, stage=stage)
 
-    def _as_model(self) -> Caller:
+    @property
+    def as_model(self) -> Caller:
+        """Who asks when the model does."""
         return self.caller._replace(model=True)
 
     def invoke(

@@ -1,0 +1,376 @@
+"""The tools a model gets: their definitions, and what answers a call, for one conversation.
+
+    tools = Library.open().tools()
+    reply = client.chat.completions.create(model=model, messages=messages, tools=tools.openai()).choices[0].message
+    messages += [reply, *tools.answer(reply)]
+
+Five tools are enough for a model to find, read, use and improve skills. Every surface that a model works through (MCP,
+function calling, the adapters of agent libraries) has exactly these, with these words. Whatever a model sends, the
+answer is a JSON value: an error is told like any other answer, with a hint for the next attempt. No answer is longer
+than `MAX_ANSWER` characters of JSON; what is longer comes in pages.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from whet.errors import UsageError, WhetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from whet.api.library import Library
+    from whet.prompt.session import Session
+
+Writes: TypeAlias = Literal["allow", "propose", "none"]
+"""Whether a model's changes are made, wait for a person as proposals, or are not offered."""
+
+MAX_ANSWER = 200_000
+"""Characters of JSON that no answer goes beyond."""
+LIST_ROOM = 50_000
+"""Characters that a page of the list may take; the others come with its cursor."""
+LISTED, MOST_LISTED = 50, 200
+FOUND, MOST_FOUND = 5, 20
+_MOST_FILES = 400
+_MOST_CATEGORIES = 100
+_MOST_NOTES = 20
+_DESCRIPTION = 1_024
+_SHORT = 2_000
+_CUT_TOLD = 500
+"""Characters of what is left of an answer that is cut: of each field, and for saying so."""
+_MOST_DIGITS = 10
+_KINDS = {"string": "text", "boolean": "true or false", "integer": "a number from {} on"}
+
+
+class Tool(NamedTuple):
+    """What a model is told of one tool."""
+
+    name: str
+    title: str
+    description: str
+    parameters: dict[str, Any]
+    """JSON Schema of its arguments."""
+    read_only: bool = True
+    destructive: bool = False
+
+
+class Tools:
+    """The tools of one conversation. They may be called from several threads."""
+
+    def __init__(
+        self, library: Library, session: Session, *, writes: Writes = "allow", only: Collection[str] | None = None
+    ) -> None:
+        if writes not in ("allow", "propose", "none"):
+            raise UsageError("bad-writes", f"writes is {writes!r}.", hint="Say allow, propose or none.")
+        self.library = library
+        self.session = session
+        self.writes = writes
+        self._one_at_a_time = threading.Lock()
+        answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "skills_list": self._list,
+            "skill_view": self._view,
+            "skills_search": self._search,
+            "skill_manage": self._manage,
+            "skill_feedback": self._feedback,
+        }
+        if writes == "none":
+            del answers["skill_manage"]
+        if only is not None:
+            if strange := sorted(set(only) - set(answers)):
+                hint = f"There are {', '.join(answers)}."
+                raise UsageError("no-such-tool", f"There is no tool {', '.join(strange)}.", hint=hint)
+            answers = {name: answer for name, answer in answers.items() if name in only}
+        self._answers = answers
+
+    # definitions
+
+    def definitions(self) -> tuple[Tool, ...]:
+        """What the model is told, in the order in which it needs them."""
+        return tuple(tool for tool in definitions(self.writes) if tool.name in self._answers)
+
+    def openai(self, *, responses: bool = False) -> list[dict[str, Any]]:
+        """The definitions as OpenAI's chat completions take them, or as its `responses` do."""
+        told = [
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            for tool in self.definitions()
+        ]
+        return [{"type": "function", **tool} if responses else {"type": "function", "function": tool} for tool in told]
+
+    def anthropic(self) -> list[dict[str, Any]]:
+        """The definitions as Anthropic's messages take them."""
+        return [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in self.definitions()
+        ]
+
+    def instructions(self, budget: int | None = None) -> str:
+        """The part of a system prompt that goes with the tools: which skills there are, and how to use them."""
+        text: str = self.session.index(budget)["text"]
+        return f"{text}\n\n{self._usage()}" if text else self._usage()
+
+    def _usage(self) -> str:
+        sentences = {
+            "skills_search": "skills_search finds skills that are not listed here.",
+            "skill_view": "skill_view with file_path reads a file that a skill mentions.",
+            "skill_manage": "When a skill turned out wrong or incomplete, mend it with skill_manage.",
+            "skill_feedback": "Tell with skill_feedback whether a skill helped.",
+        }
+        return " ".join(text for name, text in sentences.items() if name in self._answers)
+
+    # calls
+
+    def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
+        """What a tool answers. Arguments are an object, or JSON text as some models give it; nothing is raised."""
+        try:
+            if name not in self._answers:
+                hint = f"The tools are {', '.join(self._answers)}."
+                raise UsageError("no-such-tool", f"There is no tool {name!r:.80}.", hint=hint)
+            given = _object(arguments)
+            if name != "skill_manage":  # which reads its own, with more to say about them
+                tool = next(tool for tool in self.definitions() if tool.name == name)
+                given = _checked(given, tool.parameters)
+            return bounded(self._answers[name](given))
+        except WhetError as error:
+            return bounded(error.to_json())
+
+    async def acall(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
+        """The same without holding up an event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.call, name, arguments)
+
+    def answer(self, message: Any) -> list[dict[str, Any]]:
+        """The messages that answer a model's message, whoever's it is; empty when it calls none of these tools.
+
+        `message` is what OpenAI's chat completions or responses, or Anthropic's messages gave, as an object of their
+        libraries or as plain JSON. Calls of other tools are left to the caller.
+        """
+        answers: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
+        for shape, call_id, name, arguments in _calls(message):
+            if name not in self._answers:
+                continue
+            answer = self.call(name, arguments)
+            text = json.dumps(answer, ensure_ascii=False)
+            if shape == "anthropic":
+                failed = {} if answer["success"] else {"is_error": True}
+                results.append({"type": "tool_result", "tool_use_id": call_id, "content": text, **failed})
+            elif shape == "responses":
+                answers.append({"type": "function_call_output", "call_id": call_id, "output": text})
+            else:
+                answers.append({"role": "tool", "tool_call_id": call_id, "content": text})
+        return [*answers, {"role": "user", "content": results}] if results else answers
+
+    # the five
+
+    def _list(self, given: dict[str, Any]) -> dict[str, Any]:
+        limit = min(given.get("limit", LISTED), MOST_LISTED)
+        page: dict[str, Any] = {"category": given.get("category"), "query": given.get("query")}
+        page |= {"cursor": given.get("cursor"), "caller": self.session.as_model}
+        answer = self._told_list(limit, page)
+        fitting = _fitting(answer["skills"])
+        if fitting < len(answer["skills"]):
+            answer = self._told_list(fitting, page)
+        answer.pop("missing_roots", None)
+        if (left := len(answer["categories"]) - _MOST_CATEGORIES) > 0:
+            answer |= {"categories": answer["categories"][:_MOST_CATEGORIES], "more_categories": left}
+        return answer
+
+    def _told_list(self, limit: int, page: dict[str, Any]) -> dict[str, Any]:
+        answer = self.library.list(limit=limit, **page)
+        for skill in answer["skills"]:
+            skill["description"] = skill["description"][:_DESCRIPTION]
+        return answer
+
+    def _view(self, given: dict[str, Any]) -> dict[str, Any]:
+        with self._one_at_a_time:
+            answer = self.session.view(given["name"], given.get("file_path"), given.get("page", 1))
+        for key, most in (("files", _MOST_FILES), ("diagnostics", _MOST_NOTES)):
+            if (left := len(answer.get(key, ())) - most) > 0:
+                answer |= {key: answer[key][:most], f"more_{key}": left}
+        return answer
+
+    def _search(self, given: dict[str, Any]) -> dict[str, Any]:
+        most = min(given.get("limit", FOUND), MOST_FOUND)
+        answer = self.library.find_relevant(given["message"], most, caller=self.session.as_model)
+        for row in answer["results"]:
+            row["description"] = row["description"][:_DESCRIPTION]
+        return answer
+
+    def _manage(self, given: dict[str, Any]) -> dict[str, Any]:
+        with self._one_at_a_time:
+            return self.session.manage(given, stage=self.writes == "propose")
+
+    def _feedback(self, given: dict[str, Any]) -> dict[str, Any]:
+        name, outcome, message, fits = (given.get(key) for key in ("name", "outcome", "message", "fits"))
+        if outcome is not None and name is not None:
+            told = self.library.note_outcome(name, outcome)
+            if message is None:
+                return told
+        elif outcome is not None or message is None:
+            hint = "Give name and outcome, or message and fits, or all of them."
+            raise UsageError("bad-arguments", "It is not said what the feedback is about.", hint=hint)
+        fitted = fits if fits is not None else outcome == "helped"
+        return self.library.feedback(name, message or "", fits=fitted, origin="agent")
+
+
+def definitions(writes: Writes = "allow") -> Iterator[Tool]:
+    """The five tools, as a model is told of them."""
+    from whet.authoring.tool import schema
+
+    name = {"type": "string", "description": "The skill's name, as skills_list or skills_search gave it."}
+    yield Tool(
+        "skills_list",
+        "List skills",
+        "List the skills that are available: names, descriptions and categories. Skills are instructions for "
+        "particular tasks. Read one with skill_view before you act on it.",
+        _object_schema(
+            category={"type": "string", "description": "Only skills of this category."},
+            query={"type": "string", "description": "Only skills that match these words, the best match first."},
+            limit={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "description": f"At most; {LISTED}."},
+            cursor={"type": "string", "description": "`next` of the page before, for the page behind it."},
+        ),
+    )
+    yield Tool(
+        "skill_view",
+        "Read a skill",
+        "Read a skill's instructions, and follow them. With file_path, read one of the files that the instructions "
+        "mention. Long texts come in pages.",
+        _object_schema(
+            "name",
+            name=name,
+            file_path={"type": "string", "description": "A file of the skill, such as references/guide.md."},
+            page={"type": "integer", "minimum": 1, "description": "Which page; 1 when left out."},
+        ),
+    )
+    yield Tool(
+        "skills_search",
+        "Search skills",
+        "Find the skills that fit a request, the best first, each with why. Give the request in the user's words.",
+        _object_schema(
+            "message",
+            message={"type": "string", "description": "What the user wants."},
+            limit={"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": f"At most; {FOUND}."},
+        ),
+    )
+    manage = schema()
+    waits = " A change waits until a person approves it." if writes == "propose" else ""
+    description = manage["description"] + waits
+    yield Tool("skill_manage", "Change skills", description, manage["parameters"], read_only=False, destructive=True)
+    yield Tool(
+        "skill_feedback",
+        "Tell how a skill did",
+        "Tell whether a skill helped (name and outcome), or whether a message was for a skill (message, fits, and name "
+        "unless it is for none), so that the right one comes up next time.",
+        _object_schema(
+            name=name,
+            outcome={"enum": ["helped", "failed", "corrected"], "description": "How it did."},
+            message={"type": "string", "description": "The message of the user that it is about."},
+            fits={"type": "boolean", "description": "Whether the message is for that skill."},
+        ),
+        read_only=False,
+    )
+
+
+def bounded(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer, cut where its JSON would be longer than `MAX_ANSWER`, and saying so."""
+    length = _length(answer)
+    content = answer.get("content")
+    if length > MAX_ANSWER and isinstance(content, str):
+        room = MAX_ANSWER - _CUT_TOLD - (length - _length(content))
+        kept = content[: max(0, room) // 6]  # no character takes more than six in JSON
+        answer = {**answer, "content": kept, "cut": len(content) - len(kept), "hint": "Read the rest from its path."}
+        length = _length(answer)
+    if length > MAX_ANSWER:
+        short = {key: value for key, value in answer.items() if _length(value) <= _SHORT}
+        hint = "The answer was too long to be told in full; ask for less."
+        answer = {**short, "cut": sorted(set(answer) - set(short))[:_MOST_NOTES], "hint": hint}
+    return answer
+
+
+def _length(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
+
+
+def _fitting(skills: list[dict[str, Any]]) -> int:
+    """How many of these a page has room for; one, at least."""
+    taken = 0
+    for count, skill in enumerate(skills):
+        taken += _length(skill)
+        if taken > LIST_ROOM:
+            return max(1, count)
+    return len(skills)
+
+
+def _object_schema(*needed: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    required = {"required": list(needed)} if needed else {}
+    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
+
+
+def _object(arguments: Any) -> dict[str, Any]:
+    """The arguments as an object, whether they came as one or as its JSON."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments) if arguments.strip() else {}
+        except (ValueError, RecursionError) as error:
+            hint = 'Give one JSON object, such as {"name": "..."}.'
+            raise UsageError("bad-arguments", "The arguments are not JSON.", hint=hint) from error
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, dict):
+        hint = 'Give one JSON object, such as {"name": "..."}.'
+        raise UsageError("bad-arguments", f"The arguments are not an object but {arguments!r:.60}.", hint=hint)
+    return arguments
+
+
+def _checked(given: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as a tool takes them: of the right kinds, nothing unknown, null left out.
+
+    Numbers and truth values may be written as text, which small models do.
+    """
+    properties = schema["properties"]
+    if strange := [key for key in given if key not in properties]:
+        hint = f"Arguments are {', '.join(properties)}."
+        raise UsageError("bad-arguments", f"There is no argument {strange[0]!r:.80}.", hint=hint)
+    checked = {key: _value(key, value, properties[key]) for key, value in given.items() if value is not None}
+    if lacking := [key for key in schema.get("required", ()) if key not in checked]:
+        raise UsageError("bad-arguments", f"{lacking[0]} is missing.", hint=properties[lacking[0]]["description"])
+    return checked
+
+
+def _value(key: str, value: Any, kind: dict[str, Any]) -> Any:
+    if "enum" in kind and value in kind["enum"]:
+        return value
+    wanted = kind.get("type", "")
+    if wanted == "integer" and isinstance(value, str) and value.strip().isdecimal() and len(value) < _MOST_DIGITS:
+        value = int(value)
+    elif wanted == "boolean" and value in ("true", "false"):
+        value = value == "true"
+    if wanted == "integer" and type(value) is int and value >= kind["minimum"]:
+        return value
+    if (wanted == "string" and isinstance(value, str)) or (wanted == "boolean" and isinstance(value, bool)):
+        return value
+    told = " or ".join(kind.get("enum", ())) or _KINDS[wanted].format(kind.get("minimum"))
+    raise UsageError("bad-arguments", f"{key} is {value!r:.60}, not {told}.", hint=kind["description"])
+
+
+def _calls(message: Any) -> Iterator[tuple[str, str, str, Any]]:
+    """The tool calls of a message: whose shape, id, name, arguments."""
+    for call in _part(message, "tool_calls") or ():
+        function = _part(call, "function")
+        if function is not None:
+            yield "chat", _part(call, "id"), _part(function, "name"), _part(function, "arguments")
+    items = _part(message, "output")
+    for item in items if isinstance(items, list) else ():
+        if _part(item, "type") == "function_call":
+            yield "responses", _part(item, "call_id"), _part(item, "name"), _part(item, "arguments")
+    blocks = _part(message, "content")
+    for block in blocks if isinstance(blocks, list) else ():
+        if _part(block, "type") == "tool_use":
+            yield "anthropic", _part(block, "id"), _part(block, "name"), _part(block, "input")
+
+
+def _part(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
