@@ -16,7 +16,8 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from whet.errors import UsageError, WhetError
+from whet.api.bounds import MAX_ANSWER, bounded, fitting
+from whet.errors import FailedError, UsageError, WhetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 Writes: TypeAlias = Literal["allow", "propose", "none"]
 """Whether a model's changes are made, wait for a person as proposals, or are not offered."""
 
-MAX_ANSWER = 200_000
-"""Characters of JSON that no answer goes beyond."""
+__all__ = ["LIST_ROOM", "MAX_ANSWER", "Tool", "Tools", "Writes", "bounded", "definitions"]
+
 LIST_ROOM = 50_000
 """Characters that a page of the list may take; the others come with its cursor."""
 LISTED, MOST_LISTED = 50, 200
@@ -36,10 +37,13 @@ FOUND, MOST_FOUND = 5, 20
 _MOST_FILES = 400
 _MOST_CATEGORIES = 100
 _MOST_NOTES = 20
+_FILES_ROOM, _NOTES_ROOM = 40_000, 10_000
+"""Characters of a view that the names of files and the remarks may take."""
 _DESCRIPTION = 1_024
-_SHORT = 2_000
-_CUT_TOLD = 500
-"""Characters of what is left of an answer that is cut: of each field, and for saying so."""
+_CATEGORY = 200
+"""Characters of a description in a list: of a skill, and of a category."""
+_OFFER = "Skills that may fit this message; load one with skill_view(name) before you act on it:"
+_UNFORESEEN = "Try again with other arguments; `whet doctor` looks for what is wrong with the library."
 _MOST_DIGITS = 10
 _KINDS = {"string": "text", "boolean": "true or false", "integer": "a number from {} on"}
 
@@ -107,8 +111,19 @@ class Tools:
 
     def instructions(self, budget: int | None = None) -> str:
         """The part of a system prompt that goes with the tools: which skills there are, and how to use them."""
-        text: str = self.session.index(budget)["text"]
-        return f"{text}\n\n{self._usage()}" if text else self._usage()
+        text: str = self.session.index(budget, rules="skill_view" in self._answers)["text"]
+        return "\n\n".join(part for part in (text.rstrip(), self._usage()) if part)
+
+    def offer(self, message: str, *, again: bool = False) -> str:
+        """What to put beside a message of the user: the few skills that fit it; empty where none does.
+
+        A skill that is active, or was offered since the last compaction, is left out; with `again`, the latter is not.
+        """
+        if not message.strip():
+            return ""
+        with self._one_at_a_time:
+            text: str = self.session.offer(message, again=again)["text"]
+        return f"{_OFFER}\n{text.rstrip()}" if text else ""
 
     def _usage(self) -> str:
         sentences = {
@@ -124,22 +139,35 @@ class Tools:
     def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
         """What a tool answers. Arguments are an object, or JSON text as some models give it; nothing is raised."""
         try:
-            if name not in self._answers:
-                hint = f"The tools are {', '.join(self._answers)}."
-                raise UsageError("no-such-tool", f"There is no tool {name!r:.80}.", hint=hint)
-            given = _object(arguments)
-            if name != "skill_manage":  # which reads its own, with more to say about them
-                tool = next(tool for tool in self.definitions() if tool.name == name)
-                given = _checked(given, tool.parameters)
-            return bounded(self._answers[name](given))
+            return bounded(self._answered(name, arguments))
         except WhetError as error:
+            error.hint = error.hint.replace("`whet list`", "skills_list")
             return bounded(error.to_json())
+        except Exception as error:  # noqa: BLE001  whatever happens, a model's turn goes on; nothing is swallowed
+            told = f"{name} failed: {type(error).__name__}: {_shown(error)}"
+            return bounded(FailedError("tool-failed", told, hint=_UNFORESEEN).to_json())
+
+    def _answered(self, name: Any, arguments: Any) -> dict[str, Any]:
+        if not isinstance(name, str) or name not in self._answers:
+            hint = f"The tools are {', '.join(self._answers)}."
+            raise UsageError("no-such-tool", f"There is no tool {_shown(name)}.", hint=hint)
+        given = _object(arguments)
+        if name != "skill_manage":  # which reads its own, with more to say about them
+            tool = next(tool for tool in self.definitions() if tool.name == name)
+            given = _checked(given, tool.parameters)
+        return self._answers[name](given)
 
     async def acall(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
         """The same without holding up an event loop."""
         import asyncio
 
         return await asyncio.to_thread(self.call, name, arguments)
+
+    async def aanswer(self, message: Any) -> list[dict[str, Any]]:
+        """What `answer` gives, without holding up an event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.answer, message)
 
     def answer(self, message: Any) -> list[dict[str, Any]]:
         """The messages that answer a model's message, whoever's it is; empty when it calls none of these tools.
@@ -150,7 +178,7 @@ class Tools:
         answers: list[dict[str, Any]] = []
         results: list[dict[str, Any]] = []
         for shape, call_id, name, arguments in _calls(message):
-            if name not in self._answers:
+            if not isinstance(name, str) or name not in self._answers:
                 continue
             answer = self.call(name, arguments)
             text = json.dumps(answer, ensure_ascii=False)
@@ -170,9 +198,9 @@ class Tools:
         page: dict[str, Any] = {"category": given.get("category"), "query": given.get("query")}
         page |= {"cursor": given.get("cursor"), "caller": self.session.as_model}
         answer = self._told_list(limit, page)
-        fitting = _fitting(answer["skills"])
-        if fitting < len(answer["skills"]):
-            answer = self._told_list(fitting, page)
+        room = max(1, fitting(answer["skills"], LIST_ROOM))
+        if room < len(answer["skills"]):
+            answer = self._told_list(room, page)
         answer.pop("missing_roots", None)
         if (left := len(answer["categories"]) - _MOST_CATEGORIES) > 0:
             answer |= {"categories": answer["categories"][:_MOST_CATEGORIES], "more_categories": left}
@@ -182,14 +210,18 @@ class Tools:
         answer = self.library.list(limit=limit, **page)
         for skill in answer["skills"]:
             skill["description"] = skill["description"][:_DESCRIPTION]
+        for category in answer["categories"]:
+            category["description"] = category["description"][:_CATEGORY]
         return answer
 
     def _view(self, given: dict[str, Any]) -> dict[str, Any]:
         with self._one_at_a_time:
             answer = self.session.view(given["name"], given.get("file_path"), given.get("page", 1))
-        for key, most in (("files", _MOST_FILES), ("diagnostics", _MOST_NOTES)):
-            if (left := len(answer.get(key, ())) - most) > 0:
-                answer |= {key: answer[key][:most], f"more_{key}": left}
+        for key, most, room in (("files", _MOST_FILES, _FILES_ROOM), ("diagnostics", _MOST_NOTES, _NOTES_ROOM)):
+            items = answer.get(key, [])
+            shown = items[: fitting(items[:most], room)]
+            if left := len(items) - len(shown):
+                answer |= {key: shown, f"more_{key}": left}
         return answer
 
     def _search(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -212,8 +244,12 @@ class Tools:
         elif outcome is not None or message is None:
             hint = "Give name and outcome, or message and fits, or all of them."
             raise UsageError("bad-arguments", "It is not said what the feedback is about.", hint=hint)
-        fitted = fits if fits is not None else outcome == "helped"
-        return self.library.feedback(name, message or "", fits=fitted, origin="agent")
+        if fits is None and outcome != "helped":  # a skill that failed may still have been the right one
+            if outcome is not None:
+                return told
+            hint = "Say with fits whether the message is for that skill."
+            raise UsageError("bad-arguments", "fits is missing.", hint=hint)
+        return self.library.feedback(name, message or "", fits=fits is not False, origin="agent")
 
 
 def definitions(writes: Writes = "allow") -> Iterator[Tool]:
@@ -274,36 +310,6 @@ def definitions(writes: Writes = "allow") -> Iterator[Tool]:
     )
 
 
-def bounded(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer, cut where its JSON would be longer than `MAX_ANSWER`, and saying so."""
-    length = _length(answer)
-    content = answer.get("content")
-    if length > MAX_ANSWER and isinstance(content, str):
-        room = MAX_ANSWER - _CUT_TOLD - (length - _length(content))
-        kept = content[: max(0, room) // 6]  # no character takes more than six in JSON
-        answer = {**answer, "content": kept, "cut": len(content) - len(kept), "hint": "Read the rest from its path."}
-        length = _length(answer)
-    if length > MAX_ANSWER:
-        short = {key: value for key, value in answer.items() if _length(value) <= _SHORT}
-        hint = "The answer was too long to be told in full; ask for less."
-        answer = {**short, "cut": sorted(set(answer) - set(short))[:_MOST_NOTES], "hint": hint}
-    return answer
-
-
-def _length(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False))
-
-
-def _fitting(skills: list[dict[str, Any]]) -> int:
-    """How many of these a page has room for; one, at least."""
-    taken = 0
-    for count, skill in enumerate(skills):
-        taken += _length(skill)
-        if taken > LIST_ROOM:
-            return max(1, count)
-    return len(skills)
-
-
 def _object_schema(*needed: str, **properties: dict[str, Any]) -> dict[str, Any]:
     required = {"required": list(needed)} if needed else {}
     return {"type": "object", "properties": properties, **required, "additionalProperties": False}
@@ -320,8 +326,12 @@ def _object(arguments: Any) -> dict[str, Any]:
     if arguments is None:
         return {}
     if not isinstance(arguments, dict):
+        from collections.abc import Mapping
+
+        if isinstance(arguments, Mapping):
+            return dict(arguments)
         hint = 'Give one JSON object, such as {"name": "..."}.'
-        raise UsageError("bad-arguments", f"The arguments are not an object but {arguments!r:.60}.", hint=hint)
+        raise UsageError("bad-arguments", f"The arguments are not an object but {_shown(arguments)}.", hint=hint)
     return arguments
 
 
@@ -344,19 +354,22 @@ def _value(key: str, value: Any, kind: dict[str, Any]) -> Any:
     if "enum" in kind and value in kind["enum"]:
         return value
     wanted = kind.get("type", "")
-    if wanted == "integer" and isinstance(value, str) and value.strip().isdecimal() and len(value) < _MOST_DIGITS:
+    if wanted == "integer" and (
+        (isinstance(value, str) and value.strip().isdecimal() and len(value) < _MOST_DIGITS)
+        or (isinstance(value, float) and value.is_integer())
+    ):
         value = int(value)
     elif wanted == "boolean" and value in ("true", "false"):
         value = value == "true"
     if wanted == "integer" and type(value) is int and value >= kind["minimum"]:
-        return value
+        return min(value, 10**_MOST_DIGITS)
     if (wanted == "string" and isinstance(value, str)) or (wanted == "boolean" and isinstance(value, bool)):
         return value
     told = " or ".join(kind.get("enum", ())) or _KINDS[wanted].format(kind.get("minimum"))
-    raise UsageError("bad-arguments", f"{key} is {value!r:.60}, not {told}.", hint=kind["description"])
+    raise UsageError("bad-arguments", f"{key} is {_shown(value)}, not {told}.", hint=kind["description"])
 
 
-def _calls(message: Any) -> Iterator[tuple[str, str, str, Any]]:
+def _calls(message: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     """The tool calls of a message: whose shape, id, name, arguments."""
     for call in _part(message, "tool_calls") or ():
         function = _part(call, "function")
@@ -374,3 +387,11 @@ def _calls(message: Any) -> Iterator[tuple[str, str, str, Any]]:
 
 def _part(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def _shown(value: Any) -> str:
+    """A value in a sentence; some are too deep or too large to be written at all."""
+    try:
+        return str(value)[:200] if isinstance(value, Exception) else f"{value!r:.60}"
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__}"

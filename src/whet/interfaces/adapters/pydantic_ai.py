@@ -1,0 +1,149 @@
+"""Skills for agents of pydantic-ai: a toolset that brings the tools and tells the model which skills there are.
+
+    from pydantic_ai import Agent
+    from whet import Library
+    from whet.interfaces.adapters.pydantic_ai import SkillsToolset
+
+    agent = Agent("openai:gpt-5", toolsets=[SkillsToolset(Library.open())])
+
+A conversation is what pydantic-ai calls one: a run and those that go on with its messages. Whatever a model calls, it
+gets an answer; a call with arguments that are no JSON is answered, too, and uses up none of the agent's retries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+from whet.errors import UsageError
+from whet.interfaces.adapters.conversations import Conversations, instructions, offer
+
+try:
+    from pydantic_ai.messages import InstructionPart
+    from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+except ImportError as error:
+    _HINT = "Install it with `pip install 'whet[pydantic-ai]'`."
+    raise UsageError("extra-missing", "Skills for pydantic-ai need the extra `pydantic-ai`.", hint=_HINT) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from pydantic_ai.messages import UserContent
+
+    from whet.api.library import Library
+    from whet.api.tools import Tools, Writes
+
+_UNREAD = "unread arguments"
+"""Stands for the whole of what a model sent where that is no JSON object."""
+
+
+class SkillsToolset(AbstractToolset[AgentDepsT]):
+    """The five tools, the index of skills as instructions, and the few skills that fit the prompt of a run.
+
+    Give a `Library`, and each conversation has a session of its own; give `Library.tools(session)`, and all runs share
+    that one. `writes` and `only` are as in `Library.tools`, `budget` is that of the index in characters.
+    """
+
+    def __init__(
+        self,
+        skills: Library | Tools,
+        *,
+        writes: Writes = "allow",
+        only: Collection[str] | None = None,
+        offer: bool = True,
+        budget: int | None = None,
+        id: str | None = "whet",  # noqa: A002  what pydantic-ai calls it
+    ) -> None:
+        self._conversations = Conversations(skills, writes=writes, only=only)
+        self._offers = offer
+        self._budget = budget
+        self._id = id
+        self._tools: Tools | None = None
+        self._offer = ""
+
+    @property
+    def id(self) -> str | None:
+        """What tells this toolset from others of the same agent."""
+        return self._id
+
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
+        """The toolset of one run: with the session of its conversation, and what is offered for its prompt."""
+        tools, message = await asyncio.to_thread(self._of, ctx), _text(ctx.prompt)
+        offered = await asyncio.to_thread(offer, tools, message, again=True) if self._offers and message else ""
+        run = copy.copy(self)
+        vars(run).update(_tools=tools, _offer=offered)
+        return run
+
+    def _of(self, ctx: RunContext[AgentDepsT]) -> Tools:
+        return self._tools or self._conversations.of(ctx.conversation_id or ctx.run_id or "")
+
+    async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
+        """The index, which stays the same from turn to turn, and behind it what goes with this run's prompt."""
+        index = await asyncio.to_thread(lambda: instructions(self._of(ctx), self._budget))
+        parts = [InstructionPart(content=index)]
+        return [*parts, InstructionPart(content=self._offer, dynamic=True)] if self._offer else parts
+
+    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
+        """The tools; one that changes skills runs alone, in the order in which the model called."""
+        return {
+            tool.name: ToolsetTool(
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=tool.name,
+                    description=tool.description,
+                    parameters_json_schema=tool.parameters,
+                    sequential=not tool.read_only,
+                ),
+                max_retries=ctx.max_retries,
+                args_validator=_Arguments(),
+            )
+            for tool in self._conversations.example.definitions()
+        }
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[AgentDepsT],
+        tool: ToolsetTool[AgentDepsT],  # noqa: ARG002  the name says enough
+    ) -> dict[str, Any]:
+        """What the tool answers, without holding up the event loop."""
+        tools = await asyncio.to_thread(self._of, ctx)
+        return await tools.acall(name, tool_args.get(_UNREAD, tool_args))
+
+
+class _Arguments:
+    """Takes whatever a model sends; what is wrong with it is told in the answer."""
+
+    def validate_json(
+        self,
+        input: str | bytes | bytearray,  # noqa: A002  what pydantic calls it
+        *,
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002  as pydantic calls it
+        **_: Any,
+    ) -> dict[str, Any]:
+        try:
+            given = json.loads(input)
+        except (ValueError, RecursionError):
+            given = None
+        text = input if isinstance(input, str) else input.decode(errors="replace")
+        return given if isinstance(given, dict) else {_UNREAD: text}
+
+    def validate_python(
+        self,
+        input: Any,  # noqa: A002  what pydantic calls it
+        *,
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002  as pydantic calls it
+        **_: Any,
+    ) -> dict[str, Any]:
+        return input if isinstance(input, dict) else {_UNREAD: json.dumps(input, default=repr)}
+
+
+def _text(prompt: str | Sequence[UserContent] | None) -> str:
+    """The words of a prompt, which may have pictures and other things besides."""
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    return "\n".join(part if isinstance(part, str) else getattr(part, "content", "") for part in prompt)
