@@ -1,0 +1,206 @@
+"""Members between brackets, separated by commas: where a new one goes in, and what goes when one leaves.
+
+JSON objects and arrays, TOML arrays and inline tables, and flow collections of YAML are all edited here. Only positions
+matter: a `Frame` says where the brackets and the members are, and everything between them is white space, commas and
+comments. A new member is written the way its siblings are: on a line of its own with their indentation, or on theirs.
+
+`remove` gives back the very text that `insert` was given. An empty pair of brackets with nothing in it is therefore
+opened over three lines, one that already was open keeps an empty line, by which the two are told apart afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.interfaces.clients.values import NEWLINE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BLANKS = re.compile(r"[ \t]*")
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class Frame(NamedTuple):
+    """A pair of brackets in a text."""
+
+    opened: int
+    """The offset behind the opening bracket."""
+    closed: int
+    """The offset of the closing bracket."""
+    members: tuple[tuple[int, int], ...]
+    """Where each member begins and ends, commas and space excluded."""
+
+
+class Style(NamedTuple):
+    """How the file around the brackets is written."""
+
+    comment: re.Pattern[str]
+    newline: str = "\n"
+    unit: str = "  "
+    """One step of indentation."""
+    gap: str = " "
+    """What stands behind a comma on the same line."""
+    open_up: bool = False
+    """Whether the first member of an empty pair goes on a line of its own."""
+
+
+def insert(text: str, frame: Frame, style: Style, render: Callable[[str | None], str]) -> str:
+    """The text with a member behind the last one; `render` writes it at an indentation, or (None) on one line."""
+    if not frame.members:
+        return _insert_first(text, frame, style, render)
+    last_start, last_end = frame.members[-1]
+    comma = _comma(text, last_end, frame.closed, style.comment)
+    behind = last_end if comma is None else comma + 1
+    at, broken = _comments_of_line(text, behind, frame.closed, style.comment)
+    indent = _own_line(text, last_start)
+    if indent is None and not broken:
+        gap = style.gap
+        if len(frame.members) > 1:
+            before = text[frame.members[-2][1] : last_start].partition(",")[2]
+            gap = before if not before.strip(" \t") else gap
+        body = gap + render(None)
+    else:
+        if indent is None:
+            indent = line_indent(text, frame.opened) + style.unit
+        at = _blank_tail(text, at)
+        body = style.newline + indent + render(indent)
+    if comma is None:
+        return text[:last_end] + "," + text[last_end:at] + body + text[at:]
+    return text[:at] + body + "," + text[at:]
+
+
+def remove(text: str, frame: Frame, style: Style, index: int) -> str:
+    """The text without a member, its comma and the line it had for itself."""
+    start, end = frame.members[index]
+    last = index == len(frame.members) - 1
+    comma = _comma(text, end, frame.closed if last else frame.members[index + 1][0], style.comment)
+    stop = end
+    cuts = []
+    if comma is not None:
+        if text[end:comma].strip(" \t\r\n"):
+            cuts.append((comma, comma + 1))
+        else:
+            stop = comma + 1
+    elif index:
+        before = _comma(text, frame.members[index - 1][1], start, style.comment)
+        if before is not None:
+            cuts.append((before, before + 1))
+    if len(frame.members) == 1 and not (text[frame.opened : start] + text[stop : frame.closed]).strip():
+        cuts.append(_cut_of_only(text, frame, start, stop))
+    elif _own_line(text, start) is not None:
+        line_break, rest = _break_before(text, start), _rest_of_line(text, stop, frame.closed, style.comment)
+        gap = frame.members[index - 1][1] if index else frame.opened
+        ends = [found.end() for found in style.comment.finditer(text, gap, start) if not found.group().startswith("/*")]
+        joined = ends[-1:] == [line_break] and NEWLINE.match(text, rest) is None
+        cuts.append((start if joined else line_break, rest))
+    elif index or last:
+        cuts.append((_back_over_blanks(text, start), stop))
+    else:
+        cuts.append((start, _skip(_BLANKS, text, stop)))
+    for a, b in sorted(cuts, reverse=True):
+        text = text[:a] + text[b:]
+    return text
+
+
+def line_indent(text: str, at: int) -> str:
+    """The white space that the line of this offset begins with."""
+    start = text.rfind("\n", 0, at) + 1
+    return text[start : _skip(_BLANKS, text, start)]
+
+
+def skip_space(text: str, at: int) -> int:
+    """The offset of the next character that is no white space."""
+    return _skip(_SPACE, text, at)
+
+
+def _insert_first(text: str, frame: Frame, style: Style, render: Callable[[str | None], str]) -> str:
+    inside = text[frame.opened : frame.closed]
+    outer = line_indent(text, frame.opened)
+    indent = outer + style.unit
+    at = frame.opened
+    comments = list(style.comment.finditer(text, frame.opened, frame.closed))
+    if comments:
+        at = comments[-1].end()
+        if "\n" in inside:
+            at = _blank_tail(text, at)
+            body = style.newline + indent + render(indent)
+        else:
+            body = " " + render(None)
+    elif "\n" in inside:
+        body = style.newline + indent + render(indent) + style.newline
+    elif inside:
+        body = " " + render(None)
+    elif style.open_up:
+        body = style.newline + indent + render(indent) + style.newline + outer
+    else:
+        body = render(None)
+    return text[:at] + body + text[at:]
+
+
+def _cut_of_only(text: str, frame: Frame, start: int, stop: int) -> tuple[int, int]:
+    """What goes with the only member of a pair of brackets without comments."""
+    if "\n" not in text[frame.opened : start]:
+        return frame.opened, stop
+    if text.count("\n", stop, frame.closed) < 2:
+        return frame.opened, frame.closed
+    return frame.opened, text.index("\n", stop) + 1
+
+
+def _comma(text: str, start: int, end: int, comment: re.Pattern[str]) -> int | None:
+    """The offset of the comma in a gap between members."""
+    at = start
+    while (at := skip_space(text, at)) < end:
+        if text[at] == ",":
+            return at
+        found = comment.match(text, at, end)
+        if found is None:
+            return None
+        at = found.end()
+    return None
+
+
+def _comments_of_line(text: str, at: int, end: int, comment: re.Pattern[str]) -> tuple[int, bool]:
+    """The offset behind the comments that follow on the same line, and whether the last one needs a line break."""
+    broken = False
+    while found := comment.match(text, _skip(_BLANKS, text, at), end):
+        at, broken = found.end(), not found.group().startswith("/*")
+    return at, broken
+
+
+def _rest_of_line(text: str, at: int, end: int, comment: re.Pattern[str]) -> int:
+    """The end of the line when nothing but blanks and comments follows on it, otherwise the same offset."""
+    after, _ = _comments_of_line(text, at, end, comment)
+    tail = _blank_tail(text, after)
+    return tail if NEWLINE.match(text, tail) and "\n" not in text[at:tail] else at
+
+
+def _blank_tail(text: str, at: int) -> int:
+    """The end of the line when only blanks follow on it, otherwise the same offset."""
+    end = _skip(_BLANKS, text, at)
+    return end if NEWLINE.match(text, end) else at
+
+
+def _own_line(text: str, start: int) -> str | None:
+    """The indentation of a member that is the first thing on its line."""
+    line = text.rfind("\n", 0, start) + 1
+    indent = text[line:start]
+    return indent if line and not indent.strip(" \t") else None
+
+
+def _break_before(text: str, start: int) -> int:
+    """The offset of the line break before the line of this offset."""
+    line = text.rfind("\n", 0, start)
+    return line - 1 if text[line - 1 : line] == "\r" else line
+
+
+def _back_over_blanks(text: str, at: int) -> int:
+    while at and text[at - 1] in " \t":
+        at -= 1
+    return at
+
+
+def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at

@@ -1,0 +1,335 @@
+"""The clients Whet can be connected to: one table, to be extended when a client appears or changes its ways.
+
+A row says where a client keeps its configuration, how it declares an MCP server that it starts itself, how it declares
+hooks, and what a person has to do there afterwards. Nothing here reads a file; `wiring` makes edits of a row and
+`connecting` carries them out. Only what the client's own documentation describes is in a row.
+
+In the values that are written, these stand for what is known at run time:
+
+    "{command}"     the program that is Whet          "{call}"     a hook's command line
+    "{arguments}"   the arguments of the MCP server   "{timeout}"  a hook's time limit, in the client's unit
+    "{words}"       program and arguments, one list   "{matcher}"  the tools a hook is for; left out where it is for all
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from whet.errors import NotFoundError
+
+NAME = "whet"
+"""What the MCP server is called in every client."""
+Event = Literal["start", "prompt", "tool", "compact", "stop", "end"]
+Format = Literal["jsonc", "toml", "yaml"]
+
+
+class Spot(NamedTuple):
+    """A path that counts where its variable is set and its platform is this one; else the next spot is asked."""
+
+    path: str
+    """Below the directory of the variable, else below the home."""
+    variable: str = ""
+    platform: str = ""
+
+
+class File(NamedTuple):
+    """One configuration file of a client."""
+
+    format: Format
+    spots: tuple[Spot, ...]
+    other_names: tuple[str, ...] = ()
+    """Names in the same directory under which the client looks for it too; an existing one is used."""
+
+
+class Server(NamedTuple):
+    """How an MCP server is declared: this value, under Whet's name in the table at `path`."""
+
+    path: tuple[str, ...]
+    value: dict[str, Any]
+
+
+class Hook(NamedTuple):
+    """One event of ours under the client's name."""
+
+    event: Event
+    name: str
+    matcher: str = ""
+    seconds: int = 10
+    background: bool = False
+    """The client does not wait for it, where it knows such hooks."""
+
+
+class Hooks(NamedTuple):
+    """How hooks are declared: a list for each event, below the table `hooks` of `file`."""
+
+    file: File
+    value: dict[str, Any]
+    each: tuple[Hook, ...]
+    per_second: int = 1
+    """What the client's time limits count, in a second."""
+    always: tuple[tuple[str, Any], ...] = ()
+    """Keys the file must have, and what they are when missing."""
+    background: str = ""
+    """The key that marks a hook nobody waits for."""
+
+
+class Obstacle(NamedTuple):
+    """A setting of the client that keeps hooks from running, or gets in their way."""
+
+    file: File
+    path: tuple[str, ...]
+    value: bool | None
+    """None: whatever it is."""
+    note: str
+
+
+class Client(NamedTuple):
+    """One row."""
+
+    name: str
+    title: str
+    signs: tuple[Spot, ...]
+    """Any of these is there: the client is installed, or was."""
+    file: File
+    server: Server
+    project: str
+    """The project's own configuration file, with the same server entry; "" for a client without one."""
+    restart: str
+    """What makes a running client read its configuration; "" for one that does so by itself."""
+    seen: str
+    """How a person sees that it worked."""
+    docs: str
+    native: tuple[tuple[str, ...], Server] | None = None
+    """A newer way to declare the server, used where the file has a table at this path."""
+    hooks: Hooks | None = None
+    obstacles: tuple[Obstacle, ...] = ()
+    after_hooks: str = ""
+    """What has to be done for the hooks to run."""
+    limits: tuple[str, ...] = ()
+
+
+_STDIO = {"type": "stdio", "command": "{command}", "args": "{arguments}"}
+_PLAIN = {"command": "{command}", "args": "{arguments}"}
+_COMMAND = {"type": "command", "command": "{call}", "timeout": "{timeout}"}
+_GROUP = {"matcher": "{matcher}", "hooks": [_COMMAND]}
+"""Hooks in groups, with a matcher for each: Claude Code's way, which others took over."""
+_OFF = "Its hooks are off: {}. They run when that is changed."
+_NO_CONTEXT = "{} takes no context from a hook at the prompt: what fits is offered with the next tool call."
+
+_CLAUDE_SETTINGS = File("jsonc", (Spot("settings.json", "CLAUDE_CONFIG_DIR"), Spot(".claude/settings.json")))
+_CODEX_CONFIG = File("toml", (Spot("config.toml", "CODEX_HOME"), Spot(".codex/config.toml")))
+_GEMINI_SETTINGS = File("jsonc", (Spot(".gemini/settings.json", "GEMINI_CLI_HOME"), Spot(".gemini/settings.json")))
+_HERMES_CONFIG = File(
+    "yaml",
+    (
+        Spot("config.yaml", "HERMES_HOME"),
+        Spot("hermes/config.yaml", "LOCALAPPDATA", "win32"),
+        Spot(".hermes/config.yaml"),
+    ),
+)
+
+CLIENTS: tuple[Client, ...] = (
+    Client(
+        name="claude-code",
+        title="Claude Code",
+        signs=(Spot("", "CLAUDE_CONFIG_DIR"), Spot(".claude"), Spot(".claude.json")),
+        file=File("jsonc", (Spot(".claude.json", "CLAUDE_CONFIG_DIR"), Spot(".claude.json"))),
+        server=Server(("mcpServers",), _STDIO),
+        project=".mcp.json",
+        restart="Start a new session of Claude Code",
+        seen="`/mcp` shows whet",
+        docs="https://code.claude.com/docs/en/mcp",
+        hooks=Hooks(
+            _CLAUDE_SETTINGS,
+            _GROUP,
+            (
+                Hook("start", "SessionStart"),
+                Hook("prompt", "UserPromptSubmit"),
+                Hook("tool", "PostToolUse", "Skill|Read|mcp__whet__.*", background=True),
+                Hook("compact", "PreCompact"),
+                Hook("stop", "Stop"),
+                Hook("end", "SessionEnd", seconds=5),
+            ),
+            background="async",
+        ),
+        obstacles=(Obstacle(_CLAUDE_SETTINGS, ("disableAllHooks",), True, _OFF.format("disableAllHooks is true")),),
+    ),
+    Client(
+        name="codex",
+        title="Codex",
+        signs=(Spot("", "CODEX_HOME"), Spot(".codex")),
+        file=_CODEX_CONFIG,
+        server=Server(("mcp_servers",), _PLAIN),
+        project=".codex/config.toml",
+        restart="Start Codex again",
+        seen="`/mcp` shows whet",
+        docs="https://developers.openai.com/codex/mcp",
+        hooks=Hooks(
+            File("jsonc", (Spot("hooks.json", "CODEX_HOME"), Spot(".codex/hooks.json"))),
+            _GROUP,
+            (
+                Hook("start", "SessionStart"),
+                Hook("prompt", "UserPromptSubmit"),
+                Hook("tool", "PostToolUse", "Bash|mcp__whet__.*"),
+                Hook("compact", "PreCompact"),
+                Hook("stop", "Stop"),
+                Hook("end", "SessionEnd", seconds=3),
+            ),
+        ),
+        obstacles=(
+            Obstacle(_CODEX_CONFIG, ("features", "hooks"), False, _OFF.format("features.hooks is false")),
+            Obstacle(_CODEX_CONFIG, ("features", "codex_hooks"), False, _OFF.format("features.codex_hooks is false")),
+            Obstacle(
+                _CODEX_CONFIG,
+                ("hooks",),
+                None,
+                "config.toml has hooks too: Codex runs those of both files, and says so at the start.",
+            ),
+        ),
+        after_hooks="Codex runs the hooks when you have trusted them, with `/hooks`.",
+    ),
+    Client(
+        name="cursor",
+        title="Cursor",
+        signs=(Spot(".cursor"),),
+        file=File("jsonc", (Spot(".cursor/mcp.json"),)),
+        server=Server(("mcpServers",), _STDIO),
+        project=".cursor/mcp.json",
+        restart="",
+        seen="its settings show whet among the MCP servers",
+        docs="https://cursor.com/docs/context/mcp",
+        hooks=Hooks(
+            File("jsonc", (Spot(".cursor/hooks.json"),)),
+            {"command": "{call}", "timeout": "{timeout}", "matcher": "{matcher}"},
+            (
+                Hook("start", "sessionStart"),
+                Hook("prompt", "beforeSubmitPrompt"),
+                Hook("tool", "postToolUse"),
+                Hook("compact", "preCompact"),
+                Hook("stop", "stop"),
+                Hook("end", "sessionEnd"),
+            ),
+            always=(("version", 1),),
+        ),
+        limits=(_NO_CONTEXT.format("Cursor"),),
+    ),
+    Client(
+        name="vscode",
+        title="VS Code",
+        signs=(
+            Spot("Code", "APPDATA", "win32"),
+            Spot("Library/Application Support/Code", platform="darwin"),
+            Spot("Code", "XDG_CONFIG_HOME"),
+            Spot(".config/Code"),
+            Spot("", "VSCODE_PORTABLE"),
+        ),
+        file=File(
+            "jsonc",
+            (
+                Spot("user-data/User/mcp.json", "VSCODE_PORTABLE"),
+                Spot("Code/User/mcp.json", "APPDATA", "win32"),
+                Spot("Library/Application Support/Code/User/mcp.json", platform="darwin"),
+                Spot("Code/User/mcp.json", "XDG_CONFIG_HOME"),
+                Spot(".config/Code/User/mcp.json"),
+            ),
+        ),
+        server=Server(("servers",), _STDIO),
+        project=".vscode/mcp.json",
+        restart="",
+        seen="it asks once whether it may start whet",
+        docs="https://code.visualstudio.com/docs/agents/reference/mcp-configuration",
+        hooks=Hooks(
+            File("jsonc", (Spot("hooks/whet.json", "COPILOT_HOME"), Spot(".copilot/hooks/whet.json"))),
+            _COMMAND,
+            (
+                Hook("start", "SessionStart"),
+                Hook("prompt", "UserPromptSubmit"),
+                Hook("tool", "PostToolUse"),
+                Hook("compact", "PreCompact"),
+                Hook("stop", "Stop"),
+            ),
+            always=(("version", 1),),
+        ),
+        limits=(_NO_CONTEXT.format("VS Code"),),
+    ),
+    Client(
+        name="gemini",
+        title="Gemini CLI",
+        signs=(Spot(".gemini", "GEMINI_CLI_HOME"), Spot(".gemini")),
+        file=_GEMINI_SETTINGS,
+        server=Server(("mcpServers",), _PLAIN),
+        project=".gemini/settings.json",
+        restart="Start Gemini CLI again",
+        seen="`/mcp` shows whet",
+        docs="https://geminicli.com/docs/tools/mcp-server",
+        hooks=Hooks(
+            _GEMINI_SETTINGS,
+            {"matcher": "{matcher}", "hooks": [{"name": NAME, **_COMMAND}]},
+            (
+                Hook("start", "SessionStart"),
+                Hook("prompt", "BeforeAgent"),
+                Hook("tool", "AfterTool", "activate_skill|read_file|read_many_files|mcp_.*whet.*"),
+                Hook("compact", "PreCompress"),
+                Hook("stop", "AfterAgent"),
+                Hook("end", "SessionEnd"),
+            ),
+            per_second=1000,
+        ),
+        obstacles=(
+            Obstacle(_GEMINI_SETTINGS, ("hooksConfig", "enabled"), False, _OFF.format("hooksConfig.enabled is false")),
+        ),
+    ),
+    Client(
+        name="opencode",
+        title="OpenCode",
+        signs=(Spot("opencode", "XDG_CONFIG_HOME"), Spot(".config/opencode")),
+        file=File(
+            "jsonc",
+            (Spot("opencode/opencode.json", "XDG_CONFIG_HOME"), Spot(".config/opencode/opencode.json")),
+            ("opencode.jsonc",),
+        ),
+        server=Server(("mcp",), {"type": "local", "command": "{words}", "enabled": True}),
+        project="opencode.json",
+        restart="Start OpenCode again",
+        seen="`opencode mcp list` shows whet",
+        docs="https://opencode.ai/docs/mcp-servers",
+        native=(("mcp", "servers"), Server(("mcp", "servers"), {"type": "local", "command": "{words}"})),
+        limits=("OpenCode has no hooks for programs: skills come up through the MCP server only.",),
+    ),
+    Client(
+        name="hermes",
+        title="Hermes",
+        signs=(Spot("", "HERMES_HOME"), Spot("hermes", "LOCALAPPDATA", "win32"), Spot(".hermes")),
+        file=_HERMES_CONFIG,
+        server=Server(("mcp_servers",), _PLAIN),
+        project="",
+        restart="Start Hermes again",
+        seen="`hermes mcp list` shows whet",
+        docs="https://hermes-agent.nousresearch.com/docs/user-guide/features/mcp",
+        hooks=Hooks(
+            _HERMES_CONFIG,
+            {"matcher": "{matcher}", "command": "{call}", "timeout": "{timeout}"},
+            (
+                Hook("start", "on_session_start"),
+                Hook("prompt", "pre_llm_call"),
+                Hook("tool", "post_tool_call", "skill_view|skill_manage|read_file|mcp_.*whet.*"),
+                Hook("stop", "on_session_end"),
+                Hook("end", "on_session_finalize"),
+            ),
+        ),
+        after_hooks="Hermes asks once for each hook, at the terminal.",
+    ),
+)
+
+
+def client_named(name: str) -> Client:
+    """The row of this name. Raises NotFoundError."""
+    for client in CLIENTS:
+        if client.name == name:
+            return client
+    names = [client.name for client in CLIENTS]
+    from whet.skill.names import closest
+
+    near = closest(name, names, 3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(names)}."
+    raise NotFoundError("unknown-client", f"There is no client {name!r} to connect.", hint=hint, suggestions=list(near))

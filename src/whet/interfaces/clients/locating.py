@@ -1,0 +1,102 @@
+"""Where things are on this machine: a client's files, the client itself, and the program that is Whet."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from whet.interfaces.clients.known import Client, File, Spot
+    from whet.library.roots import Place
+
+_PASSING = ("archive-v0", "builds-v0", "pipx/.cache", "pipx/cache", "_npx")
+"""Parts of paths below which tools put programs that they throw away after a while."""
+
+
+class Program(NamedTuple):
+    """How Whet is started: the words of its command line, before any argument."""
+
+    words: tuple[str, ...]
+    serves: bool = True
+    """Has it what `whet mcp` needs?"""
+
+    def call(self, *arguments: str, platform: str) -> str:
+        """The command line as a shell reads it."""
+        if platform == "win32":
+            # Forward slashes in double quotes mean the same to cmd, to Git Bash and to Python's shlex.
+            words = (word.replace("\\", "/") for word in self.words)
+            return " ".join((*(f'"{word}"' for word in words), *arguments))
+        from shlex import quote
+
+        return " ".join((*map(quote, self.words), *arguments))
+
+    @property
+    def passing(self) -> bool:
+        """Does it lie where a tool keeps what it runs only once?"""
+        path = self.words[0].replace("\\", "/")
+        return any(f"/{part}/" in path for part in _PASSING)
+
+
+BY_NAME = Program(("whet",))
+"""Whet as it is called in files that travel to other machines."""
+
+
+def running_program(argument: str = "", interpreter: str = "") -> Program:
+    """The Whet that runs now: its command, or Python with the module where there is no command beside it."""
+    from importlib.util import find_spec
+
+    return Program(_running_words(argument or sys.argv[0], interpreter or sys.executable), find_spec("mcp") is not None)
+
+
+def _running_words(argument: str, interpreter: str) -> tuple[str, ...]:
+    name = "whet.exe" if sys.platform == "win32" else "whet"
+    called = os.path.abspath(argument)
+    if os.path.basename(called).lower() in ("whet", "whet.exe"):
+        called = called if called.lower().endswith(name) else f"{called}.exe"
+        if os.path.isfile(called):
+            return (called,)
+    beside = os.path.join(os.path.dirname(os.path.abspath(interpreter)), name)
+    if os.path.isfile(beside) and os.access(beside, os.X_OK):
+        return (beside,)
+    return (os.path.abspath(interpreter), "-m", "whet")
+
+
+def file_path(file: File, place: Place) -> str:
+    """The file's path here, whether it exists or not; an existing one of its other names wins over a missing one."""
+    path = next(found for spot in file.spots if (found := _resolved(spot, place)))
+    return _existing(path, file.other_names)
+
+
+def project_path(client: Client, place: Place) -> str:
+    """The client's configuration in the project of this place; "" where the client has none."""
+    from whet.library.repository import find_repository
+
+    if not client.project:
+        return ""
+    root = find_repository(place.directory, home=place.home).root
+    return _existing(os.path.join(root, *client.project.split("/")), client.file.other_names)
+
+
+def is_installed(client: Client, place: Place) -> bool:
+    """Is there a sign of the client on this machine?"""
+    return any(os.path.lexists(path) for spot in client.signs if (path := _resolved(spot, place)))
+
+
+def _resolved(spot: Spot, place: Place) -> str:
+    if spot.platform and spot.platform != place.platform:
+        return ""
+    base = place.env.get(spot.variable, "") if spot.variable else place.home
+    if not base:
+        return ""
+    from whet.library.settings import expand
+
+    base = os.path.join(place.directory, expand(base, place.home))
+    return os.path.normpath(os.path.join(base, *spot.path.split("/"))) if spot.path else os.path.normpath(base)
+
+
+def _existing(path: str, other_names: tuple[str, ...]) -> str:
+    if os.path.lexists(path):
+        return path
+    others = (os.path.join(os.path.dirname(path), name) for name in other_names)
+    return next((other for other in others if os.path.lexists(other)), path)

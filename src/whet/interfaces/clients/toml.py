@@ -1,0 +1,314 @@
+"""Editing TOML.
+
+A new table becomes a block at the end of the file with an empty line before it, a new key a line behind the other keys
+of its table. Tables and lists that are written on one line are edited there. A table is every line from its header to
+its last key, with its sub-tables; comments and empty lines behind that belong to what follows and stay.
+
+A table that no header names, because only its sub-tables have one, is gone when the last of those is taken: TOML has no
+other way to write it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.interfaces.clients import edits, values
+from whet.interfaces.clients.brackets import Style, insert, remove
+from whet.interfaces.clients.toml_text import COMMENT, Statement, inline, statements
+from whet.interfaces.clients.values import BOM, Path, Unusual
+
+if TYPE_CHECKING:
+    from whet.errors import InvalidError
+
+_PLACE = re.compile(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", re.DOTALL)
+_DIGITS = re.compile(r"[0-9_]++")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BREAK_AT_END = re.compile(r"\r?\n\Z")
+
+
+class _Document(NamedTuple):
+    text: str
+    value: Any
+    begin: int
+    """The offset behind a byte order mark."""
+
+    @property
+    def statements(self) -> list[Statement]:
+        return statements(self.text, self.begin)
+
+
+def read(text: str) -> Any:
+    """What the text says. Raises InvalidError with line and column."""
+    return _parse(text).value
+
+
+def put(text: str, path: Path, value: Any) -> str:
+    """The text with this value at the path; tables that are missing on the way are made."""
+    return edits.put(_EDITOR, text, path, value)
+
+
+def append(text: str, path: Path, value: Any) -> str:
+    """The text with an item behind the others of the list at the path; what is missing on the way is made.
+
+    A table goes into an array of tables (`[[name]]`) unless the list is written on one line.
+    """
+    return edits.append(_EDITOR, text, path, value)
+
+
+def take(text: str, path: Path) -> str:
+    """The text without what stands at the path; the same text where nothing does."""
+    return edits.take(_EDITOR, text, path)
+
+
+def added(text: str, path: Path) -> Path:
+    """The topmost path that `put`, or for a list that is there `append`, would make; `take` of it undoes them.
+
+    It is `()` where `put` makes nothing because something is there.
+    """
+    return edits.added(_EDITOR, text, path)
+
+
+def _parse(text: str) -> _Document:
+    values.checked_size(text)
+    body = text.removeprefix(BOM)
+    try:
+        value = tomllib.loads(body)
+    except tomllib.TOMLDecodeError as error:
+        raise _broken(text, body, str(error)) from None
+    except RecursionError:
+        raise values.too_deep(text, 0) from None
+    except ValueError:
+        spans = [found.span() for found in _DIGITS.finditer(text)]
+        longest = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
+        raise values.broken(text, longest[0], "A number is too long") from None
+    if values.is_deep(value):
+        raise values.too_deep(text, 0)
+    return _Document(text, value, len(text) - len(body))
+
+
+def _broken(text: str, body: str, message: str) -> InvalidError:
+    found = _PLACE.match(message)
+    if found is None or found.group(2) is None:
+        return values.broken(text, len(text), found.group(1) if found else message)
+    at = len(text) - len(body)
+    for _ in range(int(found.group(2)) - 1):
+        at = text.index("\n", at) + 1
+    return values.broken(text, at + int(found.group(3)) - 1, found.group(1))
+
+
+def _replaced(document: _Document, path: Path, value: Any) -> str:
+    text = document.text
+    owner = _line_of(document, path)
+    if owner is not None:
+        start, end = _inline_value(text, owner, path)
+        return text[:start] + _inline(value) + text[end:]
+    runs = _runs(document.statements, path)
+    if len(runs) != 1 or not runs[0][0].header:
+        raise Unusual(f"{values.named(path)} is written in several places")
+    names = _names(path)
+    block = _blocks(names, value, item=isinstance(path[-1], int))
+    if block is None:
+        raise Unusual(f"{values.named(path)} is a table")
+    start, end = runs[0][0].start, runs[0][-1].end
+    newline = values.newline_of(text)
+    return text[:start] + block.replace("\n", newline) + (newline if text[end - 1] == "\n" else "") + text[end:]
+
+
+def _inserted(document: _Document, parent: Path, key: str, value: Any) -> str:
+    owner = _line_of(document, parent)
+    if owner is not None:
+        return _inserted_inline(document, owner, parent, f"{_name(key)} = {_inline(value)}")
+    size = len(parent)
+    if any(len(one.table) < size < len(one.path) and one.path[:size] == parent for one in document.statements):
+        raise Unusual(f"{values.named(parent)} is written with dotted keys")
+    block = _blocks((*_names(parent), key), value)
+    if block is not None:
+        return _with_block(document, block)
+    return _with_line(document, parent, f"{_name(key)} = {_inline(value)}")
+
+
+def _appended(document: _Document, path: Path, value: Any) -> str:
+    owner = _line_of(document, path)
+    if owner is not None:
+        return _inserted_inline(document, owner, path, _inline(value))
+    block = _blocks(_names(path), value, item=True)
+    if block is None:
+        raise Unusual(f"the items of {values.named(path)} are tables")
+    return _with_block(document, block)
+
+
+def _removed(document: _Document, path: Path) -> str:
+    text = document.text
+    owner = _line_of(document, path)
+    if owner is not None and len(owner.path) < len(path):
+        at = _inline_value(text, owner, path[:-1])[0]
+        found = inline(text, at)
+        return remove(text, found.frame, Style(COMMENT), _member(found.keys, path[-1]))
+    for run in reversed(_runs(document.statements, path)):
+        text = _without_run(text, document.begin, run) if run[0].header else _without_lines(text, document, run)
+    return text
+
+
+def _emptied(value: Any, path: Path) -> list[Any]:
+    """The value without the parents that are empty after a removal, one more each time."""
+    without = []
+    for length in range(len(path) - 1, 0, -1):
+        if values.value_at(value, path[:length]):
+            break
+        value = values.without_value(value, path[:length])
+        without.append(value)
+    return without
+
+
+def _line_of(document: _Document, path: Path) -> Statement | None:
+    """The key whose value, written on its line, the path leads to or into."""
+    if not path:
+        return None
+    found = (one for one in document.statements if not one.header and one.path == path[: len(one.path)])
+    return next(found, None)
+
+
+def _inline_value(text: str, owner: Statement, path: Path) -> tuple[int, int]:
+    """Where the value at a path stands on the line of a key."""
+    span = owner.value
+    for step in path[len(owner.path) :]:
+        found = inline(text, span[0])
+        span = found.values[_member(found.keys, step)]
+    return span
+
+
+def _member(keys: tuple[tuple[str, ...], ...], step: str | int) -> int:
+    if isinstance(step, int):
+        return step
+    if (step,) not in keys:
+        raise Unusual(f"{step!r} is written as a dotted key")
+    return keys.index((step,))
+
+
+def _inserted_inline(document: _Document, owner: Statement, path: Path, member: str) -> str:
+    text = document.text
+    found = inline(text, _inline_value(text, owner, path)[0])
+    style = Style(COMMENT, values.newline_of(text), "    ")
+    return insert(text, found.frame, style, lambda _: member)
+
+
+def _with_block(document: _Document, block: str) -> str:
+    """A block at the end, behind an empty line; a file that ends without a line break still does."""
+    text = document.text
+    newline = values.newline_of(text)
+    block = block.replace("\n", newline)
+    if len(text) == document.begin:
+        return text + block + newline
+    return text + newline + block + newline if text.endswith("\n") else text + newline * 2 + block
+
+
+def _with_line(document: _Document, parent: Path, line: str) -> str:
+    """A key behind the others of its table."""
+    text, newline = document.text, values.newline_of(document.text)
+    own, inside = [], not parent
+    for one in document.statements:
+        if one.header:
+            inside = one.path == parent
+        if inside:
+            own.append(one)
+    if not own:
+        if parent:
+            raise Unusual(f"{values.named(parent)} has no header of its own")
+        rest = text[document.begin :]
+        return text[: document.begin] + line + newline + (newline + rest if rest else "")
+    last = own[-1]
+    indent = text[last.start : last.key]
+    if text[last.end - 1] == "\n":
+        return text[: last.end] + indent + line + newline + text[last.end :]
+    return text[: last.end] + newline + indent + line
+
+
+def _runs(found: list[Statement], path: Path) -> list[list[Statement]]:
+    """The statements that make up what stands at a path, those that follow each other together."""
+    runs: list[list[Statement]] = []
+    together = False
+    for one in found:
+        if one.path[: len(path)] != path:
+            together = False
+            continue
+        if not together or (one.header and not runs[-1][0].header):
+            runs.append([])
+        runs[-1].append(one)
+        together = True
+    return runs
+
+
+def _without_run(text: str, begin: int, run: list[Statement]) -> str:
+    """The text without a block and the empty line before it."""
+    before, after = text[: run[0].start], text[run[-1].end :]
+    if not after and not text.endswith("\n"):
+        return _BREAK_AT_END.sub("", _BREAK_AT_END.sub("", before))
+    shorter = _BREAK_AT_END.sub("", before)
+    return (shorter if shorter.endswith("\n") or len(shorter) == begin else before) + after
+
+
+def _without_lines(text: str, document: _Document, run: list[Statement]) -> str:
+    """The text without some keys; one that was put above everything goes with the empty line behind it."""
+    for one in reversed(run):
+        before, after = text[: one.start], text[one.end :]
+        if not after and not text.endswith("\n"):
+            before = _BREAK_AT_END.sub("", before)
+        elif len(before) == document.begin:
+            following = document.statements[1:2]
+            if not following or following[0].header:
+                after = re.sub(r"\A\r?\n", "", after)
+        text = before + after
+    return text
+
+
+def _blocks(names: tuple[str, ...], value: Any, *, item: bool = False) -> str | None:
+    """A table, or a list of tables, under headers of its own; None for a value that has its place on a line."""
+    if isinstance(value, list) and value and all(isinstance(table, dict) for table in value):
+        return "\n\n".join(filter(None, (_blocks(names, table, item=True) for table in value)))
+    if not isinstance(value, dict):
+        return None
+    lines, blocks = [], []
+    for key, inner in value.items():
+        block = _blocks((*names, key), inner)
+        if block is None:
+            lines.append(f"{_name(key)} = {_inline(inner)}")
+        else:
+            blocks.append(block)
+    if item or lines or not blocks:
+        dotted = ".".join(map(_name, names))
+        blocks.insert(0, "\n".join([f"[[{dotted}]]" if item else f"[{dotted}]", *lines]))
+    return "\n\n".join(blocks)
+
+
+def _inline(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, dict):
+        members = ", ".join(f"{_name(key)} = {_inline(inner)}" for key, inner in value.items())
+        return f"{{ {members} }}" if members else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline, value))}]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)
+
+
+def _name(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _inline(key)
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    return tuple(step for step in path if isinstance(step, str))
+
+
+def _written(value: Any) -> str:
+    return "\n\n".join(_blocks((key,), inner) or f"{_name(key)} = {_inline(inner)}" for key, inner in value.items())
+
+
+_EDITOR = edits.Editor(
+    _parse, values.check_texts, _replaced, _inserted, _appended, _removed, _written, _emptied, null=False
+)

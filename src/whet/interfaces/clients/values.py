@@ -1,0 +1,222 @@
+"""What the editing modules share: paths and changes on parsed values, and the failures of reading."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import InvalidError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Path = tuple[str | int, ...]
+
+MAX_BYTES = 8 * 1024 * 1024
+MAX_DEPTH = 200
+BOM = "\ufeff"
+NEWLINE = re.compile(r"\r?\n")
+
+
+class Unusual(Exception):  # noqa: N818 - a reason, caught by `edits`, that never reaches a caller
+    """Why a text is not edited: the end of a sentence."""
+
+
+def broken(text: str, at: int, reason: str) -> InvalidError:
+    """The text breaks the rules of its format at this offset."""
+    line, column = place(text, at)
+    return InvalidError(
+        "client-config-broken",
+        f"The configuration cannot be read: line {line}, column {column}: {reason.rstrip('.')}.",
+        hint="Correct the file there, then run it again. Nothing was changed.",
+        line=line,
+        column=column,
+    )
+
+
+def too_deep(text: str, at: int) -> InvalidError:
+    """The text nests deeper at this offset than any configuration does."""
+    line, column = place(text, at)
+    return InvalidError(
+        "client-config-too-large",
+        f"The configuration nests deeper than {MAX_DEPTH} levels: line {line}, column {column}.",
+        hint="Check whether this is the right file. Nothing was changed.",
+        line=line,
+        column=column,
+    )
+
+
+def too_large(reason: str) -> InvalidError:
+    """The text, or what it stands for, is larger than any configuration is."""
+    return InvalidError(
+        "client-config-too-large", reason, hint="Check whether this is the right file. Nothing was changed."
+    )
+
+
+def bad_value(reason: str) -> UsageError:
+    """The format has no way to write this value."""
+    return UsageError("client-config-value", reason, hint="Give text, numbers, booleans, lists and tables of them.")
+
+
+def named(path: Path) -> str:
+    """The path as a person would say it."""
+    return ".".join(map(str, path)) if path else "the document"
+
+
+def place(text: str, at: int) -> tuple[int, int]:
+    """Line and column of an offset, both from 1; a byte order mark takes no column."""
+    before = text[: max(at, 0)].removeprefix(BOM)
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+def checked_size(text: str) -> None:
+    """Raise InvalidError for text that is too large or has no UTF-8 form."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise broken(text, error.start, "a lone surrogate is no character") from None
+    if size > MAX_BYTES:
+        raise too_large(f"The configuration has {size:,} bytes; {MAX_BYTES:,} are the most that is read.")
+
+
+def is_deep(value: Any) -> bool:
+    """Whether a value has more levels than any configuration does."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [item for items in inner for item in items if isinstance(item, dict | list)]
+    return bool(level)
+
+
+def newline_of(text: str) -> str:
+    """How lines end in this text."""
+    found = NEWLINE.search(text)
+    return found.group() if found else "\n"
+
+
+def missing_from(value: Any, path: Path, *, null_is_empty: bool = False) -> int:
+    """How many steps of the path are there. Raises Unusual where the path cannot lead on.
+
+    Steps are keys of tables and numbers of items. With `null_is_empty` a null is a table with nothing in it.
+    """
+    for done, step in enumerate(path):
+        if isinstance(value, dict) or (value is None and null_is_empty):
+            if not isinstance(step, str):
+                raise Unusual(f"{named(path[:done])} is a table, not a list")
+            if value is None or step not in value:
+                if not all(isinstance(rest, str) for rest in path[done:]):
+                    raise Unusual(f"{named(path[: done + 1])} is not there")
+                return done
+            value = value[step]
+        elif isinstance(value, list):
+            if not isinstance(step, int) or not 0 <= step < len(value):
+                raise Unusual(f"{named(path[:done])} is a list without an item {step!r}")
+            value = value[step]
+        else:
+            raise Unusual(f"{named(path[:done])} is {_kind(value)}, not a table")
+    return len(path)
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """What stands at a path that is there."""
+    for step in path:
+        value = value[step]
+    return value
+
+
+def nested(path: Path, value: Any) -> Any:
+    """The value inside the tables that lead to it."""
+    for step in reversed(path):
+        value = {step: value}
+    return value
+
+
+def with_value(value: Any, path: Path, new: Any) -> Any:
+    """A copy of the value with something else at the path; an item number one past the end appends."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        items = [] if value is None else value
+        inner = items[step] if step < len(items) else None
+        return [*items[:step], with_value(inner, rest, new), *items[step + 1 :]]
+    table = {} if value is None else value
+    return {**table, step: with_value(table.get(step), rest, new)}
+
+
+def without_value(value: Any, path: Path) -> Any:
+    """A copy of the value without what stands at the path."""
+    step, rest = path[0], path[1:]
+    if rest:
+        return with_value(value, (step,), without_value(value[step], rest))
+    if isinstance(step, int):
+        return [*value[:step], *value[step + 1 :]]
+    return {key: item for key, item in value.items() if key != step}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two parsed values are the same, of the same types all the way down; a NaN is itself."""
+    pairs = [([one], [other])]
+    while pairs:
+        a, b = pairs.pop()
+        for item, twin in zip(a, b, strict=True):
+            if type(item) is not type(twin):
+                return False
+            if isinstance(item, dict):
+                if item.keys() != twin.keys():
+                    return False
+                pairs.append((list(item.values()), [twin[key] for key in item]))
+            elif isinstance(item, list):
+                if len(item) != len(twin):
+                    return False
+                pairs.append((item, twin))
+            elif item != twin and not (item != item and twin != twin):  # a NaN is not equal to itself
+                return False
+    return True
+
+
+def check_writable(value: Any, *, null: bool) -> None:
+    """Raise UsageError for a value that is not made of text, numbers, booleans, lists and tables (and null)."""
+    levels = [(value, 0)]
+    while levels:
+        item, depth = levels.pop()
+        if depth > MAX_DEPTH:
+            raise bad_value(f"The value nests deeper than {MAX_DEPTH} levels.")
+        if isinstance(item, dict):
+            if not all(isinstance(key, str) for key in item):
+                raise bad_value("A key of the value is no text.")
+            levels.extend((inner, depth + 1) for inner in item.values())
+        elif isinstance(item, list):
+            levels.extend((inner, depth + 1) for inner in item)
+        elif isinstance(item, int) and item.bit_length() > 64:
+            raise bad_value("A number of the value is too large.")
+        elif not (isinstance(item, str | int | float | bool) or (item is None and null)):
+            raise bad_value(f"The value holds {_kind(item)}, which cannot be written here.")
+
+
+def check_texts(value: Any) -> None:
+    """Raise UsageError for a key or text with a lone surrogate, which only JSON can escape."""
+    for text in _texts(value):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise bad_value(f"The text {text!r} has no UTF-8 form.") from None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every key and text in a value."""
+    levels = [value]
+    while levels:
+        item = levels.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            yield from item
+            levels.extend(item.values())
+        elif isinstance(item, list):
+            levels.extend(item)
+
+
+def _kind(value: Any) -> str:
+    words = {type(None): "null", str: "a text", bool: "a boolean", int: "a number", float: "a number", list: "a list"}
+    return words.get(type(value), f"a {type(value).__name__}")

@@ -1,0 +1,140 @@
+"""What Whet puts into a text can be recognised there, and taken out again; whatever else is in it stays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whet.errors import ConflictError, RefusedError, WhetError
+from whet.interfaces.clients.known import CLIENTS, client_named
+from whet.interfaces.clients.locating import Program
+from whet.interfaces.clients.wiring import (
+    Added,
+    Wish,
+    hook_wishes,
+    present,
+    read,
+    server_arguments,
+    server_wish,
+    unwire,
+    value_at,
+    wire,
+)
+
+PROGRAM = Program(("/opt/whet/bin/whet",))
+NAMES = [client.name for client in CLIENTS]
+WORDS = st.sampled_from(["mcpServers", "mcp_servers", "servers", "mcp", "hooks", "Stop", "whet", "version", "other"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def wishes(name: str, document: Any = None, program: Program = PROGRAM) -> list[Wish]:
+    """Everything that is wanted of a client, as if it were all in one file."""
+    client = client_named(name)
+    server = server_wish(client, program, writes=None, document=document or {})
+    return [server, *(hook_wishes(client, client.hooks, program, "linux") if client.hooks else [])]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.dictionaries(WORDS, VALUES, max_size=4), st.sampled_from(NAMES), st.sampled_from([None, 2, "\t"]))
+def test_what_is_put_in_can_be_taken_out(document: dict[str, Any], name: str, indent: int | str | None) -> None:
+    text = json.dumps(document, indent=indent)
+    wanted = wishes(name, document)
+    try:
+        wired = wire(text, "jsonc", "f", wanted)
+    except (RefusedError, ConflictError):  # it is not of the client's shape, or the place is taken
+        return
+    assert wire(wired.text, "jsonc", "f", wishes(name, read(wired.text, "jsonc", "f")), wired.added).text == wired.text
+    unwired = unwire(wired.text, "jsonc", "f", wired.added)
+    assert unwired.left == ()
+    left = read(unwired.text, "jsonc", "f")
+    left = {
+        key: value for key, value in left.items() if key in document or (key,) not in [wish.path for wish in wanted]
+    }
+    assert _filled(left) == _filled(document)
+
+
+def _filled(value: Any) -> Any:
+    """The value without what is empty: where null stood for an empty table, an empty table may stand afterwards."""
+    if isinstance(value, dict):
+        inner = {key: _filled(item) for key, item in value.items()}
+        return {key: item for key, item in inner.items() if item not in (None, {}, [])}
+    return [_filled(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("format_", "text"),
+    [
+        ("jsonc", '{"mcpServers": 1, "servers": "x", "mcp": [], "mcp_servers": true, "hooks": 3}'),
+        ("yaml", "mcpServers: 1\nservers: x\nmcp: []\nmcp_servers: true\nhooks: 3\n"),
+        ("toml", 'mcpServers = 1\nservers = "x"\nmcp = [1]\nmcp_servers = true\nhooks = 3\n'),
+    ],
+)
+def test_a_file_of_another_shape_is_refused(name: str, format_: Any, text: str) -> None:
+    with pytest.raises(WhetError) as caught:
+        wire(text, format_, "f", wishes(name))
+    assert caught.value.code != "internal-error" and caught.value.message.startswith("f: ")
+
+
+@pytest.mark.parametrize(
+    "text", ["mcp_servers:\nhooks:\n", "mcp_servers: ~\n", "mcp_servers: {}\nhooks: {}\n", "", "# c\n"]
+)
+def test_tables_that_are_empty_are_filled(text: str) -> None:
+    wired = wire(text, "yaml", "f", wishes("hermes"))
+    document = read(wired.text, "yaml", "f")
+    assert value_at(document, ("mcp_servers", "whet", "args")) == ["mcp"]
+    assert value_at(document, ("hooks", "pre_llm_call", 0, "timeout")) == 10
+
+
+@pytest.mark.parametrize(
+    ("entry", "arguments"),
+    [
+        ({"command": "/usr/bin/whet", "args": ["mcp"]}, []),
+        ({"command": "whet", "args": ["mcp", "--allow-writes"]}, ["--allow-writes"]),
+        ({"command": r"C:\bin\WHET.EXE", "args": ["mcp"]}, []),
+        ({"command": "uvx", "args": ["whet", "mcp", "--root", "x"]}, ["--root", "x"]),
+        ({"command": "/usr/bin/python3", "args": ["-m", "whet", "mcp"]}, []),
+        ({"type": "local", "command": ["/usr/bin/whet", "mcp"]}, []),
+        ({"command": "whet", "args": ["serve"]}, None),
+        ({"command": "mcp", "args": ["whet"]}, None),
+        ({"command": "/usr/bin/whetstone", "args": ["mcp"]}, None),
+        ({"url": "https://whet.example/mcp"}, None),
+        ({"command": ["whet", 3, "mcp"]}, None),
+        ({"command": "whet", "args": "mcp"}, None),
+        ("whet mcp", None),
+        (None, None),
+    ],
+)
+def test_a_server_that_is_ours_is_known(entry: Any, arguments: list[str] | None) -> None:
+    assert server_arguments(entry) == arguments
+
+
+def test_a_hook_in_a_group_with_others_is_known_and_only_its_command_changes() -> None:
+    old = {"type": "command", "command": "/old/whet hook stop --client claude-code", "timeout": 99}
+    other = {"type": "command", "command": "echo hook stop --client claude-code!"}
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [other, old]}]}})
+    wanted = [wish for wish in wishes("claude-code") if wish.path == ("hooks", "Stop")]
+    wired = wire(text, "jsonc", "f", wanted)
+    new = {**old, "command": "/opt/whet/bin/whet hook stop --client claude-code"}
+    assert json.loads(wired.text) == {"hooks": {"Stop": [{"hooks": [other, new]}]}}
+    assert present(json.loads(wired.text), wanted) == [Added("hook", ("hooks", "Stop"), {"hooks": [other, new]})]
+    assert present(json.loads(wired.text), wanted, exact=True) == []
+
+
+def test_a_hook_of_another_client_or_event_is_not_ours() -> None:
+    document = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/x/whet hook stop --client codex"}]}]}}
+    assert present(document, wishes("claude-code")) == []
+    assert present(document, wishes("codex")) != []
+
+
+def test_notes_survive_the_record() -> None:
+    for added in wire("", "jsonc", "f", wishes("gemini")).added:
+        assert Added.from_json(json.loads(json.dumps(added.to_json()))) == added

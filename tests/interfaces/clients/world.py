@@ -1,0 +1,69 @@
+"""A home with clients in it, and Whet beside them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+from whet.interfaces.clients import jsonc
+from whet.interfaces.clients.applying import apply
+from whet.interfaces.clients.connecting import plan_connection, plan_undo
+from whet.interfaces.clients.known import CLIENTS, client_named
+from whet.interfaces.clients.locating import Program
+from whet.library.roots import Place
+
+if TYPE_CHECKING:
+    from whet.interfaces.clients.plans import Plan
+
+NAMES = [client.name for client in CLIENTS]
+HOOKED = [client.name for client in CLIENTS if client.hooks]
+PROGRAM = Program(("/opt/whet/bin/whet",))
+MOVED = Program(("/usr/local/bin/whet",))
+
+
+class World(NamedTuple):
+    """A home and Whet's state."""
+
+    home: Path
+    place: Place
+
+    def connect(self, name: str, program: Program = PROGRAM, **how: Any) -> tuple[str, ...]:
+        """Plan and apply."""
+        return apply(self.plan(name, program, **how), self.place.state)
+
+    def plan(self, name: str, program: Program = PROGRAM, **how: Any) -> Plan:
+        return plan_connection(client_named(name), self.place, program, **how)
+
+    def undo(self, name: str, **how: Any) -> Plan:
+        plan = plan_undo(client_named(name), self.place, **how)
+        apply(plan, self.place.state)
+        return plan
+
+    def read(self, path: str) -> Any:
+        """What one of the files says, read by somebody else's parser."""
+        text = (self.home / path).read_text(encoding="utf-8")
+        if path.endswith(".toml"):
+            return tomllib.loads(text)
+        return yaml.safe_load(text) if path.endswith(".yaml") else json.loads(text)
+
+    def value(self, path: str) -> Any:
+        """The same, comments and trailing commas aside."""
+        if path.endswith((".toml", ".yaml")):
+            return self.read(path)
+        return jsonc.read((self.home / path).read_text(encoding="utf-8"))
+
+    @property
+    def kept(self) -> list[str]:
+        """What is remembered."""
+        return sorted(path.name for path in Path(self.place.state).glob("connections/*"))
+
+
+def new_world(top: Path) -> World:
+    """An empty home with a repository in it."""
+    home = top / "home"
+    (home / "shop" / ".git").mkdir(parents=True)
+    return World(home, Place(str(home / "shop"), str(home), str(top / "state"), "linux", {}))
