@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from whet.authoring.checks import Check
     from whet.learning.curating import Curating
     from whet.learning.lifecycle import Lifecycle
+    from whet.learning.sessions import Sessions
     from whet.learning.usage import Kind, Usage
     from whet.library.card import Card
     from whet.library.lookout import Lookout
@@ -35,6 +36,7 @@ class Changing:
         self._changes: Changes | None = None
         self._usage: Usage | None = None
         self._lifecycle: Lifecycle | None = None
+        self._sessions: Sessions | None = None
 
     @property
     def changes(self) -> Changes:
@@ -54,7 +56,7 @@ class Changing:
 
     @property
     def usage(self) -> Usage:
-        """How often each skill is viewed and used, and whether it helped."""
+        """How often each skill is viewed and used, and whether it helped. All of it stays on this machine."""
         if self._usage is None:
             from whet.learning.usage import Usage
 
@@ -62,8 +64,17 @@ class Changing:
         return self._usage
 
     @property
+    def sessions(self) -> Sessions:
+        """The sessions of existing agents, as their hooks tell of them, and what hooks failed at."""
+        if self._sessions is None:
+            from whet.learning.sessions import Sessions
+
+            self._sessions = Sessions(self.place.state, self.lookout.clock)
+        return self._sessions
+
+    @property
     def curating(self) -> Curating:
-        """What becomes of skills that an agent wrote and nobody uses."""
+        """The curator behind `curate`, `pin` and `archive`. Call those: they let the lock follow."""
         from whet.learning.curating import Curating
 
         if self._lifecycle is None:
@@ -117,7 +128,11 @@ class Changing:
     def skill_manage(
         self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None, stage: bool = False
     ) -> dict[str, Any]:
-        """The tool `skill_manage`, whose schema is `whet.authoring.tool.schema()`: errors are answers too."""
+        """What answers a model that calls the tool `skill_manage`; `manage` is for programs.
+
+        `arguments` is whatever the model sent. Nothing is raised: an error is an answer, with `success` false. The
+        actor is `agent`; `viewed` and `stage` are those of `manage`.
+        """
         from whet.authoring.tool import answer
 
         return answer(
@@ -125,7 +140,11 @@ class Changing:
         )
 
     def note_outcome(self, name: str, outcome: str) -> dict[str, Any]:
-        """Note how a skill did: it `helped`, it `failed`, or the user `corrected` what came of it."""
+        """Note how a skill did: it `helped`, it `failed`, or the user `corrected` what came of it.
+
+        It counts for the version that is there now. `recorded` is false when it could not be noted. Raises UsageError
+        `bad-outcome`.
+        """
         if outcome not in OUTCOMES:
             raise UsageError("bad-outcome", f"{outcome!r} is no outcome.", hint=f"Say one of {', '.join(OUTCOMES)}.")
         card, _ = self.lookout.find(name)
@@ -143,7 +162,10 @@ class Changing:
         self.usage.record(kind, card.qualified, digest, session=session)
 
     def new_root(self, *, project: bool = False) -> str:
-        """The directory a new skill goes to: the person's own, the first explicit root, or the project's."""
+        """The directory a new skill goes to: the person's own, the first explicit root, or the project's.
+
+        It may not be there yet. Raises UsageError `no-project` where explicit roots have no project.
+        """
         if project:
             repository = self.lookout.survey().repository
             if repository is None:

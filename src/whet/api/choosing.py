@@ -16,7 +16,7 @@ class Choosing(Routing):
     # decisions
 
     def trusted(self) -> dict[str, Any]:
-        """Every repository that is trusted, and since when."""
+        """Every repository that is trusted, and since when: {identity, path, since}."""
         from whet.library.deciding import list_trusted
 
         return list_trusted(self.lookout)
@@ -24,7 +24,8 @@ class Choosing(Routing):
     def trust(self) -> dict[str, Any]:
         """Trust the repository around the project directory; its skills are loaded from now on.
 
-        They are scanned first; what the guard does not let in stays hidden, and `verdicts` has all of it.
+        They are scanned first; what the guard does not let in stays hidden, and `verdicts` has all of it. `review`
+        tells the same beforehand. Raises UsageError `no-project` where there is nothing to trust.
         """
         from whet.library.deciding import set_trust
 
@@ -37,13 +38,16 @@ class Choosing(Routing):
         return set_trust(self.lookout, trusted=False) if path is None else untrust_path(self.lookout, path)
 
     def enable(self, name: str, surface: str = "") -> dict[str, Any]:
-        """Offer a skill again, everywhere or on one surface."""
+        """Offer a skill again, everywhere or on one surface.
+
+        `enabled` is false, and `hint` says why, where a settings file still switches it off.
+        """
         from whet.library.deciding import set_enabled
 
         return set_enabled(self.lookout, name, surface, enabled=True)
 
     def disable(self, name: str, surface: str = "") -> dict[str, Any]:
-        """Stop offering a skill, everywhere or on one surface."""
+        """Stop offering a skill, everywhere or on one surface, such as `cli`. It stays on disk."""
         from whet.library.deciding import set_enabled
 
         return set_enabled(self.lookout, name, surface, enabled=False)
@@ -51,13 +55,16 @@ class Choosing(Routing):
     # bundles
 
     def bundles(self) -> dict[str, Any]:
-        """The bundles: named sets of skills with an instruction."""
+        """The bundles: named sets of skills with an instruction, asked for as `/name`.
+
+        `bundles` are {name, slug, description, skills, instruction, path}; `report` says what is wrong with files.
+        """
         from whet.prompt.desk import list_bundles
 
         return list_bundles(self.lookout)
 
     def bundle(self, name: str) -> dict[str, Any]:
-        """One bundle, and which of its skills cannot be had."""
+        """One bundle, and which of its skills cannot be had (`missing`). Raises NotFoundError."""
         from whet.prompt.desk import show_bundle
 
         return show_bundle(self.lookout, name)
@@ -72,7 +79,11 @@ class Choosing(Routing):
         project: bool = False,
         overwrite: bool = False,
     ) -> dict[str, Any]:
-        """Write a bundle, for this user or into the project; what it replaces is kept beside it."""
+        """Write a bundle, for this user or into the project; what it replaces is kept beside it.
+
+        Raises ConflictError where there is one of that name, unless `overwrite` is set, and UsageError `no-project`
+        where there is no trusted project. `report` tells of commands that mean something else now.
+        """
         from whet.prompt.desk import save_bundle
 
         what = {"name": name, "skills": skills, "description": description, "instruction": instruction}

@@ -26,9 +26,10 @@ class Guarding(Changing):
         known: Sequence[Known] = (),
         progress: Callable[[int], None] | None = None,
     ) -> tuple[Result, ...]:
-        """Scan packages by path; with `around`, those that the paths lie in.
+        """What `scan` answers, as values: for reports of another form, and for baselines.
 
-        `known` are findings that a baseline accepts; `progress` is told how many packages are done.
+        With `around`, the packages that the paths lie in are scanned. `known` are findings that a baseline accepts;
+        `progress` is told how many packages are done.
         """
         import time
 
@@ -55,14 +56,22 @@ class Guarding(Changing):
         return tuple(results)
 
     def scan(self, *paths: str | os.PathLike[str], recursive: bool = False) -> dict[str, Any]:
-        """What is dangerous about packages: directories, files or archives; with `recursive`, all skills below."""
+        """What is dangerous about packages: directories, files or archives; with `recursive`, all skills below.
+
+        Nothing of a package is run. `results` are {path, skill, verdict, digest, findings, seconds}, a verdict is
+        safe, caution or dangerous, and `summary` counts them. The library need not know the packages.
+        """
         from whet.guard.report.results import summary
 
         results = self.scan_results(paths, recursive=recursive)
         return {"success": True, "results": [result.to_json() for result in results], "summary": summary(results)}
 
     def audit(self) -> dict[str, Any]:
-        """Scan every skill of the library again, decide by the policy, tell what is different from the last time."""
+        """Scan every skill of the library again, decide by the policy, tell what is different from the last time.
+
+        `results` are what `explain` tells of each skill, with {change, before}; `summary` counts verdicts, decisions,
+        what is new and what changed.
+        """
         from whet.library.guarding import audit
 
         return audit(self.lookout, self._origins())
@@ -76,12 +85,18 @@ class Guarding(Changing):
         return {path: "agent-created" for path, actor in makers.items() if actor not in ("user", "unknown")}
 
     def audit_log(self, name: str = "", last: int | None = None) -> dict[str, Any]:
-        """The record of decisions, oldest first."""
+        """The record of decisions, oldest first: `records` about a skill or about all, the `last` few or all.
+
+        Each has {id, time, actor, action, skill, path, digest, trust, verdict, decision, reason, previous, hash}.
+        """
         records = self.lookout.judge.audit.records(skill=name, last=last)
         return {"success": True, "records": [record.to_json() for record in records]}
 
     def verify_audit(self) -> dict[str, Any]:
-        """Prove that the record of decisions is whole."""
+        """Prove that the record of decisions is whole: every record carries the hash of the one before it.
+
+        `valid` is whether it is, `problems` where it is not, `head` the hash of the last, to be kept elsewhere.
+        """
         record = self.lookout.judge.audit
         problems, last = record.verify(), record.records(last=1)
         return {
@@ -94,13 +109,17 @@ class Guarding(Changing):
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The policy as it stands, with where each cell comes from."""
+        """The policy as it stands, as an answer: a row for each trust, a cell for each verdict, where it comes from."""
         from whet.library.guarding import show_policy
 
         return show_policy(self.lookout)
 
     def explain(self, name: str = "", *, trust: str = "", verdict: str = "") -> dict[str, Any]:
-        """What is done with a skill, or with any of a trust and a verdict, and why in a sentence."""
+        """What is done with a skill, or with any of a trust and a verdict, and why in a sentence.
+
+        Give a `name`, or both others. `decision` is allow, ask or block; about a skill, `findings` are what a person
+        must look at. Raises UsageError for a trust or a verdict that the policy does not have.
+        """
         from whet.library.guarding import explain_cell, explain_skill
 
         if name:
@@ -108,19 +127,22 @@ class Guarding(Changing):
         return explain_cell(self.lookout, trust, verdict)
 
     def override(self, name: str, reason: str, *, actor: str = "user") -> dict[str, Any]:
-        """Let a skill through as it is now, for a reason that is recorded, until its content changes."""
+        """Let a skill through as it is now, for a reason that is recorded, until its content changes.
+
+        It answers like `explain`. Raises UsageError `reason-needed` where there is no reason.
+        """
         from whet.library.guarding import override
 
         return override(self.lookout, name, reason, actor, self._origins())
 
     def revoke(self, name: str, reason: str = "", *, actor: str = "user") -> dict[str, Any]:
-        """End an override."""
+        """End an override. It answers like `explain`; `changed` is whether there was one."""
         from whet.library.guarding import revoke
 
         return revoke(self.lookout, name, reason, actor, self._origins())
 
     def review(self) -> dict[str, Any]:
-        """What the guard says of the repository's skills, before it is trusted."""
+        """What the guard says of the repository's skills, before it is trusted: `verdicts`, each like `explain`."""
         from whet.library.guarding import review
 
         return {"success": True, "verdicts": [item.to_json() for item in review(self.lookout)]}

@@ -48,17 +48,25 @@ if TYPE_CHECKING:
 
 
 class Change(TypedDict):
-    """What a reload found, by name."""
+    """What a reload found: a `dict` with these keys."""
 
     added: list[str]
+    """Names of skills that are new."""
     removed: list[str]
+    """Names of skills that are gone."""
     changed: list[str]
+    """Names of skills that are not as they were, or come from another place."""
     unchanged: int
+    """How many are as they were."""
     total: int
+    """How many there are now."""
 
 
 class Library(Choosing):
-    """The skills of one place. Make one with `Library.open`."""
+    """The skills of one place, always as they are on disk now. Make one with `Library.open`.
+
+    Every call looks at the disk again, so that edits by anyone are seen. A library may be shared between threads.
+    """
 
     def __init__(
         self,
@@ -90,6 +98,11 @@ class Library(Choosing):
 
         `home` is Whet's state directory (default: `$WHET_HOME`, else the platform's data directory), `project` the
         directory to look for project skills from (default: the working directory). Nothing is read yet.
+
+        The rest is for agents and tests that stand in for the machine: `env` and `platform` for its environment,
+        `clock` for the time in nanoseconds, `probe` for what is asked whether a skill is ready (default: a
+        `LocalProbe`), `check` for what looks at a skill before it is written (default: the guard). Raises UsageError
+        `no-such-project` or `bad-root`.
         """
         env = os.environ if env is None else env
         if isinstance(roots, (str, os.PathLike)):
@@ -108,10 +121,13 @@ class Library(Choosing):
         return cls(place, named, clock=clock, probe=probe, check=check)
 
     def close(self) -> None:
-        """Let the databases go. The library can still be used; they are opened again when needed."""
+        """Let the databases go. The library can still be used; they are opened again when needed.
+
+        A `with` block does it at its end.
+        """
         super().close()
         self.lookout.close()
-        for part in (self._changes, self._lifecycle):
+        for part in (self._changes, self._lifecycle, self._sessions):
             if part is not None:
                 part.close()
 
@@ -125,11 +141,14 @@ class Library(Choosing):
 
     @property
     def catalogue(self) -> Catalogue:
-        """The skills as they are on disk now."""
+        """The skills as they are on disk now, as a snapshot that never changes. Looking again is cheap."""
         return self.lookout.look().catalogue
 
     def reload(self) -> Change:
-        """Look at the disk and tell what changed since the last reload, or since the first look of this library."""
+        """Look at the disk and tell what changed since the last reload, or since the first look of this library.
+
+        Nobody has to call it to see changes: every other call looks, too.
+        """
         last = self._reported or self.lookout.first
         before = {card.full_name: card for card in last.cards} if last else {}
         self._reported = self.catalogue
@@ -141,7 +160,11 @@ class Library(Choosing):
         return Change(added=added, removed=removed, changed=changed, unchanged=len(same), total=len(now))
 
     def find(self, name: str) -> Card:
-        """The skill of that name, checked against the disk, without looking at the others where that is safe."""
+        """The skill that a name, a qualified name or a path means; the card has no body.
+
+        It is checked against the disk, without looking at the others where that is safe. Raises NotFoundError with
+        `suggestions`, AmbiguousError with `candidates`, RefusedError for a skill that waits for trust.
+        """
         return self.lookout.find(name)[0]
 
     # the three tiers
@@ -159,6 +182,9 @@ class Library(Choosing):
         """Tier 1: names, descriptions and categories of the skills this caller may see; never a body.
 
         With a `query` the best match comes first; what the bodies say counts, too, as far as the index knows it.
+        `skills` are {name, description, category, scope, path, ready}, with `include_hidden` also {hidden}, a code.
+        `next` is the `cursor` of the page behind, None after the last. `categories` are counted over all skills. What
+        else there is is counted where it is not 0: `waiting` for trust, `hidden`, `shadowed`, `left_out`.
         """
         from whet.library.listing import list_answer
 
@@ -208,8 +234,11 @@ class Library(Choosing):
     ) -> dict[str, Any]:
         """Tier 2, one skill's instructions; with `file_path` tier 3, one of its files.
 
-        With `loaded`, content this conversation has seen already is answered with a short stub. A skill hidden from a
-        model is refused; a person may look at anything.
+        `content` is one of `pages`; `files` are all files of the package, `digest` names their content, and `ready`
+        and `missing` say what is to be set up. A binary file is described, not decoded. With `loaded`, content this
+        conversation has seen already is answered with a short stub, `already_loaded`. A skill hidden from a model is
+        refused (RefusedError); a person may look at anything. Raises NotFoundError for a name or a file that is not
+        there, UsageError for a page.
         """
         from whet.prompt.viewing import view
 
@@ -239,7 +268,10 @@ class Library(Choosing):
         what fits it stands first, described in full, when not all can be; with a `limit` besides, only the few skills
         that fit it are listed, which is the variant for one turn. `relevance` says instead how much each skill
         matters. `used` says what was used how often (by default, what `usage` has counted); after relevance and before
-        scope, it decides.
+        scope, it decides. `format` is bullet, xml, json or tool.
+
+        `text` goes into the prompt; it is the same, byte for byte, for the same skills. `report` counts what is
+        `included`, `shortened` and `omitted`, and what it costs.
         """
         from whet.prompt.desk import index
         from whet.prompt.index import Options, budget_for
@@ -268,7 +300,12 @@ class Library(Choosing):
 
         Several skills share `budget` tokens and step down from their full text to their description, the least wanted
         first. A line that asks for no skill comes back as it is. `reserved` are the client's own commands, which no
-        skill can take. Use a `Session` to have nothing repeated.
+        skill can take. `note` is a remark of the client's that the message carries. Use a `Session` to have nothing
+        repeated.
+
+        `message` is what the model gets; `request` are the user's own words in it. `skills` tells of each how much of
+        it is there (`strategy`), what it costs in `tokens`, and what it asks for: `context`, `model`, `allowed_tools`.
+        `missing` are members of bundles that cannot be had.
         """
         from whet.prompt.desk import invoke_line
 
@@ -277,7 +314,10 @@ class Library(Choosing):
     def render(
         self, *names: str, arguments: str = "", budget: int | None = None, caller: Caller = PERSON
     ) -> dict[str, Any]:
-        """The same message for skills, or a bundle, given by name."""
+        """The message that `invoke` gives, for skills, or a bundle, given by name.
+
+        For a single skill, `strategies` tells what each step from the full text to the description costs.
+        """
         from whet.prompt.desk import render_named
 
         return render_named(self.lookout, names, arguments, caller=caller, budget=budget)
@@ -285,13 +325,19 @@ class Library(Choosing):
     def commands(
         self, prefix: str = "", limit: int = 50, *, reserved: Collection[str] | None = None, caller: Caller = PERSON
     ) -> dict[str, Any]:
-        """What a client offers while a user types a slash command, and which skills go without one."""
+        """What a client offers while a user types a slash command, and which skills go without one.
+
+        `commands` are {name, menu, kind, description, hint}; `report` says who lost a name to whom.
+        """
         from whet.prompt.desk import commands
 
         return commands(self.lookout, prefix, limit, caller=caller, reserved=reserved)
 
     def needs(self, *names: str, caller: Caller = PERSON) -> dict[str, Any]:
-        """Everything the named skills, or all of them, still need, in one list."""
+        """Everything the named skills, or all of them, still need, in one list: keys, programs, settings, tools.
+
+        `needs` are what `Need.to_json` gives, each thing once; `ready` is whether there are none.
+        """
         from whet.prompt.desk import needs
 
         return needs(self.lookout, names, caller=caller)
@@ -299,11 +345,11 @@ class Library(Choosing):
     # values
 
     def skill(self, name: str) -> Skill:
-        """The skill as a typed value."""
+        """The skill as a typed value: its frontmatter, whatever dialect it is in, and its body as it is written."""
         return self.lookout.open(self.find(name)).skill
 
     def digest(self) -> str:
-        """One digest over all skills: what this library amounts to."""
+        """One digest over all skills: the same wherever names, scopes and contents are the same."""
         from whet.skill.tree import library_digest
 
         return library_digest((card.qualified, self.lookout.open(card).digest) for card in self.catalogue.cards)
@@ -317,6 +363,7 @@ class Library(Choosing):
 
         `writes="propose"` keeps changes back until a person approves them, `"none"` leaves the tool out; `only` names
         the tools to offer. Without a `session` a new one is begun, which does not hold anything back as already seen.
+        Raises UsageError for a tool or a way of writing that there is not.
         """
         from whet.api.tools import Tools
         from whet.prompt.session import Session
@@ -350,7 +397,10 @@ class Library(Choosing):
     # places
 
     def roots(self) -> dict[str, Any]:
-        """Where skills are looked for, most important first, and how many are in each place."""
+        """Where skills are looked for, most important first, and how many are in each place.
+
+        `roots` are {path, scope, client, kind, namespace, trusted, real, exists, skills}.
+        """
         roots = [
             {**shelf.root.to_json(), "exists": os.path.isdir(shelf.root.real), "skills": sum(1 for _ in shelf.cards())}
             for shelf in self.lookout.look().shelves
@@ -380,7 +430,7 @@ class Library(Choosing):
         from whet.library.guarding import examine_audit
         from whet.prompt.asking import menu_of
 
-        entries = list(examine_state(self.place.state))
+        entries = [*examine_state(self.place.state), *self.sessions.examine()]
         try:
             report, snapshot = self.report(), self.lookout.look()
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.survey.probe)))
@@ -393,7 +443,11 @@ class Library(Choosing):
         return worst_first(entries)
 
     def repair(self) -> dict[str, Any]:
-        """Mend what can be mended without asking, and tell what was done and what is lost."""
+        """Mend what can be mended without asking: {repaired, lost}, both lists of sentences.
+
+        Damaged databases and locks are set aside and made again from what can be saved, interrupted changes settled,
+        leftovers of killed processes removed. `lost` is what could not be saved.
+        """
         from whet.library.doctor import repair_roots, repair_state, repair_workplaces
         from whet.library.guarding import repair_audit
 
@@ -402,14 +456,15 @@ class Library(Choosing):
         record = repair_audit(self.lookout)
         roots = repair_roots(root for root in self.lookout.survey().roots if root.trusted)
         settled = [*self.changes.recover()["settled"], *repair_workplaces(self.place.state).done]
-        locks, said = self.repair_locks(), self.repair_routing()
+        locks, said, heard = self.repair_locks(), self.repair_routing(), self.sessions.repair()
         if removed := self.changes.compact()["removed"]:
             settled.append(f"{removed} stored contents that nothing refers to were removed.")
-        done = [*state.done, *record.done, *roots.done, *locks.done, *said.done, *settled]
-        return {"repaired": done, "lost": [*state.lost, *record.lost, *roots.lost, *locks.lost, *said.lost]}
+        done = [*state.done, *record.done, *roots.done, *locks.done, *said.done, *heard.done, *settled]
+        lost = [*state.lost, *record.lost, *roots.lost, *locks.lost, *said.lost, *heard.lost]
+        return {"repaired": done, "lost": lost}
 
     def watch(self) -> Iterator[Change]:
-        """Wait for changes and tell them as they happen. Needs the `watch` extra; nothing else does."""
+        """Wait for changes and tell them as they happen, without end. Needs the `watch` extra; nothing else does."""
         from whet.library.watch import wait_for_changes
 
         roots = self.lookout.look().survey.roots

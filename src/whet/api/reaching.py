@@ -34,7 +34,7 @@ class Reaching(Guarding):
         self._running: list[ref[threading.Event]] = []
         """What ends each operation that is under way; where it is gone, the operation is over."""
         self.progress: Callable[[Progress], None] = lambda _: None
-        """Is told how far fetching has come."""
+        """Set it to be told how far fetching and indexing have come. It is called from several threads."""
 
     def close(self) -> None:
         """Let databases and connections go."""
@@ -45,7 +45,7 @@ class Reaching(Guarding):
             self._web = None
 
     def cancel(self) -> None:
-        """End, from another thread, everything that is being fetched: it raises FailedError `cancelled`."""
+        """End, from another thread, everything that is being fetched: the calls raise FailedError `cancelled`."""
         with self._turn:
             events = [known() for known in self._running]
         for event in events:
@@ -54,7 +54,7 @@ class Reaching(Guarding):
 
     @property
     def ledger(self) -> Ledger:
-        """What was ever installed."""
+        """What was ever installed: the memory behind the locks."""
         if self._ledger is None:
             from whet.sources.lock.ledger import Ledger
 
@@ -103,7 +103,12 @@ class Reaching(Guarding):
     # looking around
 
     def search(self, query: str, limit: int = 20, *, source: str = "", offline: bool = False) -> dict[str, Any]:
-        """Skills that fit a query, from all taps, or from one source."""
+        """Skills that fit a query, from all taps, or from one source: a tap's name, or what `install` takes.
+
+        `skills` are {name, description, version, group, tap, trust, install, source}; `install` is what to give to
+        `install`. A source that cannot be asked is in `notes`; FailedError `no-source-answered` is raised when none
+        can. With `offline`, only what lies on this disk is searched.
+        """
         from whet.sources.opening import open_source
         from whet.sources.taps.searching import search
 
@@ -164,7 +169,11 @@ class Reaching(Guarding):
             raise
 
     def inspect(self, source: str, skills: Sequence[str] = ()) -> dict[str, Any]:
-        """What a source has; with `skills`, or where it has only one, also their files and what the guard says."""
+        """What a source has; with `skills`, or where it has only one, also their files and what the guard says.
+
+        Nothing is installed. `skills` are all it has, `inspected` those that were fetched, with {digest, files,
+        decision, reason, trust, verdict, findings}.
+        """
         from whet.sources.chain.inspecting import inspect
 
         with self._reading([source]):
@@ -175,23 +184,26 @@ class Reaching(Guarding):
 
     @property
     def taps(self) -> Taps:
-        """The named sources."""
+        """The named sources, as values; `list_taps`, `add_tap` and `remove_tap` answer about them."""
         from whet.sources.taps.taps import Taps
 
         return Taps(self.place.state, self.lookout.clock)
 
     def list_taps(self) -> dict[str, Any]:
-        """The named sources."""
+        """The named sources that `search` asks: {name, source, default, added, shown, trust}."""
         return {"success": True, "taps": [self._told_tap(tap) for tap in self.taps.all()]}
 
     def add_tap(self, name: str, source: str) -> dict[str, Any]:
-        """Give a source a name."""
+        """Give a source a name, so that `search` asks it and `name:skill` means a skill of it.
+
+        Raises ConflictError where the name is taken.
+        """
         from whet.sources.refs.reading import read_ref
 
         return {"success": True, "tap": self._told_tap(self.taps.add(name, read_ref(source, self.place)))}
 
     def remove_tap(self, name: str) -> dict[str, Any]:
-        """Forget a named source; what was installed from it stays."""
+        """Forget a named source; what was installed from it stays. Raises NotFoundError."""
         return {"success": True, "tap": self._told_tap(self.taps.remove(name))}
 
     def _told_tap(self, tap: Tap) -> dict[str, Any]:

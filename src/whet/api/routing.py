@@ -52,7 +52,7 @@ class Routing(Sharing):
 
     @property
     def offers(self) -> Offers:
-        """What answers questions about messages."""
+        """What answers `find_relevant`, `detect` and `relevance`: the index of what skills say, kept in step."""
         if self._offers is None:
             from whet.prompt.offering import Offers
             from whet.routing.keeping import Keeper
@@ -87,7 +87,10 @@ class Routing(Sharing):
         return self.offers.detect(message, caller, skill)
 
     def relevance(self, message: str, *, caller: Caller = MODEL, few: bool = False) -> Relevance:
-        """How much each skill matters for a message, to rank skills by; with `few`, 0 for all that do not fit."""
+        """How much each skill matters for a message, to rank skills by: a function of a `Card`.
+
+        It gives a number from 0 to 1, and 2 for a skill that the message names; with `few`, 0 for all that do not fit.
+        """
         return self.offers.relevance(message, caller, few=few)
 
     def _scores(self, query: str, cards: Sequence[Card]) -> dict[str, float]:
@@ -96,7 +99,10 @@ class Routing(Sharing):
     def duplicates(
         self, name: str | None = None, threshold: float | None = None, limit: int | None = None
     ) -> dict[str, Any]:
-        """The pairs of skills that are for the same job, or what is like one skill, the most alike first."""
+        """The pairs of skills that are for the same job, or what is like one skill, the most alike first.
+
+        `pairs` are {one, other, score, shared, paths} with a score of at least `threshold` (0.5), at most `limit`.
+        """
         from whet.routing.duplicates_answer import duplicates_answer
 
         most = {} if limit is None else {"most": limit}
@@ -107,7 +113,13 @@ class Routing(Sharing):
     def eval_triggers(
         self, names: Sequence[str] = (), *, file: str | None = None, held_out: bool = False, suggest: bool = False
     ) -> dict[str, Any]:
-        """How well skills, or all that have trigger evals, come up for the messages they are for."""
+        """How well skills, or all that have trigger evals, come up for the messages they are for.
+
+        The cases come with the skills, or from a `file`. With `held_out` the numbers are about two fifths of them and
+        suggestions come from the others; with `suggest`, `suggestions` are words that would help. `overall` and each
+        of `skills` have precision, recall and F1 for what must and what may come up; `confusions` are which skill came
+        up instead. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
+        """
         from whet.routing.evals.answer import eval_triggers
         from whet.routing.keeping import key_of
         from whet.routing.trying import Judge, Trial
@@ -130,7 +142,8 @@ class Routing(Sharing):
     def feedback(self, name: str | None, message: str, *, fits: bool, origin: str = "person") -> dict[str, Any]:
         """Note that a message is, or is not, for a skill; later answers take it into account.
 
-        With None for the name and `fits=False`, no skill comes up for such a message any more.
+        With None for the name and `fits=False`, no skill comes up for such a message any more. `examples` and
+        `counterexamples` are how many messages are known now. How a skill did once it was used is for `note_outcome`.
         """
         from whet.routing.feedback_answer import give
 
@@ -149,7 +162,18 @@ class Routing(Sharing):
         return forget(self.remarks, self.lookout, name, message)
 
     def manage(self, operations: Sequence[Mapping[str, Any]], **how: Any) -> dict[str, Any]:
-        """Change skills: an ordered batch of operations, applied wholly or not at all (the tool `skill_manage`)."""
+        """Change skills: an ordered batch of operations, applied wholly or not at all.
+
+        An operation has an `action` (create, edit, patch, delete, write_file, remove_file, rename or restore), a `name`
+        and what the action takes; `whet.authoring.tool.schema()` has all of it. `actor`, `origin` and `reason` go into
+        the history. With `stage`, changes wait as proposals until a person approves them. `viewed` says whether a
+        skill, given by its directory and the digest it has now, was looked at: where not, there is a warning, and a
+        refusal when the origin is not `foreground`.
+
+        A single operation is answered with {name, path, version, digest, entry, ...}, several with a list of
+        `results`; `similar` names skills that a new one resembles. Raises UsageError, NotFoundError, ConflictError,
+        InvalidError or RefusedError, and then nothing was changed.
+        """
         answer = super().manage(operations, **how)
         for result in () if answer.get("staged") else answer.get("results", [answer]):
             if "renamed_from" in result:
@@ -162,11 +186,11 @@ class Routing(Sharing):
     # mending
 
     def examine_routing(self) -> tuple[Entry, ...]:
-        """What is wrong with the feedback, and whether skills are found by meaning."""
+        """What `doctor` tells of the feedback, and whether skills are found by meaning."""
         from whet.routing.telling import examine
 
         return (*self.remarks.examine(), *examine(self.lookout.survey().settings))
 
     def repair_routing(self) -> Repaired:
-        """Mend the feedback; the index mends itself."""
+        """What `repair` does about the feedback; the index mends itself."""
         return self.remarks.repair()

@@ -31,14 +31,21 @@ class Sharing(Sourcing):
         names: Sequence[str] = (),
         force: bool = False,
     ) -> SyncPlan:
-        """What it takes to give these clients, or all that are here, the skills of the user or of the project."""
+        """What it takes to give these clients, or all that are here, the skills of the user or of the project.
+
+        A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
+        unless `force` says so. Nothing is changed yet; `sync` does what the plan says.
+        """
         from whet.sources.syncing.sync import plan_sync
 
         root = self.new_root(project=here)
         return plan_sync(self.place, root, clients, how=how, project=here, names=names, force=force)
 
     def sync(self, plan: SyncPlan) -> dict[str, Any]:
-        """Do what a plan says."""
+        """Do what a plan of `plan_sync` says, as far as things are still as it saw them.
+
+        `steps` have an `outcome` each; one that fails does not stop the others.
+        """
         from whet.sources.syncing.sync import apply_sync
 
         return {"success": True, **apply_sync(plan, self.place).to_json()}
@@ -50,7 +57,7 @@ class Sharing(Sourcing):
         return {"success": True, **undo_sync(self.place, project=here, clients=clients).to_json()}
 
     def synced(self, *clients: str) -> dict[str, Any]:
-        """What syncing made, and how it is now."""
+        """What syncing made, and how it is now: `made` are {client, name, path, how, root, state}."""
         from whet.sources.syncing.sync import synced
 
         return {"success": True, "made": [item.to_json() for item in synced(self.place, clients)]}
@@ -72,7 +79,10 @@ class Sharing(Sourcing):
     ) -> dict[str, Any]:
         """Put skills, given by their directories, into a git repository, a web directory or a hub.
 
-        `prune` removes from a web directory what neither index names any more.
+        Exactly one of `git`, `index` (a directory) and `hub` says where. `branch`, `into`, `message` and `push` are for
+        git, `owner` is for a hub; `prune` removes from a web directory what neither index names any more. `releases`
+        tell what was added, `prepared` what was checked. Raises InvalidError or RefusedError for a skill that is not
+        fit to be published, UsageError `no-version` for one without a version that a hub needs.
         """
         if sum(map(bool, (git, index, hub))) != 1:
             hint = "Give exactly one of --git, --index and --hub."
@@ -125,7 +135,11 @@ class Sharing(Sourcing):
     # other machines
 
     def export_snapshot(self, path: str, *, here: bool = False, overwrite: bool = False) -> dict[str, Any]:
-        """Write the skills of the user, with `here` also those of the project, and the taps into one file."""
+        """Write the skills of the user, with `here` also those of the project, and the taps into one file.
+
+        `left_out` says what could not go in and why. Raises ConflictError where the file is there already, unless
+        `overwrite` is set.
+        """
         from whet.sources.chain.importing import exported
         from whet.sources.publishing.snapshots import export_snapshot
 
@@ -138,7 +152,11 @@ class Sharing(Sourcing):
         return made._replace(left_out=(*problems, *made.left_out)).to_json()
 
     def plan_import(self, path: str, *, here: bool = False) -> Plan:
-        """Bring in the skills of a snapshot: those of the user, or with `here` those of the project."""
+        """Bring in the skills of a snapshot: those of the user, or with `here` those of the project.
+
+        They are judged like any others; nothing is changed until `apply`. Raises NotFoundError or InvalidError for a
+        file that is no snapshot.
+        """
         from whet.library.files import read_file
         from whet.sources.chain.importing import plan_import
         from whet.sources.publishing.snapshots import LIMITS, read_snapshot
@@ -154,7 +172,7 @@ class Sharing(Sourcing):
     # mending
 
     def examine_locks(self) -> tuple[Entry, ...]:
-        """What is wrong with the locks, and with the record of what syncing made."""
+        """What `doctor` tells of the locks, and of the record of what syncing made."""
         from whet.sources.syncing.record import read_record
 
         try:
@@ -165,7 +183,7 @@ class Sharing(Sourcing):
         return super().examine_locks()
 
     def repair_locks(self) -> Repaired:
-        """Mend the locks, and the record of what syncing made."""
+        """What `repair` does about the locks, and about the record of what syncing made."""
         from whet.library.doctor import Repaired
 
         locks = super().repair_locks()

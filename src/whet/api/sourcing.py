@@ -38,45 +38,66 @@ class Sourcing(Reaching):
         here: bool = False,
         prefer: Prefer = "",
     ) -> Plan:
-        """Take skills in: fetched, checked, scanned and decided about; nothing is changed yet."""
+        """Take skills in: fetched, checked, scanned and decided about; nothing is changed until `apply`.
+
+        A source is a repository (`owner/repo`, `owner/repo/path@ref`), a path, an archive, an address or `tap:skill`.
+        `skills` names those to take of it, `every` takes all; a source with one skill needs neither. `prefer` (ours or
+        theirs) decides what clashes with edits here. A step that cannot be done is in the plan and says why.
+        """
         from whet.sources.chain.applying import plan_install
 
         with self._reading(sources):
             return plan_install(self.depot(here=here), self._wanted(sources, skills, every=every), prefer=prefer)
 
     def plan_update(self, *names: str, here: bool = False, prefer: Prefer = "") -> Plan:
-        """Bring installed skills, or all, to what their sources have now. `prefer` decides what clashes."""
+        """Bring installed skills, or all, to what their sources have now; edits made here are merged in.
+
+        What clashes is a step in state `conflict`, unless `prefer` says ours or theirs. Pinned skills are `held`.
+        """
         from whet.sources.chain.applying import plan_update
 
         return plan_update(self.depot(here=here), names, prefer=prefer)
 
     def plan_restore(self, *names: str, here: bool = False, force: bool = False) -> Plan:
-        """Bring back what the lock names, exactly as it was installed."""
+        """Bring back what the lock names, exactly as it was installed; with `force`, also where it was edited."""
         from whet.sources.chain.applying import plan_restore
 
         return plan_restore(self.depot(here=here), names, force=force)
 
     def plan_uninstall(self, *names: str, here: bool = False) -> Plan:
-        """Take installed skills away."""
+        """Take installed skills away. Without names there is nothing to do."""
         from whet.sources.chain.applying import plan_uninstall
 
         return plan_uninstall(self.depot(here=here), names)
 
     def plan_adopt(self, *names: str, source: str = "", here: bool = False) -> Plan:
-        """Take charge of skills that are there already; with `source`, of one that comes from there."""
+        """Take charge of skills that are there already, so that the lock names them.
+
+        Without names, of all that the lock does not name yet. With `source`, one skill is recorded as coming from
+        there, and gets updates.
+        """
         from whet.sources.chain.adopting import plan_adopt
 
         wanted = self._wanted([source], (), every=False)[0] if source else None
         return plan_adopt(self.depot(here=here), names, wanted)
 
     def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> dict[str, Any]:
-        """Do what is ready in a plan, all of it or nothing. `override` says why the policy is not obeyed this time."""
+        """Do what is ready in a plan, all of it or nothing, and record every decision.
+
+        `override` says why what the policy asks about or blocks is done all the same. It answers with the plan (`plan`,
+        a list of steps; `counts` of their states), what was `done`, and what the policy `refused`. Raises ConflictError
+        when something is not as it was when the plan was made.
+        """
         from whet.sources.chain.applying import apply
 
         return apply(self._depot(plan.root), plan, actor=actor, reason=reason, override=override)
 
     def install(self, *sources: str, reason: str = "", override: str = "", **how: Any) -> dict[str, Any]:
-        """Plan and apply in one call; raises when something that was asked for cannot be taken in."""
+        """Plan and apply in one call; `how` is what `plan_install` takes, and it answers like `apply`.
+
+        Where one thing that was asked for cannot be taken in, nothing is: RefusedError for what the policy does not let
+        in, ConflictError for what is in the way, FailedError for what the source could not give.
+        """
         from whet.sources.chain.applying import accept, check_complete
 
         plan = self.plan_install(*sources, **how)
@@ -84,29 +105,47 @@ class Sourcing(Reaching):
         return self.apply(plan, reason=reason, override=override)
 
     def update(self, *names: str, reason: str = "", override: str = "", **how: Any) -> dict[str, Any]:
-        """Bring skills to what their sources have now; conflicts are left as they are and told."""
+        """Bring skills to what their sources have now; `how` is what `plan_update` takes, and it answers like `apply`.
+
+        Conflicts and what the policy does not let in are left as they are and told.
+        """
         return self.apply(self.plan_update(*names, **how), reason=reason, override=override)
 
     def uninstall(self, *names: str, reason: str = "", **how: Any) -> dict[str, Any]:
-        """Take installed skills away; the history keeps them."""
+        """Take installed skills away; `how` is what `plan_uninstall` takes, and it answers like `apply`.
+
+        The history keeps them, and `undo` brings them back.
+        """
         return self.apply(self.plan_uninstall(*names, **how), reason=reason)
 
     # telling
 
     def outdated(self, *names: str, here: bool = False) -> dict[str, Any]:
-        """Which installed skills have something newer at their sources."""
+        """Which installed skills have something newer at their sources; nothing is changed.
+
+        `skills` are all that were asked about, with {status, outdated, edited, missing, pinned, latest}; `outdated`
+        counts them.
+        """
         from whet.sources.chain.telling import outdated
 
         return outdated(self.depot(here=here), names)
 
     def verify(self, *names: str, here: bool = False) -> dict[str, Any]:
-        """Is everything as it was installed, file by file?"""
+        """Is everything as it was installed, file by file? No source is asked.
+
+        `valid` is the answer; of each of `skills`, `status` and `files` tell what is different. `unmanaged` are skills
+        that no lock names.
+        """
         from whet.sources.chain.telling import verify
 
         return verify(self.depot(here=here), names)
 
     def why(self, name: str) -> dict[str, Any]:
-        """Where a skill comes from, who let it in and why."""
+        """Where a skill comes from, who let it in and why.
+
+        `installed` is what the lock says of it, `history` how it came, `decision` what the guard said. Each is empty
+        where nothing is known.
+        """
         from whet.sources.chain.telling import why
 
         card, _ = self.lookout.find(name)
@@ -120,7 +159,7 @@ class Sourcing(Reaching):
     # pins
 
     def pin(self, name: str, reason: str = "") -> dict[str, Any]:
-        """Leave this skill as it is: updates and the curator pass it by."""
+        """Leave this skill as it is: updates and the curator pass it by until `unpin`."""
         card, _ = self.lookout.find(name)
         changed = self._pinned(card.directory, card.name, reason or "yes")
         answer = self.curating.pin(name, reason)
@@ -175,7 +214,7 @@ class Sourcing(Reaching):
     # mending
 
     def examine_locks(self) -> tuple[Entry, ...]:
-        """What is wrong with the locks, and with the memory of what was installed."""
+        """What `doctor` tells of the locks, and of the memory of what was installed."""
         if not any(map(os.path.lexists, self._lock_files())):
             return ()
         entries = self.ledger.examine_database()
@@ -184,7 +223,7 @@ class Sourcing(Reaching):
         return tuple(entry for root in self._own_roots() for entry in self.ledger.examine(root))
 
     def repair_locks(self) -> Repaired:
-        """Settle what was interrupted; rebuild locks that are damaged or gone."""
+        """What `repair` does about locks: settle what was interrupted; rebuild those that are damaged or gone."""
         from whet.library.doctor import Repaired
 
         if not any(map(os.path.lexists, self._lock_files())):
@@ -213,33 +252,52 @@ class Sourcing(Reaching):
         return self._followed(answer, answer.get("entries", ()))
 
     def rollback(self, name: str, number: int | None = None, reason: str = "") -> dict[str, Any]:
-        """Go back to a version of a skill; the lock goes with it."""
+        """Go back to a version of a skill, or to the one before; the lock goes with it.
+
+        `number` is a `version` that `changes.history` tells. It is a change like any other, so `undo` takes it back.
+        Raises NotFoundError `no-such-version`.
+        """
         from whet.authoring.writer import By
 
         answer = self.changes.rollback(name, number, By("user", reason=reason))
         return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
 
     def undo(self, what: str, reason: str = "") -> dict[str, Any]:
-        """Take back one change, or everything of one run; the lock goes with it."""
+        """Take back one change, by its number, or everything of one run, by its id; the lock goes with it.
+
+        Both are in `changes.history`. Raises NotFoundError `no-such-entry`, ConflictError `cannot-undo` where the skill
+        was changed since.
+        """
         from whet.authoring.writer import By
 
         answer = self.changes.undo(what, By("user", reason=reason))
         return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
 
     def approve(self, number: int, reason: str = "") -> dict[str, Any]:
-        """Do what was proposed; the lock goes with it."""
+        """Do what was proposed; the lock goes with it. `changes.pending` lists proposals, `changes.reject` drops one.
+
+        Raises RefusedError `reason-needed` where the guard asks for a reason and none is given, ConflictError where
+        the skill was changed since.
+        """
         from whet.authoring.writer import By
 
         answer = self.changes.approve(number, By("user", reason=reason))
         return self._followed(answer, answer["entries"])
 
     def archive(self, name: str, reason: str = "") -> dict[str, Any]:
-        """Put a skill away by hand; the lock goes with it."""
+        """Put a skill away by hand: it is no longer there, and `undo` brings it back. The lock goes with it.
+
+        Raises ConflictError for a pinned skill, RefusedError for one that is not the user's to put away.
+        """
         answer = self.curating.archive(name, reason)
         return self._followed(answer, [answer["entry"]])
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> dict[str, Any]:
-        """What the curator would do, or did; the lock goes with it."""
+        """What the curator would do, or with `apply` did, about skills that an agent wrote and nobody uses.
+
+        With `if_due`, it works only when an interval has gone by. `plan` and `report` tell the same for programs and
+        for people. What is archived is one `run`, which `undo` takes back; merges become proposals.
+        """
         answer = self.curating.curate(apply=apply, if_due=if_due)
         return self._followed(answer, answer.get("entries", ()))
 

@@ -64,12 +64,14 @@ class Offers:
             question.is_unwanted()
         return {"success": True, "results": rows, **question.about()}
 
-    def detect(self, message: str, caller: Caller, skill: str | None = None) -> dict[str, Any]:
+    def detect(
+        self, message: str, caller: Caller, skill: str | None = None, snapshot: Snapshot | None = None
+    ) -> dict[str, Any]:
         """Whether a skill must, may or should not be brought up for a message, without being asked for.
 
-        With a `skill`, also how that one does.
+        With a `skill`, also how that one does. A `snapshot` is for a caller that has looked already.
         """
-        question = Question(self, message, caller._replace(model=True))
+        question = Question(self, message, caller._replace(model=True), snapshot)
         card = None if skill is None else self.keeper.lookout.find(skill)[0]
         told = self._detected(question)
         if card is not None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whet.library.card import Card
+    from whet.library.lookout import Snapshot
     from whet.library.visibility import Caller, Hidden
     from whet.prompt.offering import Offers
     from whet.routing.keeping import Shelf
@@ -33,11 +34,11 @@ _MOST_HIDDEN = 3
 class Question:
     """One message of one caller."""
 
-    def __init__(self, offers: Offers, message: str, caller: Caller) -> None:
+    def __init__(self, offers: Offers, message: str, caller: Caller, snapshot: Snapshot | None = None) -> None:
         """Raises UsageError for what is no message."""
         self.message = checked(message)
         self.caller = caller
-        self.snapshot = offers.keeper.lookout.look()
+        self.snapshot = snapshot or offers.keeper.lookout.look()
         self._offers = offers
         self._semantic: bool | None = None
         self._notes: list[Entry] = []

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.disclosure import Loaded
-from whet.library.visibility import PERSON, Caller
-from whet.prompt.asking import asked_for, visible
+from whet.library.visibility import PERSON, Caller, hidden
+from whet.prompt.asking import asked_for
 from whet.prompt.commands import RESERVED
 from whet.prompt.compaction import Active, beginning, message, reference
 from whet.prompt.desk import index, stage_of, tokenizer_of
@@ -30,6 +30,7 @@ from whet.prompt.invocation import invoke
 from whet.prompt.message import MAX_BODY
 from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.ranking import Use
+from whet.prompt.shorten import cut
 from whet.prompt.strategies import excerpt
 from whet.prompt.viewing import view_card
 from whet.routing.messages import checked
@@ -78,7 +79,10 @@ class Source(Protocol):
 
 
 class Session:
-    """The skills of one conversation."""
+    """The skills of one conversation: what is active in it, what it has seen, what was asked and given.
+
+    What is in the context already is not paid for twice. A session is for one thread at a time.
+    """
 
     def __init__(
         self,
@@ -90,10 +94,13 @@ class Session:
         runner: Runner | None = None,
         stubs: bool = True,
     ) -> None:
-        """`stubs` is for a caller that tells of compactions; without them a view is given in full each time."""
+        """`stubs` is for a caller that tells of compactions; without them a skill is given in full each time."""
         self.library = library
+        """Where its skills are found."""
         self.id = id or os.urandom(8).hex()
+        """What it is known by, in usage counts and in skills that ask for it."""
         self.caller = caller
+        """Who the user is to visibility: through which surface, with which files in play."""
         self._tokenizer = tokenizer or tokenizer_of(library.lookout.survey().settings)
         self._runner = runner
         self._stubs = stubs
@@ -147,23 +154,43 @@ class Session:
         )
 
     def offer(
-        self, message: str, limit: int = OFFERED, tokens: int = OFFER_TOKENS, *, again: bool = False
+        self,
+        message: str,
+        limit: int = OFFERED,
+        tokens: int = OFFER_TOKENS,
+        *,
+        again: bool = False,
+        paths: bool = False,
+        each: int | None = None,
+        relevance: Callable[[Card], float] | None = None,
+        snapshot: Snapshot | None = None,
     ) -> dict[str, Any]:
         """What to put beside one message of the user: the few skills that fit it and are not in the context yet.
 
         Neither a skill that is active nor one that was offered since the last compaction is offered; with `again`, the
         latter is. The text is empty where no skill is left. It comes in addition to the index, which stays as it is.
+        `paths` shows each skill's file, `each` cuts descriptions off after so many characters, which is quick;
+        `relevance` and `snapshot` are for a caller that has looked already.
         """
         caller = self.as_model
-        relevance = self.library.relevance(checked(message), caller=caller, few=True)
+        relevance = relevance or self.library.relevance(checked(message), caller=caller, few=True)
         present = {item.path for item in self.active} | (set() if again else self._offered)
-        fitting = [card for card in visible(self.library.lookout.look(), caller) if card.path not in present]
-        fitting = sorted((card for card in fitting if relevance(card) > 0), key=relevance, reverse=True)
+        snapshot = snapshot or self.library.lookout.look()
+        disabled, probe = snapshot.survey.disabled, snapshot.survey.probe
+        fitting = [card for card in snapshot.catalogue.cards if relevance(card) > 0 and card.path not in present]
+        fitting = [card for card in fitting if hidden(card, caller, disabled, probe) is None]
+        fitting.sort(key=relevance, reverse=True)
         cards = sorted(fitting[:limit], key=lambda card: card.key)
-        made = build(cards, budget_for(tokens=tokens), Options(rules=False), self._tokenizer)
+        if each is not None:
+            cards = [card._replace(description=cut(card.description, each)) for card in cards]
+        made = build(cards, budget_for(tokens=tokens), Options(rules=False, paths=paths), self._tokenizer)
         self._offered.update(card.path for card in made.included)
         names = [card.full_name for card in made.included]
         return {"success": True, "text": made.text, "skills": names, "tokens": made.tokens}
+
+    def noticed(self, path: str) -> None:
+        """A client read the main file at this path by itself; until the next compaction it need not be offered."""
+        self._offered.add(path)
 
     def _used(self) -> dict[str, Use]:
         if self._ranking is None:
@@ -171,7 +198,11 @@ class Session:
         return self._ranking
 
     def view(self, name: str, file_path: str | None = None, page: int = 1) -> dict[str, Any]:
-        """A skill or one of its files for the model; a short stub when exactly this is in the context already."""
+        """A skill or one of its files for the model; a short stub when exactly this is in the context already.
+
+        It answers like `Library.view`. Raises RefusedError for a skill that the model may not have, unless the user
+        asked for it in this session.
+        """
         lookout = self.library.lookout
         card, survey = lookout.find(name)
         answer = view_card(
@@ -196,9 +227,10 @@ class Session:
         return answer
 
     def manage(self, arguments: Any, *, stage: bool = False) -> dict[str, Any]:
-        """The tool `skill_manage` for this conversation: what is changed must have been viewed in it as it is now.
+        """The tool `skill_manage` for this conversation, as `Library.skill_manage` answers it.
 
-        With `stage`, changes wait as proposals until a person approves them.
+        What is changed without having been viewed in it, as it is now, gets a warning. With `stage`, changes wait as
+        proposals until a person approves them.
         """
 
         def viewed(directory: str, digest: str) -> bool:
@@ -211,7 +243,7 @@ class Session:
 
     @property
     def as_model(self) -> Caller:
-        """Who asks when the model does."""
+        """The same caller when it is the model that asks."""
         return self.caller._replace(model=True)
 
     def invoke(
@@ -226,7 +258,7 @@ class Session:
             probe=self._probe(snapshot.survey),
             settings={**stage.settings, **self._settings},
             runner=self._runner,
-            loaded=self._is_loaded,
+            loaded=self._is_loaded if self._stubs else _never,
         )
         made = invoke(asked, stage, budget=budget, note=note)
         self._turn += 1 if made.blocks else 0
@@ -265,8 +297,8 @@ class Session:
     def after_compaction(self, budget: int = REATTACH_TOKENS, each: int = REATTACH_EACH) -> dict[str, Any]:
         """The context was compacted: forget what it had seen, and give back the skills that were active.
 
-        They come newest first, each cut to `each` tokens, as many as `budget` holds. The message is marked as
-        reference; it carries no request of the user's.
+        They come newest first, each cut to `each` tokens, as many as `budget` holds. The `message` is marked as
+        reference; it carries no request of the user's. `reattached`, `left_out`, `changed` and `gone` are names.
         """
         if budget < 1 or each < 1:
             raise UsageError("bad-budget", "A budget is a number above zero.", hint="Leave it out for the default.")
@@ -356,7 +388,7 @@ class Session:
     # from one process to the next
 
     def to_json(self) -> dict[str, Any]:
-        """The session as JSON; of what was viewed, files and later pages are not remembered."""
+        """The session as JSON, without secrets; of what was viewed, files and later pages are not remembered."""
         active = self._active.values()
         return {
             "version": _VERSION,
@@ -376,7 +408,7 @@ class Session:
 
     @classmethod
     def from_json(cls, library: Source, data: Any, **how: Any) -> Session:
-        """The session that `to_json` wrote. Raises UsageError for anything else."""
+        """The session that `to_json` wrote; `how` is what `Session` takes. Raises UsageError for anything else."""
         _check(data, _SESSION)
         if data["version"] != _VERSION:
             raise _bad_session(f"version is {data['version']}")
@@ -443,6 +475,10 @@ def _list_of(kind: type, data: Any, length: int | None = None) -> list[Any]:
 
 def _bad_session(what: str) -> UsageError:
     return UsageError("bad-session", f"This is not a saved session: {what}.", hint="Start a new session.")
+
+
+def _never(_: Part) -> bool:
+    return False
 
 
 def _all(snapshot: Snapshot) -> Iterable[Card]:

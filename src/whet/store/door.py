@@ -4,7 +4,7 @@
         def __init__(self, state: str) -> None:
             super().__init__(os.path.join(state, "audit.db"), audit_schema)
 
-What comes through it is durable. SQLite is imported when a database is opened and not before.
+What comes through it is durable unless said otherwise. SQLite is imported when a database is opened and not before.
 """
 
 from __future__ import annotations
@@ -22,9 +22,15 @@ if TYPE_CHECKING:
 class Door:
     """One database. Reading never creates it."""
 
-    def __init__(self, path: str, schema: Callable[[], Schema]) -> None:
+    def __init__(self, path: str, schema: Callable[[], Schema], *, durable: bool = True, busy_ms: int = 5000) -> None:
+        """Not `durable`: a power failure may cost the last writes, and a write does not wait for the disk.
+
+        `busy_ms`: how long to wait for other processes.
+        """
         self.path = path
         self._schema = schema
+        self._durable = durable
+        self._busy_ms = busy_ms
         self._opening = threading.Lock()
         self._database: Database | None = None
 
@@ -45,7 +51,8 @@ class Door:
             if self._database is None:
                 from whet.store.database import Database
 
-                self._database = Database.open(self.path, self._schema(), durable=True)
+                schema, durable, busy_ms = self._schema(), self._durable, self._busy_ms
+                self._database = Database.open(self.path, schema, durable=durable, busy_ms=busy_ms)
             return self._database
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

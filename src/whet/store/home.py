@@ -1,20 +1,19 @@
 """Where Whet keeps its state, decided from an environment that is passed in.
 
 Nothing here reads the process environment or touches the disk, and the rules of each platform can be asked for on any
-other one.
+other one. A hook asks this first of all, so nothing is imported that an answer does not need.
 """
 
 from __future__ import annotations
 
-import ntpath
 import posixpath
 import sys
-from typing import TYPE_CHECKING
 
-from whet.errors import UsageError
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from whet.errors import UsageError
 
 _HINT = "Set WHET_HOME to the absolute path of a directory for Whet's state."
 
@@ -24,8 +23,14 @@ def whet_home(env: Mapping[str, str], platform: str = sys.platform) -> str:
     chosen = env.get("WHET_HOME", "")
     if chosen:
         expanded = _expanded(chosen, env, platform)
-        return ntpath.abspath(expanded) if platform == "win32" else posixpath.abspath(expanded)
+        if platform != "win32":
+            return posixpath.abspath(expanded)
+        import ntpath
+
+        return ntpath.abspath(expanded)
     if platform == "win32":
+        import ntpath
+
         data = env.get("LOCALAPPDATA", "")
         return ntpath.join(
             data if ntpath.isabs(data) else ntpath.join(user_home(env, platform), r"AppData\Local"), "whet"
@@ -41,10 +46,16 @@ def user_home(env: Mapping[str, str], platform: str = sys.platform) -> str:
     variable = "USERPROFILE" if platform == "win32" else "HOME"
     home = env.get(variable, "")
     if not home:
-        raise UsageError("no-home", f"{variable} is not set, so there is no home directory.", hint=f"Set {variable}.")
-    if not (ntpath.isabs(home) if platform == "win32" else posixpath.isabs(home)):
-        raise UsageError("no-home", f"{variable} is {home!r}, which is not an absolute path.", hint=_HINT)
-    return ntpath.normpath(home) if platform == "win32" else posixpath.normpath(home)
+        raise _no_home(f"{variable} is not set, so there is no home directory.", f"Set {variable}.")
+    if platform == "win32":
+        import ntpath
+
+        absolute, normal = ntpath.isabs(home), ntpath.normpath(home)
+    else:
+        absolute, normal = posixpath.isabs(home), posixpath.normpath(home)
+    if not absolute:
+        raise _no_home(f"{variable} is {home!r}, which is not an absolute path.")
+    return normal
 
 
 def _expanded(chosen: str, env: Mapping[str, str], platform: str) -> str:
@@ -54,5 +65,11 @@ def _expanded(chosen: str, env: Mapping[str, str], platform: str) -> str:
     separators = "\\/" if platform == "win32" else "/"
     rest = chosen[1:]
     if rest and rest[0] not in separators:
-        raise UsageError("no-home", f"WHET_HOME is {chosen!r}, and only a plain ~ is understood there.", hint=_HINT)
+        raise _no_home(f"WHET_HOME is {chosen!r}, and only a plain ~ is understood there.")
     return f"{user_home(env, platform)}{separators[0]}{rest[1:]}"
+
+
+def _no_home(message: str, hint: str = _HINT) -> UsageError:
+    from whet.errors import UsageError
+
+    return UsageError("no-home", message, hint=hint)

@@ -25,6 +25,11 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
             pass
         else:
             return 0
+    if argv is None and arguments[:1] == ["hook"]:
+        from whet.interfaces.hooks.door import answer_client, is_plain
+
+        if is_plain(arguments):
+            answer_client(arguments)
     from whet.interfaces.cli.run import run
 
     if argv is not None:

@@ -1,0 +1,214 @@
+"""What is done about an event: skills are offered, use is recorded, sessions are noted. Nothing is ever raised.
+
+    hooks = Hooks(state, open_library)
+    hooks.answer("claude-code", "prompt", payload, cwd)      # the bytes to print, b"" for nothing
+
+The library is opened only where skills are in question, so that the many events that only count cost little. Whatever
+fails is noted for `whet doctor`, without a word of what anybody wrote; the client gets silence.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import UsageError, WhetError
+from whet.interfaces.hooks.clients import CLIENTS
+from whet.interfaces.hooks.events import read_event, written
+from whet.interfaces.hooks.tooling import Touched, touched
+from whet.learning.sessions import Sessions
+from whet.learning.signals import NOTHING, corrects, glance
+from whet.store.clock import system_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.api import Library
+    from whet.interfaces.hooks.events import Event
+    from whet.library.card import Card
+    from whet.library.lookout import Snapshot
+    from whet.prompt.session import Session
+    from whet.store.clock import Clock
+
+PATIENCE = 2.0
+"""Seconds that a client waits for a server; what comes later was not heard."""
+_DESCRIBED = 240
+"""Characters of a description: what fits is told here, and the skill itself tells the rest."""
+_FORGETTING = frozenset({"compact", "clear"})
+"""Why a session begins whose context is a new one."""
+_MUST = (
+    "The skill {name} is for this request. Load it before you answer, with the tool skill_view of the MCP server whet "
+    '(name "{name}") or by reading {file} to the end, and follow it.'
+)
+_MAY = (
+    "These skills may fit this request. Where one does, load it before you answer, with the tool skill_view of the MCP "
+    "server whet or by reading its file to the end, and follow it; a description alone is not the instructions."
+)
+_ALSO = "The list has it, and others that may fit."
+
+
+class Hooks:
+    """What answers the hooks of one state directory, for any number of threads."""
+
+    def __init__(
+        self,
+        state: str,
+        open_library: Callable[[str], Library],
+        *,
+        patient: bool = True,
+        clock: Clock = system_clock,
+    ) -> None:
+        """`open_library` gives the library for a working directory. Who is not `patient` waits for no large index."""
+        self.sessions = Sessions(state, clock)
+        self._open = open_library
+        self._patient = patient
+
+    def close(self) -> None:
+        """Let the database go; the next event opens it again."""
+        self.sessions.close()
+
+    def answer(self, client: str, kind: str, payload: bytes, cwd: str = "") -> bytes:
+        """What to print for the client. Never raises: a failure is noted, and the answer is empty."""
+        return self.tried(client, kind, payload, cwd)[0]
+
+    def tried(self, client: str, kind: str, payload: bytes, cwd: str = "") -> tuple[bytes, Exception | None]:
+        """The same, and what failed."""
+        try:
+            event = read_event(client, kind, payload, cwd)
+            return written(event, self._work(event)) if event else b"", None
+        except Exception as error:  # noqa: BLE001  a client must not notice, whatever it is
+            self.failed(client, kind, error)
+            return b"", error
+
+    def failed(self, client: str, kind: str, error: BaseException) -> None:
+        """Note a failure."""
+        code, message = told(error)
+        self.sessions.failed(client, kind, code, message)
+
+    def _work(self, event: Event) -> str:
+        """Do what the event asks for; what is to be said to the model, or ""."""
+        if event.kind == "prompt":
+            return self._prompt(event)
+        if event.kind == "tool":
+            return self._tool(event)
+        ended = {"start": False, "end": True}.get(event.kind)
+        self._note(event, ended=ended, seen=glance(event.transcript) if ended else NOTHING)
+        if event.kind == "compact" or event.source in _FORGETTING:
+            self.sessions.keep(event.client, event.session, None)
+        return ""
+
+    def _note(self, event: Event, **what: Any) -> bool:
+        return self.sessions.note(
+            event.client, event.session, project=event.project, transcript=event.transcript, mark=event.mark, **what
+        )
+
+    # a message of the user
+
+    def _prompt(self, event: Event) -> str:
+        began = time.monotonic()
+        if not self._note(event, prompts=1, corrections=int(corrects(event.prompt))) or not event.prompt.strip():
+            return ""
+        library = self._open(event.project)
+        snapshot = library.lookout.look()
+        if not self._patient and not library.offers.keeper.is_ready(snapshot):
+            message = "The skills are not indexed yet, which takes longer than a client waits."
+            raise UsageError("not-indexed", message, hint="Run `whet find` once.")
+        session = self._session(library, event)
+        text = offered(library, session, event.prompt, snapshot)
+        if not text or time.monotonic() - began > PATIENCE:
+            return ""
+        speaks = "prompt" in CLIENTS[event.client].speaks
+        self.sessions.keep(event.client, event.session, session.to_json(), None if speaks else text)
+        return text if speaks else ""
+
+    def _session(self, library: Library, event: Event) -> Session:
+        """The conversation as it was left. Tokens are estimated: to count them takes longer than all the rest."""
+        from whet.library.visibility import Caller
+        from whet.prompt.session import Session
+        from whet.prompt.tokens import ESTIMATE
+
+        how: dict[str, Any] = {"caller": Caller(model=True, surface=event.client), "tokenizer": ESTIMATE}
+        state = self.sessions.state(event.client, event.session)
+        if state is not None:
+            try:
+                return Session.from_json(library, state, **how)
+            except WhetError:
+                pass  # of another version: what was offered is forgotten, and at worst offered again
+        return Session(library, event.session, **how)
+
+    # a tool call
+
+    def _tool(self, event: Event) -> str:
+        if not self._note(event, tools=1, errors=int(event.failed)):
+            return ""
+        home = os.environ.get("HOME", "")
+        loaded = () if event.failed else touched(event.tool, event.given, event.project, home)
+        if loaded:
+            self._loaded(event, loaded)
+        if "prompt" in CLIENTS[event.client].speaks:
+            return ""
+        return self.sessions.take_pending(event.client, event.session)
+
+    def _loaded(self, event: Event, loaded: tuple[Touched, ...]) -> None:
+        """Record that skills were read or used, and do not offer them again."""
+        library = self._open(event.project)
+        session = self._session(library, event)
+        cards = [(item, card) for item in loaded if (card := _card(library, item))]
+        for item, card in cards:
+            session.noticed(card.path)
+            if item.how != "ours":
+                library.record(item.how, card, library.lookout.open(card).digest, event.session)
+        if cards:
+            self.sessions.keep(event.client, event.session, session.to_json())
+
+
+def offered(library: Library, session: Session, prompt: str, snapshot: Snapshot) -> str:
+    """What is said to the model beside a message: which skill to load, or which ones may fit; "" for nothing."""
+    from whet.prompt.formats import clean
+
+    found = library.offers.detect(prompt, session.as_model, snapshot=snapshot)
+    if found["decision"] == "none":
+        return ""
+    scores = {item["path"]: item["confidence"] for item in found["others"]}
+    scores[found["path"]] = 2.0
+    offer = session.offer(
+        prompt,
+        paths=True,
+        each=_DESCRIBED,
+        relevance=lambda card: scores.get(card.location, 0.0),
+        snapshot=snapshot,
+    )
+    if not offer["skills"]:
+        return ""
+    first = found["skill"]
+    if found["decision"] != "must" or first not in offer["skills"]:
+        return f"{_MAY}\n{offer['text']}"
+    file = next(card.path for card in snapshot.catalogue.cards if card.location == found["path"])
+    must = _MUST.format(name=clean(first), file=clean(file))
+    return f"{must}\n{offer['text']}" if len(offer["skills"]) == 1 else f"{must} {_ALSO}\n{offer['text']}"
+
+
+def _card(library: Library, item: Touched) -> Card | None:
+    """The skill that a tool call was about, if it is one of ours."""
+    if item.name:
+        try:
+            return library.find(item.name)
+        except WhetError:
+            return None  # the client knows it, and we do not
+    real = os.path.realpath(item.path)
+    cards = library.lookout.look().catalogue.cards
+    return next((card for card in cards if card.path == item.path or card.resolved == real), None)
+
+
+def told(error: BaseException) -> tuple[str, str]:
+    """The code and sentence of a failure. Of an error that is not ours only its kind and place: it may quote anyone."""
+    if isinstance(error, WhetError):
+        return error.code, error.message
+    if isinstance(error, OSError):
+        return "io-failed", f"{error.strerror or type(error).__name__}: {error.filename or 'no file'}"
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    where = f" in {os.path.basename(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno}" if at else ""
+    return "internal-error", f"{type(error).__name__}{where}"

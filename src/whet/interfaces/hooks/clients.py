@@ -1,0 +1,82 @@
+"""What each client calls its events, and in what shape it takes an answer. A table, to extend when a client appears.
+
+A client gets context in the answers to the events it takes it in. Where that is not the prompt itself, what is to be
+said waits for the next tool call.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+KINDS = ("start", "prompt", "tool", "compact", "stop", "end")
+"""What happens in a session, as `whet hook` calls it."""
+
+
+class Client(NamedTuple):
+    """One client that has hooks."""
+
+    events: dict[str, str]
+    """What it calls each kind of event; the first name of a kind is the one it documents."""
+    speaks: frozenset[str]
+    """The kinds of events whose answer reaches the model."""
+    shape: str
+    """`specific`: hookSpecificOutput with additionalContext; else the one key that the text stands under."""
+
+
+_PASCAL = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "PostToolUse": "tool",
+    "PostToolUseFailure": "tool",
+    "PreCompact": "compact",
+    "Stop": "stop",
+    "SessionEnd": "end",
+}
+CLIENTS: dict[str, Client] = {
+    "claude-code": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), "specific"),
+    "codex": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), "specific"),
+    "cursor": Client(
+        {
+            "sessionStart": "start",
+            "beforeSubmitPrompt": "prompt",
+            "postToolUse": "tool",
+            "postToolUseFailure": "tool",
+            "preCompact": "compact",
+            "stop": "stop",
+            "sessionEnd": "end",
+        },
+        frozenset({"start", "tool"}),
+        "additional_context",
+    ),
+    "vscode": Client(_PASCAL, frozenset({"start", "tool"}), "specific"),
+    "gemini": Client(
+        {
+            "SessionStart": "start",
+            "BeforeAgent": "prompt",
+            "AfterTool": "tool",
+            "PreCompress": "compact",
+            "AfterAgent": "stop",
+            "SessionEnd": "end",
+        },
+        frozenset({"start", "prompt"}),
+        "specific",
+    ),
+    "hermes": Client(
+        {
+            "on_session_start": "start",
+            "pre_llm_call": "prompt",
+            "post_tool_call": "tool",
+            "on_session_end": "stop",
+            "on_session_finalize": "end",
+        },
+        frozenset({"prompt"}),
+        "context",
+    ),
+}
+EVERY_NAME: dict[str, str] = {name: kind for client in CLIENTS.values() for name, kind in client.events.items()}
+"""The kind of every event of every client; clients read each other's hooks, and no name means two kinds."""
+
+
+def native(client: str, kind: str) -> str:
+    """What a client calls a kind of event; "" where it has none."""
+    return next((name for name, known in CLIENTS[client].events.items() if known == kind), "")

@@ -1,0 +1,237 @@
+"""`whet hook EVENT --client CLIENT` in a process of its own: the first and usually the only thing that is imported.
+
+A client runs this at every prompt and every tool call, and waits. So next to nothing is imported: what the client sends
+is handed to a process that is there already (`whet mcp`, see `service`), and what comes back is printed. Where there is
+none, the work is done here, which takes longer.
+
+It never disturbs the client. It ends with 0 in all cases, also when it is told to end or takes too long; it prints the
+whole answer or nothing, and nothing to standard error. What went wrong is noted for `whet doctor`.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # it has no stubs; `signal` takes longer to import than all the rest
+import _thread
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+MAGIC = b"whet-hook"
+FIELDS = 7
+"""What stands before the payload of a request; `service` tells which."""
+DIRECTORY = "run"
+LONGEST_PATH = 100
+"""Bytes that the path of a socket may have on every system."""
+MOST = 1024 * 1024
+"""Bytes of a payload that count; what a client sends beyond that is read and dropped."""
+SWITCH = "WHET_HOOKS"
+"""The environment variable that switches hooks off."""
+_IDLE = 0.25
+"""Seconds after which a client that has sent a whole object and does not end is waited for no longer."""
+_READING = 2.0
+_ASKING = 2.0
+"""Seconds for reading the payload, and for the answer of a server."""
+_ALL = 5.0
+"""Seconds after which the process ends, whatever it does."""
+_TRIED = 4
+"""Servers that are tried."""
+_SHAPE = 4
+_BLOCK = 65536
+
+
+class _Job:
+    """What is noted when time is up."""
+
+    state = ""
+    client = ""
+    event = ""
+
+
+def is_plain(arguments: Sequence[str]) -> bool:
+    """Is this line one that a client runs, and not a person who wants to know something?"""
+    asking = {"-h", "--help", "--version", "--json"}
+    return not asking.intersection(arguments) and not os.isatty(0)
+
+
+def is_off(env: Mapping[str, str]) -> bool:
+    """Are hooks switched off?"""
+    return env.get(SWITCH, "").lower() in ("off", "0", "no", "false")
+
+
+def answer_client(arguments: Sequence[str]) -> NoReturn:
+    """Answer the client and end the process. Does not return."""
+    job = _Job()
+    try:
+        _take_precautions(job)
+        if not is_off(os.environ):
+            output = _answer(job, arguments)
+            while output:
+                output = output[os.write(1, output) :]
+    except BaseException as error:  # noqa: BLE001  whatever it is, the client must not notice
+        _note(job, error)
+    finally:
+        os._exit(0)
+
+
+def _take_precautions(job: _Job) -> None:
+    """Nothing on standard error, no file in place of a closed stream, an end in time."""
+    null = os.open(os.devnull, os.O_RDWR)
+    while null <= 2:
+        null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 2)
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if hasattr(_signal, name):
+            _signal.signal(getattr(_signal, name), lambda *_: os._exit(0))
+    _thread.start_new_thread(_watch, (job,))
+
+
+def _watch(job: _Job) -> None:
+    from time import sleep
+
+    sleep(_ALL)
+    try:
+        _log(job, "too-slow", f"It took more than {_ALL:g} seconds and was given up.")
+    finally:
+        os._exit(0)
+
+
+def _answer(job: _Job, arguments: Sequence[str]) -> bytes:
+    """What to print."""
+    from whet.store.home import whet_home
+
+    job.event, job.client = _words(arguments)
+    payload = read_input(0)
+    job.state = whet_home(os.environ)
+    if not job.client:
+        from whet.interfaces.hooks.alone import answer_line
+
+        return answer_line(job.state, arguments, payload)
+    cwd = _working_directory()
+    answer = _asked(job, payload, cwd)
+    if answer is None:
+        from whet.interfaces.hooks.alone import answer_alone
+
+        answer = answer_alone(job.state, job.client, job.event, payload, cwd)
+    return answer
+
+
+def _words(arguments: Sequence[str]) -> tuple[str, str]:
+    """The event and the client of a line in the one shape that is written into settings; else empty."""
+    if len(arguments) == _SHAPE and arguments[2] == "--client" and arguments[1][:1] != "-":
+        return arguments[1], arguments[3]
+    return "", ""
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it is gone; what the client tells counts more anyway
+        return ""
+
+
+def read_input(fd: int) -> bytes:
+    """What the client sends, at most MOST bytes of it. A client that never ends its sending is not waited for."""
+    from time import monotonic
+
+    deadline = monotonic() + _READING
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        whole = bool(pieces) and pieces[-1].rstrip()[-1:] == b"}"
+        left = max(0.0, deadline - monotonic())
+        if not _has_input(fd, min(left, _IDLE) if whole else left):
+            break
+        piece = os.read(fd, _BLOCK)
+        if not piece:
+            break
+        if size < MOST:
+            pieces.append(piece[: MOST - size])
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def _has_input(fd: int, seconds: float) -> bool:
+    """Can something be read within this time, be it the end?"""
+    if sys.platform == "win32":  # pipes cannot be waited for there; the watch ends what hangs
+        return True
+    from select import select
+
+    return bool(select([fd], [], [], seconds)[0])
+
+
+def _asked(job: _Job, payload: bytes, cwd: str) -> bytes | None:
+    """What a server answers; None when there is none that does, b"" when it is too slow."""
+    paths = _sockets(os.path.join(job.state, DIRECTORY))
+    if not paths:
+        return None
+    from _socket import AF_UNIX, SHUT_WR, SOCK_STREAM, socket
+    from time import monotonic
+
+    from whet import __version__
+
+    home, settings = os.environ.get("HOME", ""), os.environ.get("WHET_CONFIG", "")
+    fields = (__version__, job.event, job.client, cwd, home, settings)
+    request = b"\0".join((MAGIC, *map(os.fsencode, fields), payload))
+    deadline = monotonic() + _ASKING
+    for path in paths:
+        guest = socket(AF_UNIX, SOCK_STREAM)
+        sent = False
+        try:
+            guest.settimeout(max(0.001, deadline - monotonic()))
+            guest.connect(path)
+            guest.sendall(request)
+            guest.shutdown(SHUT_WR)
+            sent = True
+            answer = b""
+            while piece := _received(guest, deadline - monotonic()):
+                answer += piece
+            length, _, text = answer[1:].partition(b"\n")
+            if answer[:1] == b"+" and length.isdigit() and len(text) == int(length):
+                return text
+        except TimeoutError:
+            if sent:  # it is at work, and here it would take still longer
+                _log(job, "too-slow", f"A server took more than {_ASKING:g} seconds; it goes on without the client.")
+                return b""
+        except OSError:
+            pass  # the process behind it is gone: the next one, or here
+        finally:
+            guest.close()
+    return None
+
+
+def _received(guest: object, seconds: float) -> bytes:
+    guest.settimeout(max(0.001, seconds))  # type: ignore[attr-defined]  # a socket, whose type is not imported here
+    piece: bytes = guest.recv(_BLOCK)  # type: ignore[attr-defined]  # as above
+    return piece
+
+
+def _sockets(directory: str) -> list[str]:
+    """The sockets of servers, the newest first; none where a system has no such sockets."""
+    if sys.platform == "win32":
+        return []
+    try:
+        paths = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".sock")]
+        return sorted(paths, key=lambda path: os.lstat(path).st_mtime_ns, reverse=True)[:_TRIED]
+    except OSError:
+        return []
+
+
+def _note(job: _Job, error: BaseException) -> None:
+    """Note what failed, wherever that is possible."""
+    try:
+        from whet.interfaces.hooks.alone import note_failure
+
+        note_failure(job.state, job.client, job.event, error)
+    except BaseException as other:  # noqa: BLE001  not even that: its kind, in the log
+        _log(job, "internal-error", f"{type(error).__name__}, and then {type(other).__name__}")
+
+
+def _log(job: _Job, code: str, message: str) -> None:
+    from whet.learning.hook_log import append
+
+    if job.state:
+        append(job.state, job.client, job.event, code, message)

@@ -1,0 +1,184 @@
+"""From what a client sends to what happened, and from what is to be said to what that client expects. Pure.
+
+Clients differ in names and grow new fields; so everything is read leniently, and what is missing is empty. Some clients
+also run the hooks that were set up for another one: who is really asking shows in the payload, and so does what
+happened. Of a payload that was cut off because it is very long, the fields before the cut count.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+from whet.errors import InvalidError, NotFoundError, UsageError
+from whet.interfaces.hooks.clients import CLIENTS, EVERY_NAME, KINDS, native
+from whet.interfaces.hooks.door import MOST
+from whet.interfaces.hooks.tooling import fails
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LONGEST_PROMPT = 32_000
+"""Characters of a message that are looked at."""
+_HINT = "`whet hook` is called by a client, which sends one JSON object."
+
+
+class Event(NamedTuple):
+    """Something that happened in a session of a client."""
+
+    client: str
+    """Who really tells of it."""
+    kind: str
+    session: str
+    name: str
+    """What the client calls the event."""
+    project: str = ""
+    transcript: str = ""
+    prompt: str = ""
+    tool: str = ""
+    given: Mapping[str, Any] = {}
+    """What the tool was called with."""
+    failed: bool = False
+    """Whether the tool call failed."""
+    source: str = ""
+    """Why the session begins: `startup`, `resume`, `compact`, ..."""
+    mark: int = 0
+    """The same for the same event told twice; 0 where that cannot be known."""
+
+
+def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event | None:
+    """What happened, or None when it is nothing for us. Raises NotFoundError, UsageError, InvalidError."""
+    if client not in CLIENTS:
+        raise NotFoundError("unknown-client", f"{_shown(client)} is no client.", hint=f"Known: {', '.join(CLIENTS)}.")
+    if kind not in KINDS:
+        raise UsageError("unknown-event", f"{_shown(kind)} is no event.", hint=f"Known: {', '.join(KINDS)}.")
+    data = _object(payload)
+    client = _asking(client, data)
+    told = _text(data, "hook_event_name", "hookEventName")
+    if told:
+        if told not in EVERY_NAME:
+            return None
+        kind = EVERY_NAME[told]
+    extra = data["extra"] if isinstance(data.get("extra"), dict) else {}
+    session = _text(data, "session_id", "sessionId", "conversation_id")
+    if client == "cursor":  # a session may hold several; the conversation is in every event
+        session = _text(data, "conversation_id", "session_id")
+    if not session:
+        raise InvalidError("bad-hook-input", f"The {kind} of {client} has no session id.", hint=_HINT)
+    event = Event(client, kind, session, told or native(client, kind), _project(data, cwd))
+    event = event._replace(transcript=_text(data, "transcript_path"))
+    if kind == "prompt":
+        prompt = _prompt(data.get("prompt") or extra.get("user_message"))
+        return event._replace(prompt=prompt, mark=_mark("prompt", prompt))
+    if kind == "tool":
+        given = data.get("tool_input")
+        call = _text(data, "tool_use_id")
+        return event._replace(
+            tool=_text(data, "tool_name"),
+            given=given if isinstance(given, dict) else {},
+            failed=told in ("PostToolUseFailure", "postToolUseFailure") or fails(data, extra),
+            mark=_mark("tool", call) if call else 0,
+        )
+    return event._replace(source=_text(data, "source")) if kind == "start" else event
+
+
+def written(event: Event, text: str) -> bytes:
+    """What to print so that the text reaches the model; nothing where there is nothing, or it cannot be said here."""
+    known = CLIENTS[event.client]
+    if not text or event.kind not in known.speaks:
+        return b""
+    answer: dict[str, Any] = {known.shape: text}
+    if known.shape == "specific":
+        answer = {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+    return json.dumps(answer).encode("ascii") + b"\n"
+
+
+def _object(payload: bytes) -> dict[str, Any]:
+    """The payload as a JSON object."""
+    text = payload.decode("utf-8-sig", "replace").strip()
+    try:
+        data = json.loads(text)
+    except RecursionError as error:
+        raise InvalidError("bad-hook-input", "The payload is nested too deeply.", hint=_HINT) from error
+    except ValueError as error:
+        data = members(text) if len(payload) >= MOST else {}
+        if not data:
+            what = f"The payload of {len(payload)} bytes is not JSON." if text else "There is no payload."
+            raise InvalidError("bad-hook-input", what, hint=_HINT) from error
+    if not isinstance(data, dict):
+        what = f"The payload is of type {type(data).__name__}, not an object."
+        raise InvalidError("bad-hook-input", what, hint=_HINT)
+    return data
+
+
+def members(text: str) -> dict[str, Any]:
+    """The members of a JSON object whose end is missing, as far as they are whole."""
+    decoder, found, at = json.JSONDecoder(), dict[str, Any](), _skip(text, 0)
+    if text[at : at + 1] != "{":
+        return found
+    while True:
+        try:
+            key, at = decoder.raw_decode(text, _skip(text, at + 1))
+            at = _skip(text, at)
+            if not isinstance(key, str) or text[at : at + 1] != ":":
+                return found
+            value, at = decoder.raw_decode(text, _skip(text, at + 1))
+        except (ValueError, RecursionError):
+            return found
+        at = _skip(text, at)
+        if at >= len(text):  # a number may go on behind the cut
+            return found
+        found[key] = value
+        if text[at] != ",":
+            return found
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _asking(client: str, data: Mapping[str, Any]) -> str:
+    """Who really asks: Cursor and VS Code also run the hooks of Claude Code."""
+    if "cursor_version" in data:
+        return "cursor"
+    if client == "claude-code" and "sessionId" in data and "session_id" not in data:
+        return "vscode"
+    return client
+
+
+def _project(data: Mapping[str, Any], cwd: str) -> str:
+    """The directory the client works in."""
+    roots = data.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
+    return _text(data, "cwd") or first or cwd
+
+
+def _prompt(value: Any) -> str:
+    """The user's words, also where they come in parts."""
+    if isinstance(value, list):
+        parts = (part if isinstance(part, str) else part.get("text") for part in value if isinstance(part, str | dict))
+        value = "\n".join(part for part in parts if isinstance(part, str))
+    return _plain(value)[:LONGEST_PROMPT] if isinstance(value, str) else ""
+
+
+def _text(data: Mapping[str, Any], *names: str) -> str:
+    """The first of these fields that has text."""
+    values = (data.get(name) for name in names)
+    return next((_plain(value) for value in values if isinstance(value, str) and value), "")
+
+
+def _plain(text: str) -> str:
+    """The text without halves of characters, which cannot be stored or printed."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _mark(kind: str, text: str) -> int:
+    """A checksum that is never 0."""
+    return crc32(f"{kind}\0{text}".encode()) or 1
+
+
+def _shown(word: str) -> str:
+    return repr(_plain(word)[:40])

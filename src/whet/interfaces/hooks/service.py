@@ -1,0 +1,172 @@
+"""Hooks answered by a process that is there already, whose library is warm: a socket beside Whet's state.
+
+    service = Service(state, hooks.answer)
+    service.start()
+
+A request is seven fields, each ended by a NUL (a word that says what this is, the version of Whet, event, client,
+working directory, home, settings file), then the payload, up to the end of what is sent. The answer is `+LENGTH` and a
+line break, then what to print; or `-`, where another version, home or settings file is meant: then whoever asks does
+it alone. The directory is open to nobody else, so whoever reaches the socket is the same person.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from whet import __version__
+from whet.interfaces.hooks.door import DIRECTORY, FIELDS, LONGEST_PATH, MAGIC, MOST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_SOCKET = re.compile(r"hook-(\d{1,10})\.sock(?:\.new)?")
+_AT_ONCE = 16
+"""Requests that are answered at the same time; whoever comes beyond that does it alone."""
+_SECONDS = 5.0
+"""How long a request may take to arrive, and an answer to be taken."""
+_MOST_HEADER = 32 * 1024
+
+
+class Service:
+    """A socket that answers hooks, and the threads behind it."""
+
+    def __init__(
+        self,
+        state: str,
+        answer: Callable[[str, str, bytes, str], bytes],
+        *,
+        env: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`answer` gets client, event, payload and working directory, in any thread."""
+        self.path = os.path.join(state, DIRECTORY, f"hook-{os.getpid()}.sock")
+        self._answer = answer
+        self._place = (env.get("HOME", ""), env.get("WHET_CONFIG", ""))
+        self._socket: socket.socket | None = None
+        self._listening: threading.Thread | None = None
+        self._free = threading.Semaphore(_AT_ONCE)
+
+    def start(self) -> bool:
+        """Begin to answer; False where no socket can be had, which costs speed and nothing else."""
+        fresh = f"{self.path}.new"
+        if not hasattr(socket, "AF_UNIX") or len(os.fsencode(fresh)) > LONGEST_PATH:
+            return False
+        directory = os.path.dirname(self.path)
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            os.chmod(directory, 0o700)
+            remove_stale(directory)
+            with suppress(FileNotFoundError):
+                os.unlink(fresh)
+            made.bind(fresh)
+            made.listen(_AT_ONCE)
+            os.rename(fresh, self.path)  # now that it listens; nobody finds one that does not
+        except OSError:
+            made.close()
+            return False
+        self._socket = made
+        self._listening = threading.Thread(target=self._listen, args=(made,), name="whet-hooks", daemon=True)
+        self._listening.start()
+        return True
+
+    def close(self) -> None:
+        """Answer no more requests. Those under way are answered."""
+        made, self._socket = self._socket, None
+        if made is None:
+            return
+        with suppress(OSError):
+            os.unlink(self.path)
+        with suppress(OSError):
+            made.shutdown(socket.SHUT_RDWR)  # wakes up who waits for a request
+        made.close()
+        if self._listening is not None:
+            self._listening.join(timeout=1)
+
+    def _listen(self, listening: socket.socket) -> None:
+        while True:
+            try:
+                guest, _ = listening.accept()
+            except OSError:
+                if self._socket is None:
+                    return
+                time.sleep(0.05)  # out of descriptors, or so: it passes
+                continue
+            if not self._free.acquire(blocking=False):
+                guest.close()
+                continue
+            try:
+                threading.Thread(target=self._serve, args=(guest,), name="whet-hook", daemon=True).start()
+            except RuntimeError:  # no thread can be had
+                self._free.release()
+                guest.close()
+
+    def _serve(self, guest: socket.socket) -> None:
+        try:
+            with guest, suppress(OSError):  # who went away needs no answer
+                guest.settimeout(_SECONDS)
+                request = _received(guest)
+                if request is None or not self._is_ours(request[:FIELDS]):
+                    guest.sendall(b"-")
+                    return
+                event, client, cwd = map(os.fsdecode, request[2:5])
+                text = self._answer(client, event, request[FIELDS], cwd)
+                guest.sendall(b"+%d\n%b" % (len(text), text))
+        finally:
+            self._free.release()
+
+    def _is_ours(self, fields: list[bytes]) -> bool:
+        """Is the request from the same Whet, for the same person, with the same settings?"""
+        known = [MAGIC, __version__.encode(), *map(os.fsencode, self._place)]
+        return [*fields[:2], *fields[5:]] == known
+
+
+def _received(guest: socket.socket) -> list[bytes] | None:
+    """The fields of a request and its payload; None for what is no request or comes too slowly."""
+    deadline, data = time.monotonic() + _SECONDS, bytearray()
+    while len(data) <= MOST + _MOST_HEADER:
+        guest.settimeout(max(0.001, deadline - time.monotonic()))
+        piece = guest.recv(65536)
+        if not piece:
+            request = bytes(data).split(b"\0", FIELDS)
+            return request if len(request) == FIELDS + 1 and len(request[FIELDS]) <= MOST else None
+        data += piece
+    return None
+
+
+def remove_stale(directory: str) -> list[str]:
+    """Remove the sockets of processes that are gone; their names."""
+    removed = []
+    for name in sorted(os.listdir(directory)):
+        found, path = _SOCKET.fullmatch(name), os.path.join(directory, name)
+        if found and not _runs(int(found[1])) and not _listens(path):
+            with suppress(OSError):
+                os.unlink(path)
+                removed.append(name)
+    return removed
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return process != os.getpid()  # ours has no socket yet: this one is of a former process with our number
+
+
+def _listens(path: str) -> bool:
+    """Does somebody answer, perhaps in another container?"""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as guest:
+        guest.settimeout(0.2)
+        try:
+            guest.connect(path)
+        except OSError:
+            return False
+        return True

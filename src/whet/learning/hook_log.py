@@ -1,0 +1,57 @@
+"""Where hooks note a failure when the database cannot be written: lines in `hooks.log`, never more than 256 KiB.
+
+A hook says nothing to its client, whatever happens; `whet doctor` tells what is noted here. Nothing heavy is imported,
+because whoever notes something may have no time left.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILE = "hooks.log"
+OLD = "hooks.log.1"
+LARGE = 128 * 1024
+"""Bytes after which the log becomes the old one, which is then forgotten: twice as much is all there ever is."""
+LONGEST = 1_000
+"""Characters of a message that are kept."""
+_FIELDS = 5
+_DIGITS = 19
+"""Of a time in nanoseconds."""
+
+
+def append(state: str, client: str, event: str, code: str, message: str) -> bool:
+    """Note a failure. Never raises; False when it could not be noted."""
+    try:
+        path = os.path.join(state, FILE)
+        fields = (str(time.time_ns()), client[:100], event[:100], code[:100], message[:LONGEST])
+        line = "\t".join(" ".join(field.split()) for field in fields).encode("utf-8", "backslashreplace") + b"\n"
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            os.write(fd, line)
+            large = os.fstat(fd).st_size > LARGE
+        finally:
+            os.close(fd)
+        if large:
+            os.replace(path, os.path.join(state, OLD))
+    except Exception:  # noqa: BLE001  it is the last place to note anything, and the client must not notice
+        return False
+    return True
+
+
+def read(state: str) -> Iterator[tuple[int, str, str, str, str]]:
+    """What is noted: time, client, event, code and message, the oldest first. Damaged lines are left out."""
+    for name in (OLD, FILE):
+        try:
+            with open(os.path.join(state, name), encoding="utf-8", errors="replace") as file:
+                lines = file.read(4 * LARGE).splitlines()
+        except OSError:
+            continue  # there is none, or it cannot be read: then there is nothing to tell
+        for line in lines:
+            fields = line.split("\t")
+            if len(fields) == _FIELDS and fields[0].isdecimal() and len(fields[0]) <= _DIGITS:
+                yield int(fields[0]), fields[1], fields[2], fields[3], fields[4]

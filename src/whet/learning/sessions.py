@@ -1,0 +1,332 @@
+"""The sessions of existing agents, as their hooks tell of them: what was offered, and which are worth learning from.
+
+    sessions = Sessions(state, clock)
+    sessions.note("claude-code", id, project=cwd, prompts=1)
+    for seen in sessions.waiting():
+        ...
+        sessions.learned(seen.client, seen.id)
+
+A session is known by its client and the client's own id. Kept are where it took place, where its transcript lies,
+counts of what happened, and which skills were offered; never what anybody wrote.
+
+What hooks failed at is kept too, because they must not tell their client: `examine` tells `whet doctor`. Where this
+database cannot be written, that goes to `hooks.log` (`whet.learning.hook_log`).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.learning.hook_log import LONGEST, append, read
+from whet.learning.signals import NOTHING, Counts, is_hard
+from whet.store.clock import iso
+from whet.store.door import Door
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from whet.library.doctor import Repaired
+    from whet.library.report import Entry
+    from whet.store.clock import Clock
+    from whet.store.database import Schema
+
+FILE = "sessions.db"
+TABLES = ("sessions", "failures")
+MOST = 2_000
+"""Sessions that are kept; beyond that, those that were quiet for longest go."""
+FAILURES = 200
+"""Failures that are kept."""
+_SECOND = 1_000_000_000
+_DAY = 24 * 3600 * _SECOND
+REMEMBERED = 14 * _DAY
+"""So long it is remembered what a conversation was offered; a client does not take up older ones."""
+QUIET = 3600 * _SECOND
+"""A session that was quiet for so long is over: not every client tells when one ends, and none that is killed does."""
+TOLD = 7 * _DAY
+"""So long the doctor tells of a failure."""
+_TWICE = 5 * _SECOND
+"""What is told again within this time is the same event: a client may read the hooks of another one besides its own."""
+_BUSY_MS = 1000
+"""How long to wait for other processes: a client waits, too."""
+_LONGEST_STATE = 256 * 1024
+
+_SCHEMA = """
+CREATE TABLE sessions (
+    client TEXT NOT NULL, id TEXT NOT NULL, project TEXT NOT NULL, transcript TEXT NOT NULL,
+    first INTEGER NOT NULL, last INTEGER NOT NULL, prompts INTEGER NOT NULL DEFAULT 0,
+    tools INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, recoveries INTEGER NOT NULL DEFAULT 0,
+    corrections INTEGER NOT NULL DEFAULT 0, failing INTEGER NOT NULL DEFAULT 0, hard INTEGER NOT NULL DEFAULT 0,
+    ended INTEGER NOT NULL DEFAULT 0, learned INTEGER NOT NULL DEFAULT 0, mark INTEGER NOT NULL DEFAULT 0,
+    state TEXT, pending TEXT, PRIMARY KEY (client, id)
+);
+CREATE INDEX sessions_last ON sessions (last);
+CREATE TABLE failures (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, client TEXT NOT NULL, event TEXT NOT NULL,
+    code TEXT NOT NULL, message TEXT NOT NULL
+);
+"""
+_COUNTED = ", ".join(Counts._fields)
+_COLUMNS = f"client, id, project, transcript, first, last, {_COUNTED}, hard, ended, learned"
+_KNOWN = f"""
+SELECT project, transcript, last, {_COUNTED}, failing, learned, ended, mark FROM sessions WHERE client = ? AND id = ?
+"""  # noqa: S608  columns are ours
+_NOTE = """
+INSERT INTO sessions (client, id, project, transcript, first, last) VALUES (?1, ?2, '', '', ?3, ?3)
+ON CONFLICT (client, id) DO NOTHING
+"""
+_UPDATE = """
+UPDATE sessions SET project = ?, transcript = ?, last = ?, prompts = ?, tools = ?, errors = ?, recoveries = ?,
+corrections = ?, failing = ?, learned = ?, ended = ?, mark = ?, hard = ? WHERE client = ? AND id = ?
+"""
+
+
+class Seen(NamedTuple):
+    """What is known of one session."""
+
+    client: str
+    id: str
+    project: str
+    """The directory the client worked in."""
+    transcript: str
+    """Where the client writes what was said; "" where it does not tell."""
+    first: int
+    last: int
+    counts: Counts
+    hard: bool
+    ended: bool
+    learned: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """The session as every surface answers it."""
+        return {
+            **self._asdict(),
+            "first": iso(self.first),
+            "last": iso(self.last),
+            "counts": self.counts._asdict(),
+        }
+
+
+class Failure(NamedTuple):
+    """Something that a hook could not do."""
+
+    time: int
+    client: str
+    event: str
+    code: str
+    message: str
+
+
+def sessions_schema() -> Schema:
+    """The tables; a change is a new migration at the end, never an edit."""
+    from whet.store.database import Schema
+
+    return Schema(application_id=0x57485345, migrations=(_SCHEMA,))
+
+
+class Sessions(Door):
+    """The sessions of one state directory, for any number of threads and processes. Reading never creates it.
+
+    A power failure may cost the last events: nobody waits for the disk at every tool call.
+    """
+
+    def __init__(self, state: str, clock: Clock) -> None:
+        super().__init__(os.path.join(state, FILE), sessions_schema, durable=False, busy_ms=_BUSY_MS)
+        self._state = state
+        self._clock = clock
+
+    # what happens
+
+    def note(
+        self,
+        client: str,
+        id: str,  # noqa: A002  what it is called everywhere else
+        *,
+        project: str = "",
+        transcript: str = "",
+        prompts: int = 0,
+        tools: int = 0,
+        errors: int = 0,
+        corrections: int = 0,
+        ended: bool | None = None,
+        mark: int = 0,
+        seen: Counts = NOTHING,
+    ) -> bool:
+        """Add to what is known of a session; False where the same was noted a moment ago, and nothing is added.
+
+        `seen` is what there is of it in all, as far as somebody counted.
+        Two events with the same `mark`, other than 0, are the same. A message after a session was learned from makes
+        it one that waits again. Raises FailedError.
+        """
+        now, key = self._clock(), (_text(client, 100), _text(id, 256))
+        with self.writing().write() as connection:
+            new = connection.execute(_NOTE, (*key, now)).rowcount
+            known = connection.execute(_KNOWN, key).fetchone()
+            if not new and mark and mark == known[11] and now - known[2] < _TWICE:
+                return False
+            worked = tools > errors
+            counts = Counts(
+                known[3] + prompts,
+                known[4] + tools,
+                known[5] + errors,
+                known[6] + (1 if worked and known[8] else 0),
+                known[7] + (corrections if known[3] else 0),
+            )
+            counts = Counts(*map(max, counts, seen))
+            failing = (not worked) if tools else known[8]
+            over = known[10] if ended is None and not prompts else bool(ended)
+            learned = 0 if prompts else known[9]
+            places = _text(project, 4096) or known[0], _text(transcript, 4096) or known[1]
+            hard = is_hard(counts)
+            values = (*places, max(now, known[2]), *counts, failing, learned, over, mark or known[11], hard)
+            connection.execute(_UPDATE, (*values, *key))
+            if new:
+                self._prune(connection, now)
+        return True
+
+    def _prune(self, connection: sqlite3.Connection, now: int) -> None:
+        """Forget what is old, whenever a session begins."""
+        connection.execute(
+            "UPDATE sessions SET state = NULL, pending = NULL "
+            "WHERE last < ? AND (state IS NOT NULL OR pending IS NOT NULL)",
+            (now - REMEMBERED,),
+        )
+        connection.execute(
+            "DELETE FROM sessions WHERE (client, id) IN "
+            "(SELECT client, id FROM sessions ORDER BY last DESC LIMIT -1 OFFSET ?)",
+            (MOST,),
+        )
+
+    # what a conversation was offered
+
+    def state(self, client: str, id: str) -> Any:  # noqa: A002  what it is called everywhere else
+        """The saved conversation, as `keep` got it; None where there is none that can be read."""
+        import json
+
+        rows = self.read("SELECT state FROM sessions WHERE client = ? AND id = ?", (_text(client, 100), _text(id, 256)))
+        try:
+            return json.loads(rows[0][0]) if rows and rows[0][0] else None
+        except (ValueError, RecursionError, TypeError):
+            return None
+
+    def keep(self, client: str, id: str, state: Any, pending: str | None = None) -> None:  # noqa: A002  as above
+        """Save a conversation that was noted before; None forgets it. `pending` is what is now to be said in it."""
+        import json
+
+        text = None if state is None else json.dumps(state, separators=(",", ":"))
+        if text is not None and len(text) > _LONGEST_STATE:
+            text = None  # rather offer something twice than let the database grow
+        with self.writing().write() as connection:
+            connection.execute(
+                "UPDATE sessions SET state = ?, pending = COALESCE(?, pending) WHERE client = ? AND id = ?",
+                (text, pending and _text(pending, 16_384), _text(client, 100), _text(id, 256)),
+            )
+
+    def take_pending(self, client: str, id: str) -> str:  # noqa: A002  as above
+        """What is still to be said in a conversation; whoever takes it says it, so it is given once."""
+        key = _text(client, 100), _text(id, 256)
+        if not any(row[0] for row in self.read("SELECT pending FROM sessions WHERE client = ? AND id = ?", key)):
+            return ""
+        with self.writing().write() as connection:
+            row = connection.execute("SELECT pending FROM sessions WHERE client = ? AND id = ?", key).fetchone()
+            connection.execute("UPDATE sessions SET pending = NULL WHERE client = ? AND id = ?", key)
+        return str(row[0]) if row and row[0] else ""
+
+    # for whoever learns
+
+    def waiting(self) -> tuple[Seen, ...]:
+        """The hard sessions that are over and nobody has learned from yet, the oldest first."""
+        query = f"SELECT {_COLUMNS} FROM sessions WHERE hard AND NOT learned AND (ended OR last < ?) ORDER BY last, id"  # noqa: S608  columns are ours
+        return tuple(map(_seen, self.read(query, (self._clock() - QUIET,))))
+
+    def all(self) -> tuple[Seen, ...]:
+        """Every session that is kept, the newest first."""
+        return tuple(map(_seen, self.read(f"SELECT {_COLUMNS} FROM sessions ORDER BY last DESC, id")))  # noqa: S608  columns are ours
+
+    def learned(self, client: str, id: str) -> bool:  # noqa: A002  as above
+        """Note that a session was learned from, or is not worth it; False where no such session is known."""
+        if self.reading() is None:
+            return False
+        with self.writing().write() as connection:
+            key = _text(client, 100), _text(id, 256)
+            query = "UPDATE sessions SET learned = 1 WHERE client = ? AND id = ?"
+            return bool(connection.execute(query, key).rowcount)
+
+    # what went wrong
+
+    def failed(self, client: str, event: str, code: str, message: str) -> None:
+        """Note a failure, here or in the log. Never raises."""
+        try:
+            row = (self._clock(), _text(client, 100), _text(event, 100), _text(code, 100), _text(message, LONGEST))
+            with self.writing().write() as connection:
+                connection.execute(
+                    "INSERT INTO failures (time, client, event, code, message) VALUES (?, ?, ?, ?, ?)", row
+                )
+                connection.execute("DELETE FROM failures WHERE id <= (SELECT MAX(id) FROM failures) - ?", (FAILURES,))
+        except Exception:  # noqa: BLE001  a hook must not fail because its failure cannot be noted
+            append(self._state, client, event, code, message)
+
+    def failures(self) -> tuple[Failure, ...]:
+        """What hooks failed at, here and in the log, the oldest first."""
+        rows = self.read("SELECT time, client, event, code, message FROM failures")
+        return tuple(sorted(Failure(*row) for row in (*rows, *read(self._state))))
+
+    def examine(self) -> tuple[Entry, ...]:
+        """What is wrong with the file, and what hooks failed at lately, one line for each kind."""
+        from whet.errors import FailedError
+        from whet.library.report import Entry
+        from whet.store.database import check
+
+        entries: list[Entry] = []
+        try:
+            if problem := check(self.path):
+                hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
+                entries.append(Entry("sessions-corrupt", "error", "", self.path, problem, hint))
+            known = self.failures() if not entries else tuple(Failure(*row) for row in read(self._state))
+        except FailedError as error:
+            entries.append(Entry(error.code, "error", "", self.path, error.message, error.hint))
+            known = tuple(Failure(*row) for row in read(self._state))
+        return (*entries, *told(known, self._clock()))
+
+    def repair(self) -> Repaired:
+        """Set a damaged file aside and save from it what can be read."""
+        from whet.library.doctor import Repaired
+        from whet.store.database import check, repair
+
+        if not check(self.path):
+            return Repaired()
+        self.close()
+        outcome = repair(self.path, sessions_schema(), TABLES, clock=self._clock)
+        rows = outcome.salvage.rows["sessions"]
+        done = f"Set the damaged record of sessions aside as {outcome.set_aside} and saved {rows} sessions from it."
+        return Repaired((done,), outcome.salvage.lost)
+
+
+def told(failures: tuple[Failure, ...], now: int) -> tuple[Entry, ...]:
+    """What the doctor says about failures: one line for what failed in the same way, with the last message."""
+    from whet.library.report import Entry
+
+    kinds: dict[tuple[str, str, str], list[Failure]] = {}
+    for failure in failures:
+        if now - failure.time < TOLD:
+            kinds.setdefault((failure.client, failure.event, failure.code), []).append(failure)
+    hint = "The client was not disturbed. `whet hook EVENT --client CLIENT --json < FILE` shows what happens."
+    entries = []
+    for (client, event, code), known in sorted(kinds.items()):
+        last = max(known)
+        times = "once" if len(known) == 1 else f"{len(known)} times"
+        message = (
+            f"The hook `{event or '?'}` of {client or 'a client'} failed {times}, last at {iso(last.time)}: "
+            f"{last.message.rstrip('.')} ({code})."
+        )
+        entries.append(Entry("hook-failed", "warning", "", "", message, hint))
+    return tuple(entries)
+
+
+def _seen(row: tuple[Any, ...]) -> Seen:
+    return Seen._make((*row[:6], Counts(*row[6:11]), *map(bool, row[11:])))
+
+
+def _text(text: str, most: int) -> str:
+    """The text as a database can hold it."""
+    return text[:most].encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

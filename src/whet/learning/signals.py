@@ -1,0 +1,85 @@
+"""How hard a session was, told from what can be seen without reading it, cheap enough for every event.
+
+It decides only what is worth a closer look later. A session is hard when it took work (many tool calls), when something
+failed and then worked (the way around it is worth keeping), or when the user had to put it right.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from typing import NamedTuple
+
+HARD_TOOLS = 5
+"""Tool calls from which on a task took steps that somebody might want to repeat; below that there is little to keep."""
+HARD_RECOVERIES = 1
+"""Tool calls that worked after one that failed. One is enough: what fails for one will fail for the next, too."""
+HARD_CORRECTIONS = 1
+"""Messages with which the user put the agent right. One is enough: nobody wants to say it twice."""
+GLANCE = 8 * 1024 * 1024
+"""Bytes at the end of a transcript that are glanced at."""
+_CALLS = re.compile(rb'"type"\s?:\s?"(?:tool_use|function_call|custom_tool_call|local_shell_call)"')
+_FAILED = re.compile(rb'"is_error"\s?:\s?true|"exit_code"\s?:\s?[1-9]')
+"""What tool calls and failures look like in the transcripts of Claude Code and Codex."""
+_LOOKED_AT = 200
+"""Characters at the beginning of a message in which a correction shows."""
+
+_CORRECTIONS = re.compile(
+    r"(?:no|nope|nah|nein|non|nee)\b(?!\s+(?:problem|worries|need|rush|hurry|questions?|idea|wonder|doubt)\b)\s*[,.;:!…—–-]"
+    r"|(?:no|nein)\s+(?:that|this|it|you|not|don't|das|nicht|so)\b"
+    r"|(?:not|nicht)\s+(?:like that|what i|that one|right|quite|correct|so\b|das)"
+    r"|(?:that|this|it)(?:'s| is| was)\s+(?:not|wrong|incorrect|still)\b"
+    r"|(?:that|this|it)\s+(?:did|does|still|do)\s*(?:n't|n’t|not)?\s*(?:work|help|fail|break|crash|look right|compile)"
+    r"|(?:still|immer noch)\s+(?:not|fail|failing|broken|wrong|the same|nicht|falsch|kaputt)"
+    r"|(?:wrong|incorrect|falsch|stimmt nicht)\b"
+    r"|you\s+(?:forgot|missed|ignored|broke|misunderstood|should(?:n't| not| have)|were supposed)\b"
+    r"|i\s+(?:said|meant|asked (?:you )?(?:for|to|not)|told you|didn't (?:ask|mean|want)|did not (?:ask|mean|want))\b"
+    r"|(?:undo|revert|roll back|take back)\s+(?:that|this|it|your|the last)\b"
+    r"|(?:try|do it)\s+again\b"
+    r"|(?:stop|don't|do not)\s+(?:doing|do|use|using|touch|change|changing)\b"
+    r"|(?:das ist|das war)\s+(?:falsch|nicht)\b"
+    r"|(?:不对|不是|错了|違う|違います|ちがう|아니)",
+    re.IGNORECASE,
+)
+
+
+class Counts(NamedTuple):
+    """What was seen of a session."""
+
+    prompts: int = 0
+    tools: int = 0
+    errors: int = 0
+    """Tool calls that failed."""
+    recoveries: int = 0
+    """Tool calls that worked right after one that failed."""
+    corrections: int = 0
+
+
+NOTHING = Counts()
+
+
+def is_hard(counts: Counts) -> bool:
+    """Is the session worth a closer look when it is over?"""
+    return counts.tools >= HARD_TOOLS or counts.recoveries >= HARD_RECOVERIES or counts.corrections >= HARD_CORRECTIONS
+
+
+def glance(path: str) -> Counts:
+    """Tool calls and failures in a transcript, counted without reading what it says; nothing where there is none.
+
+    Clients tell hooks of some tools only. A failure that more calls follow than there are failures counts as one that
+    was got over.
+    """
+    data = b""
+    with suppress(OSError, ValueError):
+        if os.path.isfile(path):  # and no pipe, which would be waited for
+            with open(path, "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - GLANCE))
+                data = file.read(GLANCE)
+    tools, errors = len(_CALLS.findall(data)), len(_FAILED.findall(data))
+    return Counts(tools=tools, errors=errors, recoveries=int(0 < errors < tools))
+
+
+def corrects(message: str) -> bool:
+    """Does the user put right what was done before? Only the beginning of the message is looked at."""
+    return _CORRECTIONS.match(message.strip()[:_LOOKED_AT].replace("’", "'")) is not None

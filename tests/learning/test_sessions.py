@@ -1,0 +1,228 @@
+"""The record of sessions: counted, bounded, ready for whoever learns; and what hooks failed at."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whet.errors import FailedError
+from whet.learning import hook_log
+from whet.learning.sessions import FAILURES, MOST, QUIET, REMEMBERED, TOLD, Failure, Seen, Sessions
+from whet.learning.signals import Counts
+from whet.library.doctor import Repaired
+from whet.library.report import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SECOND = 10**9
+START = 1_800_000_000 * SECOND
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = START
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, clock: Clock) -> Iterator[Sessions]:
+    made = Sessions(str(tmp_path / "state"), clock)
+    yield made
+    made.close()
+
+
+def only(sessions: Sessions) -> Seen:
+    (seen,) = sessions.all()
+    return seen
+
+
+def test_reading_makes_no_file(sessions: Sessions, tmp_path: Path) -> None:
+    assert (sessions.all(), sessions.waiting(), sessions.failures(), sessions.examine()) == ((), (), (), ())
+    assert (sessions.state("codex", "s"), sessions.take_pending("codex", "s")) == (None, "")
+    assert (sessions.learned("codex", "s"), sessions.repair()) == (False, Repaired())
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_session_is_what_happened_in_it(sessions: Sessions, clock: Clock) -> None:
+    sessions.note("codex", "s", project="/p", transcript="/t", ended=False)
+    for prompts, tools, errors in ((1, 0, 0), (0, 1, 0), (0, 1, 1), (0, 1, 1), (0, 1, 0), (1, 0, 0)):
+        clock.now += SECOND
+        assert sessions.note("codex", "s", prompts=prompts, tools=tools, errors=errors, corrections=prompts)
+    seen = only(sessions)
+    counts = Counts(prompts=2, tools=4, errors=2, recoveries=1, corrections=1)
+    assert seen == Seen(
+        "codex", "s", "/p", "/t", START, START + 6 * SECOND, counts, hard=True, ended=False, learned=False
+    )
+    assert seen.to_json() == {
+        "client": "codex",
+        "id": "s",
+        "project": "/p",
+        "transcript": "/t",
+        "first": "2027-01-15T08:00:00Z",
+        "last": "2027-01-15T08:00:06Z",
+        "counts": {"prompts": 2, "tools": 4, "errors": 2, "recoveries": 1, "corrections": 1},
+        "hard": True,
+        "ended": False,
+        "learned": False,
+    }
+
+
+def test_what_is_told_twice_counts_once(sessions: Sessions, clock: Clock) -> None:
+    told = [sessions.note("vscode", "s", prompts=1, mark=mark) for mark in (7, 7, 8, 8)]
+    told += [sessions.note("vscode", "s", prompts=1) for _ in range(2)]
+    assert told == [True, False, True, False, True, True]
+    clock.now += 10 * SECOND
+    assert sessions.note("vscode", "s", prompts=1, mark=8)
+    assert sessions.note("cursor", "s", prompts=1, mark=8)
+    assert [seen.counts.prompts for seen in sessions.all()] == [1, 5]
+
+
+def test_hard_sessions_wait_once_they_are_over(sessions: Sessions, clock: Clock) -> None:
+    sessions.note("codex", "easy", tools=1, ended=True)
+    sessions.note("codex", "ended", tools=5)
+    sessions.note("codex", "quiet", tools=5)
+    assert sessions.waiting() == ()
+    sessions.note("codex", "ended", ended=True)
+    assert [seen.id for seen in sessions.waiting()] == ["ended"]
+    clock.now += QUIET + 1
+    assert [seen.id for seen in sessions.waiting()] == ["ended", "quiet"]
+    assert sessions.learned("codex", "ended") and not sessions.learned("codex", "none")
+    assert [seen.id for seen in sessions.waiting()] == ["quiet"]
+    sessions.note("codex", "ended", prompts=1)
+    assert [seen.id for seen in sessions.waiting()] == ["quiet"]
+    sessions.note("codex", "ended", ended=True)
+    assert [seen.id for seen in sessions.waiting()] == ["quiet", "ended"]
+
+
+def test_a_conversation_is_kept_and_what_is_pending_is_said_once(sessions: Sessions) -> None:
+    sessions.note("cursor", "s")
+    sessions.keep("cursor", "s", {"offered": ["/a"]}, "Load it.")
+    sessions.keep("cursor", "s", {"offered": ["/a", "/b"]})
+    assert sessions.state("cursor", "s") == {"offered": ["/a", "/b"]}
+    assert [sessions.take_pending("cursor", "s") for _ in range(2)] == ["Load it.", ""]
+    sessions.keep("cursor", "s", None)
+    assert sessions.state("cursor", "s") is None
+    sessions.keep("cursor", "s", {"offered": ["x" * 300_000]})
+    assert sessions.state("cursor", "s") is None
+    with sessions.writing().write() as connection:
+        connection.execute("UPDATE sessions SET state = '{broken'")
+    assert sessions.state("cursor", "s") is None
+
+
+def test_old_conversations_and_sessions_are_forgotten(sessions: Sessions, clock: Clock) -> None:
+    sessions.note("codex", "old")
+    sessions.keep("codex", "old", {"offered": []}, "Load it.")
+    clock.now += REMEMBERED + 1
+    sessions.note("codex", "new")
+    sessions.keep("codex", "new", {"offered": []})
+    assert (sessions.state("codex", "old"), sessions.take_pending("codex", "old")) == (None, "")
+    assert sessions.state("codex", "new") == {"offered": []}
+    rows = [("codex", f"s{number}", "", "", clock.now, clock.now + number) for number in range(MOST)]
+    with sessions.writing().write() as connection:
+        connection.executemany(
+            "INSERT INTO sessions (client, id, project, transcript, first, last) VALUES (?, ?, ?, ?, ?, ?)", rows
+        )
+    clock.now += 2 * MOST
+    sessions.note("codex", "newest")
+    kept = {seen.id for seen in sessions.all()}
+    assert len(kept) == MOST and {"newest", "s1999"} <= kept and not {"old", "new", "s0"} & kept
+
+
+def test_names_that_no_database_takes_are_kept_all_the_same(sessions: Sessions) -> None:
+    sessions.note("co\0dex", "half \ud800", project="p\0", transcript="x" * 10_000)
+    seen = only(sessions)
+    assert (seen.client, seen.id, seen.project, len(seen.transcript)) == ("co\\x00dex", "half \\ud800", "p\\x00", 4096)
+    assert sessions.learned("co\0dex", "half \ud800")
+
+
+def test_many_at_once_lose_nothing(sessions: Sessions, tmp_path: Path, clock: Clock) -> None:
+    def work() -> None:
+        own = Sessions(str(tmp_path / "state"), clock)
+        for _ in range(25):
+            own.note("codex", "s", tools=1)
+        own.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert only(sessions).counts == Counts(tools=100)
+
+
+def test_failures_are_told_together_and_not_for_ever(sessions: Sessions, clock: Clock) -> None:
+    for number in range(3):
+        clock.now += SECOND
+        sessions.failed("codex", "prompt", "state-busy", f"Busy {number}.")
+    sessions.failed("", "", "usage", "EVENT is missing.")
+    hint = "The client was not disturbed. `whet hook EVENT --client CLIENT --json < FILE` shows what happens."
+    first = "The hook `?` of a client failed once, last at 2027-01-15T08:00:03Z: EVENT is missing (usage)."
+    second = "The hook `prompt` of codex failed 3 times, last at 2027-01-15T08:00:03Z: Busy 2 (state-busy)."
+    expected = tuple(Entry("hook-failed", "warning", "", "", message, hint) for message in (first, second))
+    assert sessions.examine() == expected
+    assert sessions.failures()[0] == Failure(START + SECOND, "codex", "prompt", "state-busy", "Busy 0.")
+    clock.now += TOLD
+    assert sessions.examine() == ()
+
+
+def test_only_the_last_failures_are_kept(sessions: Sessions) -> None:
+    for number in range(FAILURES + 20):
+        sessions.failed("codex", "tool", "x", str(number))
+    assert [failure.message for failure in sessions.failures()] == sorted(map(str, range(20, FAILURES + 20)))
+
+
+def test_a_damaged_file_is_told_of_and_set_aside(sessions: Sessions, tmp_path: Path) -> None:
+    sessions.note("codex", "s", tools=5, ended=True)
+    sessions.close()
+    path = tmp_path / "state" / "sessions.db"
+    path.write_bytes(b"not a database" + bytes(5000))
+    with pytest.raises(FailedError, match="damaged"):
+        sessions.note("codex", "s")
+    sessions.failed("codex", "tool", "state-corrupt", "It is damaged.")
+    codes = [entry.code for entry in Sessions(str(tmp_path / "state"), time.time_ns).examine()]
+    assert codes == ["sessions-corrupt", "hook-failed"]
+    assert len([*hook_log.read(str(tmp_path / "state"))]) == 1
+    repaired = sessions.repair()
+    assert repaired.done[0].startswith("Set the damaged record of sessions aside as ")
+    assert sessions.note("codex", "s")
+    assert sessions.repair() == Repaired()
+
+
+def test_a_file_of_another_program_is_left_alone(tmp_path: Path, clock: Clock) -> None:
+    os.makedirs(tmp_path / "state")
+    with sqlite3.connect(tmp_path / "state" / "sessions.db") as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    sessions = Sessions(str(tmp_path / "state"), clock)
+    assert [entry.code for entry in sessions.examine()] == ["state-foreign"]
+    sessions.failed("codex", "tool", "x", "y")
+    assert [row[1:] for row in hook_log.read(str(tmp_path / "state"))] == [("codex", "tool", "x", "y")]
+
+
+def test_the_log_is_bounded_and_survives_anything(tmp_path: Path) -> None:
+    state = str(tmp_path)
+    for number in range(400):
+        assert hook_log.append(state, "codex", "tool", "x", f"{number}\t\n" + "y" * 2000)
+    size = sum((tmp_path / name).stat().st_size for name in (hook_log.FILE, hook_log.OLD))
+    assert size <= 2 * (hook_log.LARGE + hook_log.LONGEST + 400)
+    rows = [*hook_log.read(state)]
+    assert rows[-1][4].startswith("399 yyy") and len(rows) > 100
+    (tmp_path / hook_log.FILE).write_bytes(b"\xff\xfe\n1\t2\n" + b"9" * 30 + b"\ta\tb\tc\td\n5\ta\tb\tc\td\n")
+    assert [*hook_log.read(state)][-1] == (5, "a", "b", "c", "d")
+    assert not hook_log.append(str(tmp_path / "none"), "a", "b", "c", "d")
+    assert [*hook_log.read(str(tmp_path / "none"))] == []
