@@ -125,6 +125,12 @@ def main() -> int:
         stage.whet("unpack", "api-errors.skill", "-C", "elsewhere")
         stage.whet("digest", "api-errors")
         stage.whet("digest", "elsewhere/api-errors")
+        stage.say("Your own agent gets all this with one command, which shows what it changes and takes it back.")
+        (home / ".codex").mkdir()
+        (home / ".codex" / "config.toml").write_text('model = "gpt-5"  # mine\n', encoding="utf-8")
+        stage.whet("connect", "codex", "--no-hooks", "--yes")
+        stage.whet("connect", lines=4)
+        stage.whet("connect", "codex", "--undo", "--yes")
         stage.say("Everything is also JSON, for programs and agents.")
         stage.whet("list", "--query", "deploy", "--json")
     return 0

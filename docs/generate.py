@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from catalogue import catalogue
+from reference import api
 
 from whet.interfaces.cli.meaning import parser_of
 from whet.interfaces.cli.overview import overview
@@ -18,6 +19,7 @@ from whet.library.settings import KNOBS
 from whet.prompt.rendering import VARIABLES
 from whet.skill.validate import CODES
 
+API = Path(__file__).parent / "api.md"
 CLI = Path(__file__).parent / "cli.md"
 SETTINGS = Path(__file__).parent / "settings.md"
 FINDINGS = Path(__file__).parent / "findings.md"
@@ -92,7 +94,7 @@ def findings() -> str:
     )
 
 
-GENERATED = {CLI: cli, SETTINGS: settings, PROMPTS: prompts, FINDINGS: findings, RULES: catalogue}
+GENERATED = {API: api, CLI: cli, SETTINGS: settings, PROMPTS: prompts, FINDINGS: findings, RULES: catalogue}
 """Page -> what writes it."""
 
 

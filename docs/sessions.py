@@ -16,7 +16,7 @@ from pathlib import Path
 from terminal import show
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 TIME = re.compile(r"20\d\d-\d\d-\d\d[ T]\d\d:\d\d(?::\d\dZ)?")
 """The one thing in a session that differs from run to run; every time is shown as the same."""
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -170,7 +170,7 @@ def test_failures_are_told_together_and_not_for_ever(sessions: Sessions, clock: 
         clock.now += SECOND
         sessions.failed("codex", "prompt", "state-busy", f"Busy {number}.")
     sessions.failed("", "", "usage", "EVENT is missing.")
-    hint = "The client was not disturbed. `whet hook EVENT --client CLIENT --json < FILE` shows what happens."
+    hint = "The client was not disturbed. `whet doctor --repair` forgets it."
     first = "The hook `?` of a client failed once, last at 2027-01-15T08:00:03Z: EVENT is missing (usage)."
     second = "The hook `prompt` of codex failed 3 times, last at 2027-01-15T08:00:03Z: Busy 2 (state-busy)."
     expected = tuple(Entry("hook-failed", "warning", "", "", message, hint) for message in (first, second))
@@ -178,6 +178,13 @@ def test_failures_are_told_together_and_not_for_ever(sessions: Sessions, clock: 
     assert sessions.failures()[0] == Failure(START + SECOND, "codex", "prompt", "state-busy", "Busy 0.")
     clock.now += TOLD
     assert sessions.examine() == ()
+
+
+def test_failures_that_were_told_are_forgotten_when_asked(sessions: Sessions, tmp_path: Path) -> None:
+    sessions.failed("codex", "prompt", "state-busy", "Busy.")
+    hook_log.append(str(tmp_path / "state"), "codex", "tool", "too-slow", "Slow.")
+    assert sessions.repair() == Repaired(("Forgot 2 failures of hooks.",))
+    assert (sessions.failures(), sessions.repair()) == ((), Repaired())
 
 
 def test_only_the_last_failures_are_kept(sessions: Sessions) -> None:
@@ -200,7 +207,7 @@ def test_a_damaged_file_is_told_of_and_set_aside(sessions: Sessions, tmp_path: P
     repaired = sessions.repair()
     assert repaired.done[0].startswith("Set the damaged record of sessions aside as ")
     assert sessions.note("codex", "s")
-    assert sessions.repair() == Repaired()
+    assert sessions.repair() == Repaired(("Forgot 1 failures of hooks.",))
 
 
 def test_a_file_of_another_program_is_left_alone(tmp_path: Path, clock: Clock) -> None:

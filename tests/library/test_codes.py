@@ -134,7 +134,7 @@ def hidden() -> set[str]:
     ("room", "section"),
     [
         *(("library/", "the library"), ("prompt/", "prompts"), ("authoring/", "history"), ("learning/", "usage")),
-        *(("sources/", "sources"), ("routing/", "routing")),
+        *(("sources/", "sources"), ("routing/", "routing"), ("interfaces/clients/", "clients")),
     ],
 )
 def test_every_diagnostic_is_documented_with_its_severity(room: str, section: str) -> None:

@@ -251,10 +251,26 @@ class Sourcing(Reaching):
         answer = super().manage(operations, **how)
         return self._followed(answer, answer.get("entries", ()))
 
+    def history(self, name: str | None = None, last: int | None = None) -> dict[str, Any]:
+        """The entries about one skill with its versions, or the last entries about all: who changed what, and why."""
+        return self.changes.history(name, last)
+
+    def diff(self, name: str, one: int | None = None, other: int | None = None) -> dict[str, Any]:
+        """What changed from a version, else the one before what is there now, to another, else to what is there."""
+        return self.changes.diff(name, one, other)
+
+    def pending(self, number: int | None = None) -> dict[str, Any]:
+        """The proposals that wait for a person, or one of them with what it would change."""
+        return self.changes.pending(number)
+
+    def reject(self, number: int, remark: str = "") -> dict[str, Any]:
+        """Leave undone what was proposed; the remark says why."""
+        return self.changes.reject(number, remark)
+
     def rollback(self, name: str, number: int | None = None, reason: str = "") -> dict[str, Any]:
         """Go back to a version of a skill, or to the one before; the lock goes with it.
 
-        `number` is a `version` that `changes.history` tells. It is a change like any other, so `undo` takes it back.
+        `number` is a `version` that `history` tells. It is a change like any other, so `undo` takes it back.
         Raises NotFoundError `no-such-version`.
         """
         from whet.authoring.writer import By
@@ -262,19 +278,19 @@ class Sourcing(Reaching):
         answer = self.changes.rollback(name, number, By("user", reason=reason))
         return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
 
-    def undo(self, what: str, reason: str = "") -> dict[str, Any]:
+    def undo(self, what: int | str, reason: str = "") -> dict[str, Any]:
         """Take back one change, by its number, or everything of one run, by its id; the lock goes with it.
 
-        Both are in `changes.history`. Raises NotFoundError `no-such-entry`, ConflictError `cannot-undo` where the skill
+        Both are in `history`. Raises NotFoundError `no-such-entry`, ConflictError `cannot-undo` where the skill
         was changed since.
         """
         from whet.authoring.writer import By
 
-        answer = self.changes.undo(what, By("user", reason=reason))
+        answer = self.changes.undo(str(what), By("user", reason=reason))
         return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
 
     def approve(self, number: int, reason: str = "") -> dict[str, Any]:
-        """Do what was proposed; the lock goes with it. `changes.pending` lists proposals, `changes.reject` drops one.
+        """Do what was proposed; the lock goes with it. `pending` lists proposals, `reject` drops one.
 
         Raises RefusedError `reason-needed` where the guard asks for a reason and none is given, ConflictError where
         the skill was changed since.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 MOST_OPERATIONS = 20
 ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file", "rename", "restore")
+_WAITS = "Nothing is changed yet. It waits until a person says `whet approve {0}`; `whet pending {0}` shows it."
 _PROTECTED = {"bundled": "It ships with Whet.", "org": "An administrator put it there.", "plugin": "It is a plugin's."}
 
 
@@ -122,7 +123,8 @@ class Author:
         cause = checked.cause or bench.cause() or ("Writes are staged." if staged else "")
         if cause:
             number = self.proposals.propose(changes, bench.bases(), by, cause, bench.originals())
-            return {**_answer(results, (), warnings), "staged": True, "proposal": number, "reason": cause}
+            told = {"staged": True, "proposal": number, "reason": cause, "hint": _WAITS.format(number)}
+            return {**_answer(results, (), warnings), **told}
         return _answer(results, self.writer.write(changes, by._replace(checked=checked.label)), warnings)
 
     def checked(self, changes: Sequence[Change], by: By) -> Checked:

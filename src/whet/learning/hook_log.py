@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,3 +56,10 @@ def read(state: str) -> Iterator[tuple[int, str, str, str, str]]:
             fields = line.split("\t")
             if len(fields) == _FIELDS and fields[0].isdecimal() and len(fields[0]) <= _DIGITS:
                 yield int(fields[0]), fields[1], fields[2], fields[3], fields[4]
+
+
+def clear(state: str) -> None:
+    """Forget everything."""
+    for name in (OLD, FILE):
+        with suppress(OSError):
+            os.unlink(os.path.join(state, name))

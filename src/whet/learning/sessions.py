@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.learning.hook_log import LONGEST, append, read
+from whet.learning.hook_log import LONGEST, append, clear, read
 from whet.learning.signals import NOTHING, Counts, is_hard
 from whet.store.clock import iso
 from whet.store.door import Door
@@ -289,17 +289,28 @@ class Sessions(Door):
         return (*entries, *told(known, self._clock()))
 
     def repair(self) -> Repaired:
-        """Set a damaged file aside and save from it what can be read."""
+        """Set a damaged file aside and save from it what can be read; else forget the failures that were told."""
         from whet.library.doctor import Repaired
         from whet.store.database import check, repair
 
         if not check(self.path):
-            return Repaired()
+            count = self._forget_failures()
+            return Repaired((f"Forgot {count} failures of hooks.",) if count else ())
         self.close()
         outcome = repair(self.path, sessions_schema(), TABLES, clock=self._clock)
         rows = outcome.salvage.rows["sessions"]
         done = f"Set the damaged record of sessions aside as {outcome.set_aside} and saved {rows} sessions from it."
         return Repaired((done,), outcome.salvage.lost)
+
+
+    def _forget_failures(self) -> int:
+        count = len(self.failures())
+        if count and self.reading() is not None:
+            with self.writing().write() as connection:
+                connection.execute("DELETE FROM failures")
+        if count:
+            clear(self._state)
+        return count
 
 
 def told(failures: tuple[Failure, ...], now: int) -> tuple[Entry, ...]:
@@ -310,7 +321,7 @@ def told(failures: tuple[Failure, ...], now: int) -> tuple[Entry, ...]:
     for failure in failures:
         if now - failure.time < TOLD:
             kinds.setdefault((failure.client, failure.event, failure.code), []).append(failure)
-    hint = "The client was not disturbed. `whet hook EVENT --client CLIENT --json < FILE` shows what happens."
+    hint = "The client was not disturbed. `whet doctor --repair` forgets it."
     entries = []
     for (client, event, code), known in sorted(kinds.items()):
         last = max(known)

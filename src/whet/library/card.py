@@ -13,16 +13,24 @@ if TYPE_CHECKING:
 
 
 class Card(NamedTuple):
-    """One skill as found on disk. The fields before `root` are what the cache stores as they are."""
+    """One skill as found on disk: enough to list, rank and find it, never its body.
+
+    The fields before `root` are what the cache stores as they are. The times and numbers of files are there to see
+    whether anything changed; they may be negative while a file is too fresh to be sure of.
+    """
 
     path: str
     """The main file, as reached through the root."""
     directory: str
+    """The directory of the main file."""
     name: str
+    """As the frontmatter says, else as the directory is called."""
     key: str
     """The name as names are compared (`whet.skill.names.key`)."""
     description: str
+    """What it is for; "" when it says nothing."""
     category: str
+    """The path between the root and the skill, else what the frontmatter says; "" when there is none."""
     kind: str
     """`skill`: a directory with a SKILL.md; `flat`: one Markdown file; `command`: a client's command file."""
     mtime: int
@@ -34,8 +42,11 @@ class Card(NamedTuple):
     real: str
     """The main file with links resolved, when a link below the root leads to it; else ""."""
     root: Root
+    """The place it was found in."""
     gates: Gates = OPEN
+    """What it asks for and whom it is for."""
     notes: tuple[Diagnostic, ...] = ()
+    """What reading it brought up."""
     extras: tuple[tuple[str, int], ...] = ()
     """Files beside SKILL.md that were read too, and their stamps."""
     when: str = ""
@@ -45,7 +56,7 @@ class Card(NamedTuple):
 
     @property
     def scope(self) -> str:
-        """The scope of the root it was found in."""
+        """The scope of the root it was found in: project, user, org, external or bundled."""
         return self.root.scope
 
     @property
@@ -79,7 +90,7 @@ class Card(NamedTuple):
         return self._replace(mtime=max(self.mtime, ~self.mtime), folder=max(self.folder, ~self.folder), extras=extras)
 
     def to_json(self) -> dict[str, Any]:
-        """What tier 1 tells of a skill."""
+        """What tier 1 tells of a skill: {name, description, category, scope, path}."""
         return {
             "name": self.full_name,
             "description": self.description,

@@ -24,22 +24,25 @@ if TYPE_CHECKING:
 
 
 class Catalogue(NamedTuple):
-    """Who is there. `cards` are the winners, sorted by name."""
+    """Which skills there are, and which one answers to a name."""
 
     cards: tuple[Card, ...]
+    """The skills that answer to their names, sorted by name."""
     shadowed: tuple[tuple[Card, Card], ...]
     """Pairs of a skill and the one that answers to its name instead."""
     waiting: tuple[Card, ...]
     """Skills of a repository that is not trusted."""
     roots: tuple[Root, ...]
+    """The places that were searched, most important first."""
     categories: dict[str, str]
     """Category -> what its DESCRIPTION.md says, "" when it says nothing."""
     places: tuple[Entry, ...]
     """Remarks about directories, links and files that are not skills."""
     by_key: dict[str, Card]
+    """The cards by their `key`."""
 
     def report(self) -> tuple[Entry, ...]:
-        """Everything worth knowing that reading and choosing brought up."""
+        """Everything worth knowing that reading and choosing brought up: skips, repairs, shadows, missing trust."""
         entries = list(self.places)
         for card in self.cards:
             entries.extend(from_diagnostic(note, card.full_name, card.path) for note in card.notes)

@@ -38,7 +38,10 @@ _LOOKED_AT = 8192
 
 
 class Loaded:
-    """What is in a conversation's context already, by content digest."""
+    """What is in a conversation's context already, by content digest. `Library.view` reads and writes it.
+
+    It is for callers that keep no `Session`. It changes; use one for each conversation.
+    """
 
     __slots__ = ("_seen",)
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class Probe(Protocol):
-    """What can be asked about the environment a skill will run in. None means "cannot tell", which is not missing."""
+    """What can be asked about the environment a skill will run in. None means "cannot tell", which is not missing.
+
+    Write one to ask a container or another machine instead of this one, and give it to `Library.open`.
+    """
 
     @property
     def platform(self) -> str:
@@ -39,7 +42,10 @@ class Probe(Protocol):
 
 
 class LocalProbe:
-    """Asks this machine. Tools are only known when the caller names them."""
+    """Asks this machine, as its environment variables and `sys.platform` tell of it.
+
+    Tools and settings are only known when the caller names them.
+    """
 
     def __init__(
         self,
@@ -50,13 +56,14 @@ class LocalProbe:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.platform = platform_name(platform)
+        """`macos`, `linux`, `windows`, or another word."""
         self._env = env
         self._tools = tools
         self._settings = settings
         self._commands: dict[str, bool] = {}
 
     def has_command(self, name: str) -> bool:
-        """Looks along PATH, once for each name: a probe is made anew for every question asked of a library."""
+        """Along PATH; looked for once, because a library makes a new probe for every question it is asked."""
         if name not in self._commands:
             self._commands[name] = self._which(name)
         return self._commands[name]

@@ -9,16 +9,22 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One line of a report."""
+    """One line of a report: what is wrong or surprising, and what to do about it."""
 
     code: str
+    """Stable, in kebab case; `docs/diagnostics.md` explains each."""
     severity: Severity
+    """`error`, `warning` or `info`."""
     skill: str
     """The skill's name, or "" when the entry is about a place."""
     path: str
+    """The file or directory it is about; "" when it is about none."""
     message: str
+    """One sentence."""
     hint: str = ""
+    """What to do next."""
     line: int | None = None
+    """Where in the file."""
 
     def to_json(self) -> dict[str, Any]:
         """The entry as JSON carries it."""

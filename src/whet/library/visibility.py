@@ -25,7 +25,10 @@ class Caller(NamedTuple):
     model: bool = False
     """True when a model chooses; False when a person does."""
     surface: str = ""
+    """Such as `cli`; with a slash between them where it is several at once, such as `mcp/codex`."""
+    """What it is asked through, such as `cli` or `mcp`; a skill can be switched off for one."""
     product: str = ""
+    """Which product asks; a skill for other products only is hidden. "" hides none."""
     files: tuple[str, ...] | None = None
     """Paths in play, relative to the project; None when nobody can tell."""
 
@@ -33,7 +36,9 @@ class Caller(NamedTuple):
 BY_COMMAND = "whet disable"
 """Who switched a skill off, when it was not a settings file."""
 PERSON = Caller()
+"""A person, who sees what a person may invoke and may look at anything."""
 MODEL = Caller(model=True)
+"""A model, which sees what it may choose by itself."""
 
 
 class Hidden(NamedTuple):
@@ -68,7 +73,8 @@ class Disabled:
 
     def by(self, key: str, surface: str) -> str | None:
         """Where the name is switched off for this surface."""
-        return self._by.get((key, "")) or self._by.get((key, surface))
+        found = (self._by.get((key, part)) for part in ("", *surface.split("/")))
+        return next((source for source in found if source), None)
 
 
 def refusal(card: Card, reason: Hidden) -> RefusedError:

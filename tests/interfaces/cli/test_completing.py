@@ -113,6 +113,8 @@ def test_choices_of_an_option_and_an_argument(complete: Callable[..., list[str]]
     assert complete("completion", "") == ["bash", "zsh", "fish"]
     assert complete("index", "--format", "") == ["bullet", "xml", "json", "tool"]
     assert complete("bundle", "") == ["list", "show", "create", "delete"]
+    assert complete("connect", "c") == ["claude-code", "codex", "cursor"]
+    assert complete("connect", "codex", "--writes", "") == ["propose", "allow"]
 
 
 def test_the_roots_on_the_line_count(complete: Callable[..., list[str]], tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ GOOD: dict[str, list[str]] = {
     "snapshot": ["export", "all.whet"],
     "pack": ["thing"],
     "unpack": ["thing.skill"],
+    "connect": ["cursor"],
     "scan": ["thing"],
     "audit": [],
     "policy": ["show"],
@@ -79,6 +80,8 @@ GOOD: dict[str, list[str]] = {
     "untrust": [],
     "enable": ["thing"],
     "disable": ["thing"],
+    "mcp": ["--print-token"],
+    "hook": ["prompt", "--client", "claude-code"],
     "completion": ["bash"],
 }
 BAD: dict[str, list[list[str]]] = {
@@ -200,6 +203,10 @@ BAD: dict[str, list[list[str]]] = {
     "snapshot": [[], ["odd"], ["export"], ["import", "no-such"], ["import", "plain.txt"], ["export", "plain.txt"]],
     "pack": [[], ["no-such"], ["./no-such"], ["thing", "-o", "plain.txt"], ["empty"]],
     "unpack": [[], ["no-such"], ["plain.txt"], ["thing"], ["empty"]],
+    "connect": [
+        *(["odd"], ["cursor", "codex"], ["cursor", "--undo"], ["cursor", "--writes", "odd"], ["cursor", "--writes"]),
+        *(["hermes", "--here"], ["--yes"], ["--undo"], ["cursor", "--undo", "--no-hooks"]),
+    ],
     "scan": [
         *(
             [],
@@ -225,6 +232,11 @@ BAD: dict[str, list[list[str]]] = {
     "untrust": [["./no-such"], ["a", "b"]],
     "enable": [[], ["no-such"]],
     "disable": [[], ["no-such"], ["thing", "--surface"]],
+    "mcp": [
+        *(["extra"], ["--allow-writes", "--read-only"], ["--host", "127.0.0.1"], ["--port", "1"], ["--port", "x"]),
+        *(["--allow-origin", "https://app.example"], ["--allow-host"], ["--http", "--read-only", "--allow-writes"]),
+    ],
+    "hook": [[], ["prompt"], ["odd", "--client", "codex"], ["prompt", "--client"], ["prompt", "--client", "odd"]],
     "completion": [[], ["cmd"]],
 }
 EVERYWHERE = [["--nope"], ["--root"], ["--json=1"]]
@@ -314,6 +326,8 @@ def test_without_json_an_error_is_a_line_and_a_hint(verb: str, whet: Callable[..
         (["eval", "triggers", "thing"], 1, "no-trigger-evals"),
         (["eval", "triggers", "thing", "--file", "plain.txt"], 1, "not-trigger-evals"),
         (["feedback", "thing", "x", "--forget"], 1, "no-such-feedback"),
+        (["connect", "cursor", "--undo"], 1, "not-connected"),
+        (["connect", "hermes", "--here"], 2, "no-project-config"),
         (["new", "thing"], 1, "skill-exists"),
         (["new", "Bad Name"], 2, "bad-name"),
         (["new", "x", "--description", ""], 2, "bad-description"),

@@ -41,11 +41,15 @@ class Context:
     def library(self) -> Library:
         """The library the global options name."""
         if self._library is None:
-            from whet.api import Library
-
-            roots = [os.path.abspath(os.path.expanduser(root)) for root in self._options.root]
-            self._library = Library.open(roots or None, project=self._options.project, env=self.env)
+            self._library = self.open_library()
         return self._library
+
+    def open_library(self, project: str | None = None) -> Library:
+        """A library as the global options name it, of another project where one is given."""
+        from whet.api import Library
+
+        roots = [os.path.abspath(os.path.expanduser(root)) for root in self._options.root]
+        return Library.open(roots or None, project=project or self._options.project, env=self.env)
 
     def locate(self, text: str) -> str:
         """The path of a skill that is given by its path, or by its name in the library; a skill on disk wins."""

@@ -57,12 +57,17 @@ class Hooks:
         open_library: Callable[[str], Library],
         *,
         patient: bool = True,
+        noting: bool = True,
         clock: Clock = system_clock,
     ) -> None:
-        """`open_library` gives the library for a working directory. Who is not `patient` waits for no large index."""
+        """`open_library` gives the library for a working directory. Who is not `patient` waits for no large index.
+
+        Without `noting` failures are not noted, because somebody is there to see them.
+        """
         self.sessions = Sessions(state, clock)
         self._open = open_library
         self._patient = patient
+        self._noting = noting
 
     def close(self) -> None:
         """Let the database go; the next event opens it again."""
@@ -78,7 +83,8 @@ class Hooks:
             event = read_event(client, kind, payload, cwd)
             return written(event, self._work(event)) if event else b"", None
         except Exception as error:  # noqa: BLE001  a client must not notice, whatever it is
-            self.failed(client, kind, error)
+            if self._noting:
+                self.failed(client, kind, error)
             return b"", error
 
     def failed(self, client: str, kind: str, error: BaseException) -> None:
@@ -128,7 +134,7 @@ class Hooks:
         from whet.prompt.session import Session
         from whet.prompt.tokens import ESTIMATE
 
-        how: dict[str, Any] = {"caller": Caller(model=True, surface=event.client), "tokenizer": ESTIMATE}
+        how: dict[str, Any] = {"caller": Caller(model=True, surface=f"mcp/{event.client}"), "tokenizer": ESTIMATE}
         state = self.sessions.state(event.client, event.session)
         if state is not None:
             try:

@@ -25,11 +25,13 @@ def configure(parser: Parser) -> None:
 def run(context: Context, options: Namespace) -> Outcome:
     """Mend if asked to, then ask for the report."""
     from whet.guard.sandbox.levels import level
+    from whet.interfaces.clients.examining import examine_connections
     from whet.library.doctor import examine_sandbox, worst_first
 
     library = context.library
     repaired = library.repair() if options.repair else {}
-    report = [entry.to_json() for entry in worst_first((*library.doctor(), examine_sandbox(level)))]
+    found = (*library.doctor(), *examine_connections(library.place), examine_sandbox(level))
+    report = [entry.to_json() for entry in worst_first(found)]
     failed = options.check and any(entry["severity"] == "error" for entry in report)
     return Outcome({"success": True, "report": report, **repaired}, 1 if failed else 0)
 

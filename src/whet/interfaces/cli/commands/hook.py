@@ -54,7 +54,7 @@ def run(context: Context, options: Namespace) -> Outcome:
                 return here
             return stack.enter_context(context.open_library(directory))
 
-        hooks = Hooks(here.place.state, opened)
+        hooks = Hooks(here.place.state, opened, noting=False)
         stack.callback(hooks.close)
         output, error = hooks.tried(options.client, options.event, read_input(0), here.place.directory)
     failure = None if error is None else dict(zip(("code", "message"), told(error), strict=True))

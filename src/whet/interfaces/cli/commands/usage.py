@@ -68,7 +68,7 @@ def _recorded(context: Context, name: str) -> str:
     if key(name) in known:
         return known[key(name)]
     card = context.library.find(name)
-    return known.get(key(card.full_name)) or known.get(card.key) or card.full_name
+    return known.get(key(card.qualified)) or known.get(key(card.full_name)) or known.get(card.key) or card.full_name
 
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:

@@ -1,0 +1,175 @@
+"""The server over HTTP: for this machine only unless told otherwise, with a token, never for a page in a browser.
+
+A request must carry the token (`Authorization: Bearer ...`), which lies in a file that only its owner can read, must
+name a host that the server is known by, and must not come from a web page (`Origin`) unless that page is allowed. Each
+of these alone would do against most of what is around; together they cost nothing.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import socket
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import FailedError, RefusedError, UsageError
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, MutableMapping
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from whet.interfaces.mcp.server import SkillServer
+
+PATH = "/mcp"
+PORT = 9438
+"""What WHET is on the keys of a telephone."""
+TOKEN_FILE = "mcp-token"  # noqa: S105  the name of a file
+TOKEN_VARIABLE = "WHET_MCP_TOKEN"  # noqa: S105  the name of a variable
+SHORTEST_TOKEN = 16
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_LAST_PORT = 65_535
+_TOKEN_BYTES = 32
+_LONGEST_TOKEN = 4_096
+_GRACE = 2
+"""Seconds that open streams get when the server is stopped."""
+
+
+class Address(NamedTuple):
+    """Where to listen, and who may ask."""
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    hosts: tuple[str, ...] = ()
+    """Further names that the server is reached by."""
+    origins: tuple[str, ...] = ()
+    """Web pages that may ask: `https://app.example`."""
+
+
+def token_of(state: str, variable: str | None) -> str:
+    """The token: as the variable says, else the one in the state directory, made on first use."""
+    if variable is not None:
+        return _checked(variable.strip(), TOKEN_VARIABLE)
+    path = os.path.join(state, TOKEN_FILE)
+    with os_failures(path):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        except FileNotFoundError:
+            return _new_token(state, path)
+        with os.fdopen(descriptor, "rb") as file:
+            if os.name != "nt" and os.fstat(file.fileno()).st_mode & 0o077:
+                os.fchmod(file.fileno(), 0o600)
+            return _checked(file.read(_LONGEST_TOKEN).decode("ascii", "replace").strip(), path)
+
+
+def _checked(token: str, where: str) -> str:
+    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
+        hint = "Remove it for a new one; it needs 16 printable characters at least, without spaces."
+        raise UsageError("bad-token", f"The token in {where} is none.", hint=hint)
+    return token
+
+
+def _new_token(state: str, path: str) -> str:
+    from secrets import token_urlsafe
+
+    from whet.store.atomic import make_directories
+
+    make_directories(state)
+    token = token_urlsafe(_TOKEN_BYTES)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return token_of(state, None)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(f"{token}\n")
+    return token
+
+
+class Gate:
+    """Lets in who has the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 401 to a request without it."""
+        if scope["type"] == "lifespan" or self._knows(scope):
+            await self._app(scope, receive, send)
+            return
+        body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"The token is missing or wrong."}}'
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"www-authenticate", b'Bearer realm="whet"'),
+        ]
+        start: MutableMapping[str, Any] = {"type": "http.response.start", "status": 401, "headers": headers}
+        await send(start)
+        await send({"type": "http.response.body", "body": body})
+
+    def _knows(self, scope: MutableMapping[str, Any]) -> bool:
+        given = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
+        scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(token, self._token)
+
+
+def bind(address: Address) -> socket.socket:
+    """The socket to listen on. Raises WhetError where that cannot be."""
+    if not 0 <= address.port <= _LAST_PORT:
+        raise UsageError("bad-port", f"{address.port} is no port.", hint=f"Ports go from 0 to {_LAST_PORT}.")
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family)
+    except OSError as error:
+        hint = "Choose another with --port; 0 takes one that is free."
+        message = f"Cannot listen on {address.host}:{address.port} ({error.strerror or error})."
+        raise FailedError("cannot-listen", message, hint=hint) from error
+
+
+def application(server: SkillServer, address: Address, token: str) -> ASGIApp:
+    """The whole thing, for any ASGI server."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    own = f"[{address.host}]" if ":" in address.host else address.host
+    names = {*_LOOPBACK, *address.hosts, *(() if _every(address.host) else (own,))}
+    security = TransportSecuritySettings(
+        allowed_hosts=sorted([*names, *(f"{name}:*" for name in names)]),
+        allowed_origins=[_origin(origin) for origin in address.origins],
+    )
+    app = server.streamable_http_app(streamable_http_path=PATH, transport_security=security, host=address.host)
+    return Gate(app, token)
+
+
+def _origin(text: str) -> str:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
+        raise UsageError("bad-origin", f"{text!r:.100} is no origin.", hint="Give one such as https://app.example.")
+    return text.rstrip("/")
+
+
+def _every(host: str) -> bool:
+    return host in ("0.0.0.0", "::", "")  # noqa: S104  to be recognised, not bound
+
+
+def check_host(host: str, hosts: Collection[str]) -> None:
+    """Refuse to listen on every address without a name that it is reached by."""
+    if _every(host) and not hosts:
+        hint = "Say which with --allow-host NAME, or bind one address."
+        raise RefusedError(
+            "host-needed", "On every address, the server must know the names it is reached by.", hint=hint
+        )
+
+
+async def serve(server: SkillServer, listening: socket.socket, app: ASGIApp) -> None:
+    """Serve until the process is told to stop."""
+    import anyio
+    import uvicorn
+
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_GRACE, ws="none", server_header=False)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.watch)
+        await uvicorn.Server(config).serve(sockets=[listening])
+        tasks.cancel_scope.cancel()

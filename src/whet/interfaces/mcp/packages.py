@@ -1,0 +1,250 @@
+"""One skill's package as the Skills extension of MCP wants it: its files, their digests, its frontmatter.
+
+Only skills that conform to the Agent Skills specification are served, within the limits of the extension. What is
+listed, digested and handed out is the same set of files: regular ones, and links to these, under names that are
+safe everywhere. Links that lead anywhere else, special files, ignored names and unfinished writes are no part of it.
+Every file is read once, and what was read is what is digested.
+
+The frontmatter is the YAML between the fences, of the strict reading only, with the types of the YAML 1.2 core schema:
+`2026-01-01`, `no` and `1.2.3` stay text, `1.10` is a number. What JSON has no value for is text as it was written:
+`.nan`, `.inf`, and scalars with a tag such as `!!binary`. Keys are text, also `1` and `true`; a set is a mapping to
+null; an alias is the value it stands for. A block that is no YAML mapping, or has a key twice, does not conform.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import posixpath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
+from whet.library.card import main_file
+from whet.library.files import entered, open_beneath, open_file, read_descriptor
+from whet.library.package import look
+from whet.library.spots import MAIN
+from whet.skill.block import BlockError, read_block
+from whet.skill.frontmatter import MAX_FRONTMATTER, find_fences
+from whet.skill.names import is_ascii_name
+from whet.skill.paths import check, shown
+from whet.skill.tree import ignored
+from whet.skill.validate.spec import MAX_DESCRIPTION
+from whet.store.atomic import is_leftover
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.library.card import Card
+    from whet.library.package import PackageFile
+
+MAX_FILES = 512
+MAX_BYTES = 16 * 1024 * 1024
+"""What every host must accept of one skill; a skill beyond it is not served."""
+
+_NOT_PART = frozenset(("link-escape", "special-file"))
+"""Problems of a listing that are about something which is simply no part of the package."""
+_BROKEN = frozenset(
+    (
+        "no-frontmatter",
+        "unclosed-frontmatter",
+        "frontmatter-too-large",
+        "yaml-repaired",
+        "yaml-rescued",
+        "duplicate-key",
+        "name-missing",
+        "name-not-text",
+        "name-refused",
+        "description-from-body",
+        "description-missing",
+        "description-not-text",
+        "description-refused",
+    )
+)
+"""Remarks of the lenient reader about what a conforming skill does not have."""
+_MAX_LINKS = 16
+"""Links on the way to one file."""
+_USE_THE_TOOL = "The tool skill_view has it all the same; `whet validate` tells what to correct."
+
+
+class Member(NamedTuple):
+    """One file of a package."""
+
+    path: str
+    size: int
+    source: str
+    """The file that has its bytes: itself, or the one that it is a link to."""
+
+
+def unfit(card: Card) -> str:
+    """Why a skill does not conform, as far as its card tells; "" when it does."""
+    if card.kind != "skill":
+        return f"It is the single file {main_file(card)}, not a directory with a {MAIN}."
+    if main_file(card) != MAIN:
+        return f"Its main file is called {main_file(card)}, not {MAIN}."
+    for note in card.notes:
+        if note.code in _BROKEN:
+            return note.message
+    if not is_ascii_name(card.name):
+        return f"The name {shown(card.name)} is not made of lowercase letters, digits and single hyphens."
+    if not card.description:
+        return "There is no description."
+    if len(card.description) > MAX_DESCRIPTION:
+        return _too_long(card.description)
+    return ""
+
+
+def not_served(name: str, reason: str) -> InvalidError:
+    """The error for a skill that does not conform."""
+    return InvalidError("skill-not-served", f"{name} is not served over MCP: {reason}", hint=_USE_THE_TOOL)
+
+
+def members(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Member, ...]:
+    """The files of a package, the main file first and the others sorted; no file is read.
+
+    Raises InvalidError where there are more than the extension allows, and whatever keeps the package from being
+    listed completely.
+    """
+    listing = look(card.directory, now=now, main=MAIN, bases=bases)
+    for problem in listing.problems:
+        if problem.code == "too-many-files":
+            raise _too_large(card, f"more than {MAX_FILES} files")
+        if problem.code not in _NOT_PART:
+            raise problem
+    items = {item.path: item for item in listing.files}
+    found = [Member(MAIN, card.size, MAIN)]
+    for path in items:
+        if path != MAIN and _is_safe(path) and (file := _behind(path, items)):
+            found.append(Member(path, card.size if file.path == MAIN else file.size, file.path))
+    if len(found) > MAX_FILES:
+        raise _too_large(card, f"{len(found):,} files")
+    _check_total(card, sum(item.size for item in found))
+    return tuple(found)
+
+
+def read_member(card: Card, source: str, *, bases: Sequence[str]) -> bytes:
+    """The bytes of one file of a package, opened so that no link leads out of it."""
+    descriptor = open_file(card.path, bases) if source == MAIN else open_beneath(card.directory, source, bases=bases)
+    try:
+        data = read_descriptor(descriptor, MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    _check_total(card, len(data))
+    return data
+
+
+def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, str, int]]]:
+    """A skill's frontmatter, and the path, digest and size of each of its files, of what was read in one go.
+
+    A file that vanishes between the listing and the reading is not there.
+    """
+    main = read_member(card, MAIN, bases=bases)
+    values = frontmatter(main, card.name)
+    files, total = [_digested(MAIN, main)], len(main)
+    for path, _, source in members(card, now=now, bases=bases)[1:]:
+        try:
+            data = read_member(card, source, bases=bases)
+        except NotFoundError:
+            continue
+        total += len(data)
+        _check_total(card, total)
+        files.append(_digested(path, data))
+    return values, files
+
+
+def frontmatter(data: bytes, name: str) -> dict[str, Any]:
+    """The frontmatter of a main file as JSON values. InvalidError where it does not conform, or has another name."""
+    text = data.decode("utf-8", "surrogateescape")
+    fences = find_fences(text)
+    block = text[fences.start : fences.end].replace("\r\n", "\n")
+    if fences.start < 0 or not fences.closed:
+        raise not_served(name, f"{MAIN} does not begin with frontmatter between two lines ---.")
+    if len(block) > MAX_FRONTMATTER:
+        raise not_served(name, f"The frontmatter has more than {MAX_FRONTMATTER:,} characters.")
+    try:
+        read = read_block(block)
+        json.dumps(read.values, ensure_ascii=False, allow_nan=False).encode()
+    except BlockError as error:
+        raise not_served(name, f"The frontmatter is not valid YAML: {error}.") from error
+    except ValueError as error:
+        raise not_served(name, f"The frontmatter cannot be written as JSON: {error}.") from error
+    if read.duplicates:
+        raise not_served(name, f"The key {shown(read.duplicates[0][0])} is given twice in the frontmatter.")
+    if read.values.get("name") != name:
+        raise not_served(name, f"The name in {MAIN} is {shown(str(read.values.get('name')))}.")
+    description = read.values.get("description")
+    if not isinstance(description, str) or not description.strip():
+        raise not_served(name, "The description is missing, or not text.")
+    if len(description) > MAX_DESCRIPTION:
+        raise not_served(name, _too_long(description))
+    return read.values
+
+
+def subdirectories(card: Card, directory: str, *, bases: Sequence[str]) -> list[str] | None:
+    """The names of the directories in a directory of a package, "" for its root; None where there is no such one.
+
+    Empty ones count. None is entered through a link.
+    """
+    try:
+        with entered(card.directory, "", bases=bases) as place:
+            names = _descend(place, directory.split("/") if directory else [])
+    except OSError as error:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            return None
+        message = f"{shown(directory)} of {card.full_name} cannot be read: {error.strerror}."
+        raise FailedError("unreadable", message, hint="Check its permissions.") from error
+    prefix = f"{directory}/" if directory else ""
+    return None if names is None else sorted(name for name in names if _is_safe(prefix + name))
+
+
+def _descend(place: str | int, parts: list[str]) -> list[str] | None:
+    with os.scandir(place) as found:
+        names = [
+            entry.name
+            for entry in found
+            if entry.is_dir(follow_symlinks=False) and not ignored(entry.name) and not is_leftover(entry.name)
+        ]
+    if not parts:
+        return names
+    if parts[0] not in names:
+        return None
+    with entered(place, parts[0]) as below:
+        return _descend(below, parts[1:])
+
+
+def _digested(path: str, data: bytes) -> tuple[str, str, int]:
+    return path, f"sha256:{hashlib.sha256(data).hexdigest()}", len(data)
+
+
+def _is_safe(path: str) -> bool:
+    try:
+        check(path)
+    except UsageError:
+        return False
+    return True
+
+
+def _behind(path: str, items: Mapping[str, PackageFile]) -> PackageFile | None:
+    """The regular file of the package that a path, if need be through links, leads to."""
+    for _ in range(_MAX_LINKS):
+        item = items.get(path)
+        if item is None or not item.link:
+            return item
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(path), item.link.replace(os.sep, "/")))
+    return None
+
+
+def _check_total(card: Card, size: int) -> None:
+    if size > MAX_BYTES:
+        raise _too_large(card, f"more than {MAX_BYTES:,} bytes")
+
+
+def _too_large(card: Card, what: str) -> InvalidError:
+    message = (
+        f"{card.full_name} has {what}; a skill served over MCP has at most {MAX_FILES} files and {MAX_BYTES:,} bytes."
+    )
+    return InvalidError("skill-too-large-for-mcp", message, hint="Make it smaller, or use the tool skill_view.")
+
+
+def _too_long(description: str) -> str:
+    return f"The description has {len(description):,} characters; at most {MAX_DESCRIPTION:,} are allowed."

@@ -1,0 +1,78 @@
+"""Lists in pages. A cursor names the last item of a page, so that pages stay in step when items come and go."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PAGE_BYTES = 200_000
+"""Bytes of JSON after which a page is full; an item is never cut, so the last one may go beyond."""
+_LOOKED_AT = 4
+"""Items that are looked at for each one a page may have; of the others, nothing came."""
+_LONGEST = 8192
+
+
+class Bounds(NamedTuple):
+    """How much goes on one page."""
+
+    items: int
+    share: Callable[[dict[str, Any]], float] = lambda item: weight(item) / PAGE_BYTES
+    """How much of a page an item takes; 1 is all of it."""
+
+
+def weight(item: Any) -> int:
+    """Bytes of the JSON of an item."""
+    return len(json.dumps(item, ensure_ascii=False).encode())
+
+
+def page(
+    kind: str,
+    items: Iterable[tuple[str, Callable[[], dict[str, Any] | None]]],
+    cursor: str | None,
+    bounds: Bounds,
+) -> tuple[list[dict[str, Any]], str | None]:
+    """The items of a page and the cursor of the next one.
+
+    `items` come sorted, each with what it is sorted by and how it is made, which only happens where it is needed; None
+    is none. A page without items may have a cursor, too.
+    """
+    after = None if cursor is None else _read(kind, cursor)
+    left = [item for item in items if after is None or item[0] > after]
+    made: list[dict[str, Any]] = []
+    share = 0.0
+    for number, (key, make) in enumerate(left, 1):
+        if (item := make()) is not None:
+            made.append(item)
+            share += bounds.share(item)
+        full = share >= 1 or len(made) >= bounds.items or number >= _LOOKED_AT * bounds.items
+        if full and number < len(left):
+            return made, _write(kind, key)
+    return made, None
+
+
+def _write(kind: str, key: str) -> str:
+    return base64.urlsafe_b64encode(f"{kind} {key}".encode()).decode().rstrip("=")
+
+
+def _read(kind: str, cursor: str) -> str:
+    own, _, key = _decoded(cursor).partition(" ")
+    if own == kind and key:
+        return key
+    hint = "Give the nextCursor of the page before as it is, or none for the first page."
+    raise UsageError("bad-cursor", f"{cursor[:80]!r} is no cursor of this list.", hint=hint)
+
+
+def _decoded(cursor: str) -> str:
+    """What a cursor says; "" where it is none of ours."""
+    if len(cursor) > _LONGEST:
+        return ""
+    try:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except ValueError:
+        return ""

@@ -1,0 +1,402 @@
+"""The server: what the protocol asks, put to the library, in threads, for many clients at once.
+
+It is the low-level server of the official SDK, which speaks both eras of the protocol: with a handshake (to 2025-11-25)
+and without (from 2026-07-28 on). What differs between them is small and all here: a client of the first is asked for
+its roots on its own channel and told of changes without asking, one of the second is asked within an answer and told
+of changes in a stream that it opens.
+
+Every handler runs the library in a worker thread. A client that cancels gets no answer; what was begun is finished,
+for a change is made wholly or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from whet import __version__
+from whet.errors import FailedError, WhetError
+from whet.interfaces.mcp import prompts, watching
+from whet.interfaces.mcp.guests import Guest, named_project, project_of
+from whet.interfaces.mcp.watching import Audience, contents_stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from mcp.server.connection import Connection
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.models import InitializationOptions
+
+    from whet.api.tools import Tool, Writes
+    from whet.interfaces.mcp.guests import Desk, Libraries
+    from whet.library.visibility import Caller
+
+    Context: TypeAlias = ServerRequestContext[Any, Any]
+
+EXTENSION = "io.modelcontextprotocol/skills"
+STANDING = 3_600_000
+"""Milliseconds that a client may keep what only a new version changes. Everything else is on disk and may be edited at
+any time; asking again costs little, so it is not to be kept at all."""
+INSTRUCTIONS = 2_000
+"""Characters of what the server says about itself, of which some clients cut the rest."""
+_USAGE = 300
+"""What of it tells how to use the tools."""
+_ABOUT = "The user's skills: instructions for particular tasks, kept by Whet."
+_ROOTS = "roots"
+_ROOTS_WAIT = 5.0
+_THREADS = 16
+_MOST_COMPLETIONS = 100
+"""What the protocol allows."""
+_MOST_SUBSCRIBED = 500
+"""Addresses that one client may be told of, each of which is read at every look."""
+_PATIENCE = 5.0
+"""Seconds that a client has for taking what it is told."""
+_GUEST = "whet"
+_ANSWER = {"type": "object", "properties": {"success": {"type": "boolean"}}, "required": ["success"]}
+
+Value = TypeVar("Value")
+
+
+class AddressParams(types.RequestParams):
+    """A request about one address."""
+
+    uri: str
+
+
+class DirectoryParams(types.PaginatedRequestParams):
+    """A request about one directory."""
+
+    uri: str
+
+
+class SkillServer(Server[Any]):
+    """The library as an MCP server."""
+
+    def __init__(self, libraries: Libraries, *, writes: Writes = "propose", alone: bool) -> None:
+        """`alone` says that there is one client, as on stdio; else requests without a session are strangers."""
+        self._libraries = libraries
+        self._writes: Writes = writes
+        self._alone = alone
+        self._only: Guest | None = None
+        self._connections: dict[Connection, Audience] = {}
+        self._streams: set[Audience] = set()
+        self._nudge = anyio.Event()
+        self._threads = anyio.CapacityLimiter(_THREADS)
+        super().__init__("whet", version=__version__, title="Whet", description=_ABOUT)
+        self.extensions = {EXTENSION: {"directoryRead": True}}
+        page = types.PaginatedRequestParams
+        for method, params, handler in (
+            ("tools/list", page, self._list_tools),
+            ("tools/call", types.CallToolRequestParams, self._call_tool),
+            ("resources/list", page, self._list_resources),
+            ("resources/templates/list", page, self._list_templates),
+            ("resources/read", types.ReadResourceRequestParams, self._read_resource),
+            ("resources/directory/read", DirectoryParams, self._read_directory),
+            ("resources/subscribe", types.SubscribeRequestParams, self._subscribe),
+            ("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe),
+            ("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen),
+            ("skills/list", page, self._list_skills),
+            ("skills/get", AddressParams, self._get_skill),
+            ("prompts/list", page, self._list_prompts),
+            ("prompts/get", types.GetPromptRequestParams, self._get_prompt),
+            ("completion/complete", types.CompleteRequestParams, self._complete),
+        ):
+            self.add_request_handler(method, params, cast("Any", handler))
+        self.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
+        self.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, self._roots_changed)
+        self.middleware = [self._wrap]
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """What the handshake tells; that lists change is always part of it."""
+        changing = notification_options or NotificationOptions(prompts_changed=True, resources_changed=True)
+        return super().create_initialization_options(changing, experimental_capabilities, extensions)
+
+    # who asks
+
+    def _guest(self, ctx: Context) -> Guest:
+        """The client that asks: known by its connection, or, without a handshake, the only one or a stranger."""
+        state = _connection(ctx).state
+        known: Guest | None = self._only or state.get(_GUEST)
+        if known is None:
+            known = state[_GUEST] = Guest(self._libraries, self._writes, _client(ctx))
+            self._only = known if self._alone else None
+        return known
+
+    async def _desk(self, ctx: Context, params: types.InputResponseRequestParams | None = None) -> Desk:
+        """What answers the client about the project it works in: the one that it names, else that of its roots.
+
+        A client without a channel of its own can only be asked within the answer to these `params`; `_Ask` is raised
+        then. Requests that cannot be answered with a question are about the place where the server was started.
+        """
+        guest = self._guest(ctx)
+        await self._settle(ctx, guest, params)
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS and (known := self._connections.get(_connection(ctx))):
+            await self._begin(known)  # before the first answer, so that whatever comes later is told
+        return await self._run(guest.desk)
+
+    async def _settle(self, ctx: Context, guest: Guest, params: types.InputResponseRequestParams | None = None) -> None:
+        capabilities = ctx.session.client_capabilities
+        if guest.settled:
+            return
+        if (named := _named(ctx)) is not None:
+            guest.settle(named)
+        elif capabilities is None or capabilities.roots is None:
+            guest.settle(None)
+        elif ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            guest.settle(await self._ask_roots(ctx))
+        elif params is not None:
+            answers = params.input_responses or {}
+            if _ROOTS not in answers:
+                raise _Ask
+            guest.settle(_project(answers[_ROOTS]))
+
+    async def _ask_roots(self, ctx: Context) -> str | None:
+        beside = ServerMessageMetadata(related_request_id=ctx.request_id)
+        try:
+            roots = await ctx.session.send_request(
+                types.ListRootsRequest(), types.ListRootsResult, _ROOTS_WAIT, metadata=beside
+            )
+        except Exception as error:  # noqa: BLE001  a client that cannot tell its roots is served where the server is
+            _complain(f"The client does not tell its roots ({error}).")
+            return None
+        return _project(roots)
+
+    async def _initialized(self, ctx: Context, _: types.NotificationParams) -> None:
+        self._audience(ctx)
+
+    async def _roots_changed(self, ctx: Context, _: types.NotificationParams) -> None:
+        self._guest(ctx).settled = False
+
+    async def _wrap(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Around every request: ask for roots where need be, and say in the handshake which skills there are.
+
+        The latter is for clients that have nothing else to show a model.
+        """
+        try:
+            result = await call_next(ctx)
+        except _Ask:
+            asked = types.InputRequiredResult(input_requests={_ROOTS: types.ListRootsRequest()})
+            return asked.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
+            result["capabilities"]["extensions"] = self.extensions  # which the handshake would not carry
+            with suppress(MCPError):
+                guest = self._guest(ctx)
+                if (named := _named(ctx)) is not None:
+                    guest.settle(named)
+                desk = await self._run(guest.desk)
+                result["instructions"] = await self._run(desk.tools.instructions, INSTRUCTIONS - _USAGE)
+        return result
+
+    # the library, in a thread
+
+    async def _run(self, function: Callable[..., Value], *arguments: Any) -> Value:
+        """What a function of the library gives; its errors become those of the protocol."""
+        try:
+            return await anyio.to_thread.run_sync(
+                partial(function, *arguments), abandon_on_cancel=True, limiter=self._threads
+            )
+        except WhetError as error:
+            code = types.INTERNAL_ERROR if isinstance(error, FailedError) else types.INVALID_PARAMS
+            raise MCPError(code, error.message, error.to_json()) from error
+        except Exception as error:
+            _complain(f"{type(error).__name__}: {error}")
+            raise MCPError(types.INTERNAL_ERROR, "Something went wrong inside Whet.") from error
+
+    async def _told(self, function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+        """An answer as the methods give it that say how long it holds."""
+        told = await self._run(function, *arguments)
+        return {"resultType": "complete", **told, "ttlMs": 0, "cacheScope": "private"}
+
+    # tools
+
+    async def _list_tools(self, ctx: Context, _: Any) -> types.ListToolsResult:
+        desk = await self._desk(ctx)
+        return types.ListToolsResult(tools=[_tool(tool) for tool in desk.tools.definitions()], ttl_ms=STANDING)
+
+    async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tools = (await self._desk(ctx, params)).tools
+        if params.name not in {tool.name for tool in tools.definitions()}:
+            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r:.80}.")
+        answer = await self._run(tools.call, params.name, params.arguments)
+        if params.name == "skill_manage":
+            self._nudge.set()
+        text = types.TextContent(text=json.dumps(answer, ensure_ascii=False))
+        return types.CallToolResult(content=[text], structured_content=answer, is_error=not answer["success"])
+
+    # resources and skills
+
+    async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        return await self._told((await self._desk(ctx)).served.list_resources, params.cursor)
+
+    async def _list_templates(self, ctx: Context, _: Any) -> dict[str, Any]:
+        return await self._told((await self._desk(ctx)).served.templates)
+
+    async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
+        return await self._told((await self._desk(ctx, params)).served.read, params.uri)
+
+    async def _list_skills(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        return await self._told((await self._desk(ctx)).served.list_skills, params.cursor)
+
+    async def _get_skill(self, ctx: Context, params: AddressParams) -> dict[str, Any]:
+        return await self._told((await self._desk(ctx)).served.get_skill, params.uri)
+
+    async def _read_directory(self, ctx: Context, params: DirectoryParams) -> dict[str, Any]:
+        return await self._told((await self._desk(ctx)).served.directory, params.uri, params.cursor)
+
+    async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        desk, stamps = await self._desk(ctx), self._audience(ctx).stamps
+        if len(stamps) >= _MOST_SUBSCRIBED and params.uri not in stamps:
+            raise MCPError(types.INVALID_PARAMS, f"There are {_MOST_SUBSCRIBED} subscriptions already.")
+        contents = await self._run(desk.served.read, params.uri)  # there must be something to subscribe to
+        stamps.setdefault(params.uri, contents_stamp(contents))
+        return types.EmptyResult()
+
+    async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        self._audience(ctx).stamps.pop(params.uri, None)
+        return types.EmptyResult()
+
+    async def _listen(
+        self, ctx: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Tell a client without a handshake of changes, in the stream that answers this request."""
+        uris = params.notifications.resource_subscriptions or ()
+        if len(uris) > _MOST_SUBSCRIBED:
+            raise MCPError(types.INVALID_PARAMS, f"At most {_MOST_SUBSCRIBED} addresses can be subscribed to.")
+        bus, guest = InMemorySubscriptionBus(), self._guest(ctx)
+        await self._settle(ctx, guest)
+        audience = Audience(guest, partial(watching.publish, bus), uris)
+        await self._begin(audience)
+        self._streams.add(audience)
+        try:
+            return await ListenHandler(bus)(ctx, params)
+        finally:
+            self._streams.discard(audience)
+
+    # prompts
+
+    async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        desk = await self._desk(ctx)
+        return await self._told(prompts.list_prompts, desk.library, desk.caller, params.cursor)
+
+    async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
+        desk = await self._desk(ctx, params)
+        given = params.arguments or {}
+        told = await self._run(prompts.get_prompt, desk.library, desk.tools.session, params.name, given)
+        return {"resultType": "complete", **told}
+
+    async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        values: list[str] = []
+        if isinstance(params.ref, types.ResourceTemplateReference) and params.argument.name == "path":
+            values = await self._run((await self._desk(ctx)).served.complete, params.argument.value)
+        shown = values[:_MOST_COMPLETIONS]
+        return types.CompleteResult(
+            completion=types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
+        )
+
+    # changes
+
+    def _audience(self, ctx: Context) -> Audience:
+        """A client with a handshake, as one that is told of changes until it goes."""
+        connection = _connection(ctx)
+        if connection not in self._connections:
+            self._connections[connection] = Audience(self._guest(ctx), partial(watching.tell, connection))
+            connection.exit_stack.callback(self._connections.pop, connection, None)
+        return self._connections[connection]
+
+    async def _begin(self, audience: Audience) -> None:
+        if audience.known is None:
+            await self._look([audience])
+
+    async def watch(self) -> None:
+        """Tell clients of changes, until cancelled."""
+        pause = watching.PAUSE
+        while True:
+            with anyio.move_on_after(pause):
+                await self._nudge.wait()
+            self._nudge = anyio.Event()
+            begun = time.monotonic()
+            await self._look([*self._connections.values(), *self._streams])
+            pause = max(watching.PAUSE, (time.monotonic() - begun) / watching.SHARE)
+
+    async def _look(self, audiences: Iterable[Audience]) -> None:
+        """Tell these what changed; each project is looked at once for each kind of client."""
+        found: dict[tuple[str | None, Caller], watching.Known] = {}
+        for audience in audiences:
+            with suppress(MCPError):  # what cannot be looked at now is looked at again
+                desk = await self._run(audience.guest.desk)
+                if (place := (desk.project, desk.caller)) not in found:
+                    found[place] = await self._run(watching.Known, desk)
+                changed = await self._run(audience.compare, found[place])
+                with anyio.move_on_after(_PATIENCE):
+                    await audience.tell(changed)
+
+
+class _Ask(Exception):  # noqa: N818  it is no error but a question
+    """The client must be asked for its roots."""
+
+
+def _tool(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.parameters,
+        output_schema=_ANSWER,
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.read_only,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _connection(ctx: Context) -> Connection:
+    return ctx.session._connection  # noqa: SLF001  the SDK has no other way to what belongs to one client
+
+
+def _client(ctx: Context) -> str:
+    """What the client calls itself; in the handshake, where nothing is settled yet, as it says there."""
+    if ctx.session.client_params is not None:
+        return ctx.session.client_params.client_info.name
+    told = (ctx.params or {}).get("clientInfo")
+    return str(told.get("name", "")) if isinstance(told, dict) else ""
+
+
+def _named(ctx: Context) -> str | None:
+    """The project that an HTTP request names: `/mcp?project=/path`."""
+    query: Mapping[str, str] = getattr(ctx.request, "query_params", {})
+    try:
+        return named_project(query.get("project"))
+    except WhetError as error:
+        raise MCPError(types.INVALID_PARAMS, error.message, error.to_json()) from error
+
+
+def _project(answer: Any) -> str | None:
+    roots = answer.roots if isinstance(answer, types.ListRootsResult) else ()
+    return project_of(str(root.uri) for root in roots)
+
+
+def _complain(sentence: str) -> None:
+    """One line on stderr, where clients keep what a server says."""
+    with suppress(OSError, ValueError):
+        print(f"whet mcp: {sentence}", file=sys.stderr, flush=True)

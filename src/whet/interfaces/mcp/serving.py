@@ -1,0 +1,279 @@
+"""What the server serves as resources, and through the extension `io.modelcontextprotocol/skills`.
+
+Every call looks at the library as it is now and answers with the result as it goes over the wire, less what all
+results have. Listed is what the caller may choose by itself; a skill that only a person may invoke, that stands back
+for a tool or for other files, or that another one shadows is not listed and answers all the same to who has its
+address. What is switched off, kept back by the guard or meant for another machine is not there for anybody.
+
+Lists of resources read no file. `skills/list` reads the files of one page, each of them once.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import NotFoundError, WhetError
+from whet.interfaces.mcp.addresses import INDEX, SCHEME, Found, Shelf, address, read_address
+from whet.interfaces.mcp.media import JSON, MARKDOWN, media_type
+from whet.interfaces.mcp.older import INDEX_RESOURCE, MANIFEST, index, manifest
+from whet.interfaces.mcp.packages import describe, frontmatter, members, not_served, read_member, subdirectories, unfit
+from whet.interfaces.mcp.paging import PAGE_BYTES, Bounds, page, weight
+from whet.interfaces.mcp.shapes import contents, file_resource, folder_resource, main_resource
+from whet.library.spots import MAIN
+from whet.library.visibility import hidden, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from whet.api import Library
+    from whet.interfaces.mcp.addresses import SkillPath
+    from whet.library.card import Card
+    from whet.library.lookout import Survey
+    from whet.library.visibility import Caller
+
+_PAGE_READ = 64 * 1024 * 1024
+"""Bytes of files after which a page of `skills/list` is full."""
+_SKILLS = Bounds(50, lambda skill: weight(skill) / PAGE_BYTES + sum(x["size"] for x in skill["resources"]) / _PAGE_READ)
+_RESOURCES = Bounds(200)
+_UNLISTED = frozenset(("explicit-only", "model-only", "fallback", "paths"))
+"""Why a skill may be hidden and still answer to its address."""
+
+
+class Served:
+    """The skills of a library as one client may have them. It may be shared between threads."""
+
+    def __init__(self, library: Library, caller: Caller) -> None:
+        self._lookout = library.lookout
+        self._caller = caller
+        self._shelf: Shelf | None = None
+
+    # the extension
+
+    def list_skills(self, cursor: str | None = None) -> dict[str, Any]:
+        """`skills/list`: the entries of the skills this client may choose.
+
+        One that cannot be described now, because it is too large or does not conform after all, is passed over;
+        `unserved` tells of it.
+        """
+        survey, shelf = self._look()
+
+        def entry(card: Card) -> dict[str, Any] | None:
+            try:
+                return self._entry(card, shelf.paths[card.path], survey)
+            except WhetError:
+                return None
+
+        return _paged("skills", self._listed(survey, shelf), entry, cursor, _SKILLS)
+
+    def get_skill(self, uri: str) -> dict[str, Any]:
+        """`skills/get`: the entry of the skill whose SKILL.md has this address."""
+        found, survey = self._find(uri, read_address(uri))
+        if found.file != MAIN:
+            hint = f"The skill's own address is {address(found.path, MAIN)}."
+            raise NotFoundError("resource-not-found", f"{uri} is not the {MAIN} of a skill.", hint=hint)
+        return {"skill": self._entry(found.card, found.path, survey)}
+
+    def directory(self, uri: str, cursor: str | None = None) -> dict[str, Any]:
+        """`resources/directory/read`: what lies directly in a directory of a skill, or above the skills."""
+        children = self._top() if uri == SCHEME else self._children(uri, read_address(uri))
+        made, further = page(
+            "directory", ((name, children[name].copy) for name in sorted(children)), cursor, _RESOURCES
+        )
+        return _with_cursor({"resources": made}, further)
+
+    # resources
+
+    def list_resources(self, cursor: str | None = None) -> dict[str, Any]:
+        """`resources/list`: the older index, then the SKILL.md of each skill this client may choose."""
+        survey, shelf = self._look()
+        listed = self._listed(survey, shelf)
+        answer = _paged(
+            "resources", listed, lambda card: main_resource(card, shelf.paths[card.path]), cursor, _RESOURCES
+        )
+        if cursor is None:
+            answer["resources"].insert(0, dict(INDEX_RESOURCE))
+        return answer
+
+    def templates(self) -> dict[str, Any]:
+        """`resources/templates/list`: how addresses are made of a skill's path and a file."""
+        return {
+            "resourceTemplates": [
+                {
+                    "uriTemplate": "skill://{+path}/SKILL.md",
+                    "name": "skill",
+                    "title": "A skill",
+                    "description": "The instructions of a skill. `path` is its name, or plugin/name for a plugin's.",
+                    "mimeType": MARKDOWN,
+                },
+                {
+                    "uriTemplate": "skill://{+path}/{+file}",
+                    "name": "skill-file",
+                    "title": "A file of a skill",
+                    "description": "`file` is its path in the skill, such as references/guide.md.",
+                },
+            ]
+        }
+
+    def read(self, uri: str) -> dict[str, Any]:
+        """`resources/read`: the bytes of one file, as text where they are text."""
+        segments = read_address(uri)
+        if address(segments) == INDEX:
+            survey, shelf = self._look()
+            return contents(INDEX, JSON, index(self._listed(survey, shelf), shelf.paths))
+        found, survey = self._find(uri, segments)
+        card, path, file = found
+        now, bases = self._lookout.clock(), survey.bounds.bases
+        sources = {member.path: member.source for member in members(card, now=now, bases=bases)}
+        if file not in sources:
+            if file == MANIFEST:
+                return contents(address(path, file), JSON, manifest(path, describe(card, now=now, bases=bases)[1]))
+            raise _missing(uri, found, tuple(sources))
+        data = read_member(card, sources[file], bases=bases)
+        if file == MAIN:
+            frontmatter(data, card.name)
+        return contents(address(path, file), media_type(file), data)
+
+    def complete(self, prefix: str) -> list[str]:
+        """The paths of skills that begin with this, for whoever fills in `{path}`: all of them, sorted."""
+        survey, shelf = self._look()
+        paths = (address(shelf.paths[card.path])[len(SCHEME) :] for card in self._answering(survey, shelf.cards()))
+        return [path for path in paths if path.lower().startswith(prefix.lower())]
+
+    def unserved(self) -> list[tuple[str, str]]:
+        """The skills that are no part of all this because they do not conform or are too large, and why.
+
+        Nothing is digested, but every SKILL.md is read and every package listed: not for every day.
+        """
+        survey, shelf = self._look()
+        catalogue = shelf.catalogue
+        named = [(card.full_name, card) for card in self._answering(survey, catalogue.cards)]
+        losers = (loser for loser, _ in catalogue.shadowed)
+        named += [(card.qualified, card) for card in self._answering(survey, losers)]
+        told = ((name, shelf.unfit.get(card.path) or self._problem(card, survey)) for name, card in named)
+        return [(name, reason) for name, reason in told if reason]
+
+    # looking
+
+    def _look(self) -> tuple[Survey, Shelf]:
+        snapshot = self._lookout.look()
+        shelf = self._shelf
+        if shelf is None or shelf.catalogue is not snapshot.catalogue:
+            self._shelf = shelf = Shelf(snapshot.catalogue)
+        return snapshot.survey, shelf
+
+    def _listed(self, survey: Survey, shelf: Shelf) -> list[Card]:
+        cards = (card for card in shelf.catalogue.cards if card.path in shelf.paths)
+        return [card for card in cards if hidden(card, self._caller, survey.disabled, survey.probe) is None]
+
+    def _answering(self, survey: Survey, cards: Iterable[Card]) -> list[Card]:
+        """Those of the skills that answer to who has their address."""
+        reasons = ((card, hidden(card, self._caller, survey.disabled, survey.probe)) for card in cards)
+        return [card for card, reason in reasons if reason is None or reason.code in _UNLISTED]
+
+    def _find(self, uri: str, segments: tuple[str, ...]) -> tuple[Found, Survey]:
+        """The skill that an address leads to or into, if this client may have it."""
+        found, survey = self._remembered(segments) or self._looked_up(uri, segments)
+        reason = hidden(found.card, self._caller, survey.disabled, survey.probe)
+        if reason is not None and reason.code not in _UNLISTED:
+            raise refusal(found.card, reason)
+        if self._caller.model and found.card.scope == "project":
+            self._lookout.admit(self._lookout.open(found.card), survey)
+        return found, survey
+
+    def _remembered(self, segments: tuple[str, ...]) -> tuple[Found, Survey] | None:
+        """The skill at an address that led to it before, checked against the disk without looking at all the others."""
+        found = self._shelf.find(segments) if self._shelf else None
+        if self._shelf is None or found is None or self._shelf.catalogue.by_key.get(found.card.key) is not found.card:
+            return None
+        try:
+            card, survey = self._lookout.find(found.card.full_name)
+        except WhetError:  # the full look tells what became of it
+            return None
+        same = (card.path, card.name) == (found.card.path, found.card.name)
+        return (found._replace(card=card), survey) if same and not unfit(card) else None
+
+    def _looked_up(self, uri: str, segments: tuple[str, ...]) -> tuple[Found, Survey]:
+        survey, shelf = self._look()
+        found = shelf.find(segments)
+        if found is None:
+            raise _unknown(uri, segments, shelf)
+        return found, survey
+
+    def _entry(self, card: Card, path: SkillPath, survey: Survey) -> dict[str, Any]:
+        values, files = describe(card, now=self._lookout.clock(), bases=survey.bounds.bases)
+        resources = [{"uri": address(path, file), "digest": digest, "size": size} for file, digest, size in files]
+        return {"uri": resources[0]["uri"], "frontmatter": values, "resources": resources}
+
+    def _problem(self, card: Card, survey: Survey) -> str:
+        try:
+            frontmatter(read_member(card, MAIN, bases=survey.bounds.bases), card.name)
+            members(card, now=self._lookout.clock(), bases=survey.bounds.bases)
+        except WhetError as error:
+            return error.message
+        return ""
+
+    # directories
+
+    def _top(self) -> dict[str, dict[str, Any]]:
+        """The directory above everything: the index, the plain skills, the plugins and scopes."""
+        survey, shelf = self._look()
+        tops = {shelf.paths[card.path][0] for card in self._answering(survey, shelf.cards())}
+        return {"index.json": dict(INDEX_RESOURCE), **{name: folder_resource((name,)) for name in tops}}
+
+    def _children(self, uri: str, segments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+        if len(segments) == 1 and self._remembered(segments) is None:
+            survey, shelf = self._look()
+            if grouped := self._answering(survey, shelf.below(segments[0])):
+                return {card.name: folder_resource(shelf.paths[card.path]) for card in grouped}
+        found, survey = self._find(uri, segments)
+        card, path, directory = found
+        files = members(card, now=self._lookout.clock(), bases=survey.bounds.bases)
+        names = subdirectories(card, directory, bases=survey.bounds.bases)
+        if names is None:
+            if any(member.path == directory for member in files):
+                hint = "Read it with resources/read."
+                raise NotFoundError("resource-not-directory", f"{uri} is a file, not a directory.", hint=hint)
+            raise _missing(uri, found, ())
+        prefix = f"{directory}/" if directory else ""
+        children = {name: folder_resource(path, prefix + name) for name in names}
+        for member in files:
+            name = member.path[len(prefix) :]
+            if member.path.startswith(prefix) and "/" not in name:
+                children[name] = (
+                    main_resource(card, path) if member.path == MAIN else file_resource(path, member.path, member.size)
+                )
+        return children
+
+
+def _paged(
+    kind: str, cards: Sequence[Card], make: Callable[[Card], dict[str, Any] | None], cursor: str | None, bounds: Bounds
+) -> dict[str, Any]:
+    made, further = page(kind, ((card.key, partial(make, card)) for card in cards), cursor, bounds)
+    return _with_cursor({kind: made}, further)
+
+
+def _with_cursor(answer: dict[str, Any], further: str | None) -> dict[str, Any]:
+    return {**answer, "nextCursor": further} if further else answer
+
+
+def _unknown(uri: str, segments: Sequence[str], shelf: Shelf) -> WhetError:
+    """The error for an address that leads to no skill that is served."""
+    if card := shelf.left_out(segments):
+        return not_served(card.full_name, shelf.unfit[card.path])
+    from whet.skill.names import closest
+
+    names = {shelf.paths[card.path][-1]: shelf.paths[card.path] for card in reversed(shelf.cards())}
+    wanted = segments[-2] if len(segments) > 1 else segments[0]
+    suggestions = [address(names[name], MAIN) for name in closest(wanted, names)]
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "skills/list has what there is."
+    return NotFoundError("resource-not-found", f"No skill is served at {uri}.", hint=hint, suggestions=suggestions)
+
+
+def _missing(uri: str, found: Found, files: Sequence[str]) -> NotFoundError:
+    from whet.skill.names import closest
+
+    suggestions = [address(found.path, file) for file in closest(found.file, files)]
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else f"Look at {address(found.path)} for its files."
+    message = f"{found.card.full_name} has nothing at {uri}."
+    return NotFoundError("resource-not-found", message, hint=hint, suggestions=suggestions)

@@ -1,0 +1,126 @@
+"""Telling clients that skills changed: a look at each library in use every few seconds, as long as somebody listens.
+
+A look that finds nothing new costs some microseconds a skill; the pause grows with what a look took, so that a large
+library takes no more of the machine than a small one. A client's own change is looked for at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
+
+from whet.errors import WhetError
+from whet.interfaces.mcp.packages import unfit
+from whet.prompt.asking import bundle_directories, visible
+from whet.prompt.bundles import read_bundles
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from mcp.server.connection import Connection
+    from mcp.server.subscriptions import InMemorySubscriptionBus
+
+    from whet.interfaces.mcp.guests import Desk, Guest
+    from whet.interfaces.mcp.serving import Served
+
+PAUSE = 2.0
+"""Seconds between two looks, at least."""
+SHARE = 0.02
+"""The part of the time that looking may take."""
+
+
+class Known:
+    """A library as it was at one look; what clients are told of it is only worked out when it is compared."""
+
+    def __init__(self, desk: Desk) -> None:
+        lookout = desk.library.lookout
+        self._snapshot = lookout.look()
+        self._bundles, _ = read_bundles(bundle_directories(lookout, self._snapshot))
+        self._person, self._model = desk.caller, desk.tools.session.as_model
+
+    @cached_property
+    def resources(self) -> tuple[tuple[str, str], ...]:
+        """Names and descriptions of the skills that a model may choose."""
+        chosen = visible(self._snapshot, self._model)
+        return tuple((card.qualified, card.description) for card in chosen if not unfit(card))
+
+    @cached_property
+    def prompts(self) -> tuple[tuple[str, ...], ...]:
+        """Names, descriptions and argument hints of the skills that a person may invoke, and the bundles."""
+        skills = visible(self._snapshot, self._person)
+        return (
+            *((card.qualified, card.description, card.hint) for card in skills),
+            *((bundle.slug, bundle.description, *bundle.skills) for bundle in self._bundles),
+        )
+
+
+class Changed(NamedTuple):
+    """What is different now."""
+
+    resources: bool
+    prompts: bool
+    uris: tuple[str, ...]
+    """The addresses whose contents changed, came or went."""
+
+
+class Audience:
+    """One client that is told of changes: what it knows, and what it wants to be told."""
+
+    def __init__(self, guest: Guest, tell: Callable[[Changed], Awaitable[None]], uris: Iterable[str] = ()) -> None:
+        """`uris` are the addresses it subscribed to."""
+        self.guest = guest
+        self.tell = tell
+        self.known: Known | None = None
+        self.stamps: dict[str, str | None] = dict.fromkeys(uris)
+        """The addresses it subscribed to, and what there was when they were last looked at."""
+
+    def compare(self, now: Known) -> Changed:
+        """What it must be told; it knows that from then on."""
+        before, self.known = self.known, now
+        served = self.guest.desk().served
+        uris: list[str] = []
+        for uri, old in list(self.stamps.items()):
+            new = stamp(served, uri)
+            if uri in self.stamps:  # and not unsubscribed meanwhile
+                self.stamps[uri] = new
+                uris.extend([uri] if old not in (None, new) else ())
+        if before is None:
+            return Changed(resources=False, prompts=False, uris=tuple(uris))
+        return Changed(before.resources != now.resources, before.prompts != now.prompts, tuple(uris))
+
+
+def stamp(served: Served, uri: str) -> str:
+    """What changes when the contents of a resource do; "" where there is none."""
+    try:
+        return contents_stamp(served.read(uri))
+    except WhetError:
+        return ""
+
+
+def contents_stamp(told: dict[str, Any]) -> str:
+    """The same of contents that were read."""
+    return hashlib.sha256(json.dumps(told["contents"]).encode()).hexdigest()
+
+
+async def tell(connection: Connection, changed: Changed) -> None:
+    """Tell a client on its own channel."""
+    if changed.resources:
+        await connection.send_resource_list_changed()
+    if changed.prompts:
+        await connection.send_prompt_list_changed()
+    for uri in changed.uris:
+        await connection.send_resource_updated(uri)
+
+
+async def publish(bus: InMemorySubscriptionBus, changed: Changed) -> None:
+    """Tell whoever listens in a stream."""
+    if changed.resources:
+        await bus.publish(ResourcesListChanged())
+    if changed.prompts:
+        await bus.publish(PromptsListChanged())
+    for uri in changed.uris:
+        await bus.publish(ResourceUpdated(uri))
