@@ -89,11 +89,63 @@ def test_all_clients_are_listed(home: Path, whet: Callable[..., CompletedProcess
     write(home, LIVED_IN["cursor"])
     assert whet("connect", "cursor", "--yes", "--quiet").returncode == 0
     listed = whet("connect")
-    assert listed.stdout.splitlines()[0].split() == ["CLIENT", "INSTALLED", "CONNECTED", "HOOKS", "CONFIGURATION"]
-    rows = {row.split()[0]: row.split()[1:4] for row in listed.stdout.splitlines()[1:]}
-    assert rows["cursor"] == ["yes", "yes", "yes"]
-    assert rows["codex"] == ["no", "no", "no"]
-    assert rows["opencode"] == ["no", "no", "-"]
+    heads, *lines = listed.stdout.splitlines()
+    assert heads.split() == ["CLIENT", "INSTALLED", "CONNECTED", "WRITES", "HOOKS", "CONFIGURATION"]
+    rows = {row.split()[0]: row.split()[1:5] for row in lines}
+    assert rows["cursor"] == ["yes", "yes", "propose", "yes"]
+    assert rows["codex"] == ["no", "no", "-", "no"]
+    assert rows["opencode"] == ["no", "no", "-", "-"]
+
+
+def test_a_client_with_a_broken_file_is_told_of_and_not_offered(
+    home: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    path, text = BROKEN["codex"]
+    write(home, {path: text})
+    listed = whet("connect")
+    assert listed.returncode == 0
+    assert listed.stderr.startswith(str(home / path)) and "hint" not in listed.stderr
+
+
+def test_what_is_connected_in_a_project_is_listed(work: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    (work / ".git").mkdir()
+    assert whet("connect", "cursor", "--here", "--writes", "allow", "--yes").returncode == 0
+    listed = whet("connect", "--here")
+    rows = {row.split()[0]: row.split()[1:] for row in listed.stdout.splitlines()[1:]}
+    assert rows["cursor"] == ["no", "yes", "allow", "-", str(work / ".cursor" / "mcp.json")]
+    assert rows["codex"] == ["no", "no", "-", "-", str(work / ".codex" / "config.toml")]
+
+
+def test_other_spellings_of_a_client_are_understood(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert answer(whet("connect", "claude", "--json"))["client"] == "claude-code"
+    missing = answer(whet("connect", "claud", "--json"), 1)
+    assert (missing["code"], missing["hint"]) == ("unknown-client", "Did you mean claude-code?")
+    assert contents(home) == {}
+
+
+def test_hooks_that_were_turned_off_stay_off(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert whet("connect", "codex", "--no-hooks", "--yes").returncode == 0
+    before = contents(home)
+    again = whet("connect", "codex", "--yes")
+    assert contents(home) == before and again.stderr.endswith("--hooks adds them.\nCodex is already connected.\n")
+    changed = answer(whet("connect", "codex", "--writes", "allow", "--yes", "--json"))
+    assert (changed["hooks"], sorted(contents(home))) == (False, sorted(before))
+    assert answer(whet("connect", "codex", "--hooks", "--yes", "--json"))["hooks"] is True
+    both = answer(whet("connect", "codex", "--hooks", "--no-hooks", "--json"), 2)
+    assert both["error"] == "--hooks and --no-hooks do not go together."
+
+
+def test_an_entry_that_somebody_changed_keeps_the_client_connected(
+    home: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    assert whet("connect", "cursor", "--no-hooks", "--yes").returncode == 0
+    path = home / ".cursor" / "mcp.json"
+    path.write_text(path.read_text().replace('"stdio",', '"stdio", "env": {},'))
+    left = f"{path}: mcpServers.whet stays: it was changed since, or was there before. Remove it there by hand."
+    for _ in range(2):
+        undone = whet("connect", "cursor", "--undo", "--yes")
+        assert (undone.returncode, undone.stdout, undone.stderr) == (0, "", f"{left}\nCursor is still connected.\n")
+    assert answer(whet("connect", "cursor", "--undo", "--yes", "--json"))["connected"] is True
 
 
 def test_the_project_file_is_fit_for_git(home: Path, work: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -160,8 +212,8 @@ def at_a_terminal(typed: bytes, env: dict[str, str], work: Path, *words: str) ->
 def test_at_a_terminal_the_change_is_shown_once_and_asked_about(home: Path, work: Path, env: dict[str, str]) -> None:
     before = write(home, LIVED_IN["opencode"])
     code, seen = at_a_terminal(b"n\n", env, work, "connect", "opencode")
-    assert (code, contents(home)) == (3, before)
-    assert "Connect OpenCode? [Y/n] " in seen and "error: It was not agreed to." in seen
+    assert (code, contents(home)) == (1, before)
+    assert seen.count("@@") == 2 and seen.endswith("Connect OpenCode? [Y/n] Nothing was changed.\n")
     code, seen = at_a_terminal(b"\n", env, work, "connect", "opencode")
     assert code == 0 and contents(home) != before
     assert seen.count("@@") == 2 and "OpenCode is connected." in seen

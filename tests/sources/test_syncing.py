@@ -328,6 +328,14 @@ def test_without_names_the_clients_are_those_this_person_has(world: World) -> No
     assert "claude" in error.details["suggestions"]
 
 
+def test_the_names_that_connect_uses_are_known_too(world: World) -> None:
+    world.sync("claude-code")
+    assert {step.client for step in world.plan("claude-code", "vscode").steps} == {"claude", "copilot"}
+    assert world.states() == {".claude/skills/alpha": "fine", ".claude/skills/beta": "fine"}
+    world.undo(clients=("claude-code",))
+    assert world.states() == {}
+
+
 def test_undo_for_one_client_leaves_the_others(world: World) -> None:
     world.sync("claude", "cursor", "windsurf")
     before = shape(world.home)

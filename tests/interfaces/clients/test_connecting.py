@@ -188,13 +188,55 @@ def test_hooks_can_be_taken_out_and_put_in_again(world: World, name: str) -> Non
     world.connect(name)
     world.connect(name, hooks=False)
     assert [data for data in contents(world.home).values() if b"--client" in data] == []
-    assert world.plan(name, hooks=False).is_empty
-    world.connect(name)
+    assert world.plan(name, hooks=False).is_empty and world.plan(name).is_empty
+    assert "It stays without hooks; --hooks adds them." in world.plan(name).notes
+    world.connect(name, MOVED)
+    assert [data for data in contents(world.home).values() if b"--client" in data] == []
+    world.connect(name, hooks=True)
     assert sum(data.count(b"--client") for data in contents(world.home).values()) == len(
         client_named(name).hooks.each  # type: ignore[union-attr]  # only clients with hooks are asked
     )
     world.undo(name)
     assert contents(world.home) == before
+
+
+def test_hooks_that_were_not_wanted_stay_away_when_the_entry_is_renewed(world: World) -> None:
+    world.connect("codex", hooks=False)
+    (world.home / ".codex" / "config.toml").write_text("")
+    assert [change.path for change in world.plan("codex").changes] == [str(world.home / ".codex" / "config.toml")]
+
+
+def test_hooks_go_without_a_record_and_changed_ones_stay_and_are_told(world: World) -> None:
+    world.connect("cursor")
+    path = world.home / ".cursor" / "hooks.json"
+    path.write_text(
+        path.read_text().replace(
+            'hook stop --client cursor",\n        "timeout": 10', 'hook stop --client cursor",\n        "timeout": 77'
+        )
+    )
+    for kept in Path(world.place.state, "connections").iterdir():
+        kept.unlink()
+    plan = world.plan("cursor", hooks=False)
+    assert (plan.after.connected, plan.after.hooks) == (True, True)
+    assert plan.notes[-1] == (
+        f"{path}: hooks.stop stays: it was changed since, or was there before. Remove it there by hand."
+    )
+    apply(plan, world.place.state)
+    assert {name: len(hooks) for name, hooks in world.read(".cursor/hooks.json")["hooks"].items() if hooks} == {
+        "stop": 1
+    }
+
+
+def test_a_file_that_the_client_may_not_read_is_told(world: World) -> None:
+    write(
+        world.home, {".claude.json": '{"a": 1,}\n', ".claude/settings.json": "{} // mine\n", ".cursor/mcp.json": "{,}"}
+    )
+    assert world.plan("claude-code").notes == tuple(
+        f"{world.home / path} has comments or trailing commas; Claude Code may not read such a file."
+        for path in (".claude.json", ".claude/settings.json")
+    )
+    write(world.home, LIVED_IN["claude-code"])
+    assert world.plan("claude-code").notes == ()
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "hermes"])
@@ -337,8 +379,8 @@ def test_the_answer_is_as_it_is_now_until_it_is_applied(world: World) -> None:
     assert state(world.plan("codex"), applied=False) == (False, False)
     assert state(world.plan("codex"), applied=True) == (True, True)
     world.connect("codex", hooks=False)
+    assert state(world.plan("codex", hooks=True), applied=False) == (True, False)
     assert state(world.plan("codex"), applied=False) == (True, False)
-    assert state(world.plan("codex", hooks=False), applied=False) == (True, False)
     assert state(plan_undo(client_named("codex"), world.place), applied=True) == (False, False)
 
 

@@ -8,28 +8,67 @@ from pathlib import Path
 import pytest
 
 from clients.configurations import BROKEN, write
-from clients.world import MOVED, World
+from clients.world import MOVED, NAMES, World
 from whet.errors import FailedError
 from whet.interfaces.clients.examining import examine_connections, overview
-from whet.interfaces.clients.locating import Program
+from whet.interfaces.clients.known import client_named
+from whet.interfaces.clients.locating import Program, file_path
 
 
 def test_the_overview_tells_how_each_client_stands(world: World) -> None:
     write(world.home, {"".join(BROKEN["cursor"][:1]): BROKEN["cursor"][1]})
-    world.connect("claude-code", hooks=False)
+    (world.home / ".claude").mkdir()
+    world.connect("claude-code", hooks=False, writes=True)
     world.connect("gemini")
     found = {one["client"]: one for one in overview(world.place)}
-    keys = ("installed", "connected", "hooks")
+    keys = ("installed", "connected", "writes", "hooks")
     assert {name: tuple(one[key] for key in keys) for name, one in found.items()} == {
-        "claude-code": (True, True, False),
-        "codex": (False, False, False),
-        "cursor": (True, False, False),
-        "vscode": (False, False, False),
-        "gemini": (True, True, True),
-        "opencode": (False, False, None),
-        "hermes": (False, False, False),
+        "claude-code": (True, True, "allow", False),
+        "codex": (False, False, None, False),
+        "cursor": (True, False, None, False),
+        "vscode": (False, False, None, False),
+        "gemini": (False, True, "propose", True),
+        "opencode": (False, False, None, None),
+        "hermes": (False, False, None, False),
     }
     assert [name for name, one in found.items() if one["note"]] == ["cursor"]
+
+
+def test_the_overview_of_a_project(world: World) -> None:
+    world.connect("claude-code")
+    world.connect("cursor", here=True)
+    found = overview(world.place, here=True)
+    assert [(one["client"], one["connected"], one["writes"], one["hooks"]) for one in found] == [
+        (name, name == "cursor", "propose" if name == "cursor" else None, None)
+        for name in ("claude-code", "codex", "cursor", "vscode", "gemini", "opencode")
+    ]
+    assert found[2]["path"] == str(world.home / "shop" / ".cursor" / "mcp.json")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_whet_made_is_no_sign_of_a_client(world: World, name: str) -> None:
+    def installed() -> bool:
+        return any(one["installed"] for one in overview(world.place) if one["client"] == name)
+
+    world.connect(name)
+    assert not installed()
+    assert world.plan(name).notes[0] == f"{client_named(name).title} does not look installed here."
+    main = Path(file_path(client_named(name).file, world.place))
+    text = main.read_text()
+    main.write_text(f"{text}\n")  # as the client would
+    assert installed()
+    main.write_text(text)
+    assert not installed()
+    (main.parent / "log").write_text("")
+    assert installed() == (name != "claude-code")  # whose file lies in the home
+
+
+def test_a_broken_record_hides_nothing(world: World) -> None:
+    world.connect("cursor")
+    next(Path(world.place.state, "connections").glob("cursor-*.json")).write_text("{")
+    cursor = next(one for one in overview(world.place) if one["client"] == "cursor")
+    assert (cursor["installed"], cursor["connected"]) == (True, True)
+    assert cursor["note"].startswith("The record of the connection ")
 
 
 def test_the_doctor_hears_of_connections_that_lead_nowhere(
@@ -50,7 +89,7 @@ def test_the_doctor_hears_of_connections_that_lead_nowhere(
     outdated = [entry for entry in examine_connections(place) if entry.code == "connection-outdated"]
     assert [entry.hint for entry in outdated] == [
         "`whet connect codex` renews it.",
-        "`whet connect cursor --no-hooks` renews it.",
+        "`whet connect cursor` renews it.",
     ]
     program.unlink()
     (world.home / ".cursor" / "mcp.json").write_text("{}")
@@ -59,6 +98,10 @@ def test_the_doctor_hears_of_connections_that_lead_nowhere(
     found = {entry.code: entry for entry in examine_connections(place)}
     assert set(found) == {"connection-broken", "connection-gone", "client-config-broken"}
     assert found["connection-broken"].message == f"codex starts {program}, which is not there."
+    assert found["client-config-broken"].hint == "Correct the file there; the client cannot read it either."
+    hooks = world.home / ".codex" / "hooks.json"
+    hooks.write_text("{")
+    assert (str(hooks), "client-config-broken") in [(entry.path, entry.code) for entry in examine_connections(place)]
     record.write_text("{")
     assert "connection-record-broken" in {entry.code for entry in examine_connections(place)}
     with pytest.raises(FailedError):

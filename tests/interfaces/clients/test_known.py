@@ -56,10 +56,31 @@ def test_values_hold_no_placeholder_that_nothing_stands_for() -> None:
 
 
 def test_a_client_nobody_knows_is_answered_with_close_ones() -> None:
-    assert client_named("codex").title == "Codex"
     with pytest.raises(NotFoundError) as caught:
-        client_named("claude")
+        client_named("claud")
     assert (caught.value.code, caught.value.hint) == ("unknown-client", "Did you mean claude-code?")
+
+
+@pytest.mark.parametrize(
+    ("name", "spellings"),
+    [
+        ("claude-code", ["claude-code", "claude", "Claude Code", "claudecode"]),
+        ("codex", ["codex", "openai-codex", "codex-cli"]),
+        ("vscode", ["vscode", "vs-code", "code", "copilot", "github-copilot"]),
+        ("gemini", ["gemini", "gemini-cli", "gemini_cli"]),
+        ("opencode", ["opencode", "open-code", "OpenCode"]),
+        ("hermes", ["hermes", "hermes-agent"]),
+    ],
+)
+def test_a_client_has_several_spellings(name: str, spellings: list[str]) -> None:
+    assert [client_named(spelling).name for spelling in spellings] == [name] * len(spellings)
+
+
+def test_no_two_clients_share_a_spelling() -> None:
+    aliases = [alias for client in CLIENTS for alias in client.aliases]
+    assert [client_named(alias).name for alias in aliases] == [
+        client.name for client in CLIENTS for _ in client.aliases
+    ]
 
 
 @posix
@@ -116,10 +137,10 @@ def test_the_project_is_the_repository(tmp_path: Path) -> None:
 
 def test_signs_of_a_client(tmp_path: Path) -> None:
     here = place(str(tmp_path))
-    assert [client.name for client in CLIENTS if is_installed(client, here)] == []
+    assert [client.name for client in CLIENTS if is_installed(client, here, None)] == []
     (tmp_path / ".claude.json").write_text("{}")
     (tmp_path / ".codex").mkdir()
-    assert [client.name for client in CLIENTS if is_installed(client, here)] == ["claude-code", "codex"]
+    assert [client.name for client in CLIENTS if is_installed(client, here, None)] == ["claude-code", "codex"]
 
 
 @posix

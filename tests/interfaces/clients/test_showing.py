@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from whet.interfaces.clients.showing import difference
 
 
@@ -33,6 +35,40 @@ def test_secrets_beside_the_change_are_not_shown() -> None:
         ' api_key = "…"',
         ' Authorization: "…"',
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ('"url": "postgres://me:hunter22@db/x"', '"url": "postgres://me:***@db/x"'),
+        ('"args": ["-e", "sk-abc123def", "x"]', '"args": ["-e", "sk-…", "x"]'),
+        ("- ghp_abc123def", "- ghp_…"),
+        ("- github_pat_11AAAA_bbb", "- github_pat_…"),
+        ("x = 'xoxb-1234-abcd'", "x = 'xoxb-…'"),
+        ('"AKIAIOSFODNN7EXAMPLE"', '"AKIA…"'),
+        ('"args": ["--api-key", "abc", "x"]', '"args": ["--api-key", "…", "x"]'),
+        ('"args": ["--token=abc", "x"]', '"args": ["--token="…", "x"]'),
+        ('["--header", "Authorization: Bearer abc"]', '["--header", "Authorization: "…"]'),
+        ("password: a,b c", 'password: "…"'),
+        ('"command": "/opt/keys/whet", "args": ["mcp"]', '"command": "/opt/keys/whet", "args": ["mcp"]'),
+        ('"matcher": "Skill|Read|mcp__whet__.*"', '"matcher": "Skill|Read|mcp__whet__.*"'),
+    ],
+)
+def test_what_looks_like_a_secret_is_not_shown(line: str, shown: str) -> None:
+    assert difference("a", f"{line}\n", f"{line}\nnew\n").splitlines()[3:] == [f" {shown}", "+new"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "shown"),
+    [
+        ('  "--api-key",', '  "abc"', '  "…"'),
+        ("  - --api-key", "  - abc", '  - "…"'),
+        ('  "--port",', '  "80"', '  "80"'),
+    ],
+)
+def test_the_value_of_an_option_in_the_line_before_is_not_shown(option: str, value: str, shown: str) -> None:
+    before = f"{option}\n{value}\n2\n3\n"
+    assert difference("a", before, f"{before}new\n").splitlines()[3:] == [f" {shown}", " 2", " 3", "+new"]
 
 
 def test_of_a_file_in_one_line_only_the_part_that_changes_is_shown() -> None:

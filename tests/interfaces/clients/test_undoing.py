@@ -15,6 +15,12 @@ from whet.interfaces.clients import applying
 from whet.interfaces.clients.applying import apply
 from whet.interfaces.clients.connecting import plan_undo
 from whet.interfaces.clients.known import client_named
+from whet.interfaces.clients.plans import State
+
+
+def stays(path: Path, key: str) -> str:
+    """What is said of an entry that undoing leaves."""
+    return f"{path}: {key} stays: it was changed since, or was there before. Remove it there by hand."
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,7 +54,8 @@ def test_entries_that_somebody_changed_stay_and_are_told(world: World, name: str
     (world.home / path).write_text(f"{text[:at]}77{text[at + len(str(long)) :]}", encoding="utf-8")
     plan = world.undo(name)
     hook = next(hook for hook in row.hooks.each if hook.event == "prompt")
-    assert plan.notes == (f"{world.home / path}: hooks.{hook.name} was changed since; it stays.",)
+    assert plan.notes == (stays(world.home / path, f"hooks.{hook.name}"),)
+    assert plan.after == State(connected=False, hooks=True)
     after = (world.home / path).read_text(encoding="utf-8")
     assert after.count(f"--client {name}") == 1 and "77" in after
 
@@ -60,10 +67,31 @@ def test_a_server_that_somebody_changed_stays_and_is_told(world: World) -> None:
     value["mcpServers"]["whet"]["env"] = {"WHET_HOME": "/elsewhere"}
     path.write_text(json.dumps(value))
     assert world.plan("cursor", hooks=False).is_empty
-    assert world.undo("cursor").notes == (f"{path}: mcpServers.whet was changed since; it stays.",)
-    assert json.loads(path.read_text()) == value
+    for changes in (1, 0):  # the second time there is no record any more
+        plan = world.undo("cursor")
+        assert (plan.notes, plan.before, plan.after, len(plan.changes)) == (
+            (stays(path, "mcpServers.whet"),),
+            State(connected=True, hooks=False),
+            State(connected=True, hooks=False),
+            changes,
+        )
+    assert json.loads(path.read_text()) == value and world.kept == []
+    path.write_text("{}")
     with pytest.raises(NotFoundError):
         plan_undo(client_named("cursor"), world.place)
+
+
+def test_an_entry_of_their_own_comes_back_and_is_told(world: World) -> None:
+    text = '{"mcpServers": {"whet": {"command": "uvx", "args": ["whet", "mcp", "--root", "/skills"]}}}'
+    before = write(world.home, {".cursor/mcp.json": text})
+    world.connect("cursor")
+    for _ in range(2):
+        plan = world.undo("cursor")
+        assert (plan.notes, plan.after) == (
+            (stays(world.home / ".cursor" / "mcp.json", "mcpServers.whet"),),
+            State(connected=True, hooks=False),
+        )
+        assert contents(world.home) == before and world.kept == []
 
 
 def test_an_update_after_edits_by_others_keeps_them_on_undo(world: World) -> None:

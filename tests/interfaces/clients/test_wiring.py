@@ -20,6 +20,7 @@ from whet.interfaces.clients.wiring import (
     read,
     server_arguments,
     server_wish,
+    server_writes,
     unwire,
     value_at,
     wire,
@@ -52,9 +53,8 @@ def test_what_is_put_in_can_be_taken_out(document: dict[str, Any], name: str, in
     except (RefusedError, ConflictError):  # it is not of the client's shape, or the place is taken
         return
     assert wire(wired.text, "jsonc", "f", wishes(name, read(wired.text, "jsonc", "f")), wired.added).text == wired.text
-    unwired = unwire(wired.text, "jsonc", "f", wired.added)
-    assert unwired.left == ()
-    left = read(unwired.text, "jsonc", "f")
+    left = read(unwire(wired.text, "jsonc", "f", wired.added), "jsonc", "f")
+    assert present(left, wanted) == present(document, wanted)
     left = {
         key: value for key, value in left.items() if key in document or (key,) not in [wish.path for wish in wanted]
     }
@@ -115,6 +115,14 @@ def test_tables_that_are_empty_are_filled(text: str) -> None:
 )
 def test_a_server_that_is_ours_is_known(entry: Any, arguments: list[str] | None) -> None:
     assert server_arguments(entry) == arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "writes"),
+    [([], "propose"), (["--root", "x", "--allow-writes"], "allow"), (["--read-only"], "read-only")],
+)
+def test_what_a_server_lets_models_do_is_known(arguments: list[str], writes: str) -> None:
+    assert server_writes({"command": "whet", "args": ["mcp", *arguments]}) == writes
 
 
 def test_a_hook_in_a_group_with_others_is_known_and_only_its_command_changes() -> None:

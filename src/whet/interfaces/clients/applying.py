@@ -1,6 +1,7 @@
 """Carrying out a plan: backups and the record first, then one file after the other, each in one step.
 
-Killed at any point, what is there can be taken back, and running the same again completes it. A file that is no longer
+Killed at any point, what is there can be taken back, and running the same again completes it: the server is written
+last, and a client without it is not connected. A file that is no longer
 as it was when the plan was shown is not written.
 """
 
@@ -43,7 +44,7 @@ def apply(plan: Plan, state: str) -> tuple[str, ...]:
         write_record(plan.record, record)
         written = 0
         try:
-            for change in plan.changes:
+            for change in reversed(plan.changes):
                 _write(change, private=not plan.here)
                 written += 1
         finally:
@@ -68,7 +69,8 @@ def _recorded(plan: Plan) -> Record:
         if not change.added:
             continue
         files.append(_file_recorded(plan, at, change, known))
-    return Record(plan.client.name, plan.here, plan.after.hooks, tuple(files))
+    hooks = any(note.kind == "hook" for file in files for note in file.added)
+    return Record(plan.client.name, plan.here, hooks, tuple(files))
 
 
 def _file_recorded(plan: Plan, at: int, change: Change, known: FileRecord | None) -> FileRecord:

@@ -6,20 +6,30 @@ Whet's entries are taken out. `applying` carries a plan out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import NotFoundError, UsageError
 from whet.interfaces.clients.locating import BY_NAME, file_path, is_installed, project_path
 from whet.interfaces.clients.plans import Change, Plan, State, read_file, text_of
-from whet.interfaces.clients.records import digest, read_record, record_path
-from whet.interfaces.clients.wiring import hook_wishes, present, read, server_wish, unwire, value_at, wire
+from whet.interfaces.clients.records import FileRecord, digest, read_record, record_path
+from whet.interfaces.clients.wiring import Added, hook_wishes, present, read, server_wish, unwire, value_at, wire
 
 if TYPE_CHECKING:
-    from whet.interfaces.clients.known import Client, Format
+    from collections.abc import Iterable, Mapping
+
+    from whet.interfaces.clients.known import Client, File, Format
     from whet.interfaces.clients.locating import Program
-    from whet.interfaces.clients.records import FileRecord
-    from whet.interfaces.clients.wiring import Added, Wish
+    from whet.interfaces.clients.records import Record
+    from whet.interfaces.clients.wiring import Wish
     from whet.library.roots import Place
+
+
+class Standing(NamedTuple):
+    """Something that starts Whet, in a file of a client."""
+
+    path: str
+    format: Format
+    note: Added
 
 
 def plan_connection(
@@ -28,46 +38,55 @@ def plan_connection(
     program: Program,
     *,
     here: bool = False,
-    hooks: bool = True,
+    hooks: bool | None = None,
     writes: bool | None = None,
 ) -> Plan:
     """What would be changed to connect the client; nothing where it is connected already.
 
-    `here` means the project's configuration: the server only, called by name, because the file travels. Raises
+    `here` means the project's configuration: the server only, called by name, because the file travels. `hooks=None`
+    leaves hooks as they are; a client that is not connected gets them, unless they were not wanted last. Raises
     ConflictError for a server called whet that is not Whet's, InvalidError for a file that is broken.
     """
     main = _main_path(client, place, here=here)
-    hooks = hooks and not here
     record = record_path(place.state, client.name, main)
     previous = read_record(record)
+    before = _state(standing(client, place, here=here))
+    as_it_is = hooks is None
+    if hooks is None:
+        hooks = before.hooks if before.connected else previous is None or previous.hooks
+    hooks = hooks and not here and client.hooks is not None
     program = BY_NAME if here else program
-    contents = {main: read_file(main)}
-    document = read(text_of(contents[main], main), client.file.format, main)
-    wanted: dict[str, tuple[Format, list[Wish]]] = {
-        main: (client.file.format, [server_wish(client, program, writes=writes, document=document)])
+    document = read(text_of(read_file(main), main), client.file.format, main)
+    wanted: dict[str, tuple[File, list[Wish]]] = {
+        main: (client.file, [server_wish(client, program, writes=writes, document=document)])
     }
     if client.hooks is not None and not here:
         path = file_path(client.hooks.file, place)
         wishes = hook_wishes(client, client.hooks, program, place.platform) if hooks else []
-        wanted.setdefault(path, (client.hooks.file.format, []))[1].extend(wishes)
-    changes, connected, hooked = [], False, False
-    for path, (format_, wishes) in wanted.items():
-        data = contents[path] if path in contents else read_file(path)
-        known = previous.file(path) if previous else None
+        wanted.setdefault(path, (client.hooks.file, []))[1].extend(wishes)
+    known = {file.path: file for file in _known_files(client, place, previous, here=here)}
+    changes, notes = [], _notes(client, place, program, previous, here=here, hooks=hooks)
+    if as_it_is and not hooks and client.hooks is not None and not here:
+        notes.append("It stays without hooks; --hooks adds them.")
+    for path, (file, wishes) in wanted.items():
+        data = read_file(path)
         if wishes:
-            changes.append(_wired(path, format_, data, wishes, known))
-        elif known is not None:
-            changes.append(_undone(known, []))
-        kinds = {note.kind for note in present(read(text_of(data, path), format_, path), wishes)}
-        connected, hooked = connected or "server" in kinds, hooked or "hook" in kinds
+            changes.append(_wired(path, file.format, data, wishes, known.get(path)))
+        elif path in known:
+            changes.append(_undone(known[path], notes))
+        if file.strict and data and not _is_plain_json(text_of(data, path)):
+            notes.append(f"{path} has comments or trailing commas; {client.title} may not read such a file.")
+    after = standing(client, place, here=here, planned={change.path: change.after for change in changes})
+    if not hooks:
+        notes += _staying(one for one in after if one.note.kind == "hook")
     return Plan(
         client,
         here,
         undo=False,
-        before=State(connected, hooked),
-        after=State(connected=True, hooks=hooks and client.hooks is not None),
+        before=before,
+        after=_state(after),
         changes=tuple(changes),
-        notes=tuple(_notes(client, place, program, here=here, hooks=hooks)),
+        notes=tuple(notes),
         next=_next(client, hooks=hooks),
         record=record,
         previous=previous,
@@ -79,38 +98,74 @@ def plan_undo(client: Client, place: Place, *, here: bool = False) -> Plan:
     main = _main_path(client, place, here=here)
     record = record_path(place.state, client.name, main)
     previous = read_record(record)
-    notes: list[str] = []
-    if previous is not None:
-        changes = [_undone(file, notes) for file in previous.files]
-    else:
-        changes = _unrecorded(client, place, here=here)
-    if previous is None and not changes:
-        where = "in this project" if here else "here"
-        hint = "`whet connect` lists what is connected."
+    before = standing(client, place, here=here)
+    if previous is None and not before:
+        where, option = ("in this project", " --here") if here else ("here", "")
+        hint = f"`whet connect{option}` lists what is connected."
         raise NotFoundError("not-connected", f"{client.title} is not connected {where}.", hint=hint)
+    notes: list[str] = []
+    changes = [_undone(file, notes) for file in _known_files(client, place, previous, here=here)]
+    after = standing(client, place, here=here, planned={change.path: change.after for change in changes})
     return Plan(
         client,
         here,
         undo=True,
-        before=State(connected=True, hooks=previous.hooks if previous else False),
-        after=State(connected=False, hooks=False),
+        before=_state(before),
+        after=_state(after),
         changes=tuple(changes),
-        notes=tuple(notes),
+        notes=(*notes, *_staying(after)),
         next=f"{_reloading(client)}.",
         record=record,
         previous=previous,
     )
 
 
-def wishes_of(client: Client, place: Place, *, here: bool = False) -> list[tuple[str, Format, list[Wish]]]:
-    """Where Whet's entries stand in a client's files, with wishes by which they are recognised. Raises WhetError."""
-    main = _main_path(client, place, here=here)
-    document = read(text_of(read_file(main), main), client.file.format, main)
-    found = [(main, client.file.format, [server_wish(client, BY_NAME, writes=None, document=document)])]
+def standing(
+    client: Client,
+    place: Place,
+    *,
+    here: bool = False,
+    exact: bool = False,
+    planned: Mapping[str, bytes | None] = {},
+) -> list[Standing]:
+    """What starts Whet in a client's files, as they are or as planned; `exact`: only as Whet writes it.
+
+    Raises WhetError for a file that cannot be read.
+    """
+    found: list[Standing] = []
+
+    def look(path: str, format_: Format, hooks: list[Wish] | None = None) -> None:
+        document = read(text_of(planned[path] if path in planned else read_file(path), path), format_, path)
+        wishes = [server_wish(client, BY_NAME, writes=None, document=document)] if hooks is None else hooks
+        found.extend(Standing(path, format_, note) for note in present(document, wishes, exact=exact))
+
+    look(_main_path(client, place, here=here), client.file.format)
     if client.hooks is not None and not here:
-        path = file_path(client.hooks.file, place)
-        found.append((path, client.hooks.file.format, hook_wishes(client, client.hooks, BY_NAME, place.platform)))
+        wishes = hook_wishes(client, client.hooks, BY_NAME, place.platform)
+        look(file_path(client.hooks.file, place), client.hooks.file.format, wishes)
     return found
+
+
+def _state(found: list[Standing]) -> State:
+    kinds = {one.note.kind for one in found}
+    return State("server" in kinds, "hook" in kinds)
+
+
+def _staying(found: Iterable[Standing]) -> list[str]:
+    """What a person has to do about what Whet does not take out."""
+    entries = dict.fromkeys(f"{one.path}: {'.'.join(map(str, one.note.path))}" for one in found)
+    return [f"{it} stays: it was changed since, or was there before. Remove it there by hand." for it in entries]
+
+
+def _known_files(client: Client, place: Place, previous: Record | None, *, here: bool) -> tuple[FileRecord, ...]:
+    """The files that were changed; where no record tells, those with what is plainly Whet's."""
+    if previous is not None:
+        return previous.files
+    files: dict[str, FileRecord] = {}
+    for path, format_, note in standing(client, place, here=here, exact=True):
+        file = files.get(path, FileRecord(path, format_, None, (), "", ()))
+        files[path] = file._replace(added=(*file.added, note))
+    return tuple(files.values())
 
 
 def _main_path(client: Client, place: Place, *, here: bool) -> str:
@@ -127,7 +182,7 @@ def _wired(path: str, format_: Format, data: bytes | None, wishes: list[Wish], k
     notes = known.added if known else ()
     wished = {wish.path for wish in wishes}
     if unwanted := [note for note in notes if note.path not in wished]:
-        text = unwire(text, format_, path, unwanted).text
+        text = unwire(text, format_, path, unwanted)
     wired = wire(text, format_, path, wishes, notes)
     return Change(path, format_, data, wired.text.encode("utf-8"), wired.added)
 
@@ -142,27 +197,15 @@ def _undone(file: FileRecord, notes: list[str]) -> Change:
         if digest(original) == file.before:
             return Change(file.path, file.format, data, original)
         notes.append(f"The backup of {file.path} is not as it was; only Whet's entries are taken out.")
-    unwired = unwire(text_of(data, file.path), file.format, file.path, file.added)
-    notes.extend(f"{file.path}: {_dotted(note)} was changed since; it stays." for note in unwired.left)
-    return Change(file.path, file.format, data, unwired.text.encode("utf-8"))
+    text = unwire(text_of(data, file.path), file.format, file.path, file.added)
+    return Change(file.path, file.format, data, text.encode("utf-8"))
 
 
-def _unrecorded(client: Client, place: Place, *, here: bool) -> list[Change]:
-    """Take out what is plainly Whet's where no record tells what was added."""
-    changes: dict[str, Change] = {}
-    for path, format_, wishes in wishes_of(client, place, here=here):
-        data = read_file(path)
-        change = changes.get(path, Change(path, format_, data, data))
-        text = text_of(change.after, path)
-        if found := present(read(text, format_, path), wishes, exact=True):
-            after = unwire(text, format_, path, found).text.encode("utf-8")
-            changes[path] = change._replace(after=after)
-    return list(changes.values())
-
-
-def _notes(client: Client, place: Place, program: Program, *, here: bool, hooks: bool) -> list[str]:
+def _notes(
+    client: Client, place: Place, program: Program, previous: Record | None, *, here: bool, hooks: bool
+) -> list[str]:
     notes = []
-    if not here and not is_installed(client, place):
+    if not here and not is_installed(client, place, previous):
         notes.append(f"{client.title} does not look installed here.")
     if here:
         notes.append("The server is called `whet`, by name: whoever opens the project needs it on their PATH.")
@@ -199,5 +242,11 @@ def _obstacles(client: Client, place: Place) -> list[str]:
     return notes
 
 
-def _dotted(note: Added) -> str:
-    return ".".join(map(str, note.path))
+def _is_plain_json(text: str) -> bool:
+    from json import loads
+
+    try:
+        loads(text.removeprefix("\ufeff"))
+    except ValueError:
+        return False
+    return True

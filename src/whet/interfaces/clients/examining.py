@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import WhetError
-from whet.interfaces.clients.connecting import wishes_of
+from whet.interfaces.clients.connecting import standing
 from whet.interfaces.clients.known import CLIENTS
-from whet.interfaces.clients.locating import file_path, is_installed, running_program
+from whet.interfaces.clients.locating import file_path, is_installed, project_path, running_program
 from whet.interfaces.clients.plans import read_file, text_of
-from whet.interfaces.clients.records import read_record, record_paths
-from whet.interfaces.clients.wiring import present, read, server_words, value_at
+from whet.interfaces.clients.records import read_record, record_path, record_paths
+from whet.interfaces.clients.wiring import read, server_words, server_writes, value_at
 from whet.library.report import Entry
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from whet.library.roots import Place
 
 
-def overview(place: Place) -> list[dict[str, Any]]:
-    """Every client Whet knows, and how it stands to it."""
-    return [_standing(client, place) for client in CLIENTS]
+def overview(place: Place, *, here: bool = False) -> list[dict[str, Any]]:
+    """Every client Whet knows, and how it stands to it; `here`: every one that a project can configure."""
+    return [_standing(client, place, here=here) for client in CLIENTS if client.project or not here]
 
 
 def examine_connections(place: Place) -> tuple[Entry, ...]:
@@ -39,20 +39,25 @@ def examine_connections(place: Place) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _standing(client: Client, place: Place) -> dict[str, Any]:
-    found = {
+def _standing(client: Client, place: Place, *, here: bool) -> dict[str, Any]:
+    main = file_path(client.file, place)
+    found: dict[str, Any] = {
         "client": client.name,
         "title": client.title,
-        "installed": is_installed(client, place),
+        "installed": is_installed(client, place, None),
         "connected": False,
-        "hooks": False if client.hooks else None,
-        "path": file_path(client.file, place),
+        "writes": None,
+        "hooks": False if client.hooks and not here else None,
+        "path": project_path(client, place) if here else main,
         "note": "",
     }
     try:
-        for path, format_, wishes in wishes_of(client, place):
-            for note in present(read(text_of(read_file(path), path), format_, path), wishes):
-                found["connected" if note.kind == "server" else "hooks"] = True
+        for one in standing(client, place, here=here):
+            if one.note.kind == "server":
+                found.update(connected=True, writes=server_writes(one.note.value))
+            else:
+                found["hooks"] = True
+        found["installed"] = is_installed(client, place, read_record(record_path(place.state, client.name, main)))
     except WhetError as error:
         found["note"] = error.message
     return found
@@ -62,15 +67,19 @@ def _examined(record: Record, place: Place) -> Entry | None:
     """The one thing that is wrong with a connection; None where it is fine."""
     main = record.files[0]
     again = f"whet connect {record.client}{' --here' if record.here else ''}"
-    hint = f"`{again}{'' if record.hooks or record.here else ' --no-hooks'}` renews it."
+    hint = f"`{again}` renews it."
     if record.here and not os.path.isdir(os.path.dirname(main.path)):
         return None  # the project is gone, and its connection with it
-    try:
-        document = read(text_of(read_file(main.path), main.path), main.format, main.path)
-    except WhetError as error:
-        return Entry(error.code, "warning", "", main.path, error.message, error.hint)
+    documents = []
+    for file in record.files:
+        try:
+            documents.append(read(text_of(read_file(file.path), file.path), file.format, file.path))
+        except WhetError as error:
+            mend = "Correct the file there; the client cannot read it either."
+            hint = mend if error.code == "client-config-broken" else error.hint
+            return Entry(error.code, "warning", "", file.path, error.message, hint)
     server = next((note.path for note in main.added if note.kind == "server"), ())
-    words = server_words(value_at(document, server))
+    words = server_words(value_at(documents[0], server))
     if not words:
         message = f"{main.path} no longer has Whet's MCP server, which connected {record.client}."
         return Entry("connection-gone", "info", "", main.path, message, f"{hint} `{again} --undo` forgets it.")

@@ -39,6 +39,8 @@ class File(NamedTuple):
     spots: tuple[Spot, ...]
     other_names: tuple[str, ...] = ()
     """Names in the same directory under which the client looks for it too; an existing one is used."""
+    strict: bool = False
+    """The client reads plain JSON there: no comments, no trailing commas."""
 
 
 class Server(NamedTuple):
@@ -106,6 +108,8 @@ class Client(NamedTuple):
     after_hooks: str = ""
     """What has to be done for the hooks to run."""
     limits: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    """What else people and programs call it, besides name and title."""
 
 
 _STDIO = {"type": "stdio", "command": "{command}", "args": "{arguments}"}
@@ -116,7 +120,9 @@ _GROUP = {"matcher": "{matcher}", "hooks": [_COMMAND]}
 _OFF = "Its hooks are off: {}. They run when that is changed."
 _NO_CONTEXT = "{} takes no context from a hook at the prompt: what fits is offered with the next tool call."
 
-_CLAUDE_SETTINGS = File("jsonc", (Spot("settings.json", "CLAUDE_CONFIG_DIR"), Spot(".claude/settings.json")))
+_CLAUDE_SETTINGS = File(
+    "jsonc", (Spot("settings.json", "CLAUDE_CONFIG_DIR"), Spot(".claude/settings.json")), strict=True
+)
 _CODEX_CONFIG = File("toml", (Spot("config.toml", "CODEX_HOME"), Spot(".codex/config.toml")))
 _GEMINI_SETTINGS = File("jsonc", (Spot(".gemini/settings.json", "GEMINI_CLI_HOME"), Spot(".gemini/settings.json")))
 _HERMES_CONFIG = File(
@@ -133,7 +139,7 @@ CLIENTS: tuple[Client, ...] = (
         name="claude-code",
         title="Claude Code",
         signs=(Spot("", "CLAUDE_CONFIG_DIR"), Spot(".claude"), Spot(".claude.json")),
-        file=File("jsonc", (Spot(".claude.json", "CLAUDE_CONFIG_DIR"), Spot(".claude.json"))),
+        file=File("jsonc", (Spot(".claude.json", "CLAUDE_CONFIG_DIR"), Spot(".claude.json")), strict=True),
         server=Server(("mcpServers",), _STDIO),
         project=".mcp.json",
         restart="Start a new session of Claude Code",
@@ -153,6 +159,7 @@ CLIENTS: tuple[Client, ...] = (
             background="async",
         ),
         obstacles=(Obstacle(_CLAUDE_SETTINGS, ("disableAllHooks",), True, _OFF.format("disableAllHooks is true")),),
+        aliases=("claude",),
     ),
     Client(
         name="codex",
@@ -187,6 +194,7 @@ CLIENTS: tuple[Client, ...] = (
             ),
         ),
         after_hooks="Codex runs the hooks when you have trusted them, with `/hooks`.",
+        aliases=("codex-cli", "openai-codex"),
     ),
     Client(
         name="cursor",
@@ -212,6 +220,7 @@ CLIENTS: tuple[Client, ...] = (
             always=(("version", 1),),
         ),
         limits=(_NO_CONTEXT.format("Cursor"),),
+        aliases=("cursor-agent",),
     ),
     Client(
         name="vscode",
@@ -251,6 +260,7 @@ CLIENTS: tuple[Client, ...] = (
             always=(("version", 1),),
         ),
         limits=(_NO_CONTEXT.format("VS Code"),),
+        aliases=("code", "copilot", "github-copilot", "visual-studio-code"),
     ),
     Client(
         name="gemini",
@@ -318,18 +328,23 @@ CLIENTS: tuple[Client, ...] = (
             ),
         ),
         after_hooks="Hermes asks once for each hook, at the terminal.",
+        aliases=("hermes-agent",),
     ),
 )
 
 
 def client_named(name: str) -> Client:
-    """The row of this name. Raises NotFoundError."""
-    for client in CLIENTS:
-        if client.name == name:
-            return client
+    """The row of this name, however it is spelled. Raises NotFoundError."""
+    rows = {_plain(word): client for client in CLIENTS for word in (client.name, client.title, *client.aliases)}
+    if client := rows.get(_plain(name)):
+        return client
     names = [client.name for client in CLIENTS]
     from whet.skill.names import closest
 
     near = closest(name, names, 3)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(names)}."
     raise NotFoundError("unknown-client", f"There is no client {name!r} to connect.", hint=hint, suggestions=list(near))
+
+
+def _plain(name: str) -> str:
+    return name.lower().translate(str.maketrans("", "", " -_"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from whet.interfaces.clients.known import Client, File, Spot
+    from whet.interfaces.clients.records import Record
     from whet.library.roots import Place
 
 _PASSING = ("archive-v0", "builds-v0", "pipx/.cache", "pipx/cache", "_npx")
@@ -78,9 +79,27 @@ def project_path(client: Client, place: Place) -> str:
     return _existing(os.path.join(root, *client.project.split("/")), client.file.other_names)
 
 
-def is_installed(client: Client, place: Place) -> bool:
-    """Is there a sign of the client on this machine?"""
-    return any(os.path.lexists(path) for spot in client.signs if (path := _resolved(spot, place)))
+def is_installed(client: Client, place: Place, record: Record | None) -> bool:
+    """Is there a sign of the client on this machine, besides what Whet made when it connected it?"""
+    made: dict[str, tuple[str, ...]] = {}
+    for file in record.files if record else ():
+        made.update(dict.fromkeys(file.directories, ()))
+        if file.before == "":
+            made[os.path.realpath(file.path)] = file.after
+    signs = (_resolved(spot, place) for spot in client.signs)
+    return any(os.path.lexists(path) and not _is_made(os.path.realpath(path), made) for path in signs if path)
+
+
+def _is_made(path: str, made: dict[str, tuple[str, ...]]) -> bool:
+    """Is this nothing but what Whet made, as it made it?"""
+    from whet.interfaces.clients.plans import read_file
+    from whet.interfaces.clients.records import digest
+
+    if path not in made:
+        return False
+    if os.path.isdir(path):
+        return all(_is_made(os.path.join(path, name), made) for name in os.listdir(path))
+    return digest(read_file(path)) in made[path]
 
 
 def _resolved(spot: Spot, place: Place) -> str:

@@ -1,20 +1,28 @@
-"""A change to a configuration as a person reads it: a unified diff, in which neighbouring secrets are not shown."""
+"""A change to a configuration as a person reads it: a unified diff, in which neighbouring secrets are not shown.
+
+Hidden are the values of keys and options whose names sound like secrets, and what looks like a secret wherever it is.
+"""
 
 from __future__ import annotations
 
 import re
 
+_NAMED = r"(?:token|key|secret|passw|credential|authorization|bearer)[\w.-]{0,60}[\"']?"
+_VALUE = r"""(?:"(?:[^"\\]|\\.){1,4000}"|'[^']{1,4000}'|[^\s"',\[\]{}](?:[^,\]}]|,(?![\s"'])){0,4000})"""
 _SECRET = re.compile(
-    r"""(?P<name>["']?[\w.-]{0,60}(?:token|key|secret|passw|credential|authorization|bearer)[\w.-]{0,60}["']?\s{0,8}[:=]\s{0,8})
-        (?:"(?:[^"\\]|\\.){1,4000}"|'[^']{1,4000}'|[^\s"',\[\]{}][^\s,]{0,4000})""",
-    re.IGNORECASE | re.VERBOSE,
+    rf"((?<![\w.-])(?:[\w.-]{{0,200}}?{_NAMED}\s{{0,8}}[:=]|--?[\w.-]{{0,60}}?{_NAMED}[\s,])\s{{0,8}}){_VALUE}",
+    re.IGNORECASE,
 )
+_OPTION = re.compile(rf"\s*(?:- )?[\"']?--?[\w.-]{{0,60}}?{_NAMED},?\s*", re.IGNORECASE)
+"""A line that is an option alone; its value is in the next one."""
+_WORD = re.compile(rf"^(\s*(?:- )?){_VALUE}")
+_TOKEN = re.compile(r"\b(sk-|gh[opsur]_|github_pat_|glpat-|xox[a-z]-|AKIA|ASIA)[\w-]{6,400}")
 _LONGEST = 240
 _AROUND = 60
 
 
 def difference(path: str, before: str, after: str) -> str:
-    """The unified diff of a file; "" for no difference. Values of keys that name secrets are not shown."""
+    """The unified diff of a file, without secrets; "" for no difference."""
     from difflib import unified_diff
 
     old, new = (text.replace("\r\n", "\n").split("\n") for text in (before, after))
@@ -27,12 +35,16 @@ def difference(path: str, before: str, after: str) -> str:
     for lines in (old, new):
         if lines and not lines[-1]:
             lines.pop()
+        for at in [at for at, line in enumerate(lines[:-1], 1) if _OPTION.fullmatch(line)]:
+            lines[at] = _WORD.sub(r'\1"…"', lines[at])
     shown = list(unified_diff(old, new, path if before else "/dev/null", path if after else "/dev/null", lineterm=""))
     return "\n".join(_shown(shown))
 
 
 def _shown(lines: list[str]) -> list[str]:
-    masked = [_SECRET.sub(r'\g<name>"…"', line) for line in lines]
+    from whet.guard.secrets import redact
+
+    masked = [redact(_TOKEN.sub(r"\1…", _SECRET.sub(r'\1"…"', line))) for line in lines]
     return [_cut(line, _partner(masked, at)) if len(line) > _LONGEST else line for at, line in enumerate(masked)]
 
 

@@ -69,14 +69,6 @@ class Wired(NamedTuple):
     added: tuple[Added, ...]
 
 
-class Unwired(NamedTuple):
-    """A text without Whet, and what was left in it because somebody changed it."""
-
-    text: str
-    left: tuple[Added, ...]
-    taken: int
-
-
 def server_wish(client: Client, program: Program, *, writes: bool | None, document: Any) -> Wish:
     """The MCP server, declared the way this file does it; arguments that somebody gave Whet's server stay.
 
@@ -159,11 +151,9 @@ def wire(text: str, format_: Format, path: str, wishes: Iterable[Wish], known: S
     return Wired(text, tuple(added))
 
 
-def unwire(text: str, format_: Format, path: str, added: Iterable[Added]) -> Unwired:
+def unwire(text: str, format_: Format, path: str, added: Iterable[Added]) -> str:
     """Take out what was added and is still as it was; a table or list made for it goes too when it is empty then."""
-    left: list[Added] = []
     empty: list[Path] = []
-    taken = 0
     for note in added:
         document = read(text, format_, path)
         empty.extend(note.made)
@@ -172,18 +162,12 @@ def unwire(text: str, format_: Format, path: str, added: Iterable[Added]) -> Unw
             items = value if isinstance(value, list) else []
             if note.value in items:
                 text = _edit(format_, path, "take", text, (*note.path, items.index(note.value)))
-                taken += 1
-            elif any(_calls(item) == _calls(note.value) for item in items):
-                left.append(note)
         elif value == note.value:
             text = _edit(format_, path, "take", text, note.path)
-            taken += 1
-        elif server_arguments(value) is not None:
-            left.append(note)
     for made in sorted(set(empty), key=len, reverse=True):
         if _at(read(text, format_, path), made) in ({}, []):
             text = _edit(format_, path, "take", text, made)
-    return Unwired(text, tuple(left), taken)
+    return text
 
 
 def present(document: Any, wishes: Iterable[Wish], *, exact: bool = False) -> list[Added]:
@@ -196,7 +180,8 @@ def present(document: Any, wishes: Iterable[Wish], *, exact: bool = False) -> li
                 found.append(Added("server", wish.path, value))
         elif wish.kind == "hook" and isinstance(value, list):
             for item in value:
-                if any(_is_hook(call, wish.mark) for call in _calls(item)) and (not exact or _alike(item, wish.value)):
+                ours = any(_is_hook(entry.get("command"), wish.mark) for _, entry in _inner(item))
+                if ours and (not exact or _alike(item, wish.value)):
                     found.append(Added("hook", wish.path, item))
     return found
 
@@ -215,6 +200,12 @@ def server_arguments(value: Any) -> list[str] | None:
         if name in (NAME, f"{NAME}.exe") and words[at + 1] == "mcp":
             return words[at + 2 :]
     return None
+
+
+def server_writes(value: Any) -> Literal["propose", "allow", "read-only"]:
+    """What Whet's server in this entry lets models do to skills."""
+    given = server_arguments(value) or []
+    return "allow" if WRITES in given else "read-only" if _READ_ONLY in given else "propose"
 
 
 def server_words(value: Any) -> list[str]:
@@ -290,10 +281,6 @@ def _inner(item: Any) -> list[tuple[Path, dict[str, Any]]]:
     if isinstance(group, list):
         return [(("hooks", at), entry) for at, entry in enumerate(group) if isinstance(entry, dict)]
     return [((), item)]
-
-
-def _calls(item: Any) -> list[Any]:
-    return [entry.get("command") for _, entry in _inner(item)]
 
 
 def _calling(item: dict[str, Any], mark: str, command: str) -> dict[str, Any]:

@@ -34,6 +34,8 @@ READERS = {
     "opencode": _BOTH,
 }
 """Clients that read `.agents/skills` themselves, and of whom. Others may; a link too many does no harm."""
+_CONNECTED_AS = {"claude-code": "claude", "vscode": "copilot"}
+"""What `whet connect` calls a client -> what sync calls it."""
 
 
 class Folder(NamedTuple):
@@ -44,6 +46,11 @@ class Folder(NamedTuple):
     """Empty: it has no such place."""
     reads: bool
     """It reads the root itself."""
+
+
+def named(clients: Collection[str]) -> tuple[str, ...]:
+    """The clients by the names they have here."""
+    return tuple(_CONNECTED_AS.get(name, name) for name in clients)
 
 
 def base_of(place: Place, *, project: bool) -> str:

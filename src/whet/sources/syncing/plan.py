@@ -19,6 +19,7 @@ from whet.sources.syncing.places import (
     base_of,
     check_root,
     folders,
+    named,
     present_clients,
     skills_below,
     target_of,
@@ -123,7 +124,7 @@ def plan_sync(
     """
     root, base = os.path.abspath(root), base_of(place, project=project)
     check_root(root, base, project=project)
-    chosen = tuple(clients) or present_clients(place)
+    chosen = named(clients) or present_clients(place)
     record = read_record(place.state)
     looking = _Looking(root, base, how, record, frozenset(names))
     looking.check_names()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from whet.library.files import inside
 from whet.library.repository import is_same
 from whet.sources.syncing.doing import Done, Work
-from whet.sources.syncing.places import base_of, folders, known_clients, present_clients, start_of, target_of
+from whet.sources.syncing.places import base_of, folders, known_clients, named, present_clients, start_of, target_of
 from whet.sources.syncing.plan import ACTIONS, MAKING, Step, SyncPlan, plan_sync
 from whet.sources.syncing.record import (
     How,
@@ -134,7 +134,7 @@ def undo_sync(place: Place, *, project: bool = False, clients: Collection[str] =
     """Take back everything that sync made at home or in the project, or only for some clients, and nothing else."""
     with writing(place.state):
         work = Work(place.state, "", base_of(place, project=project), read_record(place.state))
-        work.undo(clients)
+        work.undo(named(clients))
         return SyncReport(tuple(work.done.values()), tuple(work.cleaned))
 
 
@@ -143,7 +143,7 @@ def synced(place: Place, clients: Collection[str] = ()) -> tuple[Synced, ...]:
     return tuple(
         Synced(made.client, made.name, made.path, made.how, made.root, _now(made))
         for made in read_record(place.state).made.values()
-        if not clients or made.client in clients
+        if not clients or made.client in named(clients)
     )
 
 

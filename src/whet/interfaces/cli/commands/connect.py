@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from whet.errors import RefusedError, UsageError
+from whet.errors import UsageError
 from whet.interfaces.cli.commands._plans import asks
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.text import clean
@@ -19,6 +19,23 @@ if TYPE_CHECKING:
     from whet.interfaces.clients.plans import Plan
 
 _STYLES: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
+_APART = (
+    ("--undo", "--hooks"),
+    ("--undo", "--no-hooks"),
+    ("--undo", "--writes"),
+    ("--hooks", "--no-hooks"),
+    ("--here", "--hooks"),
+)
+"""Options that say opposite things, or of which one means nothing beside the other."""
+
+
+class _Names(tuple[str, ...]):
+    """The names that are offered. Any other is read by `client_named`, which knows more spellings."""
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        return True
 
 
 def configure(parser: Parser) -> None:
@@ -28,16 +45,18 @@ def configure(parser: Parser) -> None:
     parser.details = (
         "Adds Whet's MCP server to the client's configuration and, where the client has hooks, hooks that offer the "
         "fitting skills at a prompt and record which are used. The change is shown before it is made, everything else "
-        "in the file stays byte for byte, and a backup is kept. Without CLIENT it lists the clients.\n\n"
+        "in the file stays byte for byte, and the file from before is kept in connections/ of Whet's state directory "
+        "until --undo has used it. Without CLIENT it lists the clients, with --here those of the project.\n\n"
         "Where nobody can be asked, the change is only shown; --yes makes it."
     )
-    names = tuple(client.name for client in CLIENTS)
+    names = _Names(client.name for client in CLIENTS)
     parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names)
     parser.option("--here", text="The project's configuration instead of your own: the MCP server only, by name.")
-    parser.option("--no-hooks", text="Only the MCP server.")
+    parser.option("--hooks", text="With hooks (default: as it is, at first with hooks).")
+    parser.option("--no-hooks", text="Only the MCP server; takes the hooks out of a connected client.")
     text = "What the client's model may do to skills (default: as it is, at first propose)."
     parser.option("--writes", metavar="W", choices=("propose", "allow"), text=text)
-    parser.option("--undo", text="Take it back.")
+    parser.option("--undo", text="Take it back; with --here, what was done in the project.")
     parser.option("--dry-run", text="Only show the change.")
     parser.option("--yes", text="Do not ask.")
 
@@ -46,21 +65,23 @@ def run(context: Context, options: Namespace) -> Outcome:
     """Plan, show, ask, apply; or list."""
     place = context.library.place
     if options.client is None:
-        if wrong := _given(options, "--here", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes"):
+        flags = ("--hooks", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes")
+        if wrong := next((flag for flag in flags if _given(options, flag)), ""):
             raise UsageError("usage", f"{wrong} needs a CLIENT.", hint="`whet connect` lists the clients.")
         from whet.interfaces.clients.examining import overview
 
-        return Outcome({"success": True, "clients": overview(place)})
-    if options.undo and (wrong := _given(options, "--no-hooks", "--writes")):
-        hint = f"`whet connect {options.client} --undo` takes back all that was added."
-        raise UsageError("usage", f"--undo and {wrong} do not go together.", hint=hint)
+        return Outcome({"success": True, "clients": overview(place, here=options.here)})
+    for first, second in _APART:
+        if _given(options, first) and _given(options, second):
+            hint = "`whet connect --help` explains them."
+            raise UsageError("usage", f"{first} and {second} do not go together.", hint=hint)
     plan = _plan(context, options)
-    if plan.is_empty and not plan.undo:
+    if plan.is_empty and not (plan.undo and plan.previous):
         return Outcome(plan.to_json(applied=False))
     if options.dry_run or not (options.yes or asks(options)):
         return Outcome(plan.to_json(applied=False))
-    if not options.yes:
-        _ask(plan, context)
+    if not (options.yes or plan.is_empty or _agrees(plan, context)):
+        return Outcome(plan.to_json(applied=False), 1)
     from whet.interfaces.clients.applying import apply
 
     backups = apply(plan, place.state)
@@ -70,22 +91,24 @@ def run(context: Context, options: Namespace) -> Outcome:
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """The clients; or the change, what was done, and what to do next."""
     if "clients" in answer:
-        _list(answer["clients"], screen)
+        _list(answer["clients"], screen, options)
         return
     title = _title(answer["client"])
     changes = [change for change in answer["changes"] if change["action"] != "none"]
-    if not (answer["applied"] and asks(options)):  # it was shown when it was asked about
+    asked = bool(changes) and asks(options) and not options.dry_run
+    if not asked:  # otherwise it was shown with the question
         _show(changes, screen)
-    screen.said.extend(answer["notes"])
-    if not changes and not options.undo:
-        screen.said.append(f"{title} is already connected.")
+        screen.said.extend(answer["notes"])
+    if not changes and answer["connected"]:
+        screen.said.append(f"{title} is {'still' if options.undo else 'already'} connected.")
         return
     if not answer["applied"]:
         screen.said.append("Nothing was changed.")
-        if not options.dry_run:
+        if not options.dry_run and not asked:
             screen.hints.append("--yes makes the change.")
         return
-    screen.said.append(f"{title} is {'no longer connected' if options.undo else 'connected'}.")
+    how = ("still " if answer["connected"] else "no longer ") if options.undo else ""
+    screen.said.append(f"{title} is {how}connected.")
     screen.said.extend(f"Backup: {path}" for path in answer["backups"])
     screen.hints.append(answer["next"])
 
@@ -98,29 +121,28 @@ def _plan(context: Context, options: Namespace) -> Plan:
     client, place = client_named(options.client), context.library.place
     if options.undo:
         return plan_undo(client, place, here=options.here)
+    hooks = options.hooks if options.hooks or options.no_hooks else None
     writes = None if options.writes is None else options.writes == "allow"
-    return plan_connection(
-        client, place, running_program(), here=options.here, hooks=not options.no_hooks, writes=writes
-    )
+    return plan_connection(client, place, running_program(), here=options.here, hooks=hooks, writes=writes)
 
 
-def _given(options: Namespace, *flags: str) -> str:
-    """The first of the options that was given."""
-    return next((flag for flag in flags if getattr(options, flag[2:].replace("-", "_"))), "")
+def _given(options: Namespace, flag: str) -> bool:
+    return bool(getattr(options, flag[2:].replace("-", "_")))
 
 
-def _ask(plan: Plan, context: Context) -> None:
-    """Show the change where the question is, and go on with a yes only."""
+def _agrees(plan: Plan, context: Context) -> bool:
+    """Show the change where the question is, and ask."""
     from whet.interfaces.cli.output import screen_for
 
     screen = screen_for(sys.stderr, context.env)
     _show([change.to_json() for change in plan.changes if change.action != "none"], screen)
+    for note in plan.notes:
+        screen.paragraph(note)
     what = f"Disconnect {plan.client.title}" if plan.undo else f"Connect {plan.client.title}"
     sys.stderr.write(f"{screen.text()}{what}? [Y/n] ")
     sys.stderr.flush()
     line = sys.stdin.readline()
-    if not line or line.strip().lower() not in ("", "y", "yes"):
-        raise RefusedError("not-agreed", "It was not agreed to.", hint="Nothing was changed.")
+    return bool(line) and line.strip().lower() in ("", "y", "yes")
 
 
 def _show(changes: list[dict[str, Any]], screen: Screen) -> None:
@@ -139,23 +161,25 @@ def _harmless(line: str) -> str:
     return f"{clean(line[:1])}{body[:indent]}{clean(body[indent:])}"
 
 
-def _list(clients: list[dict[str, Any]], screen: Screen) -> None:
+def _list(clients: list[dict[str, Any]], screen: Screen, options: Namespace) -> None:
     words = {True: "yes", False: "no", None: "-"}
     rows = [
         (
             one["client"],
             words[one["installed"]],
             words[one["connected"]],
+            one["writes"] or "-",
             words[one["hooks"]],
             screen.place(one["path"]),
         )
         for one in clients
     ]
-    screen.table(("CLIENT", "INSTALLED", "CONNECTED", "HOOKS", "CONFIGURATION"), rows)
+    screen.table(("CLIENT", "INSTALLED", "CONNECTED", "WRITES", "HOOKS", "CONFIGURATION"), rows)
     screen.said.extend(one["note"] for one in clients if one["note"])
-    waiting = [one["client"] for one in clients if one["installed"] and not one["connected"]]
+    waiting = [one["client"] for one in clients if one["installed"] and not one["connected"] and not one["note"]]
     if waiting:
-        screen.hints.append(f"`whet connect {waiting[0]}` connects it; the change is shown first.")
+        option = " --here" if options.here else ""
+        screen.hints.append(f"`whet connect {waiting[0]}{option}` connects it; the change is shown first.")
 
 
 def _title(name: str) -> str:
