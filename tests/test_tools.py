@@ -507,3 +507,32 @@ def test_many_threads_may_call(library: Library) -> None:
     for thread in threads:
         thread.join()
     assert answers == [expected] * 8
+
+
+# what a model may not have
+
+
+def test_a_model_cannot_change_or_judge_what_it_may_not_see(tmp_path: Path) -> None:
+    library = Library.open(home=tmp_path / "state", env={"HOME": str(tmp_path)}, project=tmp_path)
+    for name, more in (("off", ""), ("by-hand", "disable-model-invocation: true\n")):
+        path = tmp_path / ".agents" / "skills" / name
+        path.mkdir(parents=True)
+        text = f"---\nname: {name}\ndescription: Does {name}.\n{more}---\n\nThe code is 1234.\n"
+        (path / "SKILL.md").write_text(text, encoding="utf-8")
+    library.disable("off")
+    tools = library.tools()
+    for name, code in (("off", "disabled"), ("by-hand", "explicit-only")):
+        for operation in (
+            {"action": "patch", "name": name, "find": "The code is X", "replace": "no"},
+            {"action": "edit", "name": name, "body": "# Mine"},
+            {"action": "create", "name": name, "description": "Other.", "body": "# Mine"},
+            {"action": "delete", "name": name},
+            {"action": "rename", "name": name, "new_name": "mine"},
+        ):
+            answer = tools.call("skill_manage", {"operations": [operation]})
+            assert (answer["success"], answer["code"]) == (False, code)
+            assert "1234" not in str(answer)
+        assert tools.call("skill_feedback", {"name": name, "outcome": "failed"})["code"] == code
+    tools.session.invoke("/by-hand")
+    patched = tools.call("skill_manage", {"action": "patch", "name": "by-hand", "find": "1234", "replace": "5678"})
+    assert patched["success"]

@@ -92,11 +92,12 @@ class Changing:
         reason: str = "",
         stage: bool = False,
         viewed: Callable[[str, str], bool] | None = None,
+        allowed: Callable[[Card], None] | None = None,
     ) -> dict[str, Any]:
         """Change skills: an ordered batch of operations, applied wholly or not at all (the tool `skill_manage`)."""
         from whet.authoring.writer import By
 
-        answer = self.changes.manage(operations, By(actor, origin, reason), stage=stage, viewed=viewed)
+        answer = self.changes.manage(operations, By(actor, origin, reason), stage=stage, viewed=viewed, allowed=allowed)
         for operation, result in zip(operations, answer.get("results", [answer]), strict=True):
             self._count(result, staged=bool(answer.get("staged")))
             if result.get("created"):
@@ -125,9 +126,7 @@ class Changing:
         found = resembling(self.lookout, name, told)
         return [{"name": item.name, "score": round(item.score, 2), "shared": list(item.shared)} for item in found]
 
-    def skill_manage(
-        self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None, stage: bool = False
-    ) -> dict[str, Any]:
+    def skill_manage(self, arguments: Any, **how: Any) -> dict[str, Any]:
         """What answers a model that calls the tool `skill_manage`; `manage` is for programs.
 
         `arguments` is whatever the model sent. Nothing is raised: an error is an answer, with `success` false. The
@@ -135,9 +134,7 @@ class Changing:
         """
         from whet.authoring.tool import answer
 
-        return answer(
-            arguments, lambda items, why: self.manage(items, actor="agent", reason=why, viewed=viewed, stage=stage)
-        )
+        return answer(arguments, lambda items, why: self.manage(items, actor="agent", reason=why, **how))
 
     def note_outcome(self, name: str, outcome: str) -> dict[str, Any]:
         """Note how a skill did: it `helped`, it `failed`, or the user `corrected` what came of it.

@@ -191,6 +191,11 @@ class Tools:
                 answers.append({"role": "tool", "tool_call_id": call_id, "content": text})
         return [*answers, {"role": "user", "content": results}] if results else answers
 
+    def invoke(self, line: str) -> dict[str, Any]:
+        """What a line that a person typed asks for, as `Session.invoke` gives it, with no word kept by the client."""
+        with self._one_at_a_time:
+            return self.session.invoke(line, reserved=())
+
     # the five
 
     def _list(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -237,6 +242,8 @@ class Tools:
 
     def _feedback(self, given: dict[str, Any]) -> dict[str, Any]:
         name, outcome, message, fits = (given.get(key) for key in ("name", "outcome", "message", "fits"))
+        if name is not None:
+            self.session.allow(self.library.find(name))
         if outcome is not None and name is not None:
             told = self.library.note_outcome(name, outcome)
             if message is None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whet.authoring.journal import Entry
     from whet.authoring.manage import Author
     from whet.authoring.writer import Change
+    from whet.library.card import Card
 
 
 USER = By("user")
@@ -42,10 +43,11 @@ class Changes:
         by: By = USER,
         *,
         viewed: Callable[[str, str], bool] | None = None,
+        allowed: Callable[[Card], None] | None = None,
         stage: bool = False,
     ) -> dict[str, Any]:
         """Do all of these operations or none; see `whet.authoring.manage`."""
-        return self.author.apply(operations, by, viewed=viewed, stage=stage)
+        return self.author.apply(operations, by, viewed=viewed, allowed=allowed, stage=stage)
 
     def close(self) -> None:
         """Let the database go; it is opened again when needed."""

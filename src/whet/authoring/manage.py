@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 MOST_OPERATIONS = 20
 ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file", "rename", "restore")
+_TRIES = 5
 _WAITS = "Nothing is changed yet. It waits until a person says `whet approve {0}`; `whet pending {0}` shows it."
 _PROTECTED = {"bundled": "It ships with Whet.", "org": "An administrator put it there.", "plugin": "It is a plugin's."}
 
@@ -97,14 +98,38 @@ class Author:
         by: By,
         *,
         viewed: Callable[[str, str], bool] | None = None,
+        allowed: Callable[[Card], None] | None = None,
         stage: bool = False,
     ) -> dict[str, Any]:
-        """Do all of these or none. `viewed` tells whether a path was seen with this digest."""
+        """Do all of these or none.
+
+        `viewed` tells whether a path was seen with this digest, `allowed` raises for a skill that must not be touched.
+        Patches say what they expect to find, so they are tried again when somebody else was faster.
+        """
+        patches = all(isinstance(item, dict) and item.get("action") == "patch" for item in operations)
+        tries = _TRIES if patches else 1
+        while True:
+            tries -= 1
+            try:
+                return self._apply(operations, by, viewed, allowed or _anyone, stage=stage)
+            except ConflictError as error:
+                if error.code != "skill-changed" or not tries:
+                    raise
+
+    def _apply(
+        self,
+        operations: Sequence[Mapping[str, Any]],
+        by: By,
+        viewed: Callable[[str, str], bool] | None,
+        allowed: Callable[[Card], None],
+        *,
+        stage: bool,
+    ) -> dict[str, Any]:
         if not 1 <= len(operations) <= MOST_OPERATIONS:
             message = f"{len(operations)} operations were given."
             raise UsageError("bad-operations", message, hint=f"Give 1 to {MOST_OPERATIONS}.")
         self.writer.recover()
-        bench = _Bench(self)
+        bench = _Bench(self, allowed)
         results: list[dict[str, Any]] = []
         for number, operation in enumerate(operations):
             try:
@@ -216,11 +241,16 @@ class Author:
         return os.path.realpath(os.path.join(path, slug(name)))
 
 
+def _anyone(_: Card) -> None:
+    """A person may touch everything."""
+
+
 class _Bench:
     """The skills that a batch of operations concerns, as they would become."""
 
-    def __init__(self, author: Author) -> None:
+    def __init__(self, author: Author, allowed: Callable[[Card], None]) -> None:
         self._author = author
+        self._allowed = allowed
         self._targets: dict[str, Target] = {}
         self._names: dict[str, str] = {}
         self.warnings: list[str] = []
@@ -266,7 +296,11 @@ class _Bench:
                 raise NotFoundError("skill-not-found", message, hint="Check the order of the operations.")
             return target
         card, _ = self._author.lookout.find(name)
-        return self._take(self._author.target(card), name)
+        return self._take(self._target(card), name)
+
+    def _target(self, card: Card) -> Target:
+        self._allowed(card)
+        return self._author.target(card)
 
     def _take(self, target: Target, *names: str) -> Target:
         self._targets.setdefault(target.path, target)

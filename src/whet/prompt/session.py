@@ -32,7 +32,7 @@ from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.ranking import Use
 from whet.prompt.shorten import cut
 from whet.prompt.strategies import excerpt
-from whet.prompt.viewing import view_card
+from whet.prompt.viewing import refused_unless_seen, view_card
 from whet.routing.messages import checked
 from whet.skill.names import key as name_key
 
@@ -72,9 +72,7 @@ class Source(Protocol):
     def relevance(self, message: str, *, caller: Caller, few: bool) -> Callable[[Card], float]:
         """How much each skill matters for a message."""
 
-    def skill_manage(
-        self, arguments: Any, *, viewed: Callable[[str, str], bool] | None = None, stage: bool = False
-    ) -> dict[str, Any]:
+    def skill_manage(self, arguments: Any, **how: Any) -> dict[str, Any]:
         """Change skills as an agent does."""
 
 
@@ -229,8 +227,8 @@ class Session:
     def manage(self, arguments: Any, *, stage: bool = False) -> dict[str, Any]:
         """The tool `skill_manage` for this conversation, as `Library.skill_manage` answers it.
 
-        What is changed without having been viewed in it, as it is now, gets a warning. With `stage`, changes wait as
-        proposals until a person approves them.
+        What is changed without having been viewed in it, as it is now, gets a warning; what the model may not view, it
+        may not change. With `stage`, changes wait as proposals until a person approves them.
         """
 
         def viewed(directory: str, digest: str) -> bool:
@@ -239,7 +237,14 @@ class Session:
                 for item in self._active.values()
             )
 
-        return self.library.skill_manage(arguments, viewed=viewed, stage=stage)
+        return self.library.skill_manage(arguments, viewed=viewed, allowed=self.allow, stage=stage)
+
+    def allow(self, card: Card) -> None:
+        """Raise RefusedError for a skill that the model may not have."""
+        lookout = self.library.lookout
+        survey = lookout.survey()
+        refused_unless_seen(card, self.as_model, survey, self._active)
+        lookout.admit(lookout.open(card), survey)
 
     @property
     def as_model(self) -> Caller:

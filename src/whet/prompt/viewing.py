@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from whet.library.disclosure import Loaded
     from whet.library.lookout import Lookout, Survey
     from whet.library.readiness import Probe
+    from whet.library.visibility import Hidden
     from whet.prompt.shell import Runner
+
+
+def refused_unless_seen(card: Card, caller: Caller, survey: Survey, asked_for: Collection[str]) -> Hidden | None:
+    """Raise RefusedError for a skill that a model may not have; why it is hidden from a person comes back."""
+    reason = hidden(card, caller, survey.disabled, survey.probe)
+    if reason and caller.model and not (reason.code == "explicit-only" and card.path in asked_for):
+        raise refusal(card, reason)
+    return reason
 
 
 def view(
@@ -55,9 +64,7 @@ def view_card(
     anything to happen. `asked_for` are the paths of skills that the user asked for; a model may see these even if it
     must not choose them.
     """
-    reason = hidden(card, caller, survey.disabled, survey.probe)
-    if reason and caller.model and not (reason.code == "explicit-only" and card.path in asked_for):
-        raise refusal(card, reason)
+    reason = refused_unless_seen(card, caller, survey, asked_for)
     if file_path is not None:
         if caller.model and card.scope == "project":
             lookout.admit(lookout.open(card), survey)

@@ -44,7 +44,6 @@ def test_an_empty_library_has_empty_lists(world: World) -> None:
     served = world.served()
     assert served.list_skills() == {"skills": []}
     assert served.list_resources() == {"resources": [older.INDEX_RESOURCE]}
-    assert served.unserved() == []
 
 
 def test_templates_say_how_addresses_are_made(world: World) -> None:

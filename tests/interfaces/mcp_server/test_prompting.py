@@ -116,7 +116,7 @@ async def test_the_path_of_a_skill_can_be_completed(world: World, era: str) -> N
             return (await client.complete(template, {"name": name, "value": value})).completion
 
         assert (await complete("P")).values == ["pdf"]
-        assert (await complete("")).values == ["background", "deploy", "fix-issue", "pdf", "write-up"]
+        assert (await complete("")).values == ["background", "fix-issue", "pdf", "write-up"]
         assert (await complete("p", "file")).values == []
         prompt = types.PromptReference(name="fix-issue")
         assert (await client.complete(prompt, {"name": "issue", "value": "1"})).completion.values == []

@@ -209,8 +209,7 @@ async def test_resources_are_listed_and_read(world: World, era: str) -> None:
         assert [item.uri_template for item in templates] == ["skill://{+path}/SKILL.md", "skill://{+path}/{+file}"]
         assert await data_at(client, "skill://pdf/logo.bin") == b"\x89\x00\xff"
         assert await data_at(client, "skill://pdf/a%20b.txt") == b"x\r\n"
-        for name in ("deploy", "background"):  # whoever has the address may have it
-            assert (await data_at(client, f"skill://{name}/SKILL.md")).decode() == world.text(name)
+        assert (await data_at(client, "skill://background/SKILL.md")).decode() == world.text("background")
 
 
 @pytest.mark.parametrize(
@@ -218,6 +217,7 @@ async def test_resources_are_listed_and_read(world: World, era: str) -> None:
     [
         ("skill://no-such/SKILL.md", "resource-not-found"),
         ("skill://off/SKILL.md", "disabled"),
+        ("skill://deploy/SKILL.md", "explicit-only"),
         ("skill://repo-rules/SKILL.md", "resource-not-found"),
         ("skill://pdf/../off/SKILL.md", "bad-resource-address"),
         ("skill://pdf/%2e%2e/off/SKILL.md", "bad-resource-address"),

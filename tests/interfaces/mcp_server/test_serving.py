@@ -24,7 +24,7 @@ __all__ = ["world"]
 # which skills
 
 
-def test_skills_that_do_not_conform_are_no_part_of_this_and_the_reasons_are_told(world: World) -> None:
+def test_skills_that_do_not_conform_are_no_part_of_this(world: World) -> None:
     world.mine("good")
     world.mine("Shouting")
     world.mine("unnamed")
@@ -39,42 +39,21 @@ def test_skills_that_do_not_conform_are_no_part_of_this_and_the_reasons_are_told
     put(world.home / ".claude/commands", "command.md", b"Do it.\n")
     served = world.served()
     assert uris(served.list_skills()) == ["skill://good/SKILL.md"]
-    told = dict(served.unserved())
-    assert told.pop("broken").startswith("The frontmatter is not valid YAML (mapping values are not allowed")
-    assert told == {
-        "Shouting": "The name 'Shouting' is not made of lowercase letters, digits and single hyphens.",
-        "command": "It is the single file command.md, not a directory with a SKILL.md.",
-        "flat": "It is the single file flat.md, not a directory with a SKILL.md.",
-        "old": "Its main file is called skill.md, not SKILL.md.",
-        "prose": "The file does not begin with a --- line, so it has no name or description of its own.",
-        "spaced": "spaced is not served over MCP: The name in SKILL.md is ' spaced '.",
-        "unnamed": "There is no name; 'unnamed' is used.",
-        "wordy": "The description has 1,025 characters; at most 1,024 are allowed.",
-    }
     for name in ("flat", "old", "prose", "broken", "spaced", "unnamed", "wordy", "shouting"):
         uri = f"skill://{name}/SKILL.md"
         assert refused(served.get_skill, uri) == ("InvalidError", "skill-not-served")
         assert refused(served.read, uri) == ("InvalidError", "skill-not-served")
 
 
-def test_what_only_a_person_may_invoke_is_not_listed_and_answers(world: World) -> None:
-    path = world.mine("by-hand", more="disable-model-invocation: true\n")
+def test_what_only_a_person_may_invoke_is_no_resource(world: World) -> None:
+    world.mine("by-hand", more="disable-model-invocation: true\n")
     served = world.served()
     assert served.list_skills() == {"skills": []}
     assert uris(served.list_resources()) == ["skill://index.json"]
-    assert served.get_skill("skill://by-hand/SKILL.md") == {
-        "skill": {
-            "uri": "skill://by-hand/SKILL.md",
-            "frontmatter": {
-                "name": "by-hand",
-                "description": "Does by-hand.",
-                "disable-model-invocation": True,
-            },
-            "resources": [resource("skill://by-hand/SKILL.md", (path / "SKILL.md").read_bytes())],
-        }
-    }
-    assert data_of(served.read("skill://by-hand/SKILL.md")) == (path / "SKILL.md").read_bytes()
-    assert uris(served.directory("skill://by-hand")) == ["skill://by-hand/SKILL.md"]
+    for call in (served.get_skill, served.read):
+        assert refused(call, "skill://by-hand/SKILL.md") == ("RefusedError", "explicit-only")
+    assert refused(served.directory, "skill://by-hand") == ("RefusedError", "explicit-only")
+    assert served.complete("") == []
     assert uris(world.served(PERSON).list_skills()) == ["skill://by-hand/SKILL.md"]
 
 
@@ -96,7 +75,6 @@ def test_what_is_switched_off_is_not_there_for_anybody(world: World, config: str
     for call in (served.get_skill, served.read):
         assert refused(call, "skill://gone/SKILL.md") == ("RefusedError", code)
     assert refused(served.directory, "skill://gone") == ("RefusedError", code)
-    assert served.unserved() == []
 
 
 def test_a_skill_switched_off_while_the_server_runs_is_gone_at_once(world: World) -> None:

@@ -47,7 +47,7 @@ class Libraries:
             library = self._kept.pop(project, None) or self._open(project)
             self._kept[project] = library
             for old in list(self._kept)[:-_MOST_LIBRARIES]:
-                self._kept.pop(old).close()  # whoever still has it opens what it needs again
+                del self._kept[old]  # not closed: somebody may be using it
             return library
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import os
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError, RefusedError, UsageError
@@ -71,19 +72,22 @@ def _checked(token: str, where: str) -> str:
 
 
 def _new_token(state: str, path: str) -> str:
+    """Make a token; of two processes that do so at once, both get the one that was there first."""
     from secrets import token_urlsafe
 
     from whet.store.atomic import make_directories
 
     make_directories(state)
-    token = token_urlsafe(_TOKEN_BYTES)
+    fresh = f"{path}.{token_urlsafe(6)}"
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return token_of(state, None)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(f"{token}\n")
-    return token
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(f"{token_urlsafe(_TOKEN_BYTES)}\n")
+        with suppress(FileExistsError):
+            os.link(fresh, path)
+    finally:
+        with suppress(OSError):
+            os.unlink(fresh)
+    return token_of(state, None)
 
 
 class Gate:
@@ -138,7 +142,18 @@ def application(server: SkillServer, address: Address, token: str) -> ASGIApp:
         allowed_origins=[_origin(origin) for origin in address.origins],
     )
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=security, host=address.host)
-    return Gate(app, token)
+    gate: ASGIApp = Gate(app, token)
+    if not address.origins:
+        return gate
+    from starlette.middleware.cors import CORSMiddleware
+
+    return CORSMiddleware(
+        gate,
+        allow_origins=security.allowed_origins,
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=["Mcp-Session-Id"],
+    )
 
 
 def _origin(text: str) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.api import Library
+    from whet.api.tools import Tools
     from whet.library.visibility import Caller
-    from whet.prompt.session import Session
 
 PAGE = 100
 """Prompts of one answer."""
@@ -40,9 +40,10 @@ def list_prompts(library: Library, caller: Caller, cursor: str | None) -> dict[s
     return {"prompts": made, **({"nextCursor": further} if further else {})}
 
 
-def get_prompt(library: Library, session: Session, name: str, given: Mapping[str, str]) -> dict[str, Any]:
+def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     """The message with which the model gets the skill or bundle."""
-    command = next((item for item in _commands(library, session.caller) if item["name"] == name), None)
+    caller = tools.session.caller
+    command = next((item for item in _commands(tools.library, caller) if item["name"] == name), None)
     if command is None:
         raise NotFoundError("prompt-not-found", f"There is no prompt {name!r:.80}.", hint="List the prompts.")
     known = _arguments(command["hint"])
@@ -56,7 +57,7 @@ def get_prompt(library: Library, session: Session, name: str, given: Mapping[str
         while values and not values[-1]:
             values.pop()
         words = " ".join(map(_quoted, values))
-    answer = session.invoke(f"/{name} {words}".rstrip(), reserved=())
+    answer = tools.invoke(f"/{name} {words}".rstrip())
     text = {"type": "text", "text": answer["message"]}
     return {"description": command["description"][:_DESCRIPTION], "messages": [{"role": "user", "content": text}]}
 

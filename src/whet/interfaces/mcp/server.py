@@ -299,7 +299,7 @@ class SkillServer(Server[Any]):
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
         desk = await self._desk(ctx, params)
         given = params.arguments or {}
-        told = await self._run(prompts.get_prompt, desk.library, desk.tools.session, params.name, given)
+        told = await self._run(prompts.get_prompt, desk.tools, params.name, given)
         return {"resultType": "complete", **told}
 
     async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:

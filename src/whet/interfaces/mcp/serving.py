@@ -36,8 +36,9 @@ _PAGE_READ = 64 * 1024 * 1024
 """Bytes of files after which a page of `skills/list` is full."""
 _SKILLS = Bounds(50, lambda skill: weight(skill) / PAGE_BYTES + sum(x["size"] for x in skill["resources"]) / _PAGE_READ)
 _RESOURCES = Bounds(200)
-_UNLISTED = frozenset(("explicit-only", "model-only", "fallback", "paths"))
-"""Why a skill may be hidden and still answer to its address."""
+_UNLISTED = frozenset(("fallback", "paths"))
+"""Why a skill may be hidden and still answer to its address. One that only a person may invoke does not: it is a
+prompt, and many hosts let models read resources."""
 
 
 class Served:
@@ -53,8 +54,7 @@ class Served:
     def list_skills(self, cursor: str | None = None) -> dict[str, Any]:
         """`skills/list`: the entries of the skills this client may choose.
 
-        One that cannot be described now, because it is too large or does not conform after all, is passed over;
-        `unserved` tells of it.
+        One that cannot be described now, because it is too large or does not conform after all, is passed over.
         """
         survey, shelf = self._look()
 
@@ -140,21 +140,6 @@ class Served:
         paths = (address(shelf.paths[card.path])[len(SCHEME) :] for card in self._answering(survey, shelf.cards()))
         return [path for path in paths if path.lower().startswith(prefix.lower())]
 
-    def unserved(self) -> list[tuple[str, str]]:
-        """The skills that are no part of all this because they do not conform or are too large, and why.
-
-        Nothing is digested, but every SKILL.md is read and every package listed: not for every day.
-        """
-        survey, shelf = self._look()
-        catalogue = shelf.catalogue
-        named = [(card.full_name, card) for card in self._answering(survey, catalogue.cards)]
-        losers = (loser for loser, _ in catalogue.shadowed)
-        named += [(card.qualified, card) for card in self._answering(survey, losers)]
-        told = ((name, shelf.unfit.get(card.path) or self._problem(card, survey)) for name, card in named)
-        return [(name, reason) for name, reason in told if reason]
-
-    # looking
-
     def _look(self) -> tuple[Survey, Shelf]:
         snapshot = self._lookout.look()
         shelf = self._shelf
@@ -204,16 +189,6 @@ class Served:
         values, files = describe(card, now=self._lookout.clock(), bases=survey.bounds.bases)
         resources = [{"uri": address(path, file), "digest": digest, "size": size} for file, digest, size in files]
         return {"uri": resources[0]["uri"], "frontmatter": values, "resources": resources}
-
-    def _problem(self, card: Card, survey: Survey) -> str:
-        try:
-            frontmatter(read_member(card, MAIN, bases=survey.bounds.bases), card.name)
-            members(card, now=self._lookout.clock(), bases=survey.bounds.bases)
-        except WhetError as error:
-            return error.message
-        return ""
-
-    # directories
 
     def _top(self) -> dict[str, dict[str, Any]]:
         """The directory above everything: the index, the plain skills, the plugins and scopes."""
