@@ -202,16 +202,22 @@ async def test_broken_settings_are_told_until_they_are_mended(world: World, era:
     (world.state / "config.toml").write_text(text, encoding="utf-8")
     async with connected(world.server(), era) as client:
         for awaited in (
-            *(ask(client, "skills/list"), client.list_prompts(), client.list_resources(), client.list_tools()),
-            *(client.call_tool("skills_list", {}), client.read_resource("skill://pdf/SKILL.md")),
+            *(ask(client, "skills/list"), client.list_prompts(), client.list_resources()),
+            client.read_resource("skill://pdf/SKILL.md"),
         ):
             error = await error_of(awaited)
             assert (error.code, error.data["code"]) == (-32602, "bad-config")
-        world.config()
-        assert not (await client.call_tool("skills_list", {})).is_error
-        (world.state / "config.toml").write_text(text, encoding="utf-8")
-        listed = await client.call_tool("skills_list", {})
-        assert listed.is_error and listed.structured_content and listed.structured_content["code"] == "bad-config"
+        assert (await client.list_tools()).tools
+        for config in (text, None, text):
+            if config is None:
+                world.config()
+            else:
+                (world.state / "config.toml").write_text(config, encoding="utf-8")
+            listed = await client.call_tool("skills_list", {})
+            assert listed.structured_content is not None
+            assert (listed.is_error, listed.structured_content.get("code")) == (
+                (False, None) if config is None else (True, "bad-config")
+            )
 
 
 async def test_a_project_that_is_gone_is_an_error_and_nothing_else(world: World, era: str) -> None:
