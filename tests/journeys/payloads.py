@@ -195,10 +195,10 @@ def context(output: bytes | str) -> str:
         return ""
     answer = json.loads(output)
     if "hookSpecificOutput" in answer:
-        assert list(answer) == ["hookSpecificOutput"]
-        answer = answer["hookSpecificOutput"]
-        assert list(answer) == ["hookEventName", "additionalContext"]
-        return str(answer["additionalContext"])
+        specific = answer.pop("hookSpecificOutput")
+        assert list(specific) == ["hookEventName", "additionalContext"]
+        assert answer in ({}, {"additionalContext": specific["additionalContext"]})
+        return str(specific["additionalContext"])
     (text,) = answer.values()
     assert list(answer) in (["additional_context"], ["context"])
     return str(text)

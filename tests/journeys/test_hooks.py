@@ -213,6 +213,22 @@ def test_a_server_that_does_not_answer_is_done_without(machine: Machine, mode: s
 
 
 @posix
+def test_a_server_that_is_suspended_is_done_without(machine: Machine) -> None:
+    with resident(machine) as suspended:
+        suspended.send_signal(signal.SIGSTOP)
+        try:
+            assert "backport" in tell(machine, "codex", "prompt", prompt=BACKPORT)
+            with resident(machine):
+                os.utime(machine.state / "run" / f"hook-{suspended.pid}.sock")
+                assert "pdf-forms" in tell(machine, "codex", "prompt", prompt=FORM)
+        finally:
+            suspended.send_signal(signal.SIGCONT)
+    with Library.open(project=machine.work, env=machine.env) as library:
+        (seen,) = library.sessions.all()
+    assert (seen.counts, failures(machine)) == (Counts(prompts=2), [])
+
+
+@posix
 def test_a_server_that_is_too_slow_is_not_waited_for(machine: Machine) -> None:
     with resident(machine, "slow"):
         assert hook(machine, *PROMPT, sent=prompt(machine)) == SILENT
@@ -397,6 +413,18 @@ def test_what_hangs_is_ended_in_time(machine: Machine) -> None:
     )
     assert (done.returncode, done.stdout, done.stderr) == SILENT
     assert failures(machine) == [("prompt", "too-slow")]
+
+
+@posix
+def test_what_hangs_is_ended_even_if_that_cannot_be_noted(machine: Machine) -> None:
+    code = (
+        "import time; from whet.interfaces.cli import main; from whet.interfaces.hooks import alone, door\n"
+        "door._ALL = 0.5; alone.answer_alone = door._log = lambda *_: time.sleep(60)\n"
+        "main()"
+    )
+    command = [sys.executable, "-P", "-c", code, "hook", *PROMPT]
+    done = subprocess.run(command, env=machine.env, input=prompt(machine), capture_output=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == SILENT
 
 
 @posix

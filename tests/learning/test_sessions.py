@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -111,22 +111,57 @@ def test_hard_sessions_wait_once_they_are_over(sessions: Sessions, clock: Clock)
 
 def test_a_conversation_is_kept_and_what_is_pending_is_said_once(sessions: Sessions) -> None:
     sessions.note("cursor", "s")
-    sessions.keep("cursor", "s", {"offered": ["/a"]}, "Load it.")
-    sessions.keep("cursor", "s", {"offered": ["/a", "/b"]})
+    sessions.keep("cursor", "s", {"offered": ["/a"]})
+    sessions.hold("cursor", "s", "Load it.", {"offered": ["/a", "/b"]}, "turn")
+    assert sessions.state("cursor", "s") == {"offered": ["/a"]}
+    taken = [sessions.take_pending("cursor", "s", turn) for turn in ("other", "turn", "turn", "")]
+    assert taken == ["", "Load it.", "", ""]
     assert sessions.state("cursor", "s") == {"offered": ["/a", "/b"]}
-    assert [sessions.take_pending("cursor", "s") for _ in range(2)] == ["Load it.", ""]
     sessions.keep("cursor", "s", None)
     assert sessions.state("cursor", "s") is None
     sessions.keep("cursor", "s", {"offered": ["x" * 300_000]})
     assert sessions.state("cursor", "s") is None
     with sessions.writing().write() as connection:
-        connection.execute("UPDATE sessions SET state = '{broken'")
-    assert sessions.state("cursor", "s") is None
+        connection.execute("UPDATE sessions SET state = '{broken', pending = 'broken'")
+    assert (sessions.state("cursor", "s"), sessions.take_pending("cursor", "s")) == (None, "")
+
+
+def test_what_is_pending_is_forgotten_but_for_tool_calls_and_beginnings(sessions: Sessions) -> None:
+    events: list[tuple[dict[str, Any], str]] = [
+        ({"tools": 1}, "Load it."),
+        ({"ended": False}, "Load it."),
+        ({"prompts": 1}, ""),
+        ({"ended": True}, ""),
+        ({}, ""),
+    ]
+    sessions.note("vscode", "s")
+    for event, left in events:
+        sessions.hold("vscode", "s", "Load it.", {})
+        sessions.note("vscode", "s", **event)
+        assert sessions.take_pending("vscode", "s") == left
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_nobody_else_may_read_it(sessions: Sessions, tmp_path: Path) -> None:
+    def modes() -> set[int]:
+        return {path.stat().st_mode & 0o777 for path in (tmp_path / "state").glob("sessions.db*")}
+
+    sessions.note("codex", "s")
+    assert len([*(tmp_path / "state").glob("sessions.db*")]) == 3 and modes() == {0o600}
+    sessions.close()
+    (tmp_path / "state" / "sessions.db").chmod(0o644)
+    sessions.note("codex", "s")
+    assert modes() == {0o600}
+    sessions.close()
+    (tmp_path / "state" / "sessions.db").write_bytes(b"not a database" + bytes(5000))
+    assert sessions.repair().done
+    assert modes() == {0o600}
 
 
 def test_old_conversations_and_sessions_are_forgotten(sessions: Sessions, clock: Clock) -> None:
     sessions.note("codex", "old")
-    sessions.keep("codex", "old", {"offered": []}, "Load it.")
+    sessions.keep("codex", "old", {"offered": []})
+    sessions.hold("codex", "old", "Load it.", {})
     clock.now += REMEMBERED + 1
     sessions.note("codex", "new")
     sessions.keep("codex", "new", {"offered": []})
@@ -233,3 +268,14 @@ def test_the_log_is_bounded_and_survives_anything(tmp_path: Path) -> None:
     assert [*hook_log.read(state)][-1] == (5, "a", "b", "c", "d")
     assert not hook_log.append(str(tmp_path / "none"), "a", "b", "c", "d")
     assert [*hook_log.read(str(tmp_path / "none"))] == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
+def test_a_pipe_in_place_of_the_log_holds_up_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / hook_log.FILE)
+    assert not hook_log.append(str(tmp_path), "a", "b", "c", "d")
+    reader = os.open(tmp_path / hook_log.FILE, os.O_RDONLY | os.O_NONBLOCK)
+    assert not hook_log.append(str(tmp_path), "a", "b", "c", "d")
+    assert [*hook_log.read(str(tmp_path))] == []
+    os.close(reader)
+    assert [*hook_log.read(str(tmp_path))] == []

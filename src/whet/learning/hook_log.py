@@ -1,12 +1,14 @@
 """Where hooks note a failure when the database cannot be written: lines in `hooks.log`, never more than 256 KiB.
 
 A hook says nothing to its client, whatever happens; `whet doctor` tells what is noted here. Nothing heavy is imported,
-because whoever notes something may have no time left.
+because whoever notes something may have no time left; and nothing but a plain file is opened, since a pipe in its place
+would hold everybody up.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import time
 from contextlib import suppress
 
@@ -31,7 +33,7 @@ def append(state: str, client: str, event: str, code: str, message: str) -> bool
         path = os.path.join(state, FILE)
         fields = (str(time.time_ns()), client[:100], event[:100], code[:100], message[:LONGEST])
         line = "\t".join(" ".join(field.split()) for field in fields).encode("utf-8", "backslashreplace") + b"\n"
-        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        fd = _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             os.write(fd, line)
             large = os.fstat(fd).st_size > LARGE
@@ -48,7 +50,8 @@ def read(state: str) -> Iterator[tuple[int, str, str, str, str]]:
     """What is noted: time, client, event, code and message, the oldest first. Damaged lines are left out."""
     for name in (OLD, FILE):
         try:
-            with open(os.path.join(state, name), encoding="utf-8", errors="replace") as file:
+            fd = _opened(os.path.join(state, name), os.O_RDONLY)
+            with open(fd, encoding="utf-8", errors="replace") as file:
                 lines = file.read(4 * LARGE).splitlines()
         except OSError:
             continue  # there is none, or it cannot be read: then there is nothing to tell
@@ -56,6 +59,15 @@ def read(state: str) -> Iterator[tuple[int, str, str, str, str]]:
             fields = line.split("\t")
             if len(fields) == _FIELDS and fields[0].isdecimal() and len(fields[0]) <= _DIGITS:
                 yield int(fields[0]), fields[1], fields[2], fields[3], fields[4]
+
+
+def _opened(path: str, flags: int) -> int:
+    """A plain file, opened without waiting. Raises OSError."""
+    fd = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(f"{path} is no plain file")
+    return fd
 
 
 def clear(state: str) -> None:

@@ -77,7 +77,8 @@ ON CONFLICT (client, id) DO NOTHING
 """
 _UPDATE = """
 UPDATE sessions SET project = ?, transcript = ?, last = ?, prompts = ?, tools = ?, errors = ?, recoveries = ?,
-corrections = ?, failing = ?, learned = ?, ended = ?, mark = ?, hard = ? WHERE client = ? AND id = ?
+corrections = ?, failing = ?, learned = ?, ended = ?, mark = ?, hard = ?, pending = CASE WHEN ? THEN pending END
+WHERE client = ? AND id = ?
 """
 
 
@@ -121,7 +122,7 @@ def sessions_schema() -> Schema:
     """The tables; a change is a new migration at the end, never an edit."""
     from whet.store.database import Schema
 
-    return Schema(application_id=0x57485345, migrations=(_SCHEMA,))
+    return Schema(application_id=0x57485345, migrations=(_SCHEMA,), private=True)
 
 
 class Sessions(Door):
@@ -156,7 +157,8 @@ class Sessions(Door):
 
         `seen` is what there is of it in all, as far as somebody counted.
         Two events with the same `mark`, other than 0, are the same. A message after a session was learned from makes
-        it one that waits again. Raises FailedError.
+        it one that waits again. What is pending is for the last message: only tool calls, and a beginning
+        (`ended=False`), which may be told late, leave it. Raises FailedError.
         """
         now, key = self._clock(), (_text(client, 100), _text(id, 256))
         with self.writing().write() as connection:
@@ -178,7 +180,8 @@ class Sessions(Door):
             learned = 0 if prompts else known[9]
             places = _text(project, 4096) or known[0], _text(transcript, 4096) or known[1]
             hard = is_hard(counts)
-            values = (*places, max(now, known[2]), *counts, failing, learned, over, mark or known[11], hard)
+            stays = tools > 0 or ended is False
+            values = (*places, max(now, known[2]), *counts, failing, learned, over, mark or known[11], hard, stays)
             connection.execute(_UPDATE, (*values, *key))
             if new:
                 self._prune(connection, now)
@@ -201,36 +204,32 @@ class Sessions(Door):
 
     def state(self, client: str, id: str) -> Any:  # noqa: A002  what it is called everywhere else
         """The saved conversation, as `keep` got it; None where there is none that can be read."""
-        import json
-
         rows = self.read("SELECT state FROM sessions WHERE client = ? AND id = ?", (_text(client, 100), _text(id, 256)))
-        try:
-            return json.loads(rows[0][0]) if rows and rows[0][0] else None
-        except (ValueError, RecursionError, TypeError):
-            return None
+        return _unpacked(rows[0][0]) if rows else None
 
-    def keep(self, client: str, id: str, state: Any, pending: str | None = None) -> None:  # noqa: A002  as above
-        """Save a conversation that was noted before; None forgets it. `pending` is what is now to be said in it."""
-        import json
-
-        text = None if state is None else json.dumps(state, separators=(",", ":"))
-        if text is not None and len(text) > _LONGEST_STATE:
-            text = None  # rather offer something twice than let the database grow
+    def keep(self, client: str, id: str, state: Any) -> None:  # noqa: A002  as above
+        """Save a conversation that was noted before; None forgets it."""
+        query = "UPDATE sessions SET state = ? WHERE client = ? AND id = ?"
         with self.writing().write() as connection:
-            connection.execute(
-                "UPDATE sessions SET state = ?, pending = COALESCE(?, pending) WHERE client = ? AND id = ?",
-                (text, pending and _text(pending, 16_384), _text(client, 100), _text(id, 256)),
-            )
+            connection.execute(query, (_packed(state), _text(client, 100), _text(id, 256)))
 
-    def take_pending(self, client: str, id: str) -> str:  # noqa: A002  as above
-        """What is still to be said in a conversation; whoever takes it says it, so it is given once."""
+    def hold(self, client: str, id: str, text: str, state: Any, turn: str = "") -> None:  # noqa: A002  as above
+        """Keep what is still to be said in a turn, and what the conversation is once it was said."""
+        query = "UPDATE sessions SET pending = ? WHERE client = ? AND id = ?"
+        with self.writing().write() as connection:
+            connection.execute(query, (_packed([turn, text, state]), _text(client, 100), _text(id, 256)))
+
+    def take_pending(self, client: str, id: str, turn: str = "") -> str:  # noqa: A002  as above
+        """What is still to be said in this turn of a conversation; whoever takes it says it, so it is given once."""
         key = _text(client, 100), _text(id, 256)
-        if not any(row[0] for row in self.read("SELECT pending FROM sessions WHERE client = ? AND id = ?", key)):
+        rows = self.read("SELECT pending FROM sessions WHERE client = ? AND id = ?", key)
+        pending = _unpacked(rows[0][0]) if rows else None
+        if not pending or (turn and pending[0] and turn != pending[0]):
             return ""
+        query = "UPDATE sessions SET state = ?, pending = NULL WHERE client = ? AND id = ? AND pending = ?"
         with self.writing().write() as connection:
-            row = connection.execute("SELECT pending FROM sessions WHERE client = ? AND id = ?", key).fetchone()
-            connection.execute("UPDATE sessions SET pending = NULL WHERE client = ? AND id = ?", key)
-        return str(row[0]) if row and row[0] else ""
+            taken = connection.execute(query, (_packed(pending[2]), *key, rows[0][0])).rowcount
+        return str(pending[1]) if taken else ""
 
     # for whoever learns
 
@@ -302,7 +301,6 @@ class Sessions(Door):
         done = f"Set the damaged record of sessions aside as {outcome.set_aside} and saved {rows} sessions from it."
         return Repaired((done,), outcome.salvage.lost)
 
-
     def _forget_failures(self) -> int:
         count = len(self.failures())
         if count and self.reading() is not None:
@@ -336,6 +334,24 @@ def told(failures: tuple[Failure, ...], now: int) -> tuple[Entry, ...]:
 
 def _seen(row: tuple[Any, ...]) -> Seen:
     return Seen._make((*row[:6], Counts(*row[6:11]), *map(bool, row[11:])))
+
+
+def _packed(value: Any) -> str | None:
+    """What is kept of a conversation; None where it is too large: better offer something twice than let it grow."""
+    import json
+
+    text = json.dumps(value, separators=(",", ":"))
+    return text if value is not None and len(text) <= _LONGEST_STATE else None
+
+
+def _unpacked(text: str | None) -> Any:
+    """The same again; None where it cannot be read."""
+    import json
+
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError, TypeError):
+        return None
 
 
 def _text(text: str, most: int) -> str:

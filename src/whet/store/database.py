@@ -43,6 +43,8 @@ class Schema(NamedTuple):
     """Marks the files of this kind; from 1 to 2**31 - 1, never changed."""
     migrations: tuple[str, ...]
     """SQL scripts; number n brings a file of version n to version n + 1. Only ever appended to."""
+    private: bool = False
+    """Whether others on the machine may not even read the file."""
 
 
 class Salvage(NamedTuple):
@@ -155,6 +157,8 @@ class Database:
         self.read_only = self._read_only_ok and _is_read_only(self.path)
         with os_failures(self.path, doing="open", other="state-failed"), _failures(self.path):
             _refuse_orphaned_log(self.path)
+            if self._schema.private and not self.read_only:
+                _make_private(self.path)
             connection = (_reader if self.read_only else _connected)(self.path, self._busy_ms)
             try:
                 self._prepare(connection)
@@ -334,6 +338,18 @@ def _is_at(path: str, status: os.stat_result) -> bool:
         return os.path.samestat(os.stat(path), status)
     except OSError:  # opening it again tells what is wrong
         return False
+
+
+def _make_private(path: str) -> None:
+    """See to it that only its owner may read the file, before SQLite makes it; companions get the same permissions.
+
+    A file that is there is not opened: to close it again would take away the locks of this process's connections.
+    """
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        with suppress(PermissionError):  # of somebody else, who decides
+            os.chmod(path, 0o600)
 
 
 def _connected(database: str, busy_ms: int, *, uri: bool = False) -> sqlite3.Connection:

@@ -58,6 +58,46 @@ def test_where_a_prompt_takes_no_context_the_next_tool_call_does(machine: Machin
     assert machine.failures() == []
 
 
+@pytest.mark.parametrize("client", WAITING)
+@pytest.mark.parametrize("between", ["prompt", "stop", "compact", "end"])
+def test_what_was_not_said_is_for_that_message_only(machine: Machine, client: str, between: str) -> None:
+    machine.tell(client, "prompt", prompt=BACKPORT)
+    machine.tell(client, between, **({"prompt": "good morning"} if between == "prompt" else {}))
+    assert machine.tell(client, "tool", tool_use_id="1") == ""
+    machine.tell(client, "prompt", prompt=f"{BACKPORT} now")
+    assert machine.tell(client, "tool", tool_use_id="2") == must(machine, "backport")
+
+
+def test_a_tool_call_of_another_turn_takes_nothing(machine: Machine) -> None:
+    machine.tell("cursor", "prompt", prompt=BACKPORT, generation_id="g2")
+    assert machine.tell("cursor", "tool", tool_use_id="1", generation_id="g1") == ""
+    assert machine.tell("cursor", "tool", tool_use_id="2", generation_id="g2") == must(machine, "backport")
+
+
+@pytest.mark.parametrize("client", WAITING)
+def test_what_the_model_loaded_itself_is_not_offered_with_it(machine: Machine, client: str) -> None:
+    view = {"tool_name": "mcp_whet_skill_view", "tool_input": {"name": "backport"}}
+    machine.tell(client, "prompt", prompt=BACKPORT)
+    assert machine.tell(client, "tool", **view) == ""
+    machine.tell(client, "prompt", prompt=FORM)
+    assert machine.tell(client, "tool", tool_use_id="other", **view) == must(machine, "pdf-forms")
+
+
+def test_a_session_that_begins_with_a_message_is_answered_at_once(machine: Machine) -> None:
+    sent = {"session_id": "s", "cwd": str(machine.work), "timestamp": "2026-11-15T06:00:00Z"}
+    start = {**sent, "hook_event_name": "SessionStart", "source": "new", "initial_prompt": BACKPORT}
+    prompt = {**sent, "hook_event_name": "UserPromptSubmit", "prompt": BACKPORT}
+    tool = {**sent, "hook_event_name": "PostToolUse", "tool_name": "bash", "tool_input": {}}
+    answers = [
+        json.loads(machine.hooks.answer("vscode", "start", as_bytes(start))),
+        *(machine.hooks.answer("vscode", "tool", as_bytes(event)) for event in (prompt, tool)),
+    ]
+    text = must(machine, "backport")
+    specific = {"hookEventName": "SessionStart", "additionalContext": text}
+    assert answers == [{"additionalContext": text, "hookSpecificOutput": specific}, b"", b""]
+    assert machine.hooks.sessions.all()[0].counts == Counts(prompts=1, tools=1)
+
+
 def test_what_only_may_fit_is_offered_without_pressing(machine: Machine) -> None:
     machine.write("release-notes", "Writes the notes of a release from its commits.")
     machine.write("release-checks", "Checks what a release needs before it is made.")
@@ -238,10 +278,13 @@ def test_a_project_that_is_gone_is_noted(machine: Machine) -> None:
 
 
 def test_an_answer_that_comes_too_late_is_not_taken_for_heard(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("whet.interfaces.hooks.answering.PATIENCE", -1.0)
     assert machine.tell("codex", "prompt", prompt=BACKPORT) == ""
+    alone = Machine(tmp_path / "alone", patient=False)
+    assert alone.tell("codex", "prompt", prompt=BACKPORT) == must(alone, "backport")
+    alone.close()
     monkeypatch.undo()
     assert machine.tell("codex", "prompt", prompt=BACKPORT) == must(machine, "backport")
 

@@ -46,6 +46,7 @@ def ask(path: str, request: bytes) -> bytes:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as guest:
         guest.settimeout(20)
         guest.connect(path)
+        assert guest.recv(1) in (b"!", b"")
         answer = b""
         try:
             guest.sendall(request)
@@ -194,6 +195,21 @@ def test_a_socket_left_by_a_process_of_our_number_is_replaced(state: Path) -> No
     assert service.start()
     assert ask(service.path, header()) == b"+20\ncodex prompt 0 /here"
     service.close()
+
+
+def test_a_place_that_is_not_ours_is_left_alone(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = state / "elsewhere"
+    elsewhere.mkdir()
+    elsewhere.chmod(0o755)
+    (state / "run").symlink_to(elsewhere)
+    assert not Service(str(state), told).start()
+    (state / "run").unlink()
+    (state / "run").mkdir()
+    (state / "run").chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert not Service(str(state), told).start()
+    assert [path.stat().st_mode & 0o777 for path in (elsewhere, state / "run")] == [0o755] * 2
+    assert os.listdir(elsewhere) == os.listdir(state / "run") == []
 
 
 def test_where_no_socket_can_be_had_there_is_none(state: Path) -> None:

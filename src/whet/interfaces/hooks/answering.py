@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from whet.prompt.session import Session
     from whet.store.clock import Clock
 
-PATIENCE = 2.0
-"""Seconds that a client waits for a server; what comes later was not heard."""
+PATIENCE = 1.8
+"""Seconds after which a server is not heard any more: a little less than what the client waits for it."""
 _DESCRIBED = 240
 """Characters of a description: what fits is told here, and the skill itself tells the rest."""
 _FORGETTING = frozenset({"compact", "clear"})
@@ -94,15 +94,18 @@ class Hooks:
 
     def _work(self, event: Event) -> str:
         """Do what the event asks for; what is to be said to the model, or ""."""
-        if event.kind == "prompt":
-            return self._prompt(event)
+        began = time.monotonic()
         if event.kind == "tool":
             return self._tool(event)
-        ended = {"start": False, "end": True}.get(event.kind)
-        self._note(event, ended=ended, seen=glance(event.transcript) if ended else NOTHING)
-        if event.kind == "compact" or event.source in _FORGETTING:
-            self.sessions.keep(event.client, event.session, None)
-        return ""
+        if event.kind == "prompt":
+            if not self._note(event, prompts=1, corrections=int(corrects(event.prompt))):
+                return ""
+        else:
+            ended = {"start": False, "end": True}.get(event.kind)
+            self._note(event, ended=ended, seen=glance(event.transcript) if ended else NOTHING)
+            if event.kind == "compact" or event.source in _FORGETTING:
+                self.sessions.keep(event.client, event.session, None)
+        return self._offer(event, began) if event.prompt.strip() else ""
 
     def _note(self, event: Event, **what: Any) -> bool:
         return self.sessions.note(
@@ -111,10 +114,7 @@ class Hooks:
 
     # a message of the user
 
-    def _prompt(self, event: Event) -> str:
-        began = time.monotonic()
-        if not self._note(event, prompts=1, corrections=int(corrects(event.prompt))) or not event.prompt.strip():
-            return ""
+    def _offer(self, event: Event, began: float) -> str:
         library = self._open(event.project)
         snapshot = library.lookout.look()
         if not self._patient and not library.offers.keeper.is_ready(snapshot):
@@ -122,11 +122,13 @@ class Hooks:
             raise UsageError("not-indexed", message, hint="Run `whet find` once.")
         session = self._session(library, event)
         text = offered(library, session, event.prompt, snapshot)
-        if not text or time.monotonic() - began > PATIENCE:
+        if not text or (self._patient and time.monotonic() - began > PATIENCE):
             return ""
-        speaks = "prompt" in CLIENTS[event.client].speaks
-        self.sessions.keep(event.client, event.session, session.to_json(), None if speaks else text)
-        return text if speaks else ""
+        if event.kind in CLIENTS[event.client].speaks:
+            self.sessions.keep(event.client, event.session, session.to_json())
+            return text
+        self.sessions.hold(event.client, event.session, text, session.to_json(), event.turn)
+        return ""
 
     def _session(self, library: Library, event: Event) -> Session:
         """The conversation as it was left. Tokens are estimated: to count them takes longer than all the rest."""
@@ -148,16 +150,15 @@ class Hooks:
     def _tool(self, event: Event) -> str:
         if not self._note(event, tools=1, errors=int(event.failed)):
             return ""
+        text = self.sessions.take_pending(event.client, event.session, event.turn)
         home = os.environ.get("HOME", "")
         loaded = () if event.failed else touched(event.tool, event.given, event.project, home)
-        if loaded:
-            self._loaded(event, loaded)
-        if "prompt" in CLIENTS[event.client].speaks:
-            return ""
-        return self.sessions.take_pending(event.client, event.session)
+        return "" if loaded and self._loaded(event, loaded, text) else text
 
-    def _loaded(self, event: Event, loaded: tuple[Touched, ...]) -> None:
-        """Record that skills were read or used, and do not offer them again."""
+    def _loaded(self, event: Event, loaded: tuple[Touched, ...], text: str) -> bool:
+        """Record that skills were read or used, and do not offer them again; was one of them what the text is about?"""
+        from whet.prompt.formats import clean
+
         library = self._open(event.project)
         session = self._session(library, event)
         cards = [(item, card) for item in loaded if (card := _card(library, item))]
@@ -167,6 +168,7 @@ class Hooks:
                 library.record(item.how, card, library.lookout.open(card).digest, event.session)
         if cards:
             self.sessions.keep(event.client, event.session, session.to_json())
+        return any(f"file: {clean(card.path)}" in text for _, card in cards)
 
 
 def offered(library: Library, session: Session, prompt: str, snapshot: Snapshot) -> str:

@@ -19,8 +19,8 @@ class Client(NamedTuple):
     """What it calls each kind of event; the first name of a kind is the one it documents."""
     speaks: frozenset[str]
     """The kinds of events whose answer reaches the model."""
-    shape: str
-    """`specific`: hookSpecificOutput with additionalContext; else the one key that the text stands under."""
+    shape: tuple[str, ...]
+    """The keys that the text stands under; in `hookSpecificOutput` it is beside the name of the event."""
 
 
 _PASCAL = {
@@ -32,9 +32,10 @@ _PASCAL = {
     "Stop": "stop",
     "SessionEnd": "end",
 }
+_SPECIFIC = ("hookSpecificOutput",)
 CLIENTS: dict[str, Client] = {
-    "claude-code": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), "specific"),
-    "codex": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), "specific"),
+    "claude-code": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), _SPECIFIC),
+    "codex": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), _SPECIFIC),
     "cursor": Client(
         {
             "sessionStart": "start",
@@ -46,9 +47,10 @@ CLIENTS: dict[str, Client] = {
             "sessionEnd": "end",
         },
         frozenset({"start", "tool"}),
-        "additional_context",
+        ("additional_context",),
     ),
-    "vscode": Client(_PASCAL, frozenset({"start", "tool"}), "specific"),
+    # VS Code reads the second one, Copilot, which runs the same hooks, the first
+    "vscode": Client(_PASCAL, frozenset({"start", "tool"}), ("additionalContext", *_SPECIFIC)),
     "gemini": Client(
         {
             "SessionStart": "start",
@@ -59,7 +61,7 @@ CLIENTS: dict[str, Client] = {
             "SessionEnd": "end",
         },
         frozenset({"start", "prompt"}),
-        "specific",
+        _SPECIFIC,
     ),
     "hermes": Client(
         {
@@ -70,7 +72,7 @@ CLIENTS: dict[str, Client] = {
             "on_session_finalize": "end",
         },
         frozenset({"prompt"}),
-        "context",
+        ("context",),
     ),
 }
 EVERY_NAME: dict[str, str] = {name: kind for client in CLIENTS.values() for name, kind in client.events.items()}

@@ -35,8 +35,11 @@ _IDLE = 0.25
 _READING = 2.0
 _ASKING = 2.0
 """Seconds for reading the payload, and for the answer of a server."""
-_ALL = 5.0
-"""Seconds after which the process ends, whatever it does."""
+_GREETING = 0.15
+"""Seconds in which a server must say that it is there: one that was stopped takes a connection and is silent."""
+_ALL = 4.5
+_NOTING = 0.5
+"""Seconds after which it is given up, whatever it does, and for noting that."""
 _TRIED = 4
 """Servers that are tried."""
 _SHAPE = 4
@@ -93,6 +96,14 @@ def _watch(job: _Job) -> None:
     from time import sleep
 
     sleep(_ALL)
+    try:
+        _thread.start_new_thread(_give_up, (job,))
+        sleep(_NOTING)  # a file system that hangs holds up the other one
+    finally:
+        os._exit(0)
+
+
+def _give_up(job: _Job) -> None:
     try:
         _log(job, "too-slow", f"It took more than {_ALL:g} seconds and was given up.")
     finally:
@@ -181,8 +192,10 @@ def _asked(job: _Job, payload: bytes, cwd: str) -> bytes | None:
         guest = socket(AF_UNIX, SOCK_STREAM)
         sent = False
         try:
-            guest.settimeout(max(0.001, deadline - monotonic()))
+            guest.settimeout(_GREETING)
             guest.connect(path)
+            guest.recv(1)
+            guest.settimeout(max(0.001, deadline - monotonic()))
             guest.sendall(request)
             guest.shutdown(SHUT_WR)
             sent = True
@@ -214,10 +227,20 @@ def _sockets(directory: str) -> list[str]:
     if sys.platform == "win32":
         return []
     try:
+        check_own(directory)
         paths = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".sock")]
         return sorted(paths, key=lambda path: os.lstat(path).st_mtime_ns, reverse=True)[:_TRIED]
     except OSError:
         return []
+
+
+def check_own(directory: str) -> None:
+    """Raises OSError for what is not a directory of this person, or only a link to one."""
+    from stat import S_ISDIR
+
+    found = os.lstat(directory)
+    if not S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise OSError(f"{directory} is no directory of ours")
 
 
 def _note(job: _Job, error: BaseException) -> None:

@@ -35,7 +35,10 @@ class Event(NamedTuple):
     """What the client calls the event."""
     project: str = ""
     transcript: str = ""
+    turn: str = ""
+    """Which message it belongs to, where the client tells."""
     prompt: str = ""
+    """What the user says; also what a session begins with, where the client tells."""
     tool: str = ""
     given: Mapping[str, Any] = {}
     """What the tool was called with."""
@@ -67,7 +70,7 @@ def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event |
     if not session:
         raise InvalidError("bad-hook-input", f"The {kind} of {client} has no session id.", hint=_HINT)
     event = Event(client, kind, session, told or native(client, kind), _project(data, cwd))
-    event = event._replace(transcript=_text(data, "transcript_path"))
+    event = event._replace(transcript=_text(data, "transcript_path"), turn=_text(data, "generation_id"))
     if kind == "prompt":
         prompt = _prompt(data.get("prompt") or extra.get("user_message"))
         return event._replace(prompt=prompt, mark=_mark("prompt", prompt))
@@ -80,7 +83,9 @@ def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event |
             failed=told in ("PostToolUseFailure", "postToolUseFailure") or fails(data, extra),
             mark=_mark("tool", call) if call else 0,
         )
-    return event._replace(source=_text(data, "source")) if kind == "start" else event
+    if kind == "start":
+        return event._replace(source=_text(data, "source"), prompt=_prompt(data.get("initial_prompt")))
+    return event
 
 
 def written(event: Event, text: str) -> bytes:
@@ -88,9 +93,8 @@ def written(event: Event, text: str) -> bytes:
     known = CLIENTS[event.client]
     if not text or event.kind not in known.speaks:
         return b""
-    answer: dict[str, Any] = {known.shape: text}
-    if known.shape == "specific":
-        answer = {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+    specific = {"hookEventName": event.name, "additionalContext": text}
+    answer = {key: specific if key == "hookSpecificOutput" else text for key in known.shape}
     return json.dumps(answer).encode("ascii") + b"\n"
 
 

@@ -4,9 +4,10 @@
     service.start()
 
 A request is seven fields, each ended by a NUL (a word that says what this is, the version of Whet, event, client,
-working directory, home, settings file), then the payload, up to the end of what is sent. The answer is `+LENGTH` and a
-line break, then what to print; or `-`, where another version, home or settings file is meant: then whoever asks does
-it alone. The directory is open to nobody else, so whoever reaches the socket is the same person.
+working directory, home, settings file), then the payload, up to the end of what is sent. It is sent once the service
+has said `!`: a process that is stopped has a socket as well, and must not do later what was long done without it. The
+answer is `+LENGTH` and a line break, then what to print; or `-`, where another version, home or settings file is meant:
+then whoever asks does it alone. The directory is open to nobody else, so whoever reaches the socket is the same person.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whet import __version__
-from whet.interfaces.hooks.door import DIRECTORY, FIELDS, LONGEST_PATH, MAGIC, MOST
+from whet.interfaces.hooks.door import DIRECTORY, FIELDS, LONGEST_PATH, MAGIC, MOST, check_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,6 +61,7 @@ class Service:
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
+            check_own(directory)
             os.chmod(directory, 0o700)
             remove_stale(directory)
             with suppress(FileNotFoundError):
@@ -110,6 +112,7 @@ class Service:
         try:
             with guest, suppress(OSError):  # who went away needs no answer
                 guest.settimeout(_SECONDS)
+                guest.sendall(b"!")
                 request = _received(guest)
                 if request is None or not self._is_ours(request[:FIELDS]):
                     guest.sendall(b"-")
