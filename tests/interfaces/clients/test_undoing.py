@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clients.configurations import LIVED_IN, contents, write
 from clients.world import HOOKED, MOVED, NAMES, World
 from whet.errors import NotFoundError
-from whet.interfaces.clients import applying
+from whet.interfaces.clients import applying, records
 from whet.interfaces.clients.applying import apply
 from whet.interfaces.clients.connecting import plan_undo
 from whet.interfaces.clients.known import client_named
 from whet.interfaces.clients.plans import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def stays(path: Path, key: str) -> str:
@@ -94,6 +99,70 @@ def test_an_entry_of_their_own_comes_back_and_is_told(world: World) -> None:
         assert contents(world.home) == before and world.kept == []
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_hooks_of_their_own_are_as_they_were_afterwards(world: World, edited: bool) -> None:
+    commands = [
+        "/home/me/whetstone/agentlog hook prompt --client claude-code",
+        "whet hook start --client claude-code",
+        "timeout 3 whet hook stop --client claude-code",
+    ]
+    events = ("UserPromptSubmit", "SessionStart", "Stop")
+    theirs = {
+        event: [{"hooks": [{"type": "command", "command": command}]}]
+        for event, command in zip(events, commands, strict=True)
+    }
+    before = write(world.home, {".claude/settings.json": json.dumps({"hooks": theirs}, indent=2)})
+    world.connect("claude-code")
+    world.connect("claude-code", MOVED)
+    path = world.home / ".claude" / "settings.json"
+    found = world.read(".claude/settings.json")["hooks"]
+    assert [[entry["command"] for group in found[event] for entry in group["hooks"]] for event in events] == [
+        [commands[0], "/usr/local/bin/whet hook prompt --client claude-code"],
+        ["/usr/local/bin/whet hook start --client claude-code"],
+        [commands[2]],
+    ]
+    if edited:
+        path.write_text(path.read_text() + "\n")
+    plan = world.undo("claude-code")
+    assert plan.notes == (stays(path, "hooks.SessionStart"), stays(path, "hooks.Stop"))
+    assert (world.read(".claude/settings.json"), world.kept) == ({"hooks": theirs}, [])
+    assert edited or contents(world.home) == before
+
+
+def test_an_entry_with_what_a_record_cannot_hold_stays(world: World) -> None:
+    text = "mcp_servers:\n  whet:\n    command: uvx\n    args: [whet, mcp]\n    since: 2026-01-02\n"
+    before = write(world.home, {".hermes/config.yaml": text})
+    (backup,) = world.connect("hermes", hooks=False)
+    assert world.read(".hermes/config.yaml")["mcp_servers"]["whet"]["command"] == "/opt/whet/bin/whet"
+    assert Path(backup).read_text() == text
+    assert world.undo("hermes").notes == (stays(world.home / ".hermes" / "config.yaml", "mcp_servers.whet"),)
+    assert contents(world.home) == before
+
+
+def test_connecting_what_is_connected_without_a_record_keeps_what_is_there(world: World) -> None:
+    world.connect("codex")
+    after = contents(world.home)
+    for kept in Path(world.place.state, "connections").iterdir():
+        kept.unlink()
+    assert [Path(backup).read_bytes() for backup in world.connect("codex")] == list(after.values())
+    assert contents(world.home) == after
+    assert world.undo("codex").after == State(connected=True, hooks=True)
+    world.undo("codex")
+    assert "whet" not in str(contents(world.home)) and world.kept == []
+
+
+def test_a_backup_that_no_record_names_goes(world: World) -> None:
+    write(world.home, LIVED_IN["codex"])
+    world.connect("codex")
+    record = next(Path(world.place.state, "connections").glob("*.json"))
+    for name in (f"{record.stem}.7.backup", "cursor-0123456789ab.0.backup"):
+        (record.parent / name).write_text("secret")
+    world.connect("codex", MOVED)
+    assert len(world.kept) == 4 and f"{record.stem}.7.backup" not in world.kept
+    world.undo("codex")
+    assert world.kept == ["cursor-0123456789ab.0.backup"]  # that is for a run on Cursor
+
+
 def test_an_update_after_edits_by_others_keeps_them_on_undo(world: World) -> None:
     write(world.home, LIVED_IN["cursor"])
     world.connect("cursor")
@@ -108,42 +177,52 @@ def test_an_update_after_edits_by_others_keeps_them_on_undo(world: World) -> Non
     assert world.kept == []
 
 
-@pytest.mark.parametrize("writes", range(6))
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def die_after(steps: int, patched: pytest.MonkeyPatch) -> None:
+    """Let this many files be written or removed, and then nothing any more."""
+    left = [steps]
+
+    def dying(real: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any, **options: Any) -> Any:
+            if not left[0]:
+                raise Killed
+            left[0] -= 1
+            return real(*arguments, **options)
+
+        return step
+
+    for module, name in ((applying, "write_bytes"), (records, "write_bytes"), (os, "unlink"), (os, "rmdir")):
+        patched.setattr(module, name, dying(getattr(module, name)))
+
+
+@pytest.mark.parametrize("steps", range(9))
+@pytest.mark.parametrize("first", ["connect", "no hooks", "undo"])
 @pytest.mark.parametrize("again", ["connect", "undo"])
-def test_killed_at_any_write_it_can_be_completed_or_taken_back(
-    world: World, monkeypatch: pytest.MonkeyPatch, writes: int, again: str
+@pytest.mark.parametrize("files", [LIVED_IN["codex"], {}], ids=["lived in", "new"])
+def test_killed_at_any_step_it_can_be_completed_or_taken_back(
+    world: World, monkeypatch: pytest.MonkeyPatch, steps: int, first: str, again: str, files: dict[str, str]
 ) -> None:
-    class Killed(BaseException):
-        """The process is gone."""
-
-    before = write(world.home, LIVED_IN["codex"])
-    left = [writes]
-    real = os.replace
-
-    def replace(source: str, target: str) -> None:
-        if not left[0]:
-            raise Killed
-        left[0] -= 1
-        real(source, target)
-
-    plan = world.plan("codex")
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", replace)
-        patched.setattr(applying, "_forget_attempt", lambda *_: None)
-        try:
-            apply(plan, world.place.state)
-        except Killed:
-            assert writes < 5
-        else:
-            assert writes == 5
-    if again == "connect":
+    before = write(world.home, files)
+    if first != "connect":
         world.connect("codex")
+    plans: dict[str, dict[str, Any]] = {"connect": {}, "no hooks": {"hooks": False}}
+    plan = world.plan("codex", **plans[first]) if first in plans else plan_undo(client_named("codex"), world.place)
+    with monkeypatch.context() as patched:
+        die_after(steps, patched)
+        with suppress(Killed):
+            apply(plan, world.place.state)
+    if again == "connect":
+        world.connect("codex", hooks=True)
         assert world.plan("codex").is_empty
     try:
-        world.undo("codex")
+        assert world.undo("codex").notes == ()
     except NotFoundError:
-        assert writes < 3 and again == "undo"
-    assert contents(world.home) == before
+        assert again == "undo" and (first == "undo" or not steps)
+    assert contents(world.home) == before and world.kept == []
+    assert (world.home / ".codex").exists() == bool(files)
 
 
 @pytest.mark.parametrize("name", NAMES)

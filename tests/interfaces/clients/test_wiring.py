@@ -12,19 +12,8 @@ from hypothesis import strategies as st
 from whet.errors import ConflictError, RefusedError, WhetError
 from whet.interfaces.clients.known import CLIENTS, client_named
 from whet.interfaces.clients.locating import Program
-from whet.interfaces.clients.wiring import (
-    Added,
-    Wish,
-    hook_wishes,
-    present,
-    read,
-    server_arguments,
-    server_wish,
-    server_writes,
-    unwire,
-    value_at,
-    wire,
-)
+from whet.interfaces.clients.values import value_at
+from whet.interfaces.clients.wiring import Added, Wish, hook_wishes, present, read, server_wish, unwire, wire
 
 PROGRAM = Program(("/opt/whet/bin/whet",))
 NAMES = [client.name for client in CLIENTS]
@@ -94,37 +83,6 @@ def test_tables_that_are_empty_are_filled(text: str) -> None:
     assert value_at(document, ("hooks", "pre_llm_call", 0, "timeout")) == 10
 
 
-@pytest.mark.parametrize(
-    ("entry", "arguments"),
-    [
-        ({"command": "/usr/bin/whet", "args": ["mcp"]}, []),
-        ({"command": "whet", "args": ["mcp", "--allow-writes"]}, ["--allow-writes"]),
-        ({"command": r"C:\bin\WHET.EXE", "args": ["mcp"]}, []),
-        ({"command": "uvx", "args": ["whet", "mcp", "--root", "x"]}, ["--root", "x"]),
-        ({"command": "/usr/bin/python3", "args": ["-m", "whet", "mcp"]}, []),
-        ({"type": "local", "command": ["/usr/bin/whet", "mcp"]}, []),
-        ({"command": "whet", "args": ["serve"]}, None),
-        ({"command": "mcp", "args": ["whet"]}, None),
-        ({"command": "/usr/bin/whetstone", "args": ["mcp"]}, None),
-        ({"url": "https://whet.example/mcp"}, None),
-        ({"command": ["whet", 3, "mcp"]}, None),
-        ({"command": "whet", "args": "mcp"}, None),
-        ("whet mcp", None),
-        (None, None),
-    ],
-)
-def test_a_server_that_is_ours_is_known(entry: Any, arguments: list[str] | None) -> None:
-    assert server_arguments(entry) == arguments
-
-
-@pytest.mark.parametrize(
-    ("arguments", "writes"),
-    [([], "propose"), (["--root", "x", "--allow-writes"], "allow"), (["--read-only"], "read-only")],
-)
-def test_what_a_server_lets_models_do_is_known(arguments: list[str], writes: str) -> None:
-    assert server_writes({"command": "whet", "args": ["mcp", *arguments]}) == writes
-
-
 def test_a_hook_in_a_group_with_others_is_known_and_only_its_command_changes() -> None:
     old = {"type": "command", "command": "/old/whet hook stop --client claude-code", "timeout": 99}
     other = {"type": "command", "command": "echo hook stop --client claude-code!"}
@@ -133,8 +91,46 @@ def test_a_hook_in_a_group_with_others_is_known_and_only_its_command_changes() -
     wired = wire(text, "jsonc", "f", wanted)
     new = {**old, "command": "/opt/whet/bin/whet hook stop --client claude-code"}
     assert json.loads(wired.text) == {"hooks": {"Stop": [{"hooks": [other, new]}]}}
-    assert present(json.loads(wired.text), wanted) == [Added("hook", ("hooks", "Stop"), {"hooks": [other, new]})]
+    assert wired.added == (Added("hook", ("hooks", "Stop"), new, before=old),)
+    assert present(json.loads(wired.text), wanted) == [Added("hook", ("hooks", "Stop"), new)]
     assert present(json.loads(wired.text), wanted, exact=True) == []
+    assert json.loads(unwire(wired.text, "jsonc", "f", wired.added)) == json.loads(text)
+
+
+def test_a_hook_that_somebody_calls_in_a_way_of_their_own_is_left_and_not_added_twice() -> None:
+    command = "WHET_HOME=/srv/team timeout 3 nice whet hook stop --client claude-code"
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}})
+    wanted = [wish for wish in wishes("claude-code") if wish.path == ("hooks", "Stop")]
+    assert wire(text, "jsonc", "f", wanted) == (text, ())
+    assert len(present(json.loads(text), wanted)) == 1
+    assert present(json.loads(text), wanted, exact=True) == []
+
+
+def test_only_our_hook_is_taken_out_of_a_group_that_others_joined() -> None:
+    wanted = [wish for wish in wishes("claude-code") if wish.path == ("hooks", "Stop")]
+    wired = wire("{}", "jsonc", "f", wanted)
+    document = json.loads(wired.text)
+    other = {"type": "command", "command": "mine.sh"}
+    document["hooks"]["Stop"][0]["hooks"].insert(0, other)
+    text = json.dumps(document)
+    for added in (wired.added, present(document, wanted, exact=True)):
+        assert json.loads(unwire(text, "jsonc", "f", added)) == {"hooks": {"Stop": [{"hooks": [other]}]}}
+    assert json.loads(unwire(wired.text, "jsonc", "f", wired.added)) == {}
+
+
+def test_a_server_that_was_there_is_as_it_was_afterwards() -> None:
+    theirs = {"command": "uvx", "args": ["whet", "mcp"], "env": {"A": "b"}}
+    text = json.dumps({"mcpServers": {"whet": theirs}})
+    wired = wire(text, "jsonc", "f", wishes("cursor", json.loads(text))[:1])
+    assert json.loads(wired.text)["mcpServers"]["whet"] == {
+        **theirs,
+        "type": "stdio",
+        "command": "/opt/whet/bin/whet",
+        "args": ["mcp"],
+    }
+    again = wire(wired.text, "jsonc", "f", wishes("cursor", program=Program(("/new/whet",)))[:1], wired.added)
+    for one in (wired, again):
+        assert json.loads(unwire(one.text, "jsonc", "f", one.added)) == json.loads(text)
 
 
 def test_a_hook_of_another_client_or_event_is_not_ours() -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from whet.interfaces.clients import jsonc
 from whet.interfaces.clients.applying import apply
 from whet.interfaces.clients.connecting import plan_connection, plan_undo
+from whet.interfaces.clients.edits import editor
 from whet.interfaces.clients.known import CLIENTS, client_named
 from whet.interfaces.clients.locating import Program
 from whet.library.roots import Place
@@ -54,7 +54,7 @@ class World(NamedTuple):
         """The same, comments and trailing commas aside."""
         if path.endswith((".toml", ".yaml")):
             return self.read(path)
-        return jsonc.read((self.home / path).read_text(encoding="utf-8"))
+        return editor("jsonc").read((self.home / path).read_text(encoding="utf-8"))
 
     @property
     def kept(self) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from whet.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _COLUMN = 26
 _WIDTH = 100
@@ -32,6 +32,8 @@ class Positional(NamedTuple):
     many: bool = False
     optional: bool = False
     choices: tuple[str, ...] = ()
+    read: Callable[[str], Any] | None = None
+    """Says what a word means, and raises for one that means nothing; without it, only the choices are understood."""
 
     @property
     def usage(self) -> str:
@@ -98,9 +100,10 @@ class Parser(argparse.ArgumentParser):
         many: bool = False,
         optional: bool = False,
         choices: tuple[str, ...] = (),
+        read: Callable[[str], Any] | None = None,
     ) -> None:
         """Take an argument; only the last one may be optional or `many`."""
-        self.positionals.append(Positional(name, metavar, text, many, optional, choices))
+        self.positionals.append(Positional(name, metavar, text, many, optional, choices, read))
 
     def words_behind(self, name: str, metavar: str, text: str) -> None:
         """Take the words behind `--` for themselves, whatever they look like."""
@@ -135,13 +138,18 @@ class Parser(argparse.ArgumentParser):
         for positional in self.positionals:
             if not given and not positional.optional:
                 raise self._usage(f"{positional.metavar} is missing.")
-            values, given = (given, []) if positional.many else (given[:1], given[1:])
-            for value in values if positional.choices else ():
-                if value not in positional.choices:
-                    raise self._usage(f"{value!r} is none of {', '.join(positional.choices)}.")
+            words, given = (given, []) if positional.many else (given[:1], given[1:])
+            values = [self._meant(positional, word) for word in words]
             setattr(options, positional.name, values if positional.many else values[0] if values else None)
         if given:
             raise self._usage(f"{given[0]!r} is one argument too many.")
+
+    def _meant(self, positional: Positional, word: str) -> Any:
+        if positional.read:
+            return positional.read(word)
+        if positional.choices and word not in positional.choices:
+            raise self._usage(f"{word!r} is none of {', '.join(positional.choices)}.")
+        return word
 
     def error(self, message: str) -> NoReturn:
         """Say what argparse found wrong in our own words."""

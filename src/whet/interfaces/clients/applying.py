@@ -1,8 +1,8 @@
-"""Carrying out a plan: backups and the record first, then one file after the other, each in one step.
+"""Carrying out a plan: the record and the backups first, then one file after the other, each in one step.
 
 Killed at any point, what is there can be taken back, and running the same again completes it: the server is written
-last, and a client without it is not connected. A file that is no longer
-as it was when the plan was shown is not written.
+last, and a client without it is not connected. What is taken out stays in the record until it is out. A file that is
+no longer as it was when the plan was shown is not written.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from whet.interfaces.clients.plans import read_file
 from whet.interfaces.clients.records import (
     FileRecord,
     Record,
+    backup_paths,
     digest,
-    forget,
-    write_backup,
+    settle,
+    write_private,
     write_record,
 )
 from whet.store.atomic import make_directories, sync_directory, write_bytes
@@ -27,6 +28,8 @@ from whet.store.failures import os_failures
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from whet.interfaces.clients.plans import Change, Plan
 
 _PATIENCE = 10.0
@@ -37,52 +40,61 @@ def apply(plan: Plan, state: str) -> tuple[str, ...]:
     with FileLock(lock_path(state, "connections", plan.client.name), timeout=_PATIENCE):
         for change in plan.changes:
             _check(change)
-        if plan.undo:
-            _undo(plan)
-            return ()
-        record = _recorded(plan)
-        write_record(plan.record, record)
+        record = None if plan.undo else _recorded(plan)
+        kept = record.files if record else ()
+        paths = {file.path for file in kept}
+        going = [file for file in plan.previous.files if file.path not in paths] if plan.previous else []
         written = 0
         try:
-            for change in reversed(plan.changes):
+            if record is not None:
+                write_record(plan.record, record._replace(files=(*kept, *going)))
+                _back_up(plan, record)
+            for change in plan.changes if plan.undo else reversed(plan.changes):
                 _write(change, private=not plan.here)
-                written += 1
-        finally:
+                written += change.action != "none"
+        except BaseException:
             if not written:  # nothing came of it: what was remembered before is still true
-                _forget_attempt(plan, record)
-        _drop_old_backups(plan, record)
-        return tuple(file.backup for file in record.files if file.backup)
-
-
-def _forget_attempt(plan: Plan, record: Record) -> None:
-    if plan.previous is None:
-        forget(plan.record, record)
-    else:
-        write_record(plan.record, plan.previous)
+                settle(plan.record, plan.previous)
+            raise
+        for directory in (directory for file in going for directory in reversed(file.directories)):
+            with suppress(OSError):  # something else is in it by now, or it is gone
+                os.rmdir(directory)
+        settle(plan.record, record)
+        return tuple(file.backup for file in kept if file.backup)
 
 
 def _recorded(plan: Plan) -> Record:
-    """The record of what is about to be done; the backups it names are written here."""
-    files = []
-    for at, change in enumerate(plan.changes):
-        known = plan.previous.file(change.path) if plan.previous else None
-        if not change.added:
-            continue
-        files.append(_file_recorded(plan, at, change, known))
+    """The record of the connection as the plan leaves it; a file that the plan knows nothing of stays in it."""
+    previous = plan.previous.files if plan.previous else ()
+    known = {file.path: file for file in previous}
+    backups = backup_paths(plan.record, plan.previous)
+    files = [_file_recorded(change, known.get(change.path), backups) for change in plan.changes if change.added]
+    changed = {change.path for change in plan.changes}
+    files += [file for file in previous if file.path not in changed]
     hooks = any(note.kind == "hook" for file in files for note in file.added)
     return Record(plan.client.name, plan.here, hooks, tuple(files))
 
 
-def _file_recorded(plan: Plan, at: int, change: Change, known: FileRecord | None) -> FileRecord:
+def _file_recorded(change: Change, known: FileRecord | None, backups: Iterator[str]) -> FileRecord:
     current, next_ = digest(change.before), digest(change.after)
     if known is not None and (current in known.after or current == known.before):
         after = tuple(dict.fromkeys((*(state for state in known.after if state == current), next_)))
         return known._replace(after=after, added=change.added)
-    backup = write_backup(plan.record, at, change.before) if change.before is not None else ""
     # Whet's entries from earlier are in what is there now: undoing cannot lead back to it, it takes them out.
     before = current if known is None and change.action != "none" else None
+    backup = "" if change.before is None else next(backups)
     made = _missing_directories(change.path)
     return FileRecord(change.path, change.format, before, (next_,), backup, change.added, made)
+
+
+def _back_up(plan: Plan, record: Record) -> None:
+    """Write the backups that are not there yet, also those that a killed process did not get to."""
+    contents = {change.path: change.before for change in plan.changes}
+    for file in record.files:
+        content = contents.get(file.path)
+        is_original = file.before in (None, digest(content))
+        if file.backup and content is not None and is_original and not os.path.lexists(file.backup):
+            write_private(file.backup, content)
 
 
 def _write(change: Change, *, private: bool) -> None:
@@ -95,18 +107,6 @@ def _write(change: Change, *, private: bool) -> None:
     make_directories(os.path.dirname(os.path.realpath(change.path)))
     new = 0o600 if private else None
     write_bytes(change.path, change.after, mode=new if change.before is None else None)
-
-
-def _undo(plan: Plan) -> None:
-    for change in plan.changes:
-        _write(change, private=not plan.here)
-    if plan.previous is None:
-        return
-    for file in plan.previous.files:
-        for directory in reversed(file.directories):
-            with suppress(OSError):  # something else is in it by now, or it is gone
-                os.rmdir(directory)
-    forget(plan.record, plan.previous)
 
 
 def _check(change: Change) -> None:
@@ -143,12 +143,3 @@ def _missing_directories(path: str) -> tuple[str, ...]:
         missing.append(directory)
         directory = os.path.dirname(directory)
     return tuple(reversed(missing))
-
-
-def _drop_old_backups(plan: Plan, record: Record) -> None:
-    """Backups that no record names any more hold secrets for nothing."""
-    kept = {file.backup for file in record.files}
-    for file in plan.previous.files if plan.previous else ():
-        if file.backup and file.backup not in kept:
-            with os_failures(file.backup, doing="remove"), suppress(FileNotFoundError):
-                os.unlink(file.backup)

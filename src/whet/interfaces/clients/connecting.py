@@ -12,7 +12,8 @@ from whet.errors import NotFoundError, UsageError
 from whet.interfaces.clients.locating import BY_NAME, file_path, is_installed, project_path
 from whet.interfaces.clients.plans import Change, Plan, State, read_file, text_of
 from whet.interfaces.clients.records import FileRecord, digest, read_record, record_path
-from whet.interfaces.clients.wiring import Added, hook_wishes, present, read, server_wish, unwire, value_at, wire
+from whet.interfaces.clients.values import value_at
+from whet.interfaces.clients.wiring import Added, hook_wishes, present, read, server_wish, unwire, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,7 +72,8 @@ def plan_connection(
     for path, (file, wishes) in wanted.items():
         data = read_file(path)
         if wishes:
-            changes.append(_wired(path, file.format, data, wishes, known.get(path)))
+            notes_of = known[path].added if path in known else ()
+            changes.append(_wired(path, file.format, data, wishes, notes_of, recorded=previous is not None))
         elif path in known:
             changes.append(_undone(known[path], notes))
         if file.strict and data and not _is_plain_json(text_of(data, path)):
@@ -177,13 +179,15 @@ def _main_path(client: Client, place: Place, *, here: bool) -> str:
     raise UsageError("no-project-config", f"{client.title} has no configuration of its own in a project.", hint=hint)
 
 
-def _wired(path: str, format_: Format, data: bytes | None, wishes: list[Wish], known: FileRecord | None) -> Change:
+def _wired(
+    path: str, format_: Format, data: bytes | None, wishes: list[Wish], known: tuple[Added, ...], *, recorded: bool
+) -> Change:
     text = text_of(data, path)
-    notes = known.added if known else ()
     wished = {wish.path for wish in wishes}
-    if unwanted := [note for note in notes if note.path not in wished]:
+    if unwanted := [note for note in known if note.path not in wished]:
         text = unwire(text, format_, path, unwanted)
-    wired = wire(text, format_, path, wishes, notes)
+    # Without a record, what is plainly Whet's was there before all the same.
+    wired = wire(text, format_, path, wishes, known if recorded else ())
     return Change(path, format_, data, wired.text.encode("utf-8"), wired.added)
 
 

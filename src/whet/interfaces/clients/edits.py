@@ -7,14 +7,14 @@ trusted: it is right, or RefusedError "client-config-unusual" with what to add b
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, RefusedError
 from whet.interfaces.clients.values import (
     Path,
     Unusual,
-    bad_value,
-    check_writable,
+    check_texts,
     missing_from,
     named,
     nested,
@@ -27,18 +27,21 @@ from whet.interfaces.clients.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from whet.interfaces.clients.known import Format
+
 _ODD = "the file is written in an unusual way"
 
 
 class Editor(NamedTuple):
-    """What a format must know. Each edit gets the document that `parse` made, whose `value` is what the text says.
+    """Editing one format: what it must know, and the edits. Paths are names of keys and numbers of items.
 
-    An edit gives a new text, or raises Unusual where it cannot be done.
+    Its own functions get the document that `parse` made, whose `value` is what the text says. They give a new text, or
+    raise Unusual where it cannot be done.
     """
 
     parse: Callable[[str], Any]
-    check: Callable[[Any], None]
-    """Raises UsageError for a value that the format cannot write; it is made of known types already."""
+    span: Callable[[Any, Path], tuple[int, int]]
+    """Where the value at a path that is there begins and ends."""
     replaced: Callable[[Any, Path, Any], str]
     """Something else at a path that is there."""
     inserted: Callable[[Any, Path, str, Any], str]
@@ -48,79 +51,96 @@ class Editor(NamedTuple):
     removed: Callable[[Any, Path], str]
     written: Callable[[Any], str]
     """A whole document, to be shown."""
-    emptied: Callable[[Any, Path], Iterable[Any]]
+    emptied: Callable[[Any, Path], Iterable[Any]] = lambda *_: ()
     """What else a value may be after a removal, where the format has no way to write an empty parent."""
-    null: bool = True
-    """Whether the format has a null."""
     null_is_empty: bool = False
     """Whether a null can be filled as if it were a table or a list."""
+    escapes: bool = False
+    """Whether text that has no UTF-8 form can be written all the same."""
 
+    def read(self, text: str) -> Any:
+        """What the text says; an empty text is an empty table. Raises InvalidError with line and column."""
+        return self.parse(text).value
 
-def put(editor: Editor, text: str, path: Path, value: Any) -> str:
-    """The text with the value at the path."""
-    _check_path(path)
-    _check_value(editor, path, value)
-    document = editor.parse(text)
-    try:
-        there = missing_from(document.value, path, null_is_empty=editor.null_is_empty)
-        if there < len(path):
-            new = editor.inserted(document, path[:there], str(path[there]), nested(path[there + 1 :], value))
-        elif same(value_at(document.value, path), value):
+    def put(self, text: str, path: Path, value: Any) -> str:
+        """The text with the value at the path; tables that are missing on the way are made."""
+        if not self.escapes:
+            check_texts([*path, value])
+        document = self.parse(text)
+        try:
+            there = missing_from(document.value, path, null_is_empty=self.null_is_empty)
+            if there < len(path):
+                new = self.inserted(document, path[:there], str(path[there]), nested(path[there + 1 :], value))
+            elif same(value_at(document.value, path), value):
+                return text
+            else:
+                new = self.replaced(document, path, value)
+            _check_edit(self, new, [with_value(document.value, path, value)])
+        except Unusual as reason:
+            raise _cannot_put(self, reason, path, value) from None
+        return new
+
+    def append(self, text: str, path: Path, value: Any) -> str:
+        """The text with an item behind the others of the list at the path; what is missing on the way is made."""
+        if not self.escapes:
+            check_texts([*path, value])
+        document = self.parse(text)
+        try:
+            if missing_from(document.value, path, null_is_empty=self.null_is_empty) < len(path):
+                return self.put(text, path, [value])
+            item = (*path, len(_items(self, document.value, path)))
+            new = self.appended(document, path, value)
+            _check_edit(self, new, [with_value(document.value, item, value)])
+        except Unusual as reason:
+            raise _cannot_put(self, reason, path, [value]) from None
+        return new
+
+    def take(self, text: str, path: Path) -> str:
+        """The text without what stands at the path; the same text where nothing does. Empty parents stay."""
+        document = self.parse(text)
+        try:
+            if missing_from(document.value, path) < len(path):
+                return text
+        except Unusual:
             return text
-        else:
-            new = editor.replaced(document, path, value)
-        _check_edit(editor, new, [with_value(document.value, path, value)])
-    except Unusual as reason:
-        raise _cannot_put(editor, reason, path, value) from None
-    return new
+        try:
+            new = self.removed(document, path)
+            left = without_value(document.value, path)
+            _check_edit(self, new, [left, *self.emptied(left, path)])
+        except Unusual as reason:
+            raise RefusedError(
+                "client-config-unusual",
+                f"{named(path)} cannot be removed: {reason}.",
+                hint=f"Nothing was changed. Remove {named(path)} by hand.",
+            ) from None
+        return new
+
+    def masked(self, text: str, paths: Iterable[Path]) -> str:
+        """The text with dots for what stands at these paths, to be shown.
+
+        Where the text does not say where that is (an alias, a key that is there twice) all around it goes. Raises
+        Unusual where that would be everything.
+        """
+        document = self.parse(text)
+        shown, at = "", 0
+        for start, stop in sorted({self._seen(document, path) for path in paths}, key=lambda span: (span[0], -span[1])):
+            if start >= at:  # otherwise it is inside what is hidden already
+                shown, at = f'{shown}{text[at:start]}"…"', stop
+        return shown + text[at:]
+
+    def _seen(self, document: Any, path: Path) -> tuple[int, int]:
+        while path:
+            try:
+                return self.span(document, path)
+            except Unusual:
+                path = path[:-1]
+        raise Unusual(_ODD)
 
 
-def append(editor: Editor, text: str, path: Path, value: Any) -> str:
-    """The text with an item behind the others of the list at the path."""
-    _check_path(path)
-    _check_value(editor, path, value)
-    document = editor.parse(text)
-    try:
-        if missing_from(document.value, path, null_is_empty=editor.null_is_empty) < len(path):
-            return put(editor, text, path, [value])
-        item = (*path, len(_items(editor, document.value, path)))
-        new = editor.appended(document, path, value)
-        _check_edit(editor, new, [with_value(document.value, item, value)])
-    except Unusual as reason:
-        raise _cannot_put(editor, reason, path, [value]) from None
-    return new
-
-
-def take(editor: Editor, text: str, path: Path) -> str:
-    """The text without what stands at the path; the same text where nothing does."""
-    _check_path(path)
-    document = editor.parse(text)
-    try:
-        if missing_from(document.value, path) < len(path):
-            return text
-    except Unusual:
-        return text
-    try:
-        new = editor.removed(document, path)
-        left = without_value(document.value, path)
-        _check_edit(editor, new, [left, *editor.emptied(left, path)])
-    except Unusual as reason:
-        raise RefusedError(
-            "client-config-unusual",
-            f"{named(path)} cannot be removed: {reason}.",
-            hint=f"Nothing was changed. Remove {named(path)} by hand.",
-        ) from None
-    return new
-
-
-def added(editor: Editor, text: str, path: Path) -> Path:
-    """The topmost path that `put` would make, or the item that `append` would add to a list that is there."""
-    value = editor.parse(text).value
-    try:
-        there = missing_from(value, path, null_is_empty=editor.null_is_empty)
-        return path[: there + 1] if there < len(path) else (*path, len(_items(editor, value, path)))
-    except Unusual:
-        return ()
+def editor(format_: Format) -> Editor:
+    """How files of this format are edited."""
+    found: Editor = import_module(f"whet.interfaces.clients.{format_}").EDITOR
+    return found
 
 
 def _items(editor: Editor, value: Any, path: Path) -> list[Any]:
@@ -139,16 +159,6 @@ def _check_edit(editor: Editor, new: str, accepted: list[Any]) -> None:
         raise Unusual(_ODD) from None
     if not any(same(value, expected) for expected in accepted):
         raise Unusual(_ODD)
-
-
-def _check_path(path: Path) -> None:
-    if not path:
-        raise bad_value("A path is one or more names of keys and numbers of items.")
-
-
-def _check_value(editor: Editor, path: Path, value: Any) -> None:
-    check_writable(value, null=editor.null)
-    editor.check([value, *(step for step in path if isinstance(step, str))])
 
 
 def _cannot_put(editor: Editor, reason: Unusual, path: Path, value: Any) -> RefusedError:

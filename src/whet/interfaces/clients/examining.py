@@ -6,12 +6,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import WhetError
+from whet.interfaces.clients.calls import server_words, server_writes
 from whet.interfaces.clients.connecting import standing
 from whet.interfaces.clients.known import CLIENTS
 from whet.interfaces.clients.locating import file_path, is_installed, project_path, running_program
 from whet.interfaces.clients.plans import read_file, text_of
 from whet.interfaces.clients.records import read_record, record_path, record_paths
-from whet.interfaces.clients.wiring import read, server_words, server_writes, value_at
+from whet.interfaces.clients.values import value_at
+from whet.interfaces.clients.wiring import read
 from whet.library.report import Entry
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ import re
 from typing import Any, NamedTuple, NoReturn
 
 from whet.errors import InvalidError
-from whet.interfaces.clients import edits, values
+from whet.interfaces.clients import values
 from whet.interfaces.clients.brackets import Frame, Style, insert, line_indent, remove, skip_space
+from whet.interfaces.clients.edits import Editor
 from whet.interfaces.clients.values import BOM, Path, Unusual
 
 _COMMENT = re.compile(r"//[^\r\n]*|/\*[\s\S]*?\*/")
@@ -28,6 +29,15 @@ _COLON = re.compile(r'"([ \t]*:[ \t]*)')
 _INDENT = re.compile(r"\n([ \t]+)[^ \t\r\n]")
 
 
+class _Container(NamedTuple):
+    """An object or an array in the text."""
+
+    frame: Frame
+    keys: tuple[str, ...]
+    starts: tuple[int, ...]
+    """Where the value of each member begins; behind the key."""
+
+
 class _Document(NamedTuple):
     text: str
     clean: str
@@ -35,49 +45,12 @@ class _Document(NamedTuple):
     root: int
     """Where the value begins; the end of the text where there is none."""
     value: Any
+    seen: dict[int, _Container]
+    """The containers that were looked into, by where they begin."""
 
     @property
     def empty(self) -> bool:
         return self.root == len(self.text)
-
-
-class _Spot(NamedTuple):
-    """A container on the way, and the member of it that the next step names."""
-
-    frame: Frame
-    keys: tuple[str, ...]
-    starts: tuple[int, ...]
-    """Where the value of each member begins; behind the key."""
-    member: int
-    """The member that was asked for; -1 when it is not there."""
-
-
-def read(text: str) -> Any:
-    """What the text says; an empty text is an empty object. Raises InvalidError with line and column."""
-    return _parse(text).value
-
-
-def put(text: str, path: Path, value: Any) -> str:
-    """The text with this value at the path; objects that are missing on the way are made."""
-    return edits.put(_EDITOR, text, path, value)
-
-
-def append(text: str, path: Path, value: Any) -> str:
-    """The text with an item behind the others of the array at the path; what is missing on the way is made."""
-    return edits.append(_EDITOR, text, path, value)
-
-
-def take(text: str, path: Path) -> str:
-    """The text without what stands at the path; the same text where nothing does. `()` is the whole value."""
-    return edits.take(_EDITOR, text, path) if path else _without_root(_parse(text))
-
-
-def added(text: str, path: Path) -> Path:
-    """The topmost path that `put`, or for a list that is there `append`, would make; `take` of it undoes them.
-
-    It is `()` where the text has no value yet, and where `put` makes nothing because something is there.
-    """
-    return () if _parse(text).empty else edits.added(_EDITOR, text, path)
 
 
 def _parse(text: str) -> _Document:
@@ -88,11 +61,11 @@ def _parse(text: str) -> _Document:
     except InvalidError:
         clean = _STRING_OR_COMMA.sub(_blanked_comma, _STRING_OR_COMMENT.sub(_blanked_comment, clean))
         if not clean.strip(" \t\r\n"):
-            return _Document(text, clean, len(text), {})
+            return _Document(text, clean, len(text), {}, {})
         value = _loads(clean, text)
     if values.is_deep(value):
         raise _deep(clean, text)
-    return _Document(text, clean, skip_space(clean, 0), value)
+    return _Document(text, clean, skip_space(clean, 0), value, {})
 
 
 def _loads(clean: str, text: str) -> Any:
@@ -137,20 +110,27 @@ def _deep(clean: str, text: str) -> InvalidError:
     return values.too_deep(text, at)
 
 
-def _find(document: _Document, path: Path) -> list[_Spot]:
-    """Every container on the way. Raises Unusual for an object with a key twice."""
-    spots = []
+def _find(document: _Document, path: Path) -> tuple[_Container, int]:
+    """The container of what stands at a path, and which member it is. Raises Unusual for an object with a key twice."""
+    above, last = path[:-1], path[-1]
+    container = _container(document, _start(document, above))
+    return container, last if isinstance(last, int) else container.keys.index(last)
+
+
+def _start(document: _Document, path: Path) -> int:
+    """Where the value at a path begins."""
     start = document.root
     for step in path:
-        spot = _container(document.clean, start, step)
-        spots.append(spot)
-        if spot.member >= 0:
-            start = spot.starts[spot.member]
-    return spots
+        container = _container(document, start)
+        start = container.starts[step if isinstance(step, int) else container.keys.index(step)]
+    return start
 
 
-def _container(clean: str, start: int, step: str | int | None) -> _Spot:
+def _container(document: _Document, start: int) -> _Container:
     """The brackets that open at this offset."""
+    if start in document.seen:
+        return document.seen[start]
+    clean = document.clean
     if clean[start : start + 1] not in ("{", "["):
         raise Unusual("the document is no object")
     decode = json.JSONDecoder().raw_decode
@@ -171,8 +151,13 @@ def _container(clean: str, start: int, step: str | int | None) -> _Spot:
             at = skip_space(clean, at + 1)
     if len(set(keys)) < len(keys):
         raise Unusual("an object on the way has a key twice")
-    index = step if isinstance(step, int) else keys.index(step) if step in keys else -1
-    return _Spot(Frame(start + 1, at, tuple(members)), tuple(keys), tuple(starts), index)
+    found = document.seen[start] = _Container(Frame(start + 1, at, tuple(members)), tuple(keys), tuple(starts))
+    return found
+
+
+def _span(document: _Document, path: Path) -> tuple[int, int]:
+    container, member = _find(document, path)
+    return container.starts[member], container.frame.members[member][1]
 
 
 def _appended(document: _Document, path: Path, value: Any) -> str:
@@ -186,13 +171,11 @@ def _inserted(document: _Document, parent: Path, key: str | None, value: Any) ->
         newline = values.newline_of(text)
         made = _dump({key: value}, indent=_unit(document), separators=(",", ": ")).replace("\n", newline)
         return text + made + newline if text in ("", BOM) or text[-1] in "\r\n" else text + newline + made
-    spots = _find(document, parent)
-    start = spots[-1].starts[spots[-1].member] if spots else document.root
-    spot = _container(document.clean, start, key)
+    container = _container(document, _start(document, parent))
     style = _style(document)
-    if spots:
-        above = spots[-1]
-        begin = above.frame.members[above.member][0]
+    if parent:
+        above, member = _find(document, parent)
+        begin = above.frame.members[member][0]
         style = style._replace(open_up=not text[text.rfind("\n", 0, begin) + 1 : begin].strip(" \t"))
     colon = _colon(document)
 
@@ -200,14 +183,13 @@ def _inserted(document: _Document, parent: Path, key: str | None, value: Any) ->
         name = "" if key is None else _dump(key) + colon
         return name + _written(value, indent, style, colon)
 
-    return insert(text, spot.frame, style, render)
+    return insert(text, container.frame, style, render)
 
 
 def _replaced(document: _Document, path: Path, value: Any) -> str:
     text = document.text
-    spot = _find(document, path)[-1]
-    start, end = spot.starts[spot.member], spot.frame.members[spot.member][1]
-    begin = spot.frame.members[spot.member][0]
+    container, member = _find(document, path)
+    (begin, end), start = container.frame.members[member], container.starts[member]
     old = text[start:end]
     on_line = text[text.rfind("\n", 0, begin) + 1 : begin].strip(" \t") or (
         len(old) > 2 and old[0] in "[{" and "\n" not in old
@@ -217,24 +199,8 @@ def _replaced(document: _Document, path: Path, value: Any) -> str:
 
 
 def _removed(document: _Document, path: Path) -> str:
-    spot = _find(document, path)[-1]
-    return remove(document.text, spot.frame, _style(document), spot.member)
-
-
-def _nothing_else(value: Any, path: Path) -> tuple[Any, ...]:  # noqa: ARG001 - an empty object or array can be written
-    return ()
-
-
-def _without_root(document: _Document) -> str:
-    """The text without its value and the line break that an empty document got with it."""
-    text = document.text
-    if document.empty:
-        return text
-    _, end = json.JSONDecoder().raw_decode(document.clean, document.root)
-    before, after = text[: document.root], text[end:]
-    if after:
-        return before + values.NEWLINE.sub("", after, count=1)
-    return re.sub(r"\r?\n\Z", "", before)
+    container, member = _find(document, path)
+    return remove(document.text, container.frame, _style(document), member)
 
 
 def _written(value: Any, indent: str | None, style: Style, colon: str) -> str:
@@ -273,11 +239,4 @@ def _colon(document: _Document) -> str:
     return found.group(1) if found else ": "
 
 
-def _check(value: Any) -> None:
-    try:
-        json.dumps(value, allow_nan=False)
-    except ValueError as error:
-        raise values.bad_value(f"The value cannot be written as JSON: {error}.") from None
-
-
-_EDITOR = edits.Editor(_parse, _check, _replaced, _inserted, _appended, _removed, _snippet, _nothing_else)
+EDITOR = Editor(_parse, _span, _replaced, _inserted, _appended, _removed, _snippet, escapes=True)

@@ -41,7 +41,7 @@ class Change(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """The change as JSON carries it."""
         old, new = (data.decode("utf-8", "replace") if data else "" for data in (self.before, self.after))
-        return {"path": self.path, "action": self.action, "diff": difference(self.path, old, new)}
+        return {"path": self.path, "action": self.action, "diff": difference(self.path, self.format, old, new)}
 
 
 class State(NamedTuple):

@@ -1,29 +1,30 @@
 """What Whet remembers of a connection, so that it can be taken back: a record, and the files as they were.
 
     $WHET_HOME/connections/CLIENT-KEY.json          the record; KEY stands for the client's configuration file
-    $WHET_HOME/connections/CLIENT-KEY.N.backup      the N-th file as it was before
+    $WHET_HOME/connections/CLIENT-KEY.N.backup      a file as it was before
 
-Configurations hold secrets: all of this is for the owner only. A record is written before the files it speaks of, so
-that whatever a killed process got done can be taken back too; therefore `after` names every state Whet may have left.
+Configurations hold secrets: all of this is for the owner only, and no backup lies there that no record names. A record
+is written before the files it speaks of, backups included, and a file stays in it until it is as it was, so that
+whatever a killed process got done can be taken back; therefore `after` names every state Whet may have left.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError
 from whet.interfaces.clients.wiring import Added
-from whet.store.atomic import make_directories, write_bytes
+from whet.store.atomic import clean_leftovers, make_directories, write_bytes
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.interfaces.clients.known import Format
-
-_PRIVATE = 0o600
 
 
 class FileRecord(NamedTuple):
@@ -49,10 +50,6 @@ class Record(NamedTuple):
     here: bool
     hooks: bool
     files: tuple[FileRecord, ...]
-
-    def file(self, path: str) -> FileRecord | None:
-        """What is known of the file at this path."""
-        return next((file for file in self.files if file.path == path), None)
 
 
 def digest(data: bytes | None) -> str:
@@ -95,57 +92,53 @@ def write_record(path: str, record: Record) -> None:
     """Keep the record."""
     files = [{**file._asdict(), "added": [note.to_json() for note in file.added]} for file in record.files]
     data = {"client": record.client, "here": record.here, "hooks": record.hooks, "files": files}
-    _write(path, f"{json.dumps(data, indent=2)}\n".encode())
+    write_private(path, f"{json.dumps(data, indent=2, default=str)}\n".encode())
 
 
-def write_backup(record: str, at: int, data: bytes) -> str:
-    """Keep a file as it was, and tell where; an earlier backup is not overwritten."""
-    number = at
-    while os.path.lexists(path := f"{record.removesuffix('.json')}.{number}.backup"):
-        number += 1
-    _write(path, data)
-    return path
+def write_private(path: str, data: bytes) -> None:
+    """Write the record or a backup, for the owner only."""
+    directory = os.path.dirname(path)
+    make_directories(directory)
+    with os_failures(directory, doing="protect"):
+        os.chmod(directory, 0o700)
+    write_bytes(path, data, mode=0o600)
 
 
-def forget(path: str, record: Record) -> None:
-    """Remove the record and its backups."""
-    for name in (*(file.backup for file in record.files if file.backup), path):
-        with os_failures(name, doing="remove"):
-            try:
-                os.unlink(name)
-            except FileNotFoundError:
-                continue
+def backup_paths(path: str, record: Record | None) -> Iterator[str]:
+    """Where new backups go beside those of the record at this path."""
+    taken = {os.path.basename(file.backup) for file in record.files} if record else set()
+    names = (f"{path.removesuffix('json')}{number}.backup" for number in count())
+    return (name for name in names if os.path.basename(name) not in taken and not os.path.lexists(name))
+
+
+def settle(path: str, record: Record | None) -> None:
+    """Keep this record with the backups it names, and no other of its backups; for None, nothing at all."""
+    directory, own = os.path.split(path)
+    kept = set()
+    if record is not None:
+        write_record(path, record)
+        kept = {own, *(os.path.basename(file.backup) for file in record.files)}
+    clean_leftovers(directory)
+    for name in _names(directory):  # the record comes behind its backups
+        if name.startswith(own.removesuffix("json")) and name not in kept:
+            with os_failures(name, doing="remove"), suppress(FileNotFoundError):
+                os.unlink(os.path.join(directory, name))
 
 
 def record_paths(state: str) -> Iterator[str]:
     """The records there are, sorted."""
     directory = os.path.join(state, "connections")
-    try:
-        with os_failures(directory, doing="list", other="read-failed"):
-            names = sorted(os.listdir(directory))
-    except FailedError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            return
-        raise
-    yield from (os.path.join(directory, name) for name in names if name.endswith(".json"))
+    yield from (os.path.join(directory, name) for name in _names(directory) if name.endswith(".json"))
+
+
+def _names(directory: str) -> list[str]:
+    with os_failures(directory, doing="list", other="read-failed"):
+        try:
+            return sorted(os.listdir(directory))
+        except FileNotFoundError:
+            return []
 
 
 def _file(data: dict[str, Any]) -> FileRecord:
-    added = tuple(Added.from_json(note) for note in data["added"])
-    return FileRecord(
-        data["path"],
-        data["format"],
-        data["before"],
-        tuple(data["after"]),
-        data["backup"],
-        added,
-        tuple(data["directories"]),
-    )
-
-
-def _write(path: str, data: bytes) -> None:
-    directory = os.path.dirname(path)
-    make_directories(directory)
-    with os_failures(directory, doing="protect"):
-        os.chmod(directory, 0o700)
-    write_bytes(path, data, mode=_PRIVATE)
+    lists = {key: tuple(data[key]) for key in ("after", "directories")}
+    return FileRecord(**{**data, **lists, "added": tuple(map(Added.from_json, data["added"]))})

@@ -1,51 +1,76 @@
-"""A change to a configuration as a person reads it: a unified diff, in which neighbouring secrets are not shown.
+"""A change to a configuration as a person reads it: a unified diff, in which secrets beside the change are not shown.
 
-Hidden are the values of keys and options whose names sound like secrets, and what looks like a secret wherever it is.
+What is hidden is found in what the file says, not in how it is written: everything in tables of environment variables
+and headers, all below keys and behind options whose names sound like secrets, texts that hold such a pair or a token,
+and the same values wherever else they are. In remarks, which say nothing, only what looks like a secret is hidden.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
-_NAMED = r"(?:token|key|secret|passw|credential|authorization|bearer)[\w.-]{0,60}[\"']?"
-_VALUE = r"""(?:"(?:[^"\\]|\\.){1,4000}"|'[^']{1,4000}'|[^\s"',\[\]{}](?:[^,\]}]|,(?![\s"'])){0,4000})"""
-_SECRET = re.compile(
-    rf"((?<![\w.-])(?:[\w.-]{{0,200}}?{_NAMED}\s{{0,8}}[:=]|--?[\w.-]{{0,60}}?{_NAMED}[\s,])\s{{0,8}}){_VALUE}",
+from whet.interfaces.clients.edits import editor
+from whet.interfaces.clients.values import Unusual
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whet.interfaces.clients.known import Format
+    from whet.interfaces.clients.values import Path
+
+_TABLES = frozenset(("env", "environment", "headers", "http_headers"))
+_SOUNDS = r"(?:token|key|secret|passw|credential|authorization|bearer)[\w.-]{0,60}"
+_NAME = re.compile(_SOUNDS, re.IGNORECASE)
+_OPTION = re.compile(rf"--?[\w.-]{{0,60}}?{_SOUNDS}", re.IGNORECASE)
+_TELLING = re.compile(
+    rf"--?[\w.-]{{0,60}}?{_SOUNDS}\s|{_SOUNDS}[\"']?\s{{0,8}}[:=]"
+    r"|\b(?:sk-|gh[opsur]_|github_pat_|glpat-|xox[a-z]-|AKIA|ASIA)[\w-]{6}",
     re.IGNORECASE,
 )
-_OPTION = re.compile(rf"\s*(?:- )?[\"']?--?[\w.-]{{0,60}}?{_NAMED},?\s*", re.IGNORECASE)
-"""A line that is an option alone; its value is in the next one."""
-_WORD = re.compile(rf"^(\s*(?:- )?){_VALUE}")
-_TOKEN = re.compile(r"\b(sk-|gh[opsur]_|github_pat_|glpat-|xox[a-z]-|AKIA|ASIA)[\w-]{6,400}")
+_COMMON = 6
+"""Shorter values are not looked for elsewhere: they are everywhere."""
 _LONGEST = 240
 _AROUND = 60
 
 
-def difference(path: str, before: str, after: str) -> str:
+def difference(path: str, format_: Format, before: str, after: str) -> str:
     """The unified diff of a file, without secrets; "" for no difference."""
     from difflib import unified_diff
 
-    old, new = (text.replace("\r\n", "\n").split("\n") for text in (before, after))
-    if before == after:
-        return ""
-    if not before:
-        old = []
-    if not after:
-        new = []
-    for lines in (old, new):
-        if lines and not lines[-1]:
-            lines.pop()
-        for at in [at for at, line in enumerate(lines[:-1], 1) if _OPTION.fullmatch(line)]:
-            lines[at] = _WORD.sub(r'\1"…"', lines[at])
-    shown = list(unified_diff(old, new, path if before else "/dev/null", path if after else "/dev/null", lineterm=""))
-    return "\n".join(_shown(shown))
-
-
-def _shown(lines: list[str]) -> list[str]:
     from whet.guard.secrets import redact
 
-    masked = [redact(_TOKEN.sub(r"\1…", _SECRET.sub(r'\1"…"', line))) for line in lines]
-    return [_cut(line, _partner(masked, at)) if len(line) > _LONGEST else line for at, line in enumerate(masked)]
+    if before == after:
+        return ""
+    around = 3
+    try:
+        before, after = (_masked(text, format_) for text in (before, after))
+    except Unusual:
+        around = 0
+    old, new = (text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else [] for text in (before, after))
+    from_, to = (path if text else "/dev/null" for text in (before, after))
+    lines = [redact(line) for line in unified_diff(old, new, from_, to, lineterm="", n=around)]
+    return "\n".join(_cut(line, _partner(lines, at)) if len(line) > _LONGEST else line for at, line in enumerate(lines))
+
+
+def _masked(text: str, format_: Format) -> str:
+    leaves = list(_leaves(editor(format_).read(text)))
+    secrets = {leaf for _, leaf, hidden in leaves if hidden and len(str(leaf)) >= _COMMON}
+    return editor(format_).masked(text, [path for path, leaf, hidden in leaves if hidden or leaf in secrets])
+
+
+def _leaves(value: Any, path: Path = (), *, hidden: bool = False) -> Iterator[tuple[Path, Any, bool]]:
+    """Every text and number in a value, and whether it is a secret by where it is or what it says."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            named = str(key).lower() in _TABLES or _NAME.search(str(key)) is not None
+            yield from _leaves(item, (*path, key), hidden=hidden or named)
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            told = at > 0 and isinstance(value[at - 1], str) and _OPTION.fullmatch(value[at - 1]) is not None
+            yield from _leaves(item, (*path, at), hidden=hidden or told)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield path, value, hidden or (isinstance(value, str) and _TELLING.search(value) is not None)
 
 
 def _partner(lines: list[str], at: int) -> str:

@@ -1,8 +1,9 @@
 """Editing TOML.
 
 A new table becomes a block at the end of the file with an empty line before it, a new key a line behind the other keys
-of its table. Tables and lists that are written on one line are edited there. A table is every line from its header to
-its last key, with its sub-tables; comments and empty lines behind that belong to what follows and stay.
+of its table, a new item that is a table one more `[[name]]`. Tables and lists that are written on one line are edited
+there. A table is every line from its header to its last key, with its sub-tables; comments and empty lines behind that
+belong to what follows and stay.
 
 A table that no header names, because only its sub-tables have one, is gone when the last of those is taken: TOML has no
 other way to write it.
@@ -15,8 +16,9 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.interfaces.clients import edits, values
+from whet.interfaces.clients import values
 from whet.interfaces.clients.brackets import Style, insert, remove
+from whet.interfaces.clients.edits import Editor
 from whet.interfaces.clients.toml_text import COMMENT, Statement, inline, statements
 from whet.interfaces.clients.values import BOM, Path, Unusual
 
@@ -38,37 +40,6 @@ class _Document(NamedTuple):
     @property
     def statements(self) -> list[Statement]:
         return statements(self.text, self.begin)
-
-
-def read(text: str) -> Any:
-    """What the text says. Raises InvalidError with line and column."""
-    return _parse(text).value
-
-
-def put(text: str, path: Path, value: Any) -> str:
-    """The text with this value at the path; tables that are missing on the way are made."""
-    return edits.put(_EDITOR, text, path, value)
-
-
-def append(text: str, path: Path, value: Any) -> str:
-    """The text with an item behind the others of the list at the path; what is missing on the way is made.
-
-    A table goes into an array of tables (`[[name]]`) unless the list is written on one line.
-    """
-    return edits.append(_EDITOR, text, path, value)
-
-
-def take(text: str, path: Path) -> str:
-    """The text without what stands at the path; the same text where nothing does."""
-    return edits.take(_EDITOR, text, path)
-
-
-def added(text: str, path: Path) -> Path:
-    """The topmost path that `put`, or for a list that is there `append`, would make; `take` of it undoes them.
-
-    It is `()` where `put` makes nothing because something is there.
-    """
-    return edits.added(_EDITOR, text, path)
 
 
 def _parse(text: str) -> _Document:
@@ -97,6 +68,13 @@ def _broken(text: str, body: str, message: str) -> InvalidError:
     for _ in range(int(found.group(2)) - 1):
         at = text.index("\n", at) + 1
     return values.broken(text, at + int(found.group(3)) - 1, found.group(1))
+
+
+def _span(document: _Document, path: Path) -> tuple[int, int]:
+    owner = _line_of(document, path)
+    if owner is None:
+        raise Unusual(f"{values.named(path)} has lines of its own")
+    return _inline_value(document.text, owner, path)
 
 
 def _replaced(document: _Document, path: Path, value: Any) -> str:
@@ -309,6 +287,4 @@ def _written(value: Any) -> str:
     return "\n\n".join(_blocks((key,), inner) or f"{_name(key)} = {_inline(inner)}" for key, inner in value.items())
 
 
-_EDITOR = edits.Editor(
-    _parse, values.check_texts, _replaced, _inserted, _appended, _removed, _written, _emptied, null=False
-)
+EDITOR = Editor(_parse, _span, _replaced, _inserted, _appended, _removed, _written, _emptied)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import lru_cache
 from typing import NamedTuple
 
 from whet.interfaces.clients.brackets import Frame, skip_space
@@ -59,6 +60,7 @@ class Inline(NamedTuple):
     """Where the value of each member begins and ends."""
 
 
+@lru_cache(maxsize=1)  # an edit, and whoever hides much of a document, asks again and again for the same one
 def statements(text: str, start: int) -> list[Statement]:
     """Every header and key of a valid document, in order, from this offset on."""
     found: list[Statement] = []

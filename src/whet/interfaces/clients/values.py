@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whet.errors import InvalidError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Path = tuple[str | int, ...]
 
@@ -18,7 +15,7 @@ BOM = "\ufeff"
 NEWLINE = re.compile(r"\r?\n")
 
 
-class Unusual(Exception):  # noqa: N818 - a reason, caught by `edits`, that never reaches a caller
+class Unusual(Exception):  # noqa: N818 - a reason, which never reaches a caller of this room
     """Why a text is not edited: the end of a sentence."""
 
 
@@ -37,25 +34,14 @@ def broken(text: str, at: int, reason: str) -> InvalidError:
 def too_deep(text: str, at: int) -> InvalidError:
     """The text nests deeper at this offset than any configuration does."""
     line, column = place(text, at)
-    return InvalidError(
-        "client-config-too-large",
-        f"The configuration nests deeper than {MAX_DEPTH} levels: line {line}, column {column}.",
-        hint="Check whether this is the right file. Nothing was changed.",
-        line=line,
-        column=column,
-    )
+    reason = f"The configuration nests deeper than {MAX_DEPTH} levels: line {line}, column {column}."
+    return too_large(reason, line=line, column=column)
 
 
-def too_large(reason: str) -> InvalidError:
+def too_large(reason: str, **details: int) -> InvalidError:
     """The text, or what it stands for, is larger than any configuration is."""
-    return InvalidError(
-        "client-config-too-large", reason, hint="Check whether this is the right file. Nothing was changed."
-    )
-
-
-def bad_value(reason: str) -> UsageError:
-    """The format has no way to write this value."""
-    return UsageError("client-config-value", reason, hint="Give text, numbers, booleans, lists and tables of them.")
+    hint = "Check whether this is the right file. Nothing was changed."
+    return InvalidError("client-config-too-large", reason, hint=hint, **details)
 
 
 def named(path: Path) -> str:
@@ -118,9 +104,14 @@ def missing_from(value: Any, path: Path, *, null_is_empty: bool = False) -> int:
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """What stands at a path that is there."""
+    """What stands at the path; None for nothing."""
     for step in path:
-        value = value[step]
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+        else:
+            return None
     return value
 
 
@@ -175,46 +166,18 @@ def same(one: Any, other: Any) -> bool:
     return True
 
 
-def check_writable(value: Any, *, null: bool) -> None:
-    """Raise UsageError for a value that is not made of text, numbers, booleans, lists and tables (and null)."""
-    levels = [(value, 0)]
-    while levels:
-        item, depth = levels.pop()
-        if depth > MAX_DEPTH:
-            raise bad_value(f"The value nests deeper than {MAX_DEPTH} levels.")
-        if isinstance(item, dict):
-            if not all(isinstance(key, str) for key in item):
-                raise bad_value("A key of the value is no text.")
-            levels.extend((inner, depth + 1) for inner in item.values())
-        elif isinstance(item, list):
-            levels.extend((inner, depth + 1) for inner in item)
-        elif isinstance(item, int) and item.bit_length() > 64:
-            raise bad_value("A number of the value is too large.")
-        elif not (isinstance(item, str | int | float | bool) or (item is None and null)):
-            raise bad_value(f"The value holds {_kind(item)}, which cannot be written here.")
-
-
 def check_texts(value: Any) -> None:
-    """Raise UsageError for a key or text with a lone surrogate, which only JSON can escape."""
-    for text in _texts(value):
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise bad_value(f"The text {text!r} has no UTF-8 form.") from None
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every key and text in a value."""
+    """Raise UsageError for a value with a key or text that has a lone surrogate."""
     levels = [value]
     while levels:
         item = levels.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            yield from item
-            levels.extend(item.values())
+        if isinstance(item, dict):
+            levels.extend((*item, *item.values()))
         elif isinstance(item, list):
             levels.extend(item)
+        elif isinstance(item, str) and item != item.encode(errors="replace").decode():
+            reason = f"The text {item!r} has no UTF-8 form."
+            raise UsageError("client-config-value", reason, hint="Only a JSON file can hold it; use another path.")
 
 
 def _kind(value: Any) -> str:

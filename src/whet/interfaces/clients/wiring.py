@@ -1,30 +1,25 @@
 """From a row of the table to a changed text: what Whet wants to stand in a configuration, put in and taken out again.
 
 Pure: text in, text out, with a note of what was added so that it can be found later. The editing itself, which leaves
-every other byte alone, is done by `jsonc`, `toml` and `yaml`.
-
-What is Whet's own is recognised by what it says (it starts Whet's MCP server, or Whet's hook for this client), so that
-a moved program is an update and an entry of somebody else with the same name is left alone.
+every other byte alone, is done by `edits`; what is Whet's own is known by `calls`, so that a moved program is an update
+and an entry of somebody else is left alone. What was there before Whet changed it comes back.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.errors import ConflictError, InvalidError, WhetError
+from whet.interfaces.clients.calls import READ_ONLY, WRITES, has_hook, parse_hook, server_arguments
+from whet.interfaces.clients.edits import editor
 from whet.interfaces.clients.known import NAME
+from whet.interfaces.clients.values import Path, missing_from, value_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from whet.interfaces.clients.known import Client, Format, Hook, Hooks
+    from whet.interfaces.clients.known import Client, Format, Hooks
     from whet.interfaces.clients.locating import Program
-
-Path = tuple[str | int, ...]
-WRITES = "--allow-writes"
-_READ_ONLY = "--read-only"
-_MISSING = object()
 
 
 class Wish(NamedTuple):
@@ -34,32 +29,31 @@ class Wish(NamedTuple):
     path: Path
     """Of the entry itself; for a hook, of the list that it is an item of."""
     value: Any
-    mark: str = ""
-    """Text by which a hook's command line is known as this one."""
+    call: tuple[str, str] = ("", "")
+    """The event and the client of a hook."""
 
 
 class Added(NamedTuple):
     """Something that was put into a file."""
 
-    kind: Literal["server", "hook", "key"]
+    kind: Literal["server", "hook"]
     path: Path
     value: Any
+    """The entry; for a hook the one with the command, whatever group it is in."""
     made: tuple[Path, ...] = ()
     """Tables and lists that were not there before, the outermost first."""
+    before: Any = None
+    """The entry that was there before and was changed; None where there was none."""
 
     def to_json(self) -> dict[str, Any]:
         """The note as the record keeps it."""
-        return {
-            "kind": self.kind,
-            "path": list(self.path),
-            "value": self.value,
-            "made": [list(path) for path in self.made],
-        }
+        return {**self._asdict(), "path": list(self.path), "made": [list(path) for path in self.made]}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Added:
         """The note as the record kept it."""
-        return cls(data["kind"], tuple(data["path"]), data["value"], tuple(tuple(path) for path in data["made"]))
+        made = tuple(tuple(path) for path in data["made"])
+        return cls(data["kind"], tuple(data["path"]), data["value"], made, data["before"])
 
 
 class Wired(NamedTuple):
@@ -76,12 +70,12 @@ def server_wish(client: Client, program: Program, *, writes: bool | None, docume
     """
     server = client.server
     if client.native is not None:
-        table = _at(document, client.native[0])
+        table = value_at(document, client.native[0])
         if isinstance(table, dict) and "type" not in table:
             server = client.native[1]
-    given = server_arguments(_at(document, (*server.path, NAME))) or []
+    given = server_arguments(value_at(document, (*server.path, NAME))) or []
     if writes is not None:
-        given = [*(word for word in given if word not in (WRITES, _READ_ONLY)), *([WRITES] if writes else [])]
+        given = [*(word for word in given if word not in (WRITES, READ_ONLY)), *([WRITES] if writes else [])]
     arguments = ["mcp", *given]
     command, *before = program.words
     words = {
@@ -96,28 +90,22 @@ def hook_wishes(client: Client, hooks: Hooks, program: Program, platform: str) -
     """The hooks of the client, and the keys its file must have."""
     wishes = [Wish("key", (name,), value) for name, value in hooks.always]
     for hook in hooks.each:
-        mark = hook_mark(client, hook)
         words = {
             "{call}": program.call("hook", hook.event, "--client", client.name, platform=platform),
             "{timeout}": hook.seconds * hooks.per_second,
-            "{matcher}": hook.matcher or _MISSING,
+            "{matcher}": hook.matcher or None,
         }
         value = _filled(hooks.value, words)
         if hook.background and hooks.background:
-            _inner(value)[0][1][hooks.background] = True
-        wishes.append(Wish("hook", ("hooks", hook.name), value, mark))
+            _entry(value)[hooks.background] = True
+        wishes.append(Wish("hook", ("hooks", hook.name), value, (hook.event, client.name)))
     return wishes
-
-
-def hook_mark(client: Client, hook: Hook) -> str:
-    """The end of the hook's command line."""
-    return f" hook {hook.event} --client {client.name}"
 
 
 def read(text: str, format_: Format, path: str) -> dict[str, Any]:
     """What the file says. Raises InvalidError for one that the client could not read either."""
     try:
-        value = _editing(format_).read(text)
+        value = editor(format_).read(text)
     except WhetError as error:
         raise _placed(error, path) from error
     if value is None:
@@ -137,35 +125,41 @@ def wire(text: str, format_: Format, path: str, wishes: Iterable[Wish], known: S
     added: list[Added] = []
     for wish in wishes:
         document = read(text, format_, path)
-        before = next((note for note in known if note.kind == wish.kind and note.path == wish.path), None)
+        noted = next((note for note in known if note.kind == wish.kind and note.path == wish.path), None)
         if wish.kind == "hook":
-            text, note = _wire_hook(text, format_, path, document, wish, before)
-        elif wish.kind == "key":
-            text, note = _wire_key(text, format_, path, document, wish)
+            text, note = _wire_hook(text, format_, path, document, wish, noted)
+        elif wish.kind == "server":
+            text, note = _wire_server(text, format_, path, document, wish, noted)
         else:
-            text, note = _wire_server(text, format_, path, document, wish, before)
-        if before is not None:
-            note = note._replace(made=before.made)
-        if wish.kind != "key":
-            added.append(note)
+            note = None
+            if value_at(document, wish.path) is None:
+                text = _edit(format_, path, "put", text, wish.path, wish.value)
+        if note is not None:
+            made = (*(noted.made if noted else ()), *note.made)
+            added.append(note._replace(made=tuple(dict.fromkeys(made))))
     return Wired(text, tuple(added))
 
 
 def unwire(text: str, format_: Format, path: str, added: Iterable[Added]) -> str:
-    """Take out what was added and is still as it was; a table or list made for it goes too when it is empty then."""
+    """Take out what was added, or bring back what it was before, where it is still as Whet left it.
+
+    A table or list that was made for it goes too when it is empty then.
+    """
     empty: list[Path] = []
     for note in added:
         document = read(text, format_, path)
         empty.extend(note.made)
-        value = _at(document, note.path)
-        if note.kind == "hook":
-            items = value if isinstance(value, list) else []
-            if note.value in items:
-                text = _edit(format_, path, "take", text, (*note.path, items.index(note.value)))
-        elif value == note.value:
-            text = _edit(format_, path, "take", text, note.path)
+        where = _where(document, note)
+        if where and note.before is None:
+            alone = len(where) == len(note.path) + 3 and len(value_at(document, where[:-1])) == 1
+            text = _edit(format_, path, "take", text, where[:-2] if alone else where)
+        for key in note.value if where and note.before is not None else ():
+            if key in note.before:
+                text = _edit(format_, path, "put", text, (*where, key), note.before[key])
+            else:
+                text = _edit(format_, path, "take", text, (*where, key))
     for made in sorted(set(empty), key=len, reverse=True):
-        if _at(read(text, format_, path), made) in ({}, []):
+        if value_at(read(text, format_, path), made) in ({}, []):
             text = _edit(format_, path, "take", text, made)
     return text
 
@@ -174,60 +168,26 @@ def present(document: Any, wishes: Iterable[Wish], *, exact: bool = False) -> li
     """What of the wishes, whichever Whet they call, stands in the document; `exact`: and nothing else was changed."""
     found = []
     for wish in wishes:
-        value = _at(document, wish.path)
+        value = value_at(document, wish.path)
         if wish.kind == "server" and (arguments := server_arguments(value)) is not None:
             if not exact or (arguments in ([], [WRITES]) and set(value) == set(wish.value)):
                 found.append(Added("server", wish.path, value))
-        elif wish.kind == "hook" and isinstance(value, list):
-            for item in value:
-                ours = any(_is_hook(entry.get("command"), wish.mark) for _, entry in _inner(item))
-                if ours and (not exact or _alike(item, wish.value)):
-                    found.append(Added("hook", wish.path, item))
+        elif wish.kind == "hook":
+            for _, entry in _entries(value):
+                same = {**_entry(wish.value), "command": entry.get("command")} == entry and _is_ours(entry, wish)
+                if same if exact else has_hook(entry.get("command"), *wish.call):
+                    found.append(Added("hook", wish.path, entry))
     return found
 
 
-def value_at(document: Any, path: Path) -> Any:
-    """What stands at the path; None for nothing."""
-    value = _at(document, path)
-    return None if value is _MISSING else value
-
-
-def server_arguments(value: Any) -> list[str] | None:
-    """What follows `whet mcp` in the command line of a server's entry; None for an entry that is not Whet's."""
-    words = server_words(value)
-    for at, word in enumerate(words[:-1]):
-        name = word.replace("\\", "/").rpartition("/")[2].lower()
-        if name in (NAME, f"{NAME}.exe") and words[at + 1] == "mcp":
-            return words[at + 2 :]
-    return None
-
-
-def server_writes(value: Any) -> Literal["propose", "allow", "read-only"]:
-    """What Whet's server in this entry lets models do to skills."""
-    given = server_arguments(value) or []
-    return "allow" if WRITES in given else "read-only" if _READ_ONLY in given else "propose"
-
-
-def server_words(value: Any) -> list[str]:
-    """The command line of a server's entry; empty for one that is no command."""
-    if not isinstance(value, dict):
-        return []
-    command, arguments = value.get("command"), value.get("args", [])
-    words = [
-        *(command if isinstance(command, list) else [command]),
-        *(arguments if isinstance(arguments, list) else []),
-    ]
-    return words if all(isinstance(word, str) for word in words) else []
-
-
 def _wire_server(
-    text: str, format_: Format, path: str, document: Any, wish: Wish, before: Added | None
+    text: str, format_: Format, path: str, document: Any, wish: Wish, noted: Added | None
 ) -> tuple[str, Added]:
-    value = _at(document, wish.path)
-    if value is _MISSING:
-        note = Added("server", wish.path, wish.value, _missing_parents(document, wish.path))
-        return _edit(format_, path, "put", text, wish.path, wish.value), note
-    if server_arguments(value) is None and (before is None or value != before.value):
+    value = value_at(document, wish.path)
+    if value is None:
+        text = _edit(format_, path, "put", text, wish.path, wish.value)
+        return text, Added("server", wish.path, wish.value, _made(document, wish.path[:-1]))
+    if server_arguments(value) is None and (noted is None or value != noted.value):
         raise ConflictError(
             "client-entry-taken",
             f"{path} has an MCP server called {NAME!r} that is not Whet's.",
@@ -237,100 +197,79 @@ def _wire_server(
     changed = {key: item for key, item in wish.value.items() if key not in value or value[key] != item}
     for key, item in changed.items():
         text = _edit(format_, path, "put", text, (*wish.path, key), item)
-    # What somebody else put into the entry is not Whet's; with it, undoing leaves the entry.
-    return text, Added("server", wish.path, {**(before.value if before else value), **changed})
+    # What somebody else put into the entry since is not Whet's; with it, undoing leaves the entry.
+    noted = noted or Added("server", wish.path, value, before=value)
+    return text, noted._replace(value={**noted.value, **changed})
 
 
 def _wire_hook(
-    text: str, format_: Format, path: str, document: Any, wish: Wish, before: Added | None
-) -> tuple[str, Added]:
-    value = _at(document, wish.path)
-    wanted = _inner(wish.value)[0][1]["command"]
-    for at, item in enumerate(value if isinstance(value, list) else ()):
-        for inner, entry in _inner(item):
-            if not _is_hook(entry.get("command"), wish.mark):
-                continue
-            if entry["command"] != wanted:
-                text = _edit(format_, path, "put", text, (*wish.path, at, *inner, "command"), wanted)
-            return text, Added("hook", wish.path, _calling(before.value if before else item, wish.mark, wanted))
-    note = Added("hook", wish.path, wish.value, _missing_parents(document, (*wish.path, 0)))
-    return _edit(format_, path, "append", text, wish.path, wish.value), note
+    text: str, format_: Format, path: str, document: Any, wish: Wish, noted: Added | None
+) -> tuple[str, Added | None]:
+    """The hook in the list; no note where somebody calls it in a way of their own."""
+    entries = list(_entries(value_at(document, wish.path)))
+    wanted = _entry(wish.value)
+    for at, entry in entries:
+        if _is_ours(entry, wish):
+            command = wanted["command"]
+            text = _edit(format_, path, "put", text, (*wish.path, *at, "command"), command)
+            noted = noted or Added("hook", wish.path, entry, before=entry)
+            return text, noted._replace(value={**noted.value, "command": command})
+    if any(has_hook(entry.get("command"), *wish.call) for _, entry in entries):
+        return text, None
+    text = _edit(format_, path, "append", text, wish.path, wish.value)
+    return text, Added("hook", wish.path, wanted, _made(document, wish.path))
 
 
-def _wire_key(text: str, format_: Format, path: str, document: Any, wish: Wish) -> tuple[str, Added]:
-    if _at(document, wish.path) is _MISSING:
-        text = _edit(format_, path, "put", text, wish.path, wish.value)
-    return text, Added("key", wish.path, wish.value)
+def _is_ours(entry: dict[str, Any], wish: Wish) -> bool:
+    call = parse_hook(entry.get("command"))
+    return call is not None and (call.event, call.client) == wish.call
+
+
+def _where(document: Any, note: Added) -> Path:
+    """Where that which was added stands, as it was; empty for nowhere."""
+    value = value_at(document, note.path)
+    if note.kind == "hook":
+        return next(((*note.path, *at) for at, entry in _entries(value) if entry == note.value), ())
+    return note.path if value == note.value else ()
+
+
+def _entries(items: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The entries with commands in a list of hooks, which are its items or in groups, and where they are in it."""
+    for at, item in enumerate(items if isinstance(items, list) else ()):
+        group = item.get("hooks") if isinstance(item, dict) else None
+        if isinstance(group, list):
+            yield from (((at, "hooks", inner), entry) for inner, entry in enumerate(group) if isinstance(entry, dict))
+        elif isinstance(item, dict):
+            yield (at,), item
+
+
+def _entry(item: Any) -> dict[str, Any]:
+    """The entry with the command in an item that Whet writes."""
+    return next(_entries([item]))[1]
 
 
 def _filled(value: Any, words: dict[str, Any]) -> Any:
     """A copy of the value with what its placeholders stand for; what stands for nothing is left out."""
     if isinstance(value, dict):
         filled = {key: _filled(item, words) for key, item in value.items()}
-        return {key: item for key, item in filled.items() if item is not _MISSING}
+        return {key: item for key, item in filled.items() if item is not None}
     if isinstance(value, list):
         return [_filled(item, words) for item in value]
     return words.get(value, value) if isinstance(value, str) else value
 
 
-def _inner(item: Any) -> list[tuple[Path, dict[str, Any]]]:
-    """The entries with commands in an item of a list of hooks: those of its group, or itself."""
-    if not isinstance(item, dict):
-        return []
-    group = item.get("hooks")
-    if isinstance(group, list):
-        return [(("hooks", at), entry) for at, entry in enumerate(group) if isinstance(entry, dict)]
-    return [((), item)]
-
-
-def _calling(item: dict[str, Any], mark: str, command: str) -> dict[str, Any]:
-    """The item of a list of hooks, with this command line for the hook of the mark."""
-    if _is_hook(item.get("command"), mark):
-        return {**item, "command": command}
-    if isinstance(group := item.get("hooks"), list):
-        return {**item, "hooks": [_calling(entry, mark, command) for entry in group if isinstance(entry, dict)]}
-    return item
-
-
-def _alike(item: Any, wished: Any) -> bool:
-    """Are these the same but for the program they call?"""
-    if isinstance(item, dict) and isinstance(wished, dict):
-        return set(item) == set(wished) and all(key == "command" or _alike(item[key], wished[key]) for key in item)
-    if isinstance(item, list) and isinstance(wished, list):
-        return len(item) == len(wished) and all(map(_alike, item, wished))
-    return bool(item == wished)
-
-
-def _is_hook(command: Any, mark: str) -> bool:
-    return isinstance(command, str) and command.endswith(mark) and NAME in command
-
-
-def _missing_parents(document: Any, path: Path) -> tuple[Path, ...]:
-    parents = (path[:length] for length in range(1, len(path)))
-    return tuple(parent for parent in parents if _at(document, parent) is _MISSING)
-
-
-def _at(document: Any, path: Path) -> Any:
-    """What stands at the path, or `_MISSING`."""
-    for step in path:
-        keyed = isinstance(document, dict) and step in document
-        if not keyed and not (isinstance(document, list) and isinstance(step, int) and step < len(document)):
-            return _MISSING
-        document = document[step]
-    return document
+def _made(document: Any, path: Path) -> tuple[Path, ...]:
+    """What of the tables on a path, to which something was added, is not in the document."""
+    there = missing_from(document, path, null_is_empty=True)
+    return tuple(path[:length] for length in range(there + 1, len(path) + 1))
 
 
 def _edit(format_: Format, path: str, how: str, text: str, *arguments: Any) -> str:
     try:
-        changed: str = getattr(_editing(format_), how)(text, *arguments)
+        changed: str = getattr(editor(format_), how)(text, *arguments)
     except WhetError as error:
         raise _placed(error, path) from error
     return changed
-
-
-def _editing(format_: Format) -> Any:
-    """The module that edits this kind of file."""
-    return import_module(f"whet.interfaces.clients.{format_}")
 
 
 def _placed(error: WhetError, path: str) -> WhetError:

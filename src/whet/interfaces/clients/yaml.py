@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.interfaces.clients import edits, values
+from whet.interfaces.clients import values
 from whet.interfaces.clients.brackets import Frame, Style, insert, remove
+from whet.interfaces.clients.edits import Editor
 from whet.interfaces.clients.values import Path, Unusual
 from whet.interfaces.clients.yaml_nodes import end_of, line_end, parse
 from whet.interfaces.clients.yaml_writing import flow, lines, lines_of_item
@@ -42,32 +43,9 @@ class _Spot(NamedTuple):
     node: Node
 
 
-def read(text: str) -> Any:
-    """What the text says; a text without any value is an empty table. Raises InvalidError with line and column."""
-    return parse(text).value
-
-
-def put(text: str, path: Path, value: Any) -> str:
-    """The text with this value at the path; tables that are missing on the way are made."""
-    return edits.put(_EDITOR, text, path, value)
-
-
-def append(text: str, path: Path, value: Any) -> str:
-    """The text with an item behind the others of the list at the path; what is missing on the way is made."""
-    return edits.append(_EDITOR, text, path, value)
-
-
-def take(text: str, path: Path) -> str:
-    """The text without what stands at the path; the same text where nothing does."""
-    return edits.take(_EDITOR, text, path)
-
-
-def added(text: str, path: Path) -> Path:
-    """The topmost path that `put`, or for a list that is there `append`, would make; `take` of it undoes them.
-
-    It is `()` where `put` makes nothing because something is there. A null counts as an empty table or list.
-    """
-    return edits.added(_EDITOR, text, path)
+def _span(document: Document, path: Path) -> tuple[int, int]:
+    node = _find(document, path)[-1].node
+    return node.start, end_of(document.text, node)
 
 
 def _replaced(document: Document, path: Path, value: Any) -> str:
@@ -287,6 +265,4 @@ def _written(value: Any) -> str:
     return "\n".join(lines(value, 2))
 
 
-_EDITOR = edits.Editor(
-    parse, values.check_texts, _replaced, _inserted, _appended, _removed, _written, _emptied, null_is_empty=True
-)
+EDITOR = Editor(parse, _span, _replaced, _inserted, _appended, _removed, _written, _emptied, null_is_empty=True)

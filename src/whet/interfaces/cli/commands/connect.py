@@ -29,18 +29,9 @@ _APART = (
 """Options that say opposite things, or of which one means nothing beside the other."""
 
 
-class _Names(tuple[str, ...]):
-    """The names that are offered. Any other is read by `client_named`, which knows more spellings."""
-
-    __slots__ = ()
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-
 def configure(parser: Parser) -> None:
     """The arguments of the command."""
-    from whet.interfaces.clients.known import CLIENTS
+    from whet.interfaces.clients.known import CLIENTS, client_named
 
     parser.details = (
         "Adds Whet's MCP server to the client's configuration and, where the client has hooks, hooks that offer the "
@@ -49,8 +40,8 @@ def configure(parser: Parser) -> None:
         "until --undo has used it. Without CLIENT it lists the clients, with --here those of the project.\n\n"
         "Where nobody can be asked, the change is only shown; --yes makes it."
     )
-    names = _Names(client.name for client in CLIENTS)
-    parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names)
+    names = tuple(client.name for client in CLIENTS)
+    parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names, read=client_named)
     parser.option("--here", text="The project's configuration instead of your own: the MCP server only, by name.")
     parser.option("--hooks", text="With hooks (default: as it is, at first with hooks).")
     parser.option("--no-hooks", text="Only the MCP server; takes the hooks out of a connected client.")
@@ -93,7 +84,7 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     if "clients" in answer:
         _list(answer["clients"], screen, options)
         return
-    title = _title(answer["client"])
+    title = options.client.title
     changes = [change for change in answer["changes"] if change["action"] != "none"]
     asked = bool(changes) and asks(options) and not options.dry_run
     if not asked:  # otherwise it was shown with the question
@@ -115,10 +106,9 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
 
 def _plan(context: Context, options: Namespace) -> Plan:
     from whet.interfaces.clients.connecting import plan_connection, plan_undo
-    from whet.interfaces.clients.known import client_named
     from whet.interfaces.clients.locating import running_program
 
-    client, place = client_named(options.client), context.library.place
+    client, place = options.client, context.library.place
     if options.undo:
         return plan_undo(client, place, here=options.here)
     hooks = options.hooks if options.hooks or options.no_hooks else None
@@ -180,9 +170,3 @@ def _list(clients: list[dict[str, Any]], screen: Screen, options: Namespace) -> 
     if waiting:
         option = " --here" if options.here else ""
         screen.hints.append(f"`whet connect {waiting[0]}{option}` connects it; the change is shown first.")
-
-
-def _title(name: str) -> str:
-    from whet.interfaces.clients.known import client_named
-
-    return client_named(name).title
