@@ -78,12 +78,26 @@ TOPICS = (
         "improve",
         "Learn from use: what helped, what is alike, what nobody needs",
         (
-            *("note_outcome", "usage", "duplicates", "eval_triggers", "feedback", "list_feedback", "forget_feedback"),
+            *(
+                "note_outcome",
+                "usage",
+                "sessions",
+                "duplicates",
+                "eval_triggers",
+                "feedback",
+                "list_feedback",
+                "forget_feedback",
+            ),
             *("curate", "curating", "archive", "pin", "unpin"),
         ),
         ("Usage", "Curating"),
     ),
-    Topic("history", "See what was changed, and go back", ("changes", "rollback", "undo", "approve"), ("Changes",)),
+    Topic(
+        "history",
+        "See what was changed, and go back",
+        ("history", "diff", "rollback", "undo", "pending", "approve", "reject", "changes"),
+        ("Changes",),
+    ),
     Topic(
         "install",
         "Take skills in from anywhere, and keep them up to date",
