@@ -108,12 +108,11 @@ def hermes() -> dict[str, Any]:
 
 def deepagents(root: str) -> dict[str, Any]:
     """What its middleware adds to the system message of a request."""
-    from deepagents.backends.filesystem import FilesystemBackend
-    from deepagents.middleware.skills import SkillsMiddleware
-
+    backends, skills = import_module("deepagents.backends.filesystem"), import_module("deepagents.middleware.skills")
     request = import_module("langchain.agents.middleware").ModelRequest
     start = time.perf_counter()
-    middleware = SkillsMiddleware(backend=FilesystemBackend(root_dir=root, virtual_mode=False), sources=[root])
+    backend = backends.FilesystemBackend(root_dir=root, virtual_mode=False)
+    middleware = skills.SkillsMiddleware(backend=backend, sources=[root])
     state = middleware.before_agent({}, None, None)
     message = middleware.modify_request(request(model=None, messages=[], state=state)).system_message
     seconds = time.perf_counter() - start

@@ -105,7 +105,7 @@ def test_only_who_has_the_token_and_comes_from_here_is_let_in(world: World) -> N
         for origin in ("https://evil.example", "null", "http://127.0.0.1:1", "https://app.example.evil.example"):
             assert status(Origin=origin, Mcp_Session_Id=session) == 403, origin
         assert status(Origin="https://app.example", Mcp_Session_Id=session) == 200
-        asked = {"Authorization": None, "Access_Control_Request_Method": "POST"}
+        asked: dict[str, Any] = {"Authorization": None, "Access_Control_Request_Method": "POST"}
         code, told, _ = door.knock("OPTIONS", Origin="https://app.example", **asked)
         assert (code, told["access-control-allow-origin"]) == (200, "https://app.example")
         code, told, _ = door.knock("OPTIONS", Origin="https://evil.example", **asked)
