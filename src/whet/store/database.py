@@ -341,7 +341,7 @@ def _is_at(path: str, status: os.stat_result) -> bool:
 
 
 def _make_private(path: str) -> None:
-    """Only its owner may read it, and what SQLite makes beside it. One that is there is not opened: that loses locks."""
+    """Let its owner alone read the file and its companions. One that is there is not opened: that loses locks."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
