@@ -1,0 +1,75 @@
+"""Messages as Anthropic's API has them: content in blocks, results of tools in the user's name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.learning.transcripts.redaction import BINARY
+from whet.learning.transcripts.values import arguments, mapping, sequence, string, words
+
+if TYPE_CHECKING:
+    from whet.learning.transcripts.collecting import Collector
+
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_KNOWN = frozenset(
+    {*_CALLS, "thinking", "redacted_thinking", "text", "image", "document", "container_upload", "fallback"}
+)
+_OWN = frozenset({*_CALLS, "thinking", "redacted_thinking"})
+"""Kinds of blocks that only this API has."""
+
+
+def is_one(record: dict[str, Any]) -> bool:
+    """Is this a message of Anthropic's API, as far as one message can tell?"""
+    return any(
+        string(block.get("type")) in _OWN or string(block.get("type")).endswith("tool_result")
+        for block in sequence(record.get("content"))
+        if isinstance(block, dict)
+    )
+
+
+def message(record: dict[str, Any], into: Collector, time: int = 0) -> None:
+    """One message, from its first block to its last."""
+    role, content = string(record.get("role")), record.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    for block in blocks:
+        if isinstance(block, str):
+            said(role, block, into, time)
+        elif isinstance(block, dict):
+            _block(role, block, into, time)
+
+
+def said(role: str, text: str, into: Collector, time: int = 0) -> None:
+    """Text that one side said."""
+    if role == "user":
+        into.user(text, time)
+    elif role == "assistant":
+        into.said("assistant", text, time)
+    else:
+        into.said("note", text, time, "system")
+
+
+def _block(role: str, block: dict[str, Any], into: Collector, time: int) -> None:
+    kind = string(block.get("type"))
+    if kind in _CALLS:
+        name, server = string(block.get("name")), string(block.get("server_name"))
+        name = f"mcp__{server}__{name}" if server else name
+        into.called(name, arguments(block.get("input")), string(block.get("id")), time)
+    elif kind.endswith("tool_result"):
+        result(block, into, time)
+    elif kind == "thinking":
+        into.said("note", string(block.get("thinking")), time, "thinking")
+    elif kind in {"image", "document"}:
+        into.said("note", BINARY, time, "context")
+    elif isinstance(block.get("text"), str):
+        said(role, block["text"], into, time)
+    elif kind not in _KNOWN:
+        into.unknown[kind or "block"] += 1
+
+
+def result(block: dict[str, Any], into: Collector, time: int = 0, *, failed: bool = False) -> None:
+    """What a tool gave. A client that says nothing of an error means that there was none."""
+    content = block.get("content")
+    error = string(mapping(content).get("type")).endswith("_error")
+    into.returned(
+        words(content), string(block.get("tool_use_id")), time, failed=bool(block.get("is_error")) or error or failed
+    )

@@ -1,0 +1,89 @@
+"""The arguments of a call as they may be kept: JSON of a bounded size, without secrets.
+
+A secret can be known by the name of its argument, by the argument before it, or by the label of the field that it is
+put into.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.learning.transcripts.redaction import BINARY
+from whet.learning.transcripts.secret_places import is_secret, names_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEPTH = 6
+ITEMS = 100
+_ROOM = 64_000
+"""Characters of all the arguments of one call together."""
+_LABELS = ("name", "key", "field", "label", "element", "id", "selector", "variable", "header")
+_CONTENTS = ("value", "text", "content", "input")
+
+
+class Arguments:
+    """The arguments of one call."""
+
+    def __init__(self, text: Callable[[str], str], learn: Callable[[str, str], None]) -> None:
+        self._text = text
+        """How a text is made fit to be kept."""
+        self._learn = learn
+        """Who is told of a secret."""
+        self._room = _ROOM
+        self.hidden = 0
+        """Secrets that were known by a name."""
+
+    def kept(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments as they may be kept."""
+        return self._mapping(given, 0)
+
+    def _value(self, value: Any, depth: int) -> Any:
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, bytes | bytearray | memoryview):
+            return BINARY
+        if depth >= DEPTH and not isinstance(value, str):
+            return "[...]"
+        if isinstance(value, dict):
+            return self._mapping(value, depth)
+        if isinstance(value, list | tuple | set | frozenset):
+            return self._sequence(list(value), depth)
+        return self._short(value if isinstance(value, str) else str(value))
+
+    def _short(self, text: str) -> str:
+        text = self._text(text)
+        if len(text) > self._room:
+            text = text[: self._room] + "[...]"
+        self._room = max(0, self._room - len(text))
+        return text
+
+    def _secret(self, value: str, kind: str) -> str:
+        self._learn(value, kind)
+        self.hidden += 1
+        return f"[secret:{kind}]"
+
+    def _mapping(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
+        labels = (value[label] for label in _LABELS if isinstance(value.get(label), str))
+        labelled = next(filter(None, map(names_secret, labels)), "")
+        kept: dict[str, Any] = {}
+        for key, item in list(value.items())[:ITEMS]:
+            name = self._short(key if isinstance(key, str) else str(key))[:200]
+            kind = names_secret(name) or (labelled if key in _CONTENTS else "")
+            if kind and isinstance(item, str) and is_secret(item, kind):
+                kept[name] = self._secret(item, kind)
+            else:
+                kept[name] = self._value(item, depth + 1)
+        return kept
+
+    def _sequence(self, value: list[Any], depth: int) -> list[Any]:
+        kept: list[Any] = []
+        before = ""
+        for item in value[:ITEMS]:
+            kind = names_secret(before) if before.startswith("-") and "=" not in before else ""
+            if kind and isinstance(item, str) and is_secret(item, kind):
+                kept.append(self._secret(item, kind))
+            else:
+                kept.append(self._value(item, depth + 1))
+            before = item if isinstance(item, str) else ""
+        return kept

@@ -1,0 +1,164 @@
+"""Sessions of Codex: `~/.codex/sessions/**/rollout-*.jsonl`, the older form without envelopes, and `codex exec --json`.
+
+What the model saw (`response_item`) is the transcript. What the screen showed (`event_msg`) repeats most of it, but
+knows two things better: which of the messages in the user's name the user really typed, and how commands ended.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.learning.transcripts import openai
+from whet.learning.transcripts.redaction import cleaned
+from whet.learning.transcripts.values import mapping, moment, sequence, string, words
+from whet.learning.transcripts.wrappers import spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whet.learning.transcripts.collecting import Collector
+
+ENVELOPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "session_state"})
+_SILENT = frozenset({"turn_context", "session_state", "inter_agent_communication", "world_state"})
+_STREAM = ("thread.", "turn.", "item.")
+_ENDS = frozenset({"exec_command_end", "patch_apply_end", "mcp_tool_call_end"})
+_REMEMBERED = 1_000
+"""Ends of calls whose results have not come yet."""
+
+
+def read(records: Iterable[dict[str, Any]], into: Collector) -> None:
+    """Take over the records of a session."""
+    session = _Session(into)
+    for record in records:
+        session.record(record)
+    session.settle()
+
+
+class _Session:
+    """A session while it is read: messages that wait to be confirmed, ends of calls that wait for their results."""
+
+    def __init__(self, into: Collector) -> None:
+        self._into = into
+        self._waiting: list[tuple[str, int]] = []
+        self._typed: list[tuple[str, int]] = []
+        self._confirms = False
+        self._codes: dict[str, int] = {}
+
+    def record(self, record: dict[str, Any]) -> None:
+        kind, payload = string(record.get("type")), mapping(record.get("payload"))
+        time = moment(record.get("timestamp"))
+        if kind.startswith(_STREAM):
+            self._streamed(kind, record)
+        elif "payload" not in record:
+            self._bare(kind, record, time)
+        elif kind == "session_meta":
+            self._into.session = self._into.session or string(payload.get("id"))
+            self._into.project = self._into.project or string(payload.get("cwd"))
+        elif kind == "response_item":
+            self._item(payload, time)
+        elif kind == "event_msg":
+            self._event(payload, time)
+        elif kind == "compacted":
+            self._into.said("note", string(payload.get("message")), time, "summary")
+        elif kind not in _SILENT:
+            self._into.unknown[kind or "record"] += 1
+
+    def settle(self) -> None:
+        """Decide about the messages that wait: where the screen tells what was typed, the others are the client's."""
+        for text, time in self._waiting:
+            if self._confirms:
+                self._into.said("note", text, time, "context")
+            else:
+                self._into.said("user", text, time)
+        for text, time in self._typed:
+            self._into.user(text, time)
+        self._waiting, self._typed = [], []
+
+    def _bare(self, kind: str, record: dict[str, Any], time: int) -> None:
+        if kind or record.get("role"):
+            self._item(record, time)
+        elif isinstance(record.get("id"), str):
+            self._into.session = self._into.session or record["id"]
+        elif "record_type" not in record:
+            self._into.unknown["record"] += 1
+
+    def _item(self, item: dict[str, Any], time: int) -> None:
+        if item.get("role") != "user":
+            self.settle()
+            openai.item(item, self._into, time, self._codes)
+            return
+        content = item.get("content")
+        for part in content if isinstance(content, list) else [content]:
+            for piece in spoken(cleaned(words(part))):
+                if piece.kind != "user":
+                    self._into.said("note", piece.text, time, piece.about)
+                elif match := next((said for said in self._typed if _same(piece.text, said[0])), None):
+                    self._typed.remove(match)
+                    self._into.said("user", piece.text, time)
+                else:
+                    self._waiting.append((piece.text, time))
+
+    def _event(self, event: dict[str, Any], time: int) -> None:
+        kind = string(event.get("type"))
+        item = mapping(event.get("item"))
+        if kind == "user_message":
+            self._was_typed(string(event.get("message")), time)
+        elif kind == "item_completed" and item.get("type") == "UserMessage":
+            self._was_typed(words(item.get("content")), time)
+        elif kind in _ENDS:
+            result = mapping(event.get("result"))
+            good = event.get("exit_code", 0) == 0 and event.get("success") is not False and "Err" not in result
+            if len(self._codes) < _REMEMBERED:
+                self._codes[string(event.get("call_id"))] = 0 if good else 1
+        elif kind == "turn_aborted":
+            self.settle()
+            self._into.said("note", f"[turn aborted: {string(event.get('reason')) or 'unknown'}]", time, "interrupted")
+
+    def _was_typed(self, text: str, time: int) -> None:
+        """The screen showed this as typed; what waited before it was put there by the client."""
+        self._confirms = True
+        pieces = [piece.text for piece in spoken(cleaned(text)) if piece.kind == "user"]
+        for index, (waiting, _) in enumerate(self._waiting):
+            if any(_same(waiting, piece) for piece in pieces):
+                said, when = self._waiting[index]
+                del self._waiting[index]
+                self.settle()
+                self._into.said("user", said, when)
+                return
+        if pieces:
+            self._typed.append((text, time))
+
+    def _streamed(self, kind: str, record: dict[str, Any]) -> None:
+        """The lines of `codex exec --json`, which begin after the user has spoken."""
+        into, item = self._into, mapping(record.get("item"))
+        what, id_ = string(item.get("type")), string(item.get("id"))
+        if kind == "thread.started":
+            into.session = into.session or string(record.get("thread_id"))
+        if kind != "item.completed":
+            return
+        if what == "agent_message":
+            into.said("assistant", string(item.get("text")))
+        elif what == "reasoning":
+            into.said("note", string(item.get("text")), 0, "thinking")
+        elif what == "command_execution":
+            into.called("shell", {"command": item.get("command")}, id_)
+            into.returned(string(item.get("aggregated_output")), id_, failed=item.get("exit_code") not in (0, None))
+        elif what == "file_change":
+            paths = [string(mapping(change).get("path")) for change in sequence(item.get("changes"))]
+            into.called("edit", {"path": paths[0] if paths else "", "paths": paths}, id_)
+            into.returned(string(item.get("status")), id_, failed=item.get("status") == "failed")
+        elif what == "mcp_tool_call":
+            into.called(
+                f"mcp__{string(item.get('server'))}__{string(item.get('tool'))}", mapping(item.get("arguments")), id_
+            )
+            into.returned(words(item.get("error") or item.get("result")), id_, failed=bool(item.get("error")))
+        elif what == "web_search":
+            into.called("web_search", {"query": item.get("query")}, id_)
+        elif what not in {"todo_list", "error"}:
+            into.unknown[what or "item"] += 1
+
+
+def _same(one: str, other: str) -> bool:
+    """Do both say the same, but for blanks and what one side added?"""
+    left, right = " ".join(one.split()), " ".join(other.split())
+    return bool(left and right) and (left == right or left in right or right in left)

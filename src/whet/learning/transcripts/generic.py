@@ -1,0 +1,79 @@
+"""What a recorder of ours wrote, and trajectories: messages that carry the uses of tools with their output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from whet.learning.transcripts import anthropic
+from whet.learning.transcripts.events import Event, Kind
+from whet.learning.transcripts.values import arguments, mapping, moment, sequence, string, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whet.learning.transcripts.collecting import Collector
+
+MARK = "whet-transcript"
+"""The key of the first line of a recording; its value is the version."""
+VERSION = 1
+_KINDS = get_args(Kind)
+
+
+def read(records: Iterable[dict[str, Any]], into: Collector) -> None:
+    """Take over what a recorder wrote."""
+    for record in records:
+        kind: Any = record.get("kind")
+        if MARK in record:
+            into.client = string(record.get("client")) or into.client
+            into.session = string(record.get("session"))
+            into.project = string(record.get("project"))
+        elif kind in _KINDS:
+            time = record.get("time")
+            into.keep(
+                Event(
+                    kind,
+                    string(record.get("text")),
+                    time if isinstance(time, int) and 0 < time < 1 << 63 else 0,
+                    string(record.get("tool")),
+                    string(record.get("id")),
+                    mapping(record.get("given")),
+                    record.get("failed") is True,
+                    string(record.get("about")),
+                )
+            )
+        else:
+            into.unknown[string(kind) or "record"] += 1
+
+
+def is_trajectory(record: dict[str, Any]) -> bool:
+    """Does it hold messages with uses of tools, or sessions of such messages?"""
+    if isinstance(record.get("sessions"), list):
+        return any(is_trajectory(session) for session in record["sessions"] if isinstance(session, dict))
+    return any("tool_uses" in message for message in sequence(record.get("messages")) if isinstance(message, dict))
+
+
+def trajectory(record: dict[str, Any], into: Collector) -> None:
+    """Take over a session, or all sessions of one task; the task's instruction is what the user asked for."""
+    into.user(string(record.get("instruction")), moment(record.get("start_time")))
+    for session in [record, *sequence(record.get("sessions"))]:
+        if not isinstance(session, dict):
+            continue
+        into.session = string(session.get("session_id")) or into.session
+        into.project = string(session.get("project")) or into.project
+        for message in sequence(session.get("messages")):
+            if isinstance(message, dict):
+                _message(message, into)
+
+
+def _message(message: dict[str, Any], into: Collector) -> None:
+    time = moment(message.get("timestamp"))
+    into.said("note", string(message.get("thinking")), time, "thinking")
+    anthropic.said(string(message.get("role")), words(message.get("content")), into, time)
+    for use in sequence(message.get("tool_uses")):
+        if isinstance(use, dict):
+            id_ = into.called(string(use.get("tool")), arguments(use.get("input")), string(use.get("id")), time)
+            output = use.get("output")
+            if output is not None or use.get("status"):
+                into.returned(
+                    words(output), id_, time, failed=string(use.get("status")) in {"error", "failed", "failure"}
+                )

@@ -1,0 +1,111 @@
+"""Messages as OpenAI's APIs have them: chat messages, and the items of the Responses API, which Codex also writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.learning.transcripts import anthropic
+from whet.learning.transcripts.values import arguments, mapping, sequence, string, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whet.learning.transcripts.collecting import Collector
+
+_ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "gpt": "assistant", "developer": "system"}
+_SILENT = frozenset(
+    {"item_reference", "ghost_snapshot", "compaction", "compaction_summary", "context_compaction", "other"}
+    | {"tool_search_output", "image_generation_call", "mcp_list_tools", "additional_tools"}
+)
+"""Items that say nothing about what was done."""
+ITEMS = frozenset(
+    {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call"}
+    | {"local_shell_call_output", "shell_call", "shell_call_output", "web_search_call", "file_search_call", "reasoning"}
+    | {"mcp_call", "tool_search_call", "apply_patch_call", "apply_patch_call_output", "agent_message", *_SILENT}
+)
+"""The items of the Responses API that are not messages."""
+
+
+def item(record: dict[str, Any], into: Collector, time: int = 0, codes: Mapping[str, int] | None = None) -> None:
+    """One message or item. `codes` has exit codes of commands by call, where the client notes them elsewhere."""
+    kind = string(record.get("type"))
+    if kind in ITEMS:
+        _item(kind, record, into, time, codes or {})
+        return
+    role = string(record.get("role")) or kind
+    role = _ROLES.get(role, role)
+    if role in {"tool", "function"}:
+        id_ = string(record.get("tool_call_id"))
+        failed = True if record.get("status") == "error" or record.get("is_error") is True else None
+        into.returned(words(record.get("content")), id_, time, failed=failed, tool=string(record.get("name")))
+    elif role in {"user", "system"}:
+        for part in _parts(record.get("content")):
+            anthropic.said(role, part, into, time)
+    elif role == "assistant":
+        _assistant(record, into, time)
+    else:
+        into.unknown[role or "message"] += 1
+
+
+def _parts(content: Any) -> list[str]:
+    """The texts of a message; each is what one side, or the client, put there."""
+    return [words(part) for part in content] if isinstance(content, list) else [words(content)]
+
+
+def _assistant(record: dict[str, Any], into: Collector, time: int) -> None:
+    thought = record.get("reasoning_content") or record.get("reasoning")
+    into.said("note", string(thought), time, "thinking")
+    into.said("assistant", words(record.get("content")), time)
+    legacy = record.get("function_call")
+    for call in (*sequence(record.get("tool_calls")), *([{"function": legacy}] if isinstance(legacy, dict) else [])):
+        call_ = mapping(call)
+        function = mapping(call_.get("function")) or mapping(call_.get("custom")) or call_
+        given = function.get("arguments", function.get("args", function.get("input")))
+        into.called(
+            string(function.get("name")), arguments(given), string(call_.get("id") or call_.get("call_id")), time
+        )
+
+
+def _item(kind: str, record: dict[str, Any], into: Collector, time: int, codes: Mapping[str, int]) -> None:
+    id_ = string(record.get("call_id")) or string(record.get("id"))
+    if kind.endswith("_output"):
+        if kind not in _SILENT:
+            _output(record.get("output"), id_, into, time, codes)
+    elif kind == "reasoning":
+        into.said("note", words([*sequence(record.get("summary")), *sequence(record.get("content"))]), time, "thinking")
+    elif kind == "agent_message":
+        into.said("note", words(record.get("content")), time, "subagent")
+    elif kind in {"local_shell_call", "shell_call"}:
+        action = mapping(record.get("action"))
+        command = action.get("command", "\n".join(map(string, sequence(action.get("commands")))))
+        into.called("shell", {"command": command}, id_, time)
+    elif kind in {"web_search_call", "file_search_call"}:
+        action = mapping(record.get("action")) or {"query": record.get("queries")}
+        given = {key: action[key] for key in ("query", "url", "pattern") if action.get(key)}
+        into.called("web_search" if kind == "web_search_call" else kind, given, id_, time)
+    elif kind not in _SILENT:
+        _function(kind, record, into, id_, time)
+
+
+def _function(kind: str, record: dict[str, Any], into: Collector, id_: str, time: int) -> None:
+    name = string(record.get("name")) or kind.removesuffix("_call")
+    space = string(record.get("server_label")) or string(record.get("namespace"))
+    if space.startswith("mcp__"):
+        name = f"{space.rstrip('_')}__{name}"
+    elif space and kind == "mcp_call":
+        name = f"mcp__{space}__{name}"
+    given = record.get("arguments", record.get("input", record.get("operation")))
+    plain = isinstance(given, str) and kind == "custom_tool_call"
+    id_ = into.called(
+        name, {"patch" if name == "apply_patch" else "input": given} if plain else arguments(given), id_, time
+    )
+    if kind == "mcp_call" and ("output" in record or record.get("error")):
+        into.returned(words(record.get("error") or record.get("output")), id_, time, failed=bool(record.get("error")))
+
+
+def _output(output: Any, id_: str, into: Collector, time: int, codes: Mapping[str, int]) -> None:
+    said = mapping(output).get("success") if isinstance(output, dict) else None
+    failed = not said if isinstance(said, bool) else None
+    if id_ in codes:
+        failed = codes[id_] != 0
+    into.returned(words(output), id_, time, failed=failed)

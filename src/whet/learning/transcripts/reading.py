@@ -1,0 +1,278 @@
+"""A file or a list of messages, read into a transcript; the format is found out from what is there.
+
+JSONL is read line by line, so memory does not grow with the file. A document that is one JSON value has to be read
+whole and may have at most 64 MiB.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from whet.errors import InvalidError, NotFoundError
+from whet.learning.transcripts import anthropic, claude, codex, generic, hermes, markdown, openai
+from whet.learning.transcripts.collecting import Collector
+from whet.learning.transcripts.lines import lines, records
+from whet.learning.transcripts.values import moment, string
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whet.learning.transcripts.events import Transcript
+
+KNOWN = (
+    "a session of Claude Code or Codex (JSONL), an export of Hermes, messages of OpenAI or Anthropic (JSON or JSONL),"
+    " Markdown with the speakers as headings, a recording of whet"
+)
+DOCUMENT = 64 * 1024 * 1024
+"""Bytes of a file that is one JSON value."""
+TEXT_FILE = 16 * 1024 * 1024
+"""Bytes of a Markdown file that are read."""
+_LOOKED_AT = 200
+"""Lines in which the format is looked for."""
+_HEAD = 4_096
+_TIMES = ("timestamp", "created_at", "time")
+
+
+def read_transcript(path: str, *, client: str = "") -> Transcript:
+    """The session in a file, whatever client wrote it. `client` is what the transcript is to call that client."""
+    into = Collector(client, path)
+    with os_failures(path, doing="read", other="read-failed"):
+        form = _sniffed(path, _head(path))
+        _READERS[form](path, into)
+    into.client = into.client or form
+    return into.transcript()
+
+
+def from_messages(messages: Iterable[Any], *, client: str = "") -> Transcript:
+    """A session from messages in memory: OpenAI's, Anthropic's or LangChain's, as dictionaries or as objects."""
+    into = Collector(client)
+    _messages(map(_plain, messages), into)
+    return into.transcript()
+
+
+def _head(path: str) -> bytes:
+    """The first bytes of the file, which must be one, and text."""
+    try:
+        mode = os.stat(path).st_mode
+    except ValueError:
+        _refuse(path, "no file can be called so")
+    except FileNotFoundError as error:
+        hint = "Name the file of a session."
+        raise NotFoundError("transcript-missing", f"There is no file {path}.", hint=hint) from error
+    if not stat.S_ISREG(mode):
+        _refuse(path, "it is a directory" if stat.S_ISDIR(mode) else "it is no regular file")
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    if not head.strip():
+        _refuse(path, "it is empty")
+    if head.startswith(b"SQLite format 3"):
+        _refuse(path, "it is a database; `hermes sessions export` writes its sessions to a file")
+    if b"\0" in head and _encoding(head) != "utf-16":
+        _refuse(path, "it is a binary file")
+    return head
+
+
+def _refuse(path: str, why: str) -> NoReturn:
+    raise InvalidError("not-a-transcript", f"{path} is not a transcript: {why}.", hint=f"Known are {KNOWN}.", path=path)
+
+
+def _sniffed(path: str, head: bytes) -> str:
+    """The name of the format."""
+    start = head.decode(_encoding(head), "ignore").lstrip()
+    first, any_line = _kinds(path)
+    if start.startswith("{") and first:
+        return first
+    if start.startswith(("{", "[")) and _document(path) is not None:
+        return "document"
+    if any_line:
+        return any_line  # a session that begins with damage
+    if start.startswith(("{", "[")):
+        size = os.path.getsize(path)
+        _refuse(
+            path, "its JSON is damaged or of no known form" if size <= DOCUMENT else "it is too large for one document"
+        )
+    return "markdown"
+
+
+def _encoding(data: bytes) -> str:
+    return "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
+
+
+def _kinds(path: str) -> tuple[str, str]:
+    """The format that the first line tells, and that of the first line that tells any."""
+    import json
+    from itertools import islice
+
+    kinds: list[str] = []
+    for line, _ in islice(lines(path, Collector("")), _LOOKED_AT):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):  # damage, or part of a larger value
+            record = None
+        kinds.append(kind_of(record) if isinstance(record, dict) else "")
+        if kinds[-1]:
+            break
+    return kinds[0] if kinds else "", kinds[-1] if kinds else ""
+
+
+def kind_of(record: dict[str, Any]) -> str:
+    """The format that has such records, or ""."""
+    kind = string(record.get("type"))
+    if generic.MARK in record:
+        return "whet"
+    if ("payload" in record and kind in codex.ENVELOPES) or (
+        kind.startswith(("thread.", "item.")) and "role" not in record
+    ):
+        return "codex"
+    if {"id", "timestamp", "instructions"} <= set(record) and not kind:
+        return "codex"
+    marks = ("sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "messageId")
+    if kind in claude.SPEAKING | claude.SILENT and any(mark in record for mark in marks):
+        return "claude-code"
+    if generic.is_trajectory(record):
+        return "trajectory"
+    if hermes.is_one(record):
+        return "hermes"
+    if isinstance(record.get("messages"), list):
+        return "document"
+    if isinstance(record.get("role"), str) or kind in openai.ITEMS or kind in {"human", "ai"}:
+        return "messages"
+    return ""
+
+
+def _document(path: str) -> tuple[Any, bool] | None:
+    """The JSON value at the beginning of a file, and whether something follows it; nothing where there is none."""
+    import json
+
+    if os.path.getsize(path) > DOCUMENT:
+        return None
+    with open(path, "rb") as file:
+        data = file.read(DOCUMENT)
+    text = data.decode(_encoding(data), "replace").strip()
+    try:
+        value, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value, bool(text[end:].strip())
+
+
+def _read_claude(path: str, into: Collector) -> None:
+    stem = os.path.splitext(os.path.basename(path))[0]
+    claude.read(records(path, into), into, claude.survey(lines(path, Collector("")), stem))
+
+
+def _read_codex(path: str, into: Collector) -> None:
+    codex.read(records(path, into), into)
+
+
+def _read_whet(path: str, into: Collector) -> None:
+    generic.read(records(path, into), into)
+
+
+def _read_lines(path: str, into: Collector) -> None:
+    _messages(records(path, into), into)
+
+
+def _read_document(path: str, into: Collector) -> None:
+    """One JSON value: a session, a list of sessions, a list of messages or of records."""
+    read = _document(path)
+    if read is None:
+        _refuse(path, "its JSON is damaged")
+    value, more = read
+    into.counts["others"] += int(more)
+    items = value if isinstance(value, list) else [value]
+    found = next((item for item in items if isinstance(item, dict) and kind_of(item)), None)
+    kind = kind_of(found) if found is not None else ""
+    if found is None or kind in {"", "whet"}:
+        _refuse(path, "its JSON holds no messages")
+    if kind in {"trajectory", "hermes", "document"}:
+        into.counts["others"] += len(items) - 1
+        _session(kind, found, into)
+    else:
+        rows = [item for item in items if isinstance(item, dict)]
+        {"claude-code": claude.read, "codex": codex.read}.get(kind, _messages)(rows, into)
+
+
+def _read_sessions(path: str, into: Collector) -> None:
+    """A session a line; the first that has messages is read."""
+    read = False
+    for record in records(path, into):
+        kind = kind_of(record)
+        if read or kind not in {"trajectory", "hermes", "document"}:
+            into.counts["others"] += 1
+        else:
+            _session(kind, record, into)
+            read = into.added > 0
+    if not read and into.counts["long"]:
+        _read_document(path, into)
+
+
+def _session(kind: str, record: dict[str, Any], into: Collector) -> None:
+    if kind == "trajectory":
+        generic.trajectory(record, into)
+    elif kind == "hermes":
+        hermes.session(record, into)
+    else:
+        into.session = string(record.get("session_id")) or string(record.get("id"))
+        into.said("note", string(record.get("system")), 0, "system")
+        _messages((item for item in record["messages"] if isinstance(item, dict)), into)
+    into.client = into.client or kind.replace("document", "")
+
+
+def _read_markdown(path: str, into: Collector) -> None:
+    with open(path, "rb") as file:
+        data = file.read(TEXT_FILE + 1)
+    into.counts["cut"] = int(len(data) > TEXT_FILE)
+    try:
+        text = data[:TEXT_FILE].decode(_encoding(data), "ignore" if into.counts["cut"] else "strict")
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", "replace")
+        into.counts["encoding"] += 1
+    if not markdown.read(text, into):
+        _refuse(path, "nobody speaks in it")
+
+
+def _messages(messages: Iterable[dict[str, Any]], into: Collector) -> None:
+    """Messages of either API; the one that a message is certainly of names the client."""
+    for message in messages:
+        time = next((when for key in _TIMES if (when := moment(message.get(key)))), 0)
+        if anthropic.is_one(message):
+            into.client = into.client or "anthropic"
+            anthropic.message(message, into, time)
+        else:
+            openai.item(message, into, time)
+    into.client = into.client or "openai"
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    """A message as a dictionary; objects of an SDK know how to become one."""
+    if isinstance(message, dict):
+        return {key: _inner(value) for key, value in message.items()}
+    for name in ("model_dump", "to_dict", "dict"):
+        if callable(make := getattr(message, name, None)):
+            made = make()
+            return made if isinstance(made, dict) else {}
+    fields = getattr(message, "__dict__", None)
+    return {key: _inner(value) for key, value in fields.items()} if isinstance(fields, dict) else {}
+
+
+def _inner(value: Any) -> Any:
+    """Blocks and calls within a message, which may be objects in a dictionary."""
+    if isinstance(value, list | tuple):
+        return [item if isinstance(item, str | dict) or item is None else _plain(item) for item in value]
+    return value
+
+
+_READERS = {
+    "claude-code": _read_claude,
+    "codex": _read_codex,
+    "hermes": _read_sessions,
+    "trajectory": _read_sessions,
+    "messages": _read_lines,
+    "document": _read_document,
+    "markdown": _read_markdown,
+    "whet": _read_whet,
+}

@@ -1,0 +1,105 @@
+"""A transcript of one's own agent loop, kept while it runs.
+
+With a path every event is in the file as soon as it happened, so that nothing is lost when the loop is. Secrets are
+hidden before anything is written. `read_transcript` reads it back as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from whet.learning.transcripts.collecting import Collector
+from whet.learning.transcripts.generic import MARK, VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from whet.learning.transcripts.events import Event, Transcript
+
+
+class Recorder:
+    """Takes down what an agent loop does."""
+
+    def __init__(
+        self,
+        path: str = "",
+        *,
+        client: str = "whet",
+        session: str = "",
+        project: str = "",
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._into = Collector(client)
+        self._into.session, self._into.project = session, project
+        self._clock = clock
+        self._path = path
+        self._written = 0
+        if path:
+            _write(path, [self._header()], "w")
+
+    def user(self, text: str) -> None:
+        """What the user said; what a client wrapped around it becomes notes."""
+        self._into.user(text, self._clock())
+        self._append()
+
+    def assistant(self, text: str) -> None:
+        """What the model said."""
+        self._into.said("assistant", text, self._clock())
+        self._append()
+
+    def note(self, text: str, about: str = "system") -> None:
+        """What the loop put in itself: a system prompt, the body of a skill (`skill:NAME`), a summary."""
+        self._into.said("note", text, self._clock(), about)
+        self._append()
+
+    def call(self, tool: str, given: Mapping[str, Any], id: str = "") -> str:  # noqa: A002  the name in the event
+        """A tool that is called, with its arguments; gives the id that its result is to carry."""
+        made = self._into.called(tool, given, id, self._clock())
+        self._append()
+        return made
+
+    def result(self, text: str, id: str = "", *, failed: bool | None = None) -> None:  # noqa: A002  as above
+        """What a call gave. Where `failed` is not said, it is told from an exit code or the first words."""
+        self._into.returned(text, id, self._clock(), failed=failed)
+        self._append()
+
+    def transcript(self) -> Transcript:
+        """Everything so far."""
+        return self._into.transcript()
+
+    def save(self, path: str) -> None:
+        """Write everything so far to a file, which is replaced as a whole."""
+        from whet.store.failures import os_failures
+
+        new = f"{path}.new"
+        _write(new, [self._header(), *map(_line, self._into.transcript().events)], "w")
+        with os_failures(path):
+            os.replace(new, path)
+
+    def _append(self) -> None:
+        """Write down the events that are new."""
+        fresh = self._into.latest(self._into.added - self._written)
+        self._written = self._into.added
+        if self._path and fresh:
+            _write(self._path, map(_line, fresh), "a")
+
+    def _header(self) -> dict[str, Any]:
+        made = self._into.transcript()
+        return {MARK: VERSION, "client": made.client, "session": made.session, "project": made.project}
+
+
+def _line(event: Event) -> dict[str, Any]:
+    """An event without what it does not have."""
+    fields = {**event._asdict(), "given": dict(event.given)}
+    return {key: value for key, value in fields.items() if value}
+
+
+def _write(path: str, records: Iterable[dict[str, Any]], mode: str) -> None:
+    import json
+
+    from whet.store.failures import os_failures
+
+    with os_failures(path), open(path, mode, encoding="utf-8", newline="\n") as file:
+        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)

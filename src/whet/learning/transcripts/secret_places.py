@@ -1,0 +1,255 @@
+"""Secrets known by where they stand: after a name, in an address, in a header, on a command line.
+
+A name says how much proof it takes. After `password` any value is one. After `token` or `api_key`, which also name
+types, counts and columns, the value must look random. References to variables, calls and placeholders are never hidden.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+_KEYS = (
+    *("api", "access", "private", "signing", "encryption", "account", "auth", "master"),
+    *("license", "session", "shared", "client", "webhook"),
+)
+_CORES = {
+    "pass": r"passw(?:or)?d|passphrase|passcode|pass(?![a-z])(?:(?<=[_-]pass)|(?<=userpass)|(?<=rootpass)|(?<=dbpass))",
+    "pwd": "pwd",
+    "secret": "secret",
+    "token": "token",
+    "key": f"key(?:{'|'.join(f'(?<={word}{sep}key)' for word in _KEYS for sep in ('', '_', '-', ' '))})",
+    "credential": "credential",
+    "cookie": "cookie",
+    "bearer": "bearer",
+    "auth": "authorization|x-auth",
+    "sessionid": "sessionid(?==)",
+    "sig": "sig(?:nature)?(?==)",
+}
+"""Words that name a secret, in lower case: what is looked for first, and what it takes to be one."""
+_PASSWORD = re.compile(r"passw|passphrase|passcode|pwd|pass$")
+_NOT_ONE = re.compile(
+    r"s?[_-]?(?:count|type|ur[li]|endpoint|file|path|name|ids?|limit|length|len|size|budget|usage|expir\w*|ttl|arn|ref|field"
+    r"|policy|reset|hint|sha\d*|hash|digest|index|manager|store|provider|class|regex|pattern|format|version|used|left|total"
+    r"|in|out|scopes?|issuer|iz\w*|auth|length|age|prompt|window|per|rate)\b",
+    re.IGNORECASE,
+)
+"""What follows the word where the name is not that of a secret: `token_count`, `secret-name`, `tokenizer`."""
+_QUOTED = (
+    r"(?P<quote>\\{0,3}[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){1,400})(?=(?P=quote)|\n|\Z)"
+    r"|\\{0,3}[\"'`](?P<open>[^\s\"'`]{3,400})"
+)
+"""A value in quotes, which may be escaped, may hold the other quotes, and may have lost its end."""
+_WITHIN = re.compile(
+    r"[A-Za-z](?<!auth)(?<!access)(?<!api)(?<!bot)(?<!refresh)(?<!id)(?<!user)(?<!hub)(?<!lab)(?<!csrf)t\Z", re.ASCII
+)
+"""A token that is only the end of a longer word, as in `asttokens`, and no `accessToken` or `authtoken`."""
+_VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`,;&|<>(){{}}\[\]\\]{{3,2000}}))"
+_ASSIGNED = re.compile(
+    r"(?P<rest>[\w.-]{0,24}?)"
+    r"(?P<sep>\\{0,3}[\"'`]?\]?[ \t]{0,4}(?:=>|:=|={1,2}|:|>)[ \t]{0,4}(?:\r?\n[ \t]{1,12})?)" + _VALUE
+)
+_SPOKEN = re.compile(
+    r"(?P<rest>[\w-]{0,12})(?P<sep>(?: for [\w.@-]{1,40}){0,1}[ \t]{1,3}(?:is|was|ist)[ \t]{0,3}:?[ \t]{0,3})"
+    rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`]{{3,400}}))"
+)
+_SPACED = re.compile(r"(?P<rest>[\w-]{0,12})(?P<sep>[ \t]{1,3})" + _VALUE)
+_FLAG = re.compile(r"(?:^|\s)--?[\w-]{0,30}\Z|\blogin \S{1,40} \Z")
+_VARIABLE = re.compile(r"[{<%]|\$[A-Za-z_({]")
+_SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-SHA256)[ \t]{1,4}", re.IGNORECASE)
+_BEARER = re.compile(r"\b(Bearer|Basic)([ \t]{1,4})([A-Za-z0-9._~+/=-]{8,4000})", re.IGNORECASE)
+_IN_ADDRESS = re.compile(r"(://[^\s/:@\"'<>]{0,100}:)([^\s/\"'<>]{1,200})@(?=[\w.\[-])")
+_USER_FLAG = re.compile(
+    r"((?:^|\s)(?:-u|--user|--proxy-user)[ \t=]{1,3}[\"']?(?!\w{1,20}://)[^\s:\"']{1,80}:)([^\s\"']{3,200})"
+)
+_SHORT_FLAG = re.compile(
+    r"(\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,200}?\s-p|\bsshpass\s{1,3}-p ?"
+    r"|\bredis-cli\b[^\n|;&]{0,200}?\s-a |\bdocker login\b[^\n|;&]{0,200}?\s-p )([\"']?)([^\s\"'$-][^\s\"']{2,200})"
+)
+_PROGRAMS = ("sshpass", "mysql", "mariadb", "redis-cli", "docker login")
+_REFERENCE = re.compile(
+    r"[$%@{]|0x[0-9a-f]{40}$|[A-Za-z_]\w*=[A-Za-z_$]|\\?\$|[A-Za-z_]+(?:\.[A-Za-z_]+)+$|(?:process|os|env|sys|self|this|config|args|settings|secrets|vars)\."
+    r"|(?:none|null|nil|true|false|undefined|str|string|text|bytes|int|number|bool|boolean|any|object|optional|required"
+    r"|password|getpass|input|value|varchar|char|yes|no|on|off|not|the|an?|is|was|and|or|for|in|to|of|set|unset|empty"
+    r"|missing|invalid|wrong|incorrect|expired|hidden|prompt|stdin|file|env|auto|default|manual|length|must|should)$",
+    re.IGNORECASE,
+)
+"""A value that says where the secret is, or of what kind, and is none itself."""
+_WORDS = re.compile(r"[A-Za-z]+(?:[_ .-][A-Za-z]+)*$")
+_EMPTY = re.compile(
+    r"(?:your|insert|enter|replace|example|sample|dummy|fake|placeholder|redacted|changeme)[A-Za-z_ -]{0,60}$"
+    r"|[A-Za-z0-9_]{0,20}your[_ -][A-Za-z0-9_ -]{0,60}$"
+    r"|(?:my|some|the|an?|put|change)[_ -][A-Za-z_ -]{1,60}$|[xX*.•_-]{3,}$|\[secret|\[binary|<|\.\.\.",
+    re.IGNORECASE,
+)
+"""A value that only holds the place of one."""
+_SECRET_WORD = re.compile(r"passw|secret|token|key|credential|pwd|auth", re.IGNORECASE)
+_PATH = re.compile(
+    r"(?:~|\.{1,2})?/(?:[A-Za-z.][a-z0-9_.-]*/){1,20}[\w.-]{0,80}$|/[a-z]{2,12}$|[A-Za-z]:\\|~/|\.{1,2}/"
+)
+_NAMED_NUMBER = re.compile(r"[a-z]+[-_]?v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z]{1,3}")
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+[=+.\w-]*")
+_CASES = re.compile(r"[A-Z][a-z]?[A-Z].*[a-z]|[a-z][A-Z]{2}")
+_HEADER = 4_000
+"""Characters of a header that are looked at."""
+_DIGEST = re.compile(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
+
+
+Learn = Callable[[str, str], None]
+"""Who is told of a secret, and of its kind."""
+
+
+def in_places(text: str, learn: Learn) -> tuple[str, int]:
+    """The text without the secrets that stand in places for secrets, and how many there were."""
+    before = text.count("[secret:")
+    if "://" in text:
+        text = _IN_ADDRESS.sub(partial(_address, learn), text)
+    lowered = text.lower()
+    if words := tuple(word for word in _CORES if word in lowered):
+        text = _named(text, lowered if len(lowered) == len(text) else text, words, learn)
+    if "earer" in lowered or "asic" in lowered:
+        text = _BEARER.sub(_header, text)
+    if "-u" in text:
+        text = _USER_FLAG.sub(partial(_flag, learn), text)
+    if any(program in text for program in _PROGRAMS):
+        text = _SHORT_FLAG.sub(partial(_flag, learn), text)
+    return text, max(0, text.count("[secret:") - before)
+
+
+def names_secret(name: str) -> str:
+    """The kind of secret that a name stands for, or "" where it stands for none."""
+    words = list(_core(tuple(_CORES)).finditer(name.lower())) if len(name) <= 80 else []
+    return "" if not words or _NOT_ONE.match(name, words[-1].end()) else _kind(words[-1][0])
+
+
+def is_secret(value: str, kind: str) -> bool:
+    """May the value of something called so be a secret?"""
+    bare = value.strip().rstrip(":.!?,;").strip("*_'\"")
+    if (
+        "://" in bare
+        or len(bare) < 3
+        or _REFERENCE.match(bare)
+        or _EMPTY.match(bare)
+        or _PATH.match(bare)
+        or _DIGEST.match(bare)
+    ):
+        return False
+    if kind == "password":
+        return not (_WORDS.match(bare) and (_SECRET_WORD.search(bare) or len(bare) > 60))
+    return _looks_random(bare)
+
+
+def _looks_random(value: str) -> bool:
+    """Letters with digits, or of both cases within a word, or a long word without sense."""
+    if len(value) < 8 or " " in value.strip() or value.isdigit():
+        return False
+    if any(c.isdigit() for c in value) and any(c.isalpha() for c in value):
+        return not (_NAMED_NUMBER.fullmatch(value) and len(value) < 16) and not _VERSION.fullmatch(value)
+    if _WORDS.match(letters := value.rstrip("=")):
+        return letters.isalpha() and (len(letters) >= 20 or _CASES.search(letters) is not None)
+    return any(c in "!#+^~" for c in value)
+
+
+def is_telling(value: str) -> bool:
+    """Can the value be nothing but this secret, wherever it stands?"""
+    mixed = any(c.isalpha() for c in value) and not _WORDS.match(value)
+    return (
+        mixed
+        and 6 <= len(value) <= 400
+        and " " not in value
+        and (len(value) >= 12 or not _NAMED_NUMBER.fullmatch(value))
+    )
+
+
+def _kind(core: str) -> str:
+    if _PASSWORD.search(core):
+        return "password"
+    if core in {"bearer", "authorization"}:
+        return "authorization"
+    if "key" in core:
+        return "key"
+    return {"sessionid": "cookie", "sig": "signature", "x-auth": "token"}.get(core, core)
+
+
+@lru_cache(maxsize=256)
+def _core(words: tuple[str, ...]) -> re.Pattern[str]:
+    """The names that begin with these words; fewer are found faster."""
+    return re.compile("|".join(_CORES[word] for word in words))
+
+
+def _named(text: str, lowered: str, words: tuple[str, ...], learn: Learn) -> str:
+    """The values after names hidden; the names are looked for in the lowered text, which is as long."""
+    pieces: list[str] = []
+    done = 0
+    for core in _core(words).finditer(lowered):
+        found = _after(text, core) if core.start() >= done else None
+        if found is None:
+            continue
+        kind = _kind(core[0])
+        start, end = found.span(found.lastgroup or 0)
+        if kind in {"authorization", "cookie"} and ":" in found["sep"] and not found["rest"]:
+            start, end = _header_value(text, start)
+        elif not is_secret(text[start:end], kind) or _called(text, start, end):
+            continue
+        if start < end:
+            learn(text[start:end], kind)
+            pieces += (text[done:start], f"[secret:{kind}]")
+            done = end
+    return "".join((*pieces, text[done:]))
+
+
+def _called(text: str, start: int, end: int) -> bool:
+    """Is the value the name of a function, or of something that is looked into?"""
+    return text[end : end + 1] in {"(", "["} and re.fullmatch(r"[\w.]+", text[start:end]) is not None
+
+
+def _header_value(text: str, start: int) -> tuple[int, int]:
+    """Where the secret of a header begins and ends: after the scheme, up to the end of the line or of the quotes."""
+    stop = text.find("\n", start)
+    stop = min(len(text) if stop < 0 else stop, start + _HEADER)
+    quote = re.search(r"\\{0,3}[\"'`]", text[start:stop])
+    end = start + quote.start() if quote else stop
+    scheme = _SCHEME.match(text, start, end)
+    start = scheme.end() if scheme else start
+    value = text[start:end].strip()
+    plain = len(value) < 8 or _VARIABLE.search(value) or _EMPTY.match(value)
+    certain = scheme or "=" in value or _looks_random(value)
+    return (0, 0) if plain or not certain else (start, end)
+
+
+def _after(text: str, core: re.Match[str]) -> re.Match[str] | None:
+    """What follows the name: its separator and a value; nothing where the name goes on to mean something else."""
+    start, end = core.span()
+    if _NOT_ONE.match(text, end) or (core[0] == "token" and _WITHIN.search(text[max(0, start - 16) : start + 1])):
+        return None
+    found = _ASSIGNED.match(text, end)
+    if found is not None:
+        tag = ">" in found["sep"] and "=" not in found["sep"]
+        return None if _NOT_ONE.match(found["rest"]) or (tag and not text.startswith("</", found.end())) else found
+    if not text[max(0, start - 1) : start].isalpha() and (found := _SPOKEN.match(text, end)):
+        return found if found["bare"] is None or any(c.isdigit() for c in found["bare"]) else None
+    return _SPACED.match(text, end) if _FLAG.search(text[max(0, start - 60) : start]) else None
+
+
+def _address(learn: Learn, found: re.Match[str]) -> str:
+    if _REFERENCE.match(found[2]) or _EMPTY.match(found[2]):
+        return found[0]
+    learn(found[2], "password")
+    return f"{found[1]}[secret:password]@"
+
+
+def _header(found: re.Match[str]) -> str:
+    value = found[3]
+    if found[1].lower() == "basic" and re.fullmatch(r"[A-Za-z]?[a-z-]+[.]?", value):
+        return found[0]
+    return found[1] + found[2] + "[secret:authorization]" if _looks_random(value) else found[0]
+
+
+def _flag(learn: Learn, found: re.Match[str]) -> str:
+    """A password on a command line; what stands before it stays."""
+    value = found[found.lastindex or 0]
+    if not is_secret(value, "password"):
+        return found[0]
+    learn(value, "password")
+    return f"{found[0].removesuffix(value)}[secret:password]"

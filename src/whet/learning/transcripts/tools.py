@@ -1,0 +1,83 @@
+"""One name for the same tool, and for the same argument, whatever the client calls it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_NAMES = {
+    "Bash": "bash shell shell_command exec_command local_shell container.exec terminal run_terminal_cmd run_in_terminal"
+    " run_shell_command execute_bash run_command execute_command run_terminal_command powershell sh zsh",
+    "Read": "read read_file view view_file readfile open_file notebookread read_text_file get_file_contents view_image",
+    "Write": "write write_file create_file writefile save_file create",
+    "Edit": "edit multiedit notebookedit edit_file str_replace apply_patch patch replace editfile"
+    " replace_string_in_file insert_edit_into_file search_replace",
+    "Search": "search grep glob ls search_files list_dir list_directory find_files file_search grep_search"
+    " codebase_search search_file_content ripgrep",
+    "Web": "web webfetch web_fetch websearch web_search web_extract web_search_call fetch fetch_url google_web_search",
+    "Skill": "skill skill_view activate_skill load_skill use_skill",
+    "Task": "task agent spawn_agent delegate_task subagent dispatch_agent run_subagent",
+}
+CANONICAL = {alias: name for name, aliases in _NAMES.items() for alias in aliases.split()}
+_FILE = ("file_path", "filepath", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
+_KEYS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Bash": {"command": ("cmd", "script", "shell_command", "CommandLine")},
+    "Read": {"path": _FILE},
+    "Write": {"path": _FILE, "content": ("file_text", "contents", "text", "code")},
+    "Edit": {
+        "path": _FILE,
+        "old": ("old_string", "old_str", "oldString", "old_text"),
+        "new": ("new_string", "new_str", "newString", "new_text", "new_source", "insert_text"),
+    },
+    "Search": {"query": ("pattern", "regex", "q", "search"), "path": ("directory", "dir_path", "dir", "folder")},
+    "Web": {"url": ("uri", "link"), "query": ("q", "search_query")},
+    "Skill": {"skill": ("name", "skill_name")},
+    "Task": {},
+}
+"""For each tool: the argument's name here, and how clients call it."""
+_EDITORS = frozenset({"str_replace_based_edit_tool", "str_replace_editor", "text_editor", "editor"})
+_EDITOR_COMMANDS = {"view": "Read", "create": "Write", "str_replace": "Edit", "insert": "Edit", "undo_edit": "Edit"}
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "powershell", "pwsh", "cmd", "powershell.exe", "cmd.exe"})
+_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+
+
+def canonical(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The tool and its arguments as every transcript calls them; a tool that is not known stays as it is."""
+    if name in _EDITORS:
+        tool = _EDITOR_COMMANDS.get(str(given.get("command")), "Edit")
+        given = {key: value for key, value in given.items() if key != "command"}
+    else:
+        tool = CANONICAL.get(name.removeprefix("functions.").lower(), name)
+    keys = _KEYS.get(tool)
+    if keys is None:
+        return tool, given
+    named = {key: next((alias for alias in aliases if alias in given), key) for key, aliases in keys.items()}
+    aliases = {alias: key for key, alias in named.items() if key not in given}
+    given = {aliases.get(key, key): value for key, value in given.items()}
+    if tool == "Bash" and isinstance(given.get("command"), list):
+        given["command"] = spelled(given["command"])
+    if tool == "Edit" and isinstance(patch := given.get("patch", given.get("input")), str) and "*** " in patch:
+        return _patched(patch, given)
+    return tool, given
+
+
+def spelled(words: list[Any]) -> str:
+    """A command that was given as words, as one would type it; what a shell was only the carrier of, alone."""
+    parts = [word if isinstance(word, str) else str(word) for word in words]
+    if len(parts) == 3 and parts[1] in {"-c", "-lc", "-Command", "/c"} and re.split(r"[\\/]", parts[0])[-1] in _SHELLS:
+        return parts[2]
+    import shlex
+
+    return shlex.join(parts)
+
+
+def _patched(patch: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A patch over files: one that only adds a file writes it, everything else is an edit of its files."""
+    files = _PATCHED.findall(patch)
+    if not files:
+        return "Edit", given
+    if len(files) == 1 and files[0][0] == "Add":
+        lines = [line[1:] for line in patch.splitlines() if line.startswith("+")]
+        return "Write", {"path": files[0][1], "content": "\n".join(lines) + "\n"}
+    rest = {key: value for key, value in given.items() if key not in {"input", "patch"}}
+    return "Edit", {**rest, "path": files[0][1], "paths": [path for _, path in files], "patch": patch}

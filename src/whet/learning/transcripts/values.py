@@ -1,0 +1,103 @@
+"""Values out of foreign JSON: what is there is taken, what is not or is something else gives nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whet.learning.transcripts.redaction import BINARY
+
+_DEPTH = 4
+_PICTURES = frozenset(
+    {
+        "image",
+        "image_url",
+        "input_image",
+        "document",
+        "input_file",
+        "file",
+        "audio",
+        "input_audio",
+        "video",
+        "localImage",
+    }
+)
+
+
+def string(value: Any) -> str:
+    """The value if it is text, or ""."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is an object, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: Any) -> list[Any]:
+    """The value if it is a list, or an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def words(content: Any, depth: int = 0) -> str:
+    """The text of a message or a result: a string, or parts of which the pictures are only named."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list) and depth < _DEPTH:
+        return "\n".join(part for item in content if (part := words(item, depth + 1)))
+    if not isinstance(content, dict) or not content:
+        return "" if content is None or isinstance(content, list | dict) else str(content)
+    if string(content.get("type")) in _PICTURES:
+        return BINARY
+    for key in ("text", "content", "output", "refusal", "input_text", "output_text"):
+        if isinstance(content.get(key), str | list) and depth < _DEPTH:
+            return words(content[key], depth + 1)
+    return "" if string(content.get("type")) in {"redacted_thinking", "reasoning"} else spelled_out(content)
+
+
+def spelled_out(value: Any) -> str:
+    """Any value as JSON text."""
+    import json
+
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):  # it contains itself, or goes deeper than can be written
+        return ""
+
+
+def arguments(value: Any) -> dict[str, Any]:
+    """The arguments of a call, which many clients write as JSON within JSON."""
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        return {}
+    import json
+
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):  # arguments of a tool that takes plain text, or cut-off ones
+        return {"input": value}
+    return parsed if isinstance(parsed, dict) else {"input": value}
+
+
+def moment(value: Any) -> int:
+    """A time as nanoseconds since 1970: from ISO 8601, or a number of seconds or milliseconds; 0 for anything else."""
+    from datetime import UTC, datetime, timedelta
+
+    if isinstance(value, bool):
+        return 0
+    if isinstance(value, int | float):
+        if not 0 < value < 1e19:
+            return 0
+        scale = 1_000_000_000 if value < 1e11 else 1_000_000 if value < 1e14 else 1_000 if value < 1e17 else 1
+        return int(value * scale)
+    if not isinstance(value, str) or not 10 <= len(value) <= 40:
+        return 0
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        return 0
+    try:
+        since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    except OverflowError:
+        return 0
+    return max(0, since // timedelta(microseconds=1) * 1_000)

@@ -1,0 +1,349 @@
+"""Secrets never come out of an importer, and what only looks like one stays."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from whet.guard.rules.secrets import SHAPES
+from whet.learning.transcripts.reading import from_messages, read_transcript
+from whet.learning.transcripts.redaction import _MORE, redacted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from whet.learning.transcripts.events import Transcript
+
+# Every token is made here and opens nothing.
+LETTERS = string.ascii_letters + string.digits
+
+
+def made(length: int, alphabet: str = LETTERS, seed: int = 7) -> str:
+    return "".join(random.Random(seed).choices(alphabet, k=length))
+
+
+HEX = "0123456789abcdef"
+CLAIMS = ('{"alg":"HS256","typ":"JWT"}', '{"sub":"1234567890","name":"x","iat":1516239022}', made(32))
+TOKENS = {
+    "github-token": ["ghp_" + made(36), "gho_" + made(36), "github_pat_" + made(22) + "_" + made(59)],
+    "gitlab-token": ["glpat-" + made(20), "glrt-" + made(20)],
+    "slack-token": ["xoxb-123456789012-123456789012-" + made(24), "xapp-1-A0-" + made(40)],
+    "slack-webhook": ["hooks.slack.com/services/T" + made(9, string.ascii_uppercase) + "/B" + "A1B2C3D4E/" + made(24)],
+    "aws-key": ["AKIA" + made(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"), "ASIA" + made(16, "ABCDEFGHIJKLMNOP234567")],
+    "google-key": ["AIza" + made(35), "GOCSPX-" + made(28)],
+    "google-token": ["ya29." + made(80)],
+    "stripe-key": ["sk_live_" + made(24), "sk_test_" + made(99), "rk_live_" + made(24), "whsec_" + made(32)],
+    "openai-key": ["sk-" + made(20) + "T3BlbkFJ" + made(20), "sk-proj-" + made(120), "sk-" + made(48)],
+    "anthropic-key": ["sk-ant-api03-" + made(93) + "AA", "sk-ant-oat01-" + made(60)],
+    "npm-token": ["npm_" + made(36)],
+    "pypi-token": ["pypi-AgEIcHlwaS5vcmc" + made(80)],
+    "hugging-face-token": ["hf_" + made(34, string.ascii_letters), "hf_" + made(37)],
+    "json-web-token": [".".join(b64encode(part.encode()).decode().rstrip("=") for part in CLAIMS)],
+    "sendgrid-key": ["SG." + made(22) + "." + made(43)],
+    "telegram-bot-token": ["123456789:AA" + made(33)],
+    "digitalocean-token": ["dop_v1_" + made(64, HEX)],
+    "vault-token": ["hvs." + made(90)],
+    "docker-token": ["dckr_pat_" + made(27)],
+    "databricks-token": ["dapi" + made(32, HEX)],
+    "linear-key": ["lin_api_" + made(40)],
+    "groq-key": ["gsk_" + made(52)],
+    "xai-key": ["xai-" + made(80)],
+}  # fmt: skip
+PEM = (
+    "-----BEGIN RSA PRIVATE KEY-----\n"
+    + "\n".join(made(64, seed=n) for n in range(12))
+    + "\n-----END RSA PRIVATE KEY-----"
+)
+
+
+@pytest.mark.parametrize(("kind", "token"), [(kind, token) for kind, tokens in TOKENS.items() for token in tokens])
+def test_tokens_are_hidden_by_their_shape_and_named_by_their_kind(kind: str, token: str) -> None:
+    hidden, count = redacted(f"use {token}, then go")
+    assert (hidden.replace("https://", ""), count) == (f"use [secret:{kind}], then go", 1)
+    for before, after in (('"', '"'), ("\\n", "\\n"), ("=", "&x=1"), ("%20", " "), ("`", "`"), ("/", "/"), ("(", ").")):
+        assert token not in redacted(before + token + after)[0]
+
+
+def test_a_token_is_hidden_also_where_it_is_glued_to_a_word() -> None:
+    token = TOKENS["github-token"][0]
+    assert redacted(f"now{token}") == ("now[secret:github-token]", 1)
+
+
+def test_what_is_a_secret_in_one_place_is_one_everywhere() -> None:
+    found = from_messages(
+        [
+            {"role": "user", "content": "log in with tr0ub4dor, as last week"},
+            {
+                "role": "assistant",
+                "tool_calls": [{"name": "bash", "args": {"cmd": "login --password tr0ub4dor"}, "id": "1"}],
+            },
+            {"role": "tool", "tool_call_id": "1", "content": "tr0ub4dor accepted, password: admin"},
+            {"role": "user", "content": "the admin is happy"},
+        ]
+    )
+    assert [event.text or event.given["command"] for event in found.events] == [
+        "log in with [secret:password], as last week",
+        "login --password [secret:password]",
+        "[secret:password] accepted, password: [secret:password]",
+        "the admin is happy",
+    ]
+
+
+def test_shapes_are_those_of_the_guard_and_more() -> None:
+    assert {shape.kind for shape in SHAPES} & {shape.kind for shape in _MORE}
+    assert set(TOKENS) <= {shape.kind.lower().replace(" ", "-") for shape in (*SHAPES, *_MORE)}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("export DB_PASSWORD=hunter2 && run", "export DB_PASSWORD=[secret:password] && run"),
+        ('DB_PASSWORD="correct horse battery"', 'DB_PASSWORD="[secret:password]"'),
+        ("""password = "it's \\"me\\" 1" # x""", 'password = "[secret:password]" # x'),
+        ('{"password": "s3cr3t!pw"}', '{"password": "[secret:password]"}'),
+        (r"{\"password\": \"s3cr3t!pw\"}", r"{\"password\": \"[secret:password]\"}"),
+        ('password="cut off', 'password="[secret:password]'),
+        ("<password>hunter2</password>", "<password>[secret:password]</password>"),
+        ("my password is Tr0ub4dor&3", "my password is [secret:password]"),
+        ("The API key is a1b2c3d4e5f6", "The API key is [secret:key]"),
+        ("--password swordfish1 --host db", "--password [secret:password] --host db"),
+        ("--api-key=abcd1234efgh", "--api-key=[secret:key]"),
+        ("X-Api-Key: 9a8b7c6d5e4f3a2b", "X-Api-Key: [secret:key]"),
+        ("curl -H 'Authorization: Bearer abc123def456' x", "curl -H 'Authorization: Bearer [secret:authorization]' x"),
+        ("Authorization: Basic dXNlcjpwYXNzd29yZA==", "Authorization: Basic [secret:authorization]"),
+        ("Cookie: sid=abcdef; theme=dark\nHost: x", "Cookie: [secret:cookie]\nHost: x"),
+        ("sent Bearer a1b2c3d4e5f6g7 there", "sent Bearer [secret:authorization] there"),
+        ("postgres://app:p@ss:w0rd@db:5432/x", "postgres://app:[secret:password]@db:5432/x"),
+        ("redis://:pa55word@cache", "redis://:[secret:password]@cache"),
+        ("Server=x;User ID=sa;Password=Qw!23rty;", "Server=x;User ID=sa;Password=[secret:password];"),
+        ("AccountKey=AbCdEf0123456789AbCdEf==;E=1", "AccountKey=[secret:key];E=1"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtn/K7MDENG/bPxRf1", "AWS_SECRET_ACCESS_KEY=[secret:secret]"),
+        ("//r.example/:_authToken=0f1e2d3c4b5a6978", "//r.example/:_authToken=[secret:token]"),
+        ("machine x login me password z9z9z9", "machine x login me password [secret:password]"),
+        ("mysql -uroot -pS3cretPw shop", "mysql -uroot -p[secret:password] shop"),
+        ("sshpass -p 'MyPass99' ssh h", "sshpass -p '[secret:password]' ssh h"),
+        ("curl -u admin:letmein99 x", "curl -u admin:[secret:password] x"),
+        ("https://x.example/?sig=Ab3%2F9f8a7b6c5d", "https://x.example/?sig=[secret:signature]"),
+        (f"cat key\n{PEM}\ndone", "cat key\n[secret:private-key]\ndone"),
+        (json.dumps(PEM), '"[secret:private-key]"'),
+        (PEM[: len(PEM) // 2], "[secret:private-key]"),
+        (f"tail: {PEM[300:]} ok", "tail:[secret:private-key] ok"),
+    ],
+)
+def test_secrets_are_hidden_by_their_place(text: str, expected: str) -> None:
+    assert redacted(text) == (expected, 1)
+    assert redacted(expected) == (expected, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "integrity sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
+        "/runs/550e8400-e29b-41d4-a716-446655440000/out.json",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl me",
+        "export API_KEY=$API_KEY TOKEN=${TOKEN:-} PASS=%PASS%",
+        'api_key = os.environ["API_KEY"]; token = get_token(user)',
+        "Authorization: Bearer $TOKEN",
+        '"Authorization": f"Bearer {token}"',
+        "API_KEY=your-api-key-here TOKEN=<token> PASSWORD=changeme",
+        "password: str, token: Optional[str] = None, password=password",
+        "max_tokens=4096 token_count: 12ab34cd56 tokens: 99 tokenizer=gpt2abc4def",
+        "asttokens=3.0.0=pyhd8ed1ab_1",
+        "PWD=/home/me/project OLDPWD=/Users/Kim/Code",
+        "private_key=/etc/ssl/private/server.pem token_file: ~/.config/token",
+        "kubectl get secret db-credentials -o yaml; secretKeyRef: name",
+        "primary_key=Ab12Cd34Ef56 cache_key=Ab12Cd34Ef56 keyboard: qwerty123456",
+        "basic authentication, Basic Authentication, the bearer understands",
+        "the password is required, a password must be long, this bypass is bad",
+        "http://localhost:8080/path@v1 https://example.com:443/a git@github.com:o/r.git",
+        "postgres://user:$PASSWORD@localhost/db postgres://user:<password>@localhost/db",
+        "mysql -u root -p shop; ls -u x:y",
+        "task-list-with-many-words-in-2026 risk-assessment-of-the-plan-2026",
+        "if token == expected_token: client_secret=client_secret",
+        'API_KEY="your-64-char-api-key" TOKEN=YOUR_4TODO_API_TOKEN PASSWORD="{{password}}"',
+        'curl -H "Authorization: Token token=$API_KEY" -d "{password: \'$PASSWORD\'}"',
+        "sessionId: 3f2a9c1b7d token: 0xdAC17F958D2ee523a2206206994597C13D831ec7 token: https://api.example/oauth2/token",
+        'sqlmap -u "http://target.example/page?id=1" --batch',
+        "contract GovernanceToken is ERC20Votes; swapTokens = TWAP_quote - tolerance",
+        "storeAuthStateInCookie: something_else, cookieValue: string | undefined",
+        "Use BuildKit secrets: `--mount=type=secret`; add a secret: **Name** = `NUGET_USER`",
+        "docs/solutions/incident-management/configure-service-level-objective-access-in-2026",
+        "[secret:github-token] stays",
+        "a" * 5_000 + "/" + "usr/share/" * 60,
+        "",
+    ],
+)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redacted(text) == (text, 0)
+
+
+def test_binary_data_becomes_a_word() -> None:
+    picture = b64encode(random.Random(3).randbytes(3_000)).decode()
+    wrapped = "\n".join(picture[at : at + 76] for at in range(0, len(picture), 76))
+    assert redacted(f"see data:image/png;base64,{picture} there")[0] == "see [binary] there"
+    assert redacted(f'{{"data": "{picture}"}}') == ('{"data": "[binary]"}', 0)
+    assert redacted(f"mail:\n{wrapped}\nend")[0] in {"mail:\n[binary]\nend", "mail:\n[binary]end"}
+
+
+def test_arguments_are_secret_by_their_name_their_neighbour_and_their_label() -> None:
+    given = {
+        "password": "open sesame",
+        "headers": {"X-Api-Key": "a1b2c3d4e5"},
+        "argv": ["psql", "--password", "hunter2", "-h", "db"],
+        "fields": [{"name": "Password", "type": "textbox", "value": "hunter2"}, {"name": "City", "value": "Bern"}],
+        "max_tokens": 4096,
+        "token": "$TOKEN",
+        "image": b"\x89PNG",
+    }
+    found = from_messages([{"role": "assistant", "tool_calls": [{"name": "T", "args": given, "id": "1"}]}])
+    assert found.events[0].given == {
+        "password": "[secret:password]",
+        "headers": {"X-Api-Key": "[secret:key]"},
+        "argv": ["psql", "--password", "[secret:password]", "-h", "db"],
+        "fields": [
+            {"name": "Password", "type": "textbox", "value": "[secret:password]"},
+            {"name": "City", "value": "Bern"},
+        ],
+        "max_tokens": 4096,
+        "token": "$TOKEN",
+        "image": "[binary]",
+    }
+    assert [(entry.code, entry.message) for entry in found.report] == [
+        ("transcript-secrets-hidden", "Secrets hidden: 4.")
+    ]
+
+
+def test_a_secret_at_the_cut_of_a_long_text_is_hidden() -> None:
+    token = TOKENS["github-token"][0]
+    for place in range(11_900, 24_500, 150):
+        text = "x " * (place // 2) + token + " y" * 30_000
+        for whole in (text, text[::-1].replace(token[::-1], token)):
+            kept = from_messages([{"role": "user", "content": whole}]).events[0].text
+            assert not any(token[at : at + 12] in kept for at in range(len(token) - 12))
+
+
+# Planted secrets, in every field of every importer
+
+ALPHABET = st.sampled_from(LETTERS)
+WORD = st.text(ALPHABET, min_size=12, max_size=24).filter(lambda word: word.isalnum() and not word.isalpha())
+PLACES = st.sampled_from(
+    [
+        "DB_PASSWORD={}", 'password: "{}"', "postgres://me:{}@db.example/x", "Authorization: Bearer {}",
+        '{{"api_key": "{}"}}', "--token {}", r"{{\"client_secret\": \"{}\"}}", "Password={};", "my password is {}",
+    ]
+)  # fmt: skip
+BARE = st.sampled_from([token for tokens in TOKENS.values() for token in tokens])
+EDGE = st.sampled_from([" ", "\n", '"', "'", "=", "(", ",", "\\n", "`", "\t", "%20", ";", "\x1b[31m"])
+AROUND = st.text(max_size=20)
+
+
+@st.composite
+def planted(draw: st.DrawFn) -> tuple[str, str]:
+    """A secret, and a text that it is in."""
+    if draw(st.booleans()):
+        secret = draw(BARE)
+        return secret, draw(AROUND) + draw(EDGE) + secret + draw(EDGE) + draw(AROUND)
+    secret = draw(WORD.filter(lambda word: any(c.isalpha() for c in word) and any(c.isdigit() for c in word)))
+    return secret, draw(AROUND) + draw(st.sampled_from(["\n", " ", "\t"])) + draw(PLACES).format(secret) + "\n" + draw(
+        AROUND
+    )
+
+
+def messages(text: str) -> list[dict[str, Any]]:
+    failed = json.dumps({"output": text, "exit_code": 1, "error": text})
+    call = {"id": text, "function": {"name": text, "arguments": json.dumps({text: [{"deep": text}], "command": text})}}
+    return [
+        {"role": "system", "content": text},
+        {"role": "user", "content": text},
+        {"role": "user", "content": [{"type": "text", "text": f"<system-reminder>{text}</system-reminder>"}]},
+        {"role": "assistant", "content": text, "tool_calls": [call], "reasoning": text},
+        {"role": "tool", "tool_call_id": text, "content": text},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": text}},
+                                          {"type": "thinking", "thinking": text}, {"type": text}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [{"text": text}]}]},
+        {"type": "custom_tool_call", "name": "apply_patch", "call_id": "p", "input": f"*** Add File: {text}\n+{text}"},
+        {"type": "function_call_output", "call_id": "p", "output": failed},
+        {"role": text, "content": text},
+    ]  # fmt: skip
+
+
+def files(text: str) -> dict[str, str]:
+    """The same secret in a file of every format."""
+    claude = [
+        {"type": "user", "uuid": f"u{number}", "sessionId": text, "cwd": text, "message": message}
+        for number, message in enumerate(messages(text))
+    ]
+    claude += [{"type": "assistant", "uuid": "a", "message": message} for message in messages(text)]
+    queued = {"type": "queued_command", "prompt": text}
+    claude += [{"type": "summary", "summary": text, "leafUuid": "x"}, {"type": text, "uuid": "t"}]
+    claude += [{"type": "attachment", "uuid": "q", "attachment": queued}]
+    codex: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": text, "cwd": text}}]
+    codex += [{"type": "response_item", "payload": message} for message in messages(text)]
+    codex += [{"type": "event_msg", "payload": {"type": "user_message", "message": text}},
+              {"type": "compacted", "payload": {"message": text}}, {"type": text, "payload": {}}]  # fmt: skip
+    hermes = {
+        "id": text,
+        "source": "cli",
+        "started_at": 1,
+        "cwd": text,
+        "system_prompt": text,
+        "messages": messages(text),
+    }
+    uses = [{"tool": text, "input": {"k": text}, "output": {"text": text}, "status": "error"}]
+    trajectory = {
+        "session_id": text,
+        "project": text,
+        "messages": [{"role": "user", "content": text, "tool_uses": uses}],
+    }
+    events = [{"whet-transcript": 1, "client": text, "session": text, "project": text}]
+    events += [{"kind": kind, "text": text, "tool": text, "id": text, "about": text, "given": {text: text}}
+               for kind in ("user", "assistant", "call", "result", "note")]  # fmt: skip
+    fenced = text.translate({ord(mark): " " for mark in "`~\0"})
+    return {
+        "claude.jsonl": "\n".join(map(json.dumps, claude)),
+        "codex.jsonl": "\n".join(map(json.dumps, codex)),
+        "hermes.jsonl": json.dumps(hermes),
+        "trajectory.json": json.dumps(trajectory),
+        "messages.json": json.dumps(messages(text)),
+        "whet.jsonl": "\n".join(map(json.dumps, events)),
+        "page.md": f"# User\n{fenced}\n# Assistant\n{fenced}\n# Tool: x\n```\n{fenced}\n```\n# Result\n{fenced}\n",
+    }
+
+
+def everything(read: Transcript) -> str:
+    return repr(read) + repr([dict(event.given) for event in read.events])
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(planted())
+def test_planted_secrets_never_come_out_of_any_importer(tmp_path: Path, plant: tuple[str, str]) -> None:
+    secret, text = plant
+    for name, content in files(text).items():
+        (tmp_path / name).write_text(content, encoding="utf-8", errors="surrogatepass")
+        read = read_transcript(str(tmp_path / name))
+        assert len(read.events) > 1
+        assert (name, secret in everything(read)) == (name, False)
+
+
+@settings(max_examples=120, deadline=None)
+@given(planted())
+def test_planted_secrets_never_come_out_of_a_text(plant: tuple[str, str]) -> None:
+    secret, text = plant
+    hidden, count = redacted(text)
+    assert secret not in hidden and count >= 1
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.text(max_size=200) | st.text(alphabet="paswordtkenkyAPI_-=:\"'\\ \n$12ghp_Bearer/@", max_size=80))
+def test_hiding_twice_hides_nothing_more_and_never_fails(text: str) -> None:
+    hidden, _ = redacted(text)
+    assert redacted(hidden) == (hidden, 0)
