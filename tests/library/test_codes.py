@@ -11,6 +11,7 @@ import pytest
 
 import whet
 from whet import errors
+from whet.learning.models import door
 from whet.skill import archive, paths
 from whet.sources.publishing import prepare
 from whet.store.failures import sqlite_failure
@@ -80,6 +81,7 @@ def computed() -> Iterator[tuple[str, str]]:
     yield from ((code, "ConflictError") for code in STEPS)
     # What keeps a skill of an index from being offered is what it is refused with.
     yield from ((code, "InvalidError") for code, severity in told("sources/indexes/") if severity == "error")
+    yield from ((code, "FailedError") for code in door.CODES)
     # What hides a skill is what it is refused with.
     yield from ((code, "RefusedError") for code in hidden())
     for number in range(1, 30):

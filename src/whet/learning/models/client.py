@@ -1,0 +1,199 @@
+"""One request to a real model, through the model layer of pydantic-ai: no agent, no loop, no retries of its own.
+
+Each request has its own connection, opened and closed on an event loop of its own: callers are plain functions, may
+run in threads, and may themselves be called from a running loop. Next to the time a model takes, a connection costs
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from whet.errors import UsageError
+from whet.learning.models.budget import estimated
+from whet.learning.models.door import Call, Completion, Message, ModelError, Request
+from whet.learning.models.hiding import clean, clean_value
+from whet.learning.models.lenient import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse
+    from pydantic_ai.models import Model as TheirModel
+    from pydantic_ai.models import ModelRequestParameters
+
+    Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[TheirModel]]
+
+TIMEOUT = 120.0
+"""Seconds until an answer must be there, whole."""
+ANSWER = "answer"
+"""The tool whose call is the answer, where a model takes schemas for tools only."""
+_TRIPPED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What libraries raise when they trip over JSON that is not what they expect."""
+_GIVE = "Give the answer by calling this."
+
+
+class Client:
+    """A wire to a provider. The key is in what opens it and is kept out of everything that is shown."""
+
+    __slots__ = ("_extra", "_open", "_secrets", "_timeout", "name")
+
+    def __init__(
+        self, name: str, opener: Opener, *, extra: str, secrets: tuple[str, ...] = (), timeout: float = TIMEOUT
+    ) -> None:
+        self.name = name
+        self._open, self._extra = opener, extra
+        self._secrets, self._timeout = secrets, timeout
+
+    def send(self, request: Request) -> Completion:
+        """Ask once."""
+        try:
+            from pydantic_ai.exceptions import AgentRunError, UserError
+
+            from whet.learning.models.failures import failure
+        except ImportError as error:
+            raise missing(self.name, self._extra) from error
+        messages, parameters = _theirs(request.messages, self._secrets), _parameters(request)
+        try:
+            response = run(lambda: self._ask(messages, parameters, request.max_tokens))
+        except ImportError as error:
+            raise missing(self.name, self._extra) from error
+        except (AgentRunError, UserError, *_TRIPPED) as error:
+            raise failure(error, self.name, self._secrets, self._timeout) from None
+        return self._read(response, request)
+
+    async def _ask(
+        self, messages: list[ModelMessage], parameters: ModelRequestParameters, max_tokens: int
+    ) -> ModelResponse:
+        from pydantic_ai.direct import model_request
+        from pydantic_ai.settings import ModelSettings
+
+        settings = ModelSettings(
+            max_tokens=max_tokens, timeout=self._timeout, request_timeout=self._timeout, max_retries=0
+        )
+        async with self._open() as model:
+            return await model_request(
+                model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
+            )
+
+    def _read(self, response: ModelResponse, request: Request) -> Completion:
+        """A response in our words; a refusal is raised."""
+        from whet.learning.models.failures import quoted
+
+        usage = response.usage
+        text = "".join(part.content for part in response.parts if part.part_kind == "text")
+        calls: list[Call] = []
+        problem = ""
+        for part in response.parts:
+            if part.part_kind != "tool-call":
+                continue
+            given = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
+            arguments = whole(given or "{}")
+            if part.tool_name == ANSWER and request.way == "tool":
+                text = given
+            elif arguments is None or not isinstance(arguments.value, dict):
+                problem = f"{self.name} calls {part.tool_name} with arguments that are no JSON object."
+            else:
+                calls.append(Call(part.tool_call_id, part.tool_name, arguments.value))
+        tokens_in = usage.input_tokens or estimated(request.messages, request.schema)
+        said = [Message("assistant", text, tuple(calls))]
+        tokens_out = usage.output_tokens or estimated(said)
+        error = None
+        if response.finish_reason == "content_filter":
+            words = quoted(str((response.provider_details or {}).get("refusal") or text), self._secrets)
+            message = f"{self.name} refuses to answer{f': {words}' if words else '.'}"
+            error = ModelError("model-refused", message, hint="Ask differently, or go on without a model.")
+        elif problem:
+            hint = "Try another model, or allow more tokens."
+            error = ModelError("model-bad-answer", problem, hint=hint)
+        if error is not None:
+            error.tokens_in, error.tokens_out = tokens_in, tokens_out
+            raise error
+        cut = response.finish_reason == "length"
+        return Completion(text, None, tuple(calls), tokens_in, tokens_out, response.model_name or self.name, cut)
+
+
+def missing(name: str, extra: str) -> UsageError:
+    """The library that speaks to this model is not installed."""
+    return UsageError(
+        "extra-missing", f"{name} needs the extra `models`.", hint=f"Install it with `pip install {extra}`."
+    )
+
+
+def run(make: Callable[[], Coroutine[Any, Any, ModelResponse]]) -> ModelResponse:
+    """The result of a coroutine, whether or not a loop is running in this thread."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(make())
+    outcome: list[ModelResponse | BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(asyncio.run(make()))
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits for it
+            outcome.append(error)
+
+    thread = threading.Thread(target=work, name="whet-model")
+    thread.start()
+    thread.join()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _theirs(messages: tuple[Message, ...], secrets: tuple[str, ...]) -> list[ModelMessage]:
+    """The conversation in the library's words: what is said to the model between two of its turns is one request."""
+    from pydantic_ai import messages as theirs
+
+    history: list[ModelMessage] = []
+    parts: list[ModelRequestPart] = []
+    tools = {call.id: call.name for message in messages for call in message.calls}
+    for message in messages:
+        text = clean(message.text, secrets)
+        if message.role == "assistant":
+            history.append(theirs.ModelRequest(parts=parts))
+            calls = [
+                theirs.ToolCallPart(call.name, clean_value(call.arguments, secrets), call.id) for call in message.calls
+            ]
+            history.append(theirs.ModelResponse(parts=[*([theirs.TextPart(text)] if text else []), *calls]))
+            parts = []
+        elif message.role == "tool":
+            parts.append(theirs.ToolReturnPart(tools[message.call], text, message.call))
+        else:
+            part = theirs.SystemPromptPart if message.role == "system" else theirs.UserPromptPart
+            parts.append(part(text))
+    return [*history, theirs.ModelRequest(parts=parts)]
+
+
+def _parameters(request: Request) -> ModelRequestParameters:
+    """Tools, and the schema in the way it is asked for."""
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
+    from pydantic_ai.tools import ToolDefinition
+
+    tools = [
+        ToolDefinition(name=name, parameters_json_schema=_plain(parameters), description=description)
+        for name, description, parameters in request.tools
+    ]
+    if request.schema is None:
+        return ModelRequestParameters(function_tools=tools)
+    schema = _plain(request.schema)
+    if request.way == "native":
+        wanted = OutputObjectDefinition(schema, name=ANSWER)
+        return ModelRequestParameters(function_tools=tools, output_mode="native", output_object=wanted)
+    wanted_tool = ToolDefinition(name=ANSWER, parameters_json_schema=schema, description=_GIVE, kind="output")
+    return ModelRequestParameters(
+        function_tools=tools, output_mode="tool", output_tools=[wanted_tool], allow_text_output=False
+    )
+
+
+def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy: the library rewrites schemas for each provider."""
+    copied: dict[str, Any] = json.loads(json.dumps(dict(schema)))
+    return copied

@@ -1,0 +1,75 @@
+"""What goes wrong between here and a model, said as `ModelError`.
+
+What a provider writes about a failure is quoted in part, because it names what it dislikes; keys in it are struck out,
+and what it says about keys is not quoted at all. The library's own exception is not chained: it holds the request.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai import exceptions as theirs
+
+from whet.learning.models.door import ModelError
+from whet.learning.models.hiding import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+QUOTED = 200
+"""Characters of a provider's own words."""
+
+_CHECK_ADDRESS = "Check that the address is that of a model's API."
+_KINDS: tuple[tuple[type[Exception], str, str, str, bool], ...] = (
+    (theirs.ModelQuotaExceededError, "model-unavailable", "has no credit left", "Top up the account.", False),
+    (theirs.ModelRateLimitError, "model-unavailable", "limits how often it is asked", "Try again later.", True),
+    (theirs.ModelUnavailableError, "model-unavailable", "is overloaded or down", "Try again later.", True),
+    (theirs.ModelServerError, "model-unavailable", "failed", "Try again later.", True),
+    (theirs.ModelAuthenticationError, "model-unavailable", "does not accept the key", "Check the key.", False),
+    (theirs.ModelNotFoundError, "model-unavailable", "does not exist", "Check the model's name.", False),
+    (theirs.ModelContextWindowExceededError, "model-too-long", "takes no request this long", "Send less.", False),
+    (theirs.ModelRequestRejectedError, "model-rejected", "does not accept the request", "See what it says.", False),
+    (theirs.UserError, "model-rejected", "does not take such a request", "See what it says.", False),
+    (theirs.UnexpectedModelBehavior, "model-bad-answer", "sent no valid answer", _CHECK_ADDRESS, False),
+)
+"""Theirs, ours, what the model did, what to do, whether to try again. The first that fits counts."""
+
+
+def failure(error: Exception, name: str, secrets: Collection[str], timeout: float) -> ModelError:
+    """The failure of one request to the model of this name."""
+    phase = getattr(error, "phase", None)
+    if isinstance(error, theirs.ModelRequestTimeout | theirs.ModelTimeoutError) and phase not in ("connect", "pool"):
+        hint = "Ask for less, or allow more time."
+        return ModelError("model-timeout", f"{name} did not answer within {timeout:g} seconds.", hint=hint)
+    if isinstance(error, theirs.ModelConnectionError):
+        problem = "broke off" if phase == "read" else "could not be reached"
+        hint = "Check the network and the address."
+        return ModelError("model-unavailable", f"{name} {problem}.", hint=hint, again=True)
+    for kind, code, problem, hint, again in _KINDS:
+        if isinstance(error, kind):
+            silent = kind is theirs.ModelAuthenticationError
+            said = "" if silent else quoted(_words(error), secrets)
+            wait = getattr(error, "retry_after", None)
+            status = getattr(error, "status_code", None)
+            details: dict[str, Any] = {"status": status} if status else {}
+            message = f"{name} {problem}{f': {said}' if said else '.'}"
+            return ModelError(code, message, hint=hint, again=again, wait=wait, **details)
+    # What is left answered, but not with what an API answers: a page of HTML, JSON that is none, an odd status.
+    said = f": {quoted(_words(error), secrets)}" if isinstance(error, theirs.ModelAPIError) else "."
+    return ModelError("model-bad-answer", f"{name} sent no valid answer{said}", hint=_CHECK_ADDRESS)
+
+
+def quoted(text: str, secrets: Collection[str]) -> str:
+    """The beginning of a text on one line, with secrets struck out and a full stop at its end."""
+    line = " ".join(clean(text, secrets).split())
+    short = line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
+    return short if not short or short.endswith((".", "…")) else f"{short}."
+
+
+def _words(error: Exception) -> str:
+    """What the provider says in its own words, or else what the library makes of it."""
+    body: Any = getattr(error, "body", None)
+    for key in ("error", "message"):
+        if isinstance(body, dict) and key in body:
+            body = body[key]
+    return body if isinstance(body, str) else str(error)

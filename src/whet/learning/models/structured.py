@@ -1,0 +1,119 @@
+"""Answers by a schema, from any model: asked for the best way that works, read leniently, checked, repaired once.
+
+Providers differ in what they take: some hold a model to a schema themselves, some only know tools, a small server at
+home may know neither. The ways are tried from the best; one that is not accepted is not tried again. Whatever came
+back is read and checked here, because even a provider that promises a schema drops what it does not support.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from whet.learning.models import schemas
+from whet.learning.models.door import MAX_TOKENS, WAYS, Completion, Message, ModelError, Request, Wire, request_of
+from whet.learning.models.lenient import candidates, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_ASKED = "Answer with one JSON object and nothing else: no prose, no fences. It must fit this JSON Schema:\n"
+_AGAIN = (
+    "That was not the answer that was asked for: {problems}. Answer again with the whole JSON object and nothing else."
+)
+
+
+class Structured:
+    """A model made of a wire."""
+
+    __slots__ = ("_first", "_wire", "name")
+
+    def __init__(self, wire: Wire) -> None:
+        self.name = wire.name
+        self._wire = wire
+        self._first = 0
+        """The best way that has not been turned down, as a place in `WAYS`."""
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        max_tokens: int = MAX_TOKENS,
+    ) -> Completion:
+        """The next turn; with a schema, `value` fits it or `model-bad-answer` is raised."""
+        request = request_of(messages, schema, tools, max_tokens)
+        if schema is None:
+            return self._wire.send(request)
+        schemas.check(schema)
+        request, answer = self._ask(request)
+        value, problems = read(answer, schema)
+        if not problems or answer.calls:
+            return answer._replace(value=value)
+        if answer.cut:
+            raise _bad(f"{self.name} was cut off at {max_tokens} tokens.", "Allow more tokens.", answer)
+        return self._repaired(request, schema, answer, problems)
+
+    def _ask(self, request: Request) -> tuple[Request, Completion]:
+        """The request in the way it was accepted, and what came back."""
+        for place in range(self._first, len(WAYS)):
+            attempt = _in_words(request) if WAYS[place] == "text" else request._replace(way=WAYS[place])
+            try:
+                answer = self._wire.send(attempt)
+            except ModelError as error:
+                if error.code != "model-rejected" or place == len(WAYS) - 1:
+                    raise
+            else:
+                self._first = place
+                return attempt, answer
+        raise AssertionError  # the last way returns or raises
+
+    def _repaired(
+        self, request: Request, schema: Mapping[str, Any], first: Completion, problems: list[str]
+    ) -> Completion:
+        """The second answer, after the model was told what is wrong with the first."""
+        said = (Message("assistant", first.text),) if first.text.strip() else ()
+        again = Message("user", _AGAIN.format(problems="; ".join(problems)))
+        try:
+            second = self._wire.send(request._replace(messages=(*request.messages, *said, again)))
+        except ModelError as error:
+            error.tokens_in += first.tokens_in
+            error.tokens_out += first.tokens_out
+            raise
+        both = second._replace(
+            tokens_in=first.tokens_in + second.tokens_in, tokens_out=first.tokens_out + second.tokens_out
+        )
+        value, left = read(both, schema)
+        if left and not both.calls:
+            hint = "Try another model, or ask for less at once."
+            raise _bad(f"{self.name} gave no answer that fits, twice: {'; '.join(left)[:400]}.", hint, both)
+        return both._replace(value=value)
+
+
+def read(answer: Completion, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """The value in an answer and no problems, or None and what is wrong.
+
+    Of an answer that was cut off, only the whole counts: a piece of it may be an example on the way to what is missing.
+    """
+    everything = whole(answer.text)
+    found = candidates(answer.text) if everything or not answer.cut else []
+    checked = [(one, schemas.problems(one.value, schema)) for one in found]
+    for one, problems in checked:
+        if not problems:
+            return one.value, []
+    if not checked:
+        return None, ["there is no JSON object in it"]
+    return None, max(checked, key=lambda pair: pair[0].end - pair[0].start)[1]
+
+
+def _in_words(request: Request) -> Request:
+    """The request with the schema as an instruction, for models that know no other way."""
+    asked = Message("system", _ASKED + json.dumps(request.schema, ensure_ascii=False))
+    return request._replace(messages=(asked, *request.messages), schema=None, way="text")
+
+
+def _bad(message: str, hint: str, answer: Completion) -> ModelError:
+    error = ModelError("model-bad-answer", message, hint=hint)
+    error.tokens_in, error.tokens_out = answer.tokens_in, answer.tokens_out
+    return error

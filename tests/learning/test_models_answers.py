@@ -1,0 +1,219 @@
+"""Answers by a schema: found in what a model wrote, checked, never made up."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whet.errors import UsageError
+from whet.learning.models import schemas
+from whet.learning.models.door import Call, Completion, Message, ModelError, Request
+from whet.learning.models.lenient import candidates, pieces
+from whet.learning.models.scripted import Scripted
+from whet.learning.models.structured import read
+
+NUMBERS = st.integers(-3, 3) | st.floats(allow_nan=False, allow_infinity=False)
+LEAVES = st.none() | st.booleans() | NUMBERS | st.text(max_size=4)
+
+
+def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+
+
+VALUES = st.recursive(LEAVES, nested, max_leaves=8)
+PROSE = st.text(alphabet='{}[]",:\\`\n abnu1-.eNaNtrue', max_size=60) | st.text(max_size=30)
+ANY = {"type": "object"}
+
+
+@settings(max_examples=200, deadline=None)
+@given(PROSE, VALUES, PROSE)
+def test_what_is_found_is_what_strict_json_reads_from_a_piece_of_the_text(before: str, value: Any, after: str) -> None:
+    text = before + json.dumps(value) + after
+    for found in candidates(text):
+        assert json.loads(text[found.start : found.end]) == found.value
+    ends = [0, *(position for found in pieces(text) for position in (found.start, found.end))]
+    assert ends == sorted(ends)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.text(max_size=5), VALUES, min_size=1, max_size=4), st.integers(0, 3))
+def test_an_object_is_found_alone_in_fences_and_in_prose(value: dict[str, Any], around: int) -> None:
+    written = json.dumps(value, indent=around or None)
+    frames = ("{}", "```json\n{}\n```", "Here it is:\n\n{}\n\nIs that (1) what you want?", "\ufeff  {}\n")
+    text = frames[around].replace("{}", written)
+    assert read(Completion(text), ANY) == (value, [])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.dictionaries(st.text(max_size=5), VALUES, min_size=1, max_size=4), st.data())
+def test_nothing_is_taken_out_of_an_answer_that_is_cut_off(value: dict[str, Any], data: st.DataObject) -> None:
+    written = json.dumps({"whole": value})
+    text = written[: data.draw(st.integers(0, len(written) - 1))]
+    assert read(Completion(text, cut=True), ANY)[0] is None
+    assert all(found.value != value for found in pieces(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "{" * 100_000, '{"a":' * 50_000, '[1,"' * 50_000, "[NaN, {}]", "1" * 9_000]
+)
+def test_hostile_text_is_read_in_passing(text: str) -> None:
+    assert candidates(text) == []
+
+
+def test_the_last_object_that_fits_is_the_answer() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    text = 'For example {"n": 1}. But see [1] and {"m": 2}: so {"n": 3}, not {"n": "four"}.'
+    assert read(Completion(text), schema) == ({"n": 3}, [])
+    assert read(Completion('{"n": "a longer one that is wrong"} {}'), schema)[1] == [
+        "the answer.n must be integer, not string"
+    ]
+    assert read(Completion('{"body": "```json\\n{}\\n```", "n": 1}'), schema)[0] == {"body": "```json\n{}\n```", "n": 1}
+
+
+SCHEMAS: st.SearchStrategy[dict[str, Any]] = st.deferred(
+    lambda: (
+        st.fixed_dictionaries({"type": st.sampled_from([*schemas._TYPES, ["string", "null"]])})
+        | st.fixed_dictionaries({"enum": st.lists(LEAVES, min_size=1, max_size=3)})
+        | st.fixed_dictionaries({"const": LEAVES})
+        | st.fixed_dictionaries({"minimum": st.integers(-2, 2), "maxLength": st.integers(0, 3), "minItems": st.just(1)})
+        | st.fixed_dictionaries({"type": st.just("array"), "items": SCHEMAS, "maxItems": st.integers(0, 3)})
+        | st.fixed_dictionaries({"anyOf": st.lists(SCHEMAS, min_size=1, max_size=2)})
+        | st.fixed_dictionaries(
+            {
+                "properties": st.dictionaries(st.text(max_size=2), SCHEMAS, max_size=2),
+                "required": st.lists(st.text(max_size=2), max_size=2, unique=True),
+                "additionalProperties": st.booleans() | SCHEMAS,
+            }
+        )
+    )
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SCHEMAS, VALUES)
+def test_the_validator_says_what_the_reference_says(schema: dict[str, Any], value: Any) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="the reference validator is not installed")
+    assert (schemas.problems(value, schema) == []) == jsonschema.Draft202012Validator(schema).is_valid(value)
+    schemas.check({"type": "object", "properties": {"inner": schema}})
+
+
+def test_problems_are_told_in_words_and_at_most_ten_of_them() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "kind": {"enum": ["a", 1]},
+            "list": {"type": "array", "items": {"type": "integer"}, "maxItems": 2},
+        },
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+    assert schemas.problems({"kind": True, "list": [1, "x", True], "more": 1}, schema) == [
+        "the answer must have 'name'",
+        'the answer.kind must be one of ["a", 1]',
+        "the answer.list must be at most 2 items, not 3",
+        "the answer.list[1] must be integer, not string",
+        "the answer.list[2] must be integer, not boolean",
+        "the answer.more is not wanted",
+    ]
+    assert schemas.problems({"list": "\ud800"}, {"properties": {"list": {}}}) == [
+        "the answer.list holds half of a character"
+    ]
+    assert len(schemas.problems([0] * 99, {"items": {"const": 1}})) == 10
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ({"type": "array"}, "is not of the type object"),
+        ({}, "is not of the type object"),
+        ({"type": "object", "oneOf": []}, "uses oneOf at $, which is not understood"),
+        ({"type": "object", "properties": {"a": {"pattern": "x"}}}, "uses pattern at $.a, which is not understood"),
+        ({"type": "object", "properties": {"a": 5}}, "has no schema at $.a"),
+        ({"type": "object", "properties": {"a": {"type": "text"}}}, "names the type 'text' at $.a"),
+        ({"type": "object", "required": "a"}, "has no list at $.required"),
+        ({"type": "object", "items": {"minimum": "1"}}, "has a limit at $.items.minimum that is no number"),
+    ],
+)
+def test_a_schema_that_is_not_understood_is_refused_before_anything_is_asked(
+    schema: dict[str, Any], problem: str
+) -> None:
+    model = Scripted(lambda _: "{}")
+    with pytest.raises(UsageError) as raised:
+        model.complete([Message("user", "?")], schema=schema)
+    assert (raised.value.code, raised.value.message) == ("bad-schema", f"The schema of an answer {problem}.")
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    ("messages", "problem"),
+    [
+        ([], "There is nothing to answer: no user asks."),
+        ([Message("system", "a")], "There is nothing to answer: no user asks."),
+        ([Message("user", "a"), Message("assistant", "b")], "There is nothing to answer: the model had the last word."),
+        ([Message("user", "a"), Message("tool", "b", call="1")], "Message 2 answers no call: '1'."),
+        ([Message("robot", "a")], "Message 1 has the role 'robot'."),  # type: ignore[arg-type]  # what is refused
+        (
+            [Message("user"), Message("assistant", "", (Call("1", "x", {}),)), Message("user")],
+            "There is nothing to answer: calls are open.",
+        ),
+    ],
+)
+def test_a_conversation_that_no_provider_takes_is_refused(messages: list[Message], problem: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        Scripted(lambda _: "").complete(messages)
+    assert (raised.value.code, raised.value.message) == ("bad-conversation", problem)
+
+
+def test_tools_are_taken_in_every_usual_form() -> None:
+    parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
+    model = Scripted(lambda _: "ok")
+    forms: list[dict[str, Any]] = [
+        {"name": "look", "description": "d", "parameters": parameters},
+        {"type": "function", "function": {"name": "look", "description": "d", "parameters": parameters}},
+        {"name": "look", "description": "d", "input_schema": parameters},
+    ]
+    model.complete([Message("user", "?")], tools=forms)
+    assert set(map(repr, model.requests[0].tools)) == {repr(model.requests[0].tools[0])}
+    for bad in ({}, {"name": ""}, {"function": "look"}):
+        with pytest.raises(UsageError, match="A tool without a name"):
+            model.complete([Message("user", "?")], tools=[bad])
+
+
+def test_an_empty_answer_is_asked_for_again_without_an_empty_turn() -> None:
+    answers = iter(["", '{"a": 1}'])
+    model = Scripted(lambda _: next(answers))
+    assert model.complete([Message("user", "?")], schema=ANY).value == {"a": 1}
+    assert [message.role for message in model.requests[1].messages] == ["user", "user"]
+
+
+def test_an_error_in_the_second_round_carries_what_the_first_one_cost() -> None:
+    def answer(request: Request) -> Completion:
+        if len(request.messages) > 1:
+            raise ModelError("model-unavailable", "gone")
+        return Completion("none", tokens_in=5, tokens_out=6)
+
+    with pytest.raises(ModelError) as raised:
+        Scripted(answer).complete([Message("user", "?")], schema=ANY)
+    assert (raised.value.tokens_in, raised.value.tokens_out) == (5, 6)
+
+
+def test_every_code_of_a_model_error_is_in_the_table() -> None:
+    import ast
+    from pathlib import Path
+
+    from whet.learning import models
+    from whet.learning.models import door
+
+    found: set[str] = set()
+    for path in Path(models.__path__[0]).glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        found.update(
+            node.value
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("model-")
+        )
+    assert found - {"model-key-missing"} == set(door.CODES)

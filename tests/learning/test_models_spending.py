@@ -1,0 +1,184 @@
+"""Budgets and retries, with time that does not pass."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from whet.errors import UsageError
+from whet.learning.models.budget import Budget, Spent, budgeted, estimated
+from whet.learning.models.door import Completion, Message, ModelError, Request
+from whet.learning.models.retrying import Retrying
+from whet.learning.models.scripted import Scripted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ASK = [Message("user", "Say hello.")]
+IN = estimated(ASK)
+SCHEMA = {"type": "object", "properties": {}}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def costing(tokens: int) -> Scripted:
+    return Scripted(lambda _: Completion("Hello.", tokens_in=IN, tokens_out=tokens - IN))
+
+
+def over(call: Callable[[], Any]) -> ModelError:
+    with pytest.raises(ModelError) as raised:
+        call()
+    return raised.value
+
+
+def test_a_call_that_cannot_be_paid_for_is_not_made() -> None:
+    model, budget = costing(50), Budget(tokens=100 + IN)
+    limited = budgeted(model, budget)
+    assert limited.name == "scripted"
+    for _ in range(2):
+        assert limited.complete(ASK).text == "Hello."
+    error = over(lambda: limited.complete(ASK))
+    assert error.to_json() == {
+        "success": False,
+        "error": f"The budget of {100 + IN} tokens for models is used up.",
+        "code": "model-budget",
+        "hint": "Give a larger budget, or go on without a model.",
+        "budget": "tokens",
+        "limit": 100 + IN,
+    }
+    assert (len(model.requests), budget.spent()[:2]) == (2, (100, 2))
+
+
+def test_the_length_of_an_answer_is_lowered_to_what_is_left() -> None:
+    model = costing(50)
+    limited = budgeted(model, Budget(tokens=IN + 70))
+    limited.complete(ASK, max_tokens=60)
+    limited.complete(ASK, max_tokens=60)
+    assert [request.max_tokens for request in model.requests] == [60, 20]
+
+
+def test_calls_and_seconds_are_limits_too() -> None:
+    clock = Clock()
+    budget = Budget(calls=2, seconds=30, clock=clock)
+    one, other = budgeted(costing(50), budget), budgeted(costing(70), budget)
+    one.complete(ASK)
+    clock.now += 29
+    other.complete(ASK)
+    assert over(lambda: one.complete(ASK)).details["budget"] == "calls"
+    assert budget.spent() == Spent(120, 2, 29.0)
+    late = budgeted(costing(50), Budget(seconds=5, clock=clock))
+    clock.now += 5
+    assert over(lambda: late.complete(ASK)).details["budget"] == "seconds"
+
+
+def test_what_failed_is_paid_for_too() -> None:
+    model = Scripted(lambda _: Completion("no JSON", tokens_in=10, tokens_out=5))
+    budget = Budget(tokens=1000)
+    assert over(lambda: budgeted(model, budget).complete(ASK, schema=SCHEMA)).code == "model-bad-answer"
+    assert budget.spent()[:2] == (30, 1)
+
+
+def test_threads_share_the_calls_of_a_budget() -> None:
+    model, budget = costing(20), Budget(calls=25)
+    limited = budgeted(model, budget)
+    refused: list[str] = []
+
+    def work() -> None:
+        for _ in range(10):
+            try:
+                limited.complete(ASK)
+            except ModelError as error:
+                refused.append(error.code)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(model.requests), refused, budget.spent()[:2]) == (25, ["model-budget"] * 15, (500, 25))
+
+
+@pytest.mark.parametrize("limits", [{"tokens": 0}, {"calls": -1}, {"seconds": 0.0}])
+def test_a_budget_of_nothing_is_a_mistake(limits: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as raised:
+        Budget(**limits)
+    assert raised.value.code == "bad-budget"
+
+
+def test_the_estimate_counts_schemas_and_tools() -> None:
+    with_schema, with_tools = estimated(ASK, SCHEMA), estimated(ASK, None, [{"name": "look"}])
+    assert with_schema > IN and with_tools > IN
+
+
+class Flaky:
+    """A wire that fails as told and then answers."""
+
+    name = "flaky"
+
+    def __init__(self, *errors: ModelError) -> None:
+        self.errors = list(errors)
+        self.sent = 0
+
+    def send(self, request: Request) -> Completion:
+        self.sent += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return Completion(request.messages[0].text)
+
+
+def gone(*, again: bool = True, wait: float | None = None) -> ModelError:
+    return ModelError("model-unavailable", "It is gone.", again=again, wait=wait)
+
+
+def tried(wire: Flaky, clock: Clock, jitter: float = 1.0, attempts: int = 4) -> Completion:
+    retrying = Retrying(wire, attempts=attempts, clock=clock, sleep=clock.sleep, jitter=lambda: jitter)
+    assert retrying.name == "flaky"
+    return retrying.send(Request((Message("user", "hello"),)))
+
+
+@pytest.mark.parametrize(("jitter", "slept"), [(1.0, [1.0, 2.0, 4.0]), (0.0, [0.5, 1.0, 2.0])])
+def test_waits_grow_and_are_partly_left_to_chance(jitter: float, slept: list[float]) -> None:
+    wire, clock = Flaky(gone(), gone(), gone()), Clock()
+    assert tried(wire, clock, jitter).text == "hello"
+    assert (wire.sent, clock.slept) == (4, slept)
+
+
+def test_after_the_last_attempt_the_failure_is_told() -> None:
+    wire, clock = Flaky(*(gone() for _ in range(9))), Clock()
+    assert over(lambda: tried(wire, clock, attempts=3)).details == {"attempts": 3}
+    assert (wire.sent, clock.slept) == (3, [1.0, 2.0])
+
+
+def test_the_provider_says_how_long_to_wait_but_not_forever() -> None:
+    wire, clock = Flaky(gone(wait=0.0), gone(wait=60.0)), Clock()
+    assert tried(wire, clock).text == "hello"
+    assert clock.slept == [0.0, 60.0]
+    wire = Flaky(gone(wait=61.0))
+    assert over(lambda: tried(wire, clock)).details == {"attempts": 1}
+    assert (wire.sent, clock.slept) == (1, [0.0, 60.0])
+
+
+def test_no_attempt_begins_after_five_minutes() -> None:
+    wire, clock = Flaky(*(gone(wait=60.0) for _ in range(9))), Clock()
+    assert over(lambda: tried(wire, clock, attempts=9)).details == {"attempts": 6}
+    assert clock.slept == [60.0] * 5
+
+
+@pytest.mark.parametrize("code", ["model-refused", "model-timeout", "model-rejected", "model-bad-answer"])
+def test_what_would_not_change_is_not_tried_again(code: str) -> None:
+    wire, clock = Flaky(ModelError(code, "No.")), Clock()
+    assert over(lambda: tried(wire, clock)).code == code
+    assert (wire.sent, clock.slept) == (1, [])
