@@ -1,0 +1,306 @@
+"""What a skill distilled without a model keeps of a session, and whether it is found for the next one.
+
+    python benchmarks/distill.py --trajectories FILE.jsonl[.gz] [--json] [--limit N] [--misses]
+
+Reads sessions, one JSON object per line: `task`, `instance`, `instruction`, `sessions` (messages with tool calls),
+`skill_key_points` (`key_point`, `skill_reference`). Each becomes a skill as `whet distill --yes` makes it. Measured:
+
+- the share of key points that the skill holds (see `distill_points`), beside a naive baseline (the instruction and the
+  commands that were run), a copy of everything that taught (skill texts, cut), and the same session without the skill
+  texts, all in at most 5,000 tokens;
+- whether the skill of one instance, in a library with one skill for each task, is the first hit for the instructions of
+  the other instances of its task;
+- whether secrets planted in messages, commands and outputs come out;
+- whether the skill passes the profiles `spec` and `quality`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections import defaultdict
+from functools import partial
+from statistics import mean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from distill_points import THRESHOLDS, read_point, shares
+
+from whet.learning.distilling.choosing import cut
+from whet.learning.distilling.draft import Draft, draft, main_file
+from whet.learning.facts import facts
+from whet.learning.transcripts.collecting import Collector
+from whet.learning.transcripts.generic import trajectory
+from whet.prompt.tokens import estimate
+from whet.routing.router import Entry, Router
+from whet.routing.texts import Texts
+from whet.skill.validate import Package, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.learning.transcripts.events import Transcript
+
+TOKENS = 5_000
+GOAL = 1.5
+SECRETS = (
+    "ghp_" + "q7Zk2LmP9sXw4RtB8vNc" + "1HdYf6JgT3uEaKo5",
+    "sk-ant-api03-" + "Vx81kQpLw07zRtYb" + "Nc52HdMf6JgT3uEa",
+    "AKIA" + "Q3ZKLMPXWRTBVN7C",
+    "hunter2-Correct-Horse-91",
+)
+_NAMES = ("GITHUB_TOKEN", "ANTHROPIC_API_KEY", "AWS_ACCESS_KEY_ID", "DB_PASSWORD")
+_PLANTED = "export " + " ".join(f"{name}='{secret}'" for name, secret in zip(_NAMES, SECRETS, strict=True))
+
+
+class Session(NamedTuple):
+    """One session of the data with what a skill made from it should hold."""
+
+    task: str
+    instance: str
+    instruction: str
+    record: dict[str, Any]
+    points: tuple[tuple[str, str], ...]
+
+
+def read_sessions(path: str, limit: int = 0) -> list[Session]:
+    """The sessions of a file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    lines = (gzip.decompress(data) if path.endswith(".gz") else data).decode().split("\n")
+    rows = [json.loads(line) for line in lines if line.strip()]
+    return [
+        Session(
+            row["task"],
+            row["instance"],
+            row["instruction"],
+            row,
+            tuple((one.get("key_point") or "", one.get("skill_reference") or "") for one in row["skill_key_points"]),
+        )
+        for row in rows[: limit or None]
+    ]
+
+
+def transcript_of(record: dict[str, Any]) -> Transcript:
+    """The session as every importer gives it."""
+    collector = Collector("benchmark")
+    trajectory(record, collector)
+    return collector.transcript()
+
+
+def baseline(transcript: Transcript) -> str:
+    """The instruction and the list of commands, cut."""
+    said = [event.text for event in transcript.events if event.kind == "user"][:1]
+    ran = [
+        str(event.given.get("command")) for event in transcript.events if event.kind == "call" and event.tool == "Bash"
+    ]
+    return cut("\n".join((*said, *ran)), TOKENS)
+
+
+def copied(transcript: Transcript) -> str:
+    """Everything that taught, as it was read, cut."""
+    return cut("\n".join(event.text for event in transcript.events if event.about.startswith("skill:")), TOKENS)
+
+
+def without_skills(transcript: Transcript) -> Transcript:
+    """The session as if it had worked without any skill."""
+    return transcript._replace(
+        events=tuple(event for event in transcript.events if not event.about.startswith("skill:"))
+    )
+
+
+def planted(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with secrets in its instruction, its commands, what was written and what came back."""
+    copy: dict[str, Any] = json.loads(json.dumps(record))
+    copy["instruction"] += f"\n\nUse these: {_PLANTED}\n"
+    for session in copy["sessions"]:
+        for message in session["messages"]:
+            if message.get("content"):
+                message["content"] += f"\n{_PLANTED}\n"
+            for use in message.get("tool_uses") or ():
+                for key in ("command", "content", "new_string", "prompt"):
+                    if isinstance(use["input"].get(key), str):
+                        use["input"][key] = f"{_PLANTED}\n{use['input'][key]}"
+                if isinstance(use.get("output"), dict) and "text" in use["output"]:
+                    use["output"]["text"] += f"\n{_PLANTED}"
+    return copy
+
+
+def leaks(made: Draft) -> int:
+    """How many of the planted secrets are in a skill, or in what lies beside it."""
+    text = "\n".join((main_file(made), *made.files.values()))
+    return sum(secret in text for secret in SECRETS)
+
+
+def found_first(sessions: Sequence[Session], made: Sequence[Draft]) -> dict[str, list[tuple[int, int]]]:
+    """For each task: how many of the other instances' instructions find the skill of each instance first."""
+    tasks: dict[str, list[int]] = defaultdict(list)
+    for at, session in enumerate(sessions):
+        tasks[session.task].append(at)
+    result: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for task, instances in tasks.items():
+        for number, at in enumerate(instances):
+            library = [at, *(others[number % len(others)] for other, others in tasks.items() if other != task)]
+            router = Router(":memory:")
+            router.update([Entry(str(one), "1", partial(_texts, made[one])) for one in library])
+            asked = [sessions[one].instruction for one in instances if one != at]
+            hits = [router.find(message, 1) for message in asked]
+            router.close()
+            result[task].append((sum(bool(hit) and hit[0].key == str(at) for hit in hits), len(asked)))
+    return dict(result)
+
+
+def _texts(made: Draft) -> Texts:
+    return Texts(made.name, made.description, made.body)
+
+
+def measure(sessions: Sequence[Session], *, misses: bool = False) -> dict[str, Any]:
+    """Everything about the sessions, by task and over all tasks."""
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    made: list[Draft] = []
+    missed: list[dict[str, Any]] = []
+    started = time.process_time()
+    for session in sessions:
+        transcript = transcript_of(session.record)
+        made.append(draft(facts(transcript)))
+    seconds = time.process_time() - started
+    for session, skill in zip(sessions, made, strict=True):
+        transcript = transcript_of(session.record)
+        text = main_file(skill)
+        bare = main_file(draft(facts(without_skills(transcript))))
+        points = [read_point(*point) for point in session.points]
+        texts = {
+            "whet": text,
+            "baseline": baseline(transcript),
+            "copy": copied(transcript),
+            "whet without skills": bare,
+        }
+        held = {name: shares(points, one) for name, one in texts.items()}
+        findings = validate(Package(skill.name, text, files=("SKILL.md", *skill.files)), "quality")
+        rows[session.task].append(
+            {
+                "instance": session.instance,
+                "name": skill.name,
+                "points": len(points),
+                "tokens": {name: estimate(one) for name, one in texts.items()},
+                "covered": {
+                    name: {level: _share(one, least) for level, least in THRESHOLDS.items()}
+                    for name, one in held.items()
+                },
+                "leaks": leaks(draft(facts(transcript_of(planted(session.record))))),
+                "findings": sorted({one.code for one in findings if one.severity != "info"}),
+                "errors": sum(one.severity == "error" for one in findings if one.code != "unknown-key"),
+            }
+        )
+        if misses:
+            least = THRESHOLDS["covered"]
+            missed += [
+                {"instance": session.instance, "key_point": point[0], "held": round(share, 2)}
+                for point, share in zip(session.points, held["whet"], strict=True)
+                if share < least
+            ]
+    first = found_first(sessions, made)
+    by_task = {task: _summed(some, first[task]) for task, some in rows.items()}
+    return {
+        "sessions": len(sessions),
+        "seconds": round(seconds, 2),
+        "tasks": by_task,
+        "all": _overall(by_task),
+        "instances": [row for some in rows.values() for row in some],
+        **({"misses": missed} if misses else {}),
+    }
+
+
+def _share(held: Sequence[float], least: float) -> float:
+    return sum(one >= least for one in held) / max(1, len(held))
+
+
+def _summed(rows: Sequence[dict[str, Any]], first: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    names = rows[0]["covered"]
+    asked = sum(count for _, count in first)
+    return {
+        "sessions": len(rows),
+        "covered": {
+            name: {level: round(mean(row["covered"][name][level] for row in rows), 3) for level in THRESHOLDS}
+            for name in names
+        },
+        "tokens": {name: round(mean(row["tokens"][name] for row in rows)) for name in names},
+        "most_tokens": max(row["tokens"]["whet"] for row in rows),
+        "found_first": round(sum(hits for hits, _ in first) / asked, 3) if asked else None,
+        "leaks": sum(row["leaks"] for row in rows),
+        "warnings": sum(bool(row["findings"]) for row in rows),
+        "errors": sum(row["errors"] for row in rows),
+    }
+
+
+def _overall(tasks: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Means over tasks, so that a task with many instances does not count more."""
+    some = list(tasks.values())
+    names = some[0]["covered"]
+    covered = {
+        name: {level: round(mean(task["covered"][name][level] for task in some), 3) for level in THRESHOLDS}
+        for name in names
+    }
+    asked = [task["found_first"] for task in some if task["found_first"] is not None]
+    ratio = covered["whet"]["covered"] / max(covered["baseline"]["covered"], 0.001)
+    most = max(task["most_tokens"] for task in some)
+    return {
+        "covered": covered,
+        "tokens": {name: round(mean(task["tokens"][name] for task in some)) for name in names},
+        "most_tokens": most,
+        "found_first": round(mean(asked), 3) if asked else None,
+        "leaks": sum(task["leaks"] for task in some),
+        "warnings": sum(task["warnings"] for task in some),
+        "errors": sum(task["errors"] for task in some),
+        "ratio": round(ratio, 2),
+        "goal": {"ratio": GOAL, "tokens": TOKENS, "met": ratio >= GOAL and most <= TOKENS},
+    }
+
+
+def _printed(result: dict[str, Any]) -> None:
+    print(
+        f"{result['sessions']} sessions distilled in {result['seconds']} s. "
+        "Share of key points held (loose / measure / strict).\n"
+    )
+    print(
+        "| task | whet | baseline | copy of the skills read | whet, no skills read "
+        "| tokens | first hit | secrets | warnings |"
+    )
+    print("| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: |")
+    for name, row in (*result["tasks"].items(), ("mean", result["all"])):
+        levels = (" / ".join(f"{row['covered'][way][level]:.2f}" for level in THRESHOLDS) for way in row["covered"])
+        hit = "-" if row["found_first"] is None else f"{row['found_first']:.0%}"
+        tokens = f"{row['tokens']['whet']:,}"
+        print(f"| {name} | {' | '.join(levels)} | {tokens} | {hit} | {row['leaks']} | {row['warnings']} |")
+    overall = result["all"]
+    goal = overall["goal"]
+    print(
+        f"\n{overall['ratio']:g} x the baseline, at most {overall['most_tokens']:,} tokens. "
+        f"Goal, {goal['ratio']:g} x at {goal['tokens']:,} tokens: {'met' if goal['met'] else 'missed'}."
+    )
+    for miss in result.get("misses", ()):
+        print(f"- {miss['instance']} {miss['held']:.2f} {miss['key_point'][:200]}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmark and print what it found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--trajectories", required=True, metavar="FILE", help="sessions as JSON lines, plain or gzipped"
+    )
+    parser.add_argument("--limit", type=int, default=0, help="read only so many sessions")
+    parser.add_argument("--misses", action="store_true", help="list the key points that are not held")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parser.parse_args(arguments)
+    result = measure(read_sessions(options.trajectories, options.limit), misses=options.misses)
+    if options.json:
+        print(json.dumps(result, indent=1, ensure_ascii=False))
+    else:
+        _printed(result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

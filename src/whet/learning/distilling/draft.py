@@ -1,0 +1,280 @@
+"""A skill drafted from the facts of a session, with no model: deterministic, bounded, nothing of the single case in it.
+
+The parts that are always there are written first; what room is left is shared between the steps and what one has to
+know for them. Values that vary are `{parameters}` everywhere. The last pass hides secrets once more, though a
+transcript has none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.learning.distilling import body as write
+from whet.learning.distilling.choosing import bounded, chosen, closed, cut
+from whet.learning.distilling.granting import grants_of, programs_of
+from whet.learning.distilling.naming import description_of, extensions_of, name_of, plain_goal, triggers_of
+from whet.learning.facts.parameters import Blanks
+from whet.learning.transcripts.redaction import redacted
+from whet.prompt.tokens import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.learning.facts.model import Facts, Parameter, Passage, Step
+
+TOKENS = 4_700
+"""What a body may cost; the format advises 5,000 for the whole file."""
+CHARACTERS = 18_800
+LINES = 480
+_STEPS = 0.4
+"""The share of the room that steps may take when there is more to know than fits beside them."""
+_ACTION = 600
+"""Tokens of one action, when there is little room; a longer one becomes a file."""
+_REQUIREMENTS = 900
+_SECRET = re.compile(
+    r"(?:\bexport[ \t]+)?\b([A-Za-z_]\w{0,60})=[\"']?\[secret[^\]\n]{0,40}\][\"']?[ \t]*(?:(?:&&|;)[ \t]*|\n)?"
+)
+_LONG = 30
+"""Calls from which on a session is better run apart."""
+
+
+class Answers(NamedTuple):
+    """What somebody decided about a draft; whatever is empty is proposed from the facts."""
+
+    name: str = ""
+    description: str = ""
+    goal: str = ""
+    triggers: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
+    """Grants as `allowed-tools` spells them; None for those of the steps."""
+    fork: bool | None = None
+
+
+class Draft(NamedTuple):
+    """A skill that nobody has written down yet."""
+
+    name: str
+    description: str
+    body: str
+    allowed_tools: tuple[str, ...]
+    fork: bool
+    files: Mapping[str, str]
+    """Supporting files by path: long scripts as templates."""
+    triggers: tuple[str, ...]
+
+
+def draft(facts: Facts, answers: Answers | None = None) -> Draft:
+    """The skill that a session makes."""
+    answers = answers or Answers()
+    blanks = Blanks(facts.parameters)
+    goal = answers.goal or plain_goal(facts.goal, blanks, facts.parameters)
+    triggers = answers.triggers or triggers_of(facts, blanks)
+    name = answers.name or name_of(goal)
+    description = answers.description or description_of(goal, triggers, extensions_of(facts.parameters))
+    steps = tuple(_blanked(step, blanks) for step in facts.steps)
+    text, files = _body(facts, goal, steps, blanks)
+    tools = answers.tools if answers.tools is not None else grants_of(facts, steps)
+    fork = answers.fork if answers.fork is not None else facts.calls >= _LONG and not facts.corrections
+    return Draft(
+        name, _safe(description), _safe(text), tools, fork, {path: _safe(one) for path, one in files.items()}, triggers
+    )
+
+
+def main_file(made: Draft) -> str:
+    """The draft as the text of a SKILL.md."""
+    import json
+
+    lines = ["---", f"name: {made.name}", f"description: {json.dumps(made.description, ensure_ascii=False)}"]
+    if made.allowed_tools:
+        lines.append(f"allowed-tools: {json.dumps(' '.join(made.allowed_tools), ensure_ascii=False)}")
+    if made.fork:
+        lines += ["metadata:", "  context: fork"]
+    return "\n".join([*lines, "---", "", made.body])
+
+
+def _safe(text: str) -> str:
+    return redacted(text)[0]
+
+
+def _blanked(step: Step, blanks: Blanks) -> Step:
+    """A step with parameters for values, and without the secrets that were set for it: the environment has them."""
+    action = blanks(_SECRET.sub("", step.action))
+    return step._replace(
+        title=blanks(step.title), action=action, why=blanks(step.why), criterion=blanks(step.criterion)
+    )
+
+
+def _variables(facts: Facts) -> list[str]:
+    """The variables that held secrets."""
+    return sorted({found[1] for step in facts.steps for found in _SECRET.finditer(step.action)})
+
+
+def _body(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> tuple[str, dict[str, str]]:
+    head, demands = _overview(facts, goal), _demands(facts, blanks)
+    inputs = _inputs(facts.parameters)
+    tail = _tail(facts, goal, steps, blanks)
+    room = TOKENS - estimate("\n".join((*head, *inputs, *demands, *tail))) - 60
+    passages = tuple(one._replace(text=blanks(one.text), section=blanks(one.section)) for one in facts.knowledge)
+    wanted = estimate("\n\n".join(one.text for one in passages)) + 12 * len(passages)
+    part = max(int(room * _STEPS), room - wanted)
+    middle, files = _steps(steps, part)
+    know: list[str] = []
+    left = room - estimate("\n".join(middle))
+    while left > 80 and passages:
+        picked = chosen(passages, left)
+        know = _known(picked)
+        over = estimate("\n".join(know)) - (room - estimate("\n".join(middle)))
+        if over <= 0:
+            break
+        left -= over + 40
+        know = []
+    rest = "\n".join((*demands, *middle, *know, *tail))
+    said = "\n".join((rest, *files.values()))
+    inputs = _inputs([one for one in facts.parameters if "request" in one.where or f"{{{one.name}}}" in said])
+    return bounded("\n".join((*head, *inputs, rest)).rstrip() + "\n", TOKENS, CHARACTERS, LINES), files
+
+
+def _overview(facts: Facts, goal: str) -> list[str]:
+    title = goal.rstrip(".") or "Repeat a procedure"
+    lines = [f"# {title}", "", "## Overview", "", f"{goal or 'A procedure that worked once, to be repeated.'}"]
+    if facts.succeeded == "no":
+        lines += ["", "The session this comes from did not reach its goal; treat the steps as a start."]
+    return lines
+
+
+def _demands(facts: Facts, blanks: Blanks) -> list[str]:
+    lines: list[str] = []
+    rules = [f"- {rule}" for rule in (blanks(one) for one in facts.corrections)]
+    if rules:
+        lines += ["", "## Rules", "", *rules]
+    wanted: list[str] = []
+    for text in facts.requirements:
+        plain = blanks(text)
+        wanted += [plain] if plain.startswith("```") else [f"- {plain}"]
+    if wanted:
+        lines += [
+            "",
+            "## What the result must be like",
+            "",
+            *closed(cut("\n".join(wanted), _REQUIREMENTS)).split("\n"),
+        ]
+    return [*lines, ""]
+
+
+def _inputs(parameters: Sequence[Parameter]) -> list[str]:
+    return ["", "## Inputs", "", *write.inputs(parameters)] if parameters else []
+
+
+def _steps(steps: Sequence[Step], tokens: int) -> tuple[list[str], dict[str, str]]:
+    """The steps in so many tokens: all of them in short, then actions in full as far as they fit, shortest first."""
+    if not steps:
+        return [], {}
+    sizes = [estimate(step.action) + 12 if step.action else 0 for step in steps]
+    order = sorted(range(len(steps)), key=lambda at: (sizes[at] / steps[at].weight, at))
+    bare = [
+        estimate("\n".join(write.step_lines(at + 1, step._replace(why=""), "", ""))) + 4
+        for at, step in enumerate(steps)
+    ]
+    kept = _as_many(steps, bare, tokens)
+    room = tokens - sum(bare[at] for at in kept)
+    longest = max(_ACTION, tokens // 3)
+    shown: dict[int, str] = {}
+    files: dict[str, str] = {}
+    named: dict[int, str] = {}
+    for at in (at for at in order if at in kept and steps[at].action):
+        if sizes[at] <= min(room, longest):
+            shown[at] = steps[at].action
+            room -= sizes[at]
+        elif steps[at].language and (path := _template(steps[at], files)):
+            files[path], named[at] = steps[at].action, path
+            room -= 16
+        elif room > 60:
+            shown[at] = cut(steps[at].action, min(room, longest) - 20)
+            room -= estimate(shown[at]) + 12
+    lines = ["## Steps", ""]
+    said = [
+        at for at in sorted(kept) if not steps[at].action or at in shown or at in named or not _only_runs(steps[at])
+    ]
+    for number, at in enumerate(said, 1):
+        lines += [*write.step_lines(number, steps[at], shown.get(at, ""), named.get(at, "")), ""]
+    return lines, files
+
+
+def _only_runs(step: Step) -> bool:
+    """Does its title say nothing without the action?"""
+    return step.title.startswith("Run a script")
+
+
+def _as_many(steps: Sequence[Step], costs: Sequence[int], tokens: int) -> set[int]:
+    """The heaviest steps whose bare lines fit into half of the room."""
+    kept: set[int] = set()
+    room = max(tokens // 2, 200)
+    for at in sorted(range(len(steps)), key=lambda at: (-steps[at].weight, at)):
+        if costs[at] <= room:
+            kept.add(at)
+            room -= costs[at]
+    return kept
+
+
+def _template(step: Step, files: Mapping[str, str]) -> str:
+    """A name for a script that is too long for the body; empty when it already has too many neighbours."""
+    from whet.skill.names import slug
+
+    ends = {
+        "python": "py",
+        "bash": "sh",
+        "javascript": "js",
+        "typescript": "ts",
+        "json": "json",
+        "sql": "sql",
+        "ruby": "rb",
+    }
+    end = ends.get(step.language, "txt")
+    written = step.title.partition("`")[2].rstrip("`}").rpartition("/")[2] if step.tool == "Write" else ""
+    stem = slug(written.rpartition(".")[0] or written or step.title.replace("`", " "))[:40].strip("-")
+    path = f"templates/{stem}.{end}"
+    return path if path not in files and len(files) < 6 else ""
+
+
+def _known(passages: Sequence[Passage]) -> list[str]:
+    lines = write.known(passages)
+    return ["## What to know", "", *lines, ""] if lines else []
+
+
+def _tail(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> list[str]:
+    lines: list[str] = []
+    ends = [
+        one._replace(
+            tried=blanks(_SECRET.sub("", one.tried)),
+            said=blanks(one.said),
+            instead=blanks(_SECRET.sub("", one.instead)),
+        )
+        for one in facts.dead_ends
+    ]
+    if ends:
+        lines += ["## Pitfalls", "", *write.pitfalls(ends), ""]
+    lines += ["## Check at the end", "", *_checks(facts, steps), ""]
+    if goal:
+        lines += ["## Examples", "", *write.examples(goal, [blanks(text) for text in facts.requirements]), ""]
+    others = dict.fromkeys(
+        one.tool for one in facts.tools if one.tool not in ("Bash", "Read", "Write", "Edit", "Search")
+    )
+    needed = write.needs(programs_of(steps), facts.skills, tuple(others), _variables(facts))
+    return [*lines, "## Requirements", "", *needed, ""] if needed else lines
+
+
+def _checks(facts: Facts, steps: Sequence[Step]) -> list[str]:
+    """How to tell that all of it worked: the files that were asked for, the last test, the request itself."""
+    outputs = [one for one in facts.parameters if one.sort == "file" and one.about.endswith("to write")]
+    lines = [f"- `{{{one.name}}}` exists and is what was asked for." for one in outputs[:6]]
+    tests = [
+        step.criterion for step in steps if step.criterion.startswith(("All tests pass", "It ends with exit code 0"))
+    ]
+    lines += [f"- {tests[-1]}"] if tests else []
+    lines.append(
+        '- Every point under "What the result must be like" holds.'
+        if facts.requirements
+        else "- The result is what the user asked for."
+    )
+    return lines

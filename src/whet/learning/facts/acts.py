@@ -1,0 +1,125 @@
+"""Calls and their results put together, with what was said right before: the units everything else looks at."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.learning.facts.shell import only_looks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whet.learning.transcripts.events import Event
+
+IDLE = frozenset(
+    """
+    ToolSearch TodoWrite TodoRead TaskOutput BashOutput KillShell KillBash AskUserQuestion ExitPlanMode EnterPlanMode
+    update_plan clarify todo memory process wait_agent write_stdin Skill skill_view skills_list skill_manage
+    TaskCreate TaskUpdate TaskList TaskGet TaskStop
+    """.split()  # noqa: SIM905  a paragraph of names reads better than a list of thirty strings
+)
+"""Tools that manage the session; what they do is no part of the work."""
+_TEXTS = ("command", "content", "new", "query", "url", "path", "prompt", "pattern")
+_NUMBERED = re.compile(r"^[ \t]{0,12}\d{1,7}(?:→|\t)", re.MULTILINE)
+_REMINDER = re.compile(r"\n*<system-reminder>.{0,20000}?</system-reminder>\s*", re.DOTALL)
+_EXIT = re.compile(r"\A\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d{1,3})\s*\n?", re.IGNORECASE)
+_ERROR = re.compile(
+    r"command not found\Z|: No module named \S+\Z|No such file or directory\Z|: Permission denied\Z"
+    r"|\A\w{0,40}Error: |\Afatal: "
+)
+
+
+class Act(NamedTuple):
+    """One call with what came back."""
+
+    at: int
+    """Number of the event of the call."""
+    tool: str
+    given: dict[str, Any]
+    output: str
+    failed: bool
+    answered: bool
+    """A result was recorded; without one nobody knows how it went."""
+    said: str
+    """What the assistant said before it, unless another call that worked came between."""
+
+    def text(self, key: str) -> str:
+        """An argument as text; empty when it is missing or something else."""
+        value = self.given.get(key)
+        return value if isinstance(value, str) else ""
+
+    @property
+    def words(self) -> str:
+        """Everything the tool was given."""
+        named = [self.text(key) for key in _TEXTS]
+        others = [value for key, value in self.given.items() if key not in _TEXTS and isinstance(value, str)]
+        return "\n".join(part for part in (*named, *others) if part)
+
+
+def acts(events: Sequence[Event]) -> list[Act]:
+    """Every call of the session in order. A result belongs to the call of its id, or else to the last one without."""
+    results = _results(events)
+    found: list[Act] = []
+    said = ""
+    for at, event in enumerate(events):
+        if event.kind == "assistant":
+            said = event.text
+        elif event.kind == "user":
+            said = ""
+        elif event.kind == "call":
+            result = results.get(at)
+            output = plain(result.text) if result else ""
+            failed = bool(result and (result.failed or _exit_code(output) or _masked(event, output)))
+            found.append(Act(at, event.tool, dict(event.given), output, failed, result is not None, said))
+            if event.tool not in IDLE and not failed:
+                said = ""
+    return found
+
+
+def plain(text: str) -> str:
+    """A result without what clients add: numbers before lines, reminders, other line ends."""
+    text = _REMINDER.sub("", text.replace("\r\n", "\n"))
+    return _NUMBERED.sub("", text) if len(_NUMBERED.findall(text)) * 2 > text.count("\n") else text
+
+
+def _masked(call: Event, output: str) -> bool:
+    """Does the output of a command end with an error although the code was 0, as behind a pipe?"""
+    command = call.given.get("command")
+    if (
+        call.tool != "Bash"
+        or not isinstance(command, str)
+        or not _ERROR.search(output[-2_000:].strip().rpartition("\n")[2])
+    ):
+        return False
+    return not only_looks(command)
+
+
+def _exit_code(output: str) -> int:
+    found = _EXIT.match(output)
+    return int(found[1]) if found else 0
+
+
+def _results(events: Sequence[Event]) -> dict[int, Event]:
+    """The result of each call, by the number of the call."""
+    found: dict[int, Event] = {}
+    waiting: dict[str, int] = {}
+    nameless: list[int] = []
+    for at, event in enumerate(events):
+        if event.kind == "call":
+            if event.id:
+                waiting[event.id] = at
+            else:
+                nameless.append(at)
+        elif event.kind == "result":
+            call = waiting.pop(event.id, None) if event.id else None
+            if call is None and nameless:
+                call = nameless.pop(0)
+            if call is not None:
+                found[call] = event
+    return found
+
+
+def working(found: Sequence[Act]) -> Iterator[Act]:
+    """The calls that are work."""
+    return (act for act in found if act.tool not in IDLE)

@@ -1,0 +1,107 @@
+"""All the facts of a session put together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from whet.learning.facts.acts import acts, working
+from whet.learning.facts.asking import corrections_of, goal_of, request_of, requirements_of
+from whet.learning.facts.knowledge import knowledge_of
+from whet.learning.facts.mishaps import dead_ends_of, resolved
+from whet.learning.facts.model import Facts, ToolUse
+from whet.learning.facts.outcome import outcome_of
+from whet.learning.facts.parameters import parameters_of
+from whet.learning.facts.shell import programs
+from whet.learning.facts.steps import steps_of
+from whet.learning.facts.wording import spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.learning.facts.acts import Act
+    from whet.learning.transcripts.events import Event, Transcript
+
+MOST_FILES = 200
+MOST_TOOLS = 200
+_HOMES = ("~", "~/", ".", "$HOME")
+
+
+def facts(transcript: Transcript) -> Facts:
+    """What is known of a session."""
+    events = _by_the_user(transcript.events)
+    first, request = request_of(events)
+    every = acts(events)
+    done = list(working(every))
+    goal = goal_of(request)
+    requirements = requirements_of(request, goal)
+    corrections = corrections_of(events, first, done)
+    parameters = parameters_of(
+        request, goal, _story(request, goal, requirements), corrections, done, transcript.project
+    )
+    homes = (*_HOMES, *(one.example for one in parameters if one.name in ("workdir", "home_dir")))
+    succeeded, signals = outcome_of(events, done, first)
+    return Facts(
+        goal=goal,
+        request=request,
+        requirements=requirements,
+        parameters=parameters,
+        steps=steps_of(done, homes, request),
+        dead_ends=dead_ends_of(done, homes),
+        corrections=corrections,
+        tools=_tools(done),
+        files=_files(done),
+        knowledge=knowledge_of(events, every, request),
+        succeeded=succeeded,
+        signals=signals,
+        resolved=resolved(done),
+        skills=_skills(transcript),
+        calls=len(done),
+    )
+
+
+def _by_the_user(events: Sequence[Event]) -> tuple[Event, ...]:
+    """The events with what was told to subagents as notes: it looks like a message of the user and is none."""
+    told = {
+        _beginning(prompt)
+        for event in events
+        if event.tool == "Task" and isinstance(prompt := event.given.get("prompt"), str)
+    }
+    return tuple(
+        event._replace(kind="note", about="subagent")
+        if event.kind == "user" and _beginning(event.text) in told
+        else event
+        for event in events
+    )
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text[:400].split())[:200]
+
+
+def _story(request: str, goal: str, requirements: Sequence[str]) -> str:
+    """What of a request is neither what is wanted nor how: the single case."""
+    kept = "\n".join((goal, *requirements)).lower()
+    return "\n".join(sentence for sentence in spoken(request) if sentence.lower().rstrip(" .") not in kept)
+
+
+def _tools(done: Sequence[Act]) -> tuple[ToolUse, ...]:
+    """Every tool that was used and did not fail, to the sub-command, in the order of first use."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for act in done:
+        if act.failed:
+            continue
+        labels = {ran.label for ran in programs(act.text("command")) if ran.label} if act.tool == "Bash" else {""}
+        counts.update((act.tool, label) for label in sorted(labels))
+    return tuple(ToolUse(tool, command, count) for (tool, command), count in list(counts.items())[:MOST_TOOLS])
+
+
+def _files(done: Sequence[Act]) -> tuple[str, ...]:
+    written = (act.text("path") for act in done if act.tool in ("Write", "Edit", "NotebookEdit") and not act.failed)
+    return tuple(dict.fromkeys(path for path in written if path))[:MOST_FILES]
+
+
+def _skills(transcript: Transcript) -> tuple[str, ...]:
+    notes = (event.about.partition(":")[2] for event in transcript.events if event.about.startswith("skill:"))
+    asked = (event.given.get("skill") for event in transcript.events if event.kind == "call" and event.tool == "Skill")
+    return tuple(dict.fromkeys(name for name in (*notes, *asked) if isinstance(name, str) and name))[:40]

@@ -1,0 +1,181 @@
+"""The steps that led there: what finally worked, in order, without the looking around and the failed attempts.
+
+Calls are first turned into steps one by one; then attempts at the same thing become one (the last that worked), edits
+of one file become one, and a script that was written and run keeps its text once.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.shell.commands import INTERPRETERS
+from whet.learning.facts.criteria import criterion
+from whet.learning.facts.joining import joined
+from whet.learning.facts.model import Step
+from whet.learning.facts.shell import main_program, only_looks, programs, tidy
+from whet.learning.facts.values import identifiers
+from whet.learning.facts.wording import capital, shorten, spoken
+from whet.learning.facts.written import language_of, outline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whet.learning.facts.acts import Act
+
+MOST = 40
+"""Steps of one session; the heaviest are kept."""
+ACTION = 16_000
+"""Characters of one action."""
+_FEW = 3
+"""Steps below which looking was the work: a search, a review."""
+_LEAD = re.compile(
+    r"(?i)\A(?:(?:ok(?:ay)?|good|great|perfect|excellent|alright|sure|now|next|then|first|finally|so|and|also"
+    r"|the next step"
+    r"|now that [^,]{3,80}|since [^,]{3,80}|good|i see)[,.:!]?\s+|(?:let me|let's|i'll|i will|i need to"
+    r"|i'm going to|i am going to|i can"
+    r"|i should|i'd like to|we need to|we can|we'll|time to|it's time to|going to)\s+(?:(?:now|also|first|just"
+    r"|then)\s+)?)"
+)
+_NUMBERED = re.compile(r"(?i)\A(?:steps?|phases?|parts?)\s*\d[\d\s,&and-]{0,12}\s*[:.)-]\s*")
+_SAYS_NOTHING = re.compile(r"(?i)\A(?:here|this|that|there|it|the|all|everything|done|i|you|both|these|no|yes|my|we)\b")
+_SEARCHES = frozenset(("grep", "rg", "find", "jq", "fd", "ag", "ack"))
+_PATHS = ("path", "notebook_path", "file")
+
+
+def steps_of(found: Sequence[Act], homes: Sequence[str], request: str) -> tuple[Step, ...]:
+    """The steps of a session, in the order in which they finally worked."""
+    worked = [act for act in found if not act.failed]
+    used = _handed_on(worked)
+    steps = [step for act in worked if not _looks(act, used) and (step := _step(act, homes))]
+    if len(steps) < _FEW:
+        some = bool(steps)
+        found_out = (_searched(act, homes, some=some) or _look(act, homes, request) for act in worked)
+        steps = [step for step in found_out if step]
+    steps = joined(steps)
+    if len(steps) > MOST:
+        lightest = sorted(range(len(steps)), key=lambda at: (-steps[at].weight, at))[:MOST]
+        steps = [steps[at] for at in sorted(lightest)]
+    return tuple(steps)
+
+
+def _looks(act: Act, used: set[int]) -> bool:
+    """Is it only looking around, and did nothing later come out of it?"""
+    if act.tool == "Bash":
+        return only_looks(act.text("command")) and act.at not in used
+    return act.tool in ("Read", "Search", "Web", "LS", "Glob", "Grep")
+
+
+def _searched(act: Act, homes: Sequence[str], *, some: bool) -> Step | None:
+    """A step of a session that mostly looked; a glance at a file or a directory counts when there is nothing else."""
+    command = act.text("command")
+    glances = command and only_looks(command) and not _SEARCHES & {ran.label for ran in programs(command)}
+    return None if glances and some else _step(act, homes)
+
+
+def _handed_on(found: Sequence[Act]) -> set[int]:
+    """The looks that brought an identifier which a step was given and nobody had named before."""
+    brought: dict[str, int] = {}
+    named: set[str] = set()
+    used: set[int] = set()
+    for act in found:
+        command = act.text("command") if act.tool == "Bash" else ""
+        if not command:
+            continue
+        looks = only_looks(command)
+        for value in identifiers(command[:4_000]):
+            if value not in named and value in brought and not looks:
+                used.add(brought[value])
+            named.add(value)
+        if looks:
+            for value in identifiers(act.output[:4_000]) - named:
+                brought.setdefault(value, act.at)
+    return used
+
+
+def _step(act: Act, homes: Sequence[str]) -> Step | None:
+    why = _intent(act.said) or shorten(act.text("description"), 160)
+    command = act.text("command")
+    if command:
+        return _command(act, tidy(command, homes), why)
+    path = next((act.text(key) for key in _PATHS if act.text(key)), "")
+    if act.tool == "Write":
+        text, language = outline(path, act.text("content"))
+        return Step(f"Write `{path}`", act.tool, text[:ACTION], why, criterion(act), (act.at,), language, 2.0)
+    if act.tool in ("Edit", "NotebookEdit", "MultiEdit"):
+        text, language = _changed(act, path)
+        return Step(f"Edit `{path}`", act.tool, text[:ACTION], why, criterion(act), (act.at,), language, 2.0)
+    if act.tool == "Task":
+        prompt = act.text("prompt") or act.text("content") or act.text("message")
+        task = shorten(act.text("description"), 80)
+        title = f"Hand to a subagent: {task or 'a part of the work'}"
+        return Step(title, act.tool, prompt[:ACTION], why if why != task else "", criterion(act), (act.at,), "", 1.5)
+    if act.tool in ("Read", "Search", "Web", "LS", "Glob", "Grep"):
+        return None
+    arguments = "\n".join(f"{key}: {value}" for key, value in act.given.items() if isinstance(value, str | int | float))
+    return Step(f"Call `{act.tool}`", act.tool, arguments[:ACTION], why, criterion(act), (act.at,), "", 1.5)
+
+
+def _command(act: Act, text: str, why: str) -> Step | None:
+    if not text.strip():
+        return None
+    ran = [one for one in programs(text) if one.label]
+    main = main_program(text)
+    called = f"Run a script with `{main}`" if main in INTERPRETERS else f"Run `{main}`"
+    title = why or (called if ran else "Set the shell up")
+    weight = 0.6 if all(one.looks for one in ran) else 1.0
+    weight += 0.5 * bool(re.search(r"\b(?:test|build|check|lint|validate|verify|deploy|release|publish|push)", text))
+    return Step(title, act.tool, text[:ACTION], why if why != title else "", criterion(act), (act.at,), "bash", weight)
+
+
+def _look(act: Act, homes: Sequence[str], request: str) -> Step | None:
+    """A look as a step. What it looked at is named as far as the request did; the rest was found in this case only."""
+    path, query, url = act.text("path"), act.text("query"), act.text("url")
+    if path and path not in request:
+        place, _, name = path.rpartition("/")
+        if name and not any(place == home or place.startswith(f"{home.rstrip('/')}/") for home in homes):
+            return None
+        end = name.rpartition(".")[2] if "." in name else ""
+        path = f"{place}/*.{end}" if end else path
+    where = f" in `{path}`" if path else ""
+    if query:
+        asked = query if query in request else ""
+        title = f"Search for `{shorten(asked, 120)}`{where}" if asked else f"Search for what the request names{where}"
+    elif path or url:
+        title = f"Read `{path or url}`"
+    else:
+        return None
+    return Step(title, act.tool, "", _intent(act.said), criterion(act), (act.at,), "", 0.4)
+
+
+def _changed(act: Act, path: str) -> tuple[str, str]:
+    """What an edit put in, as code in the file's language."""
+    new = act.text("new") or act.text("content") or act.text("patch")
+    edits = act.given.get("edits")
+    if not new and isinstance(edits, list):
+        parts = [str(edit.get("new_string") or edit.get("new") or "") for edit in edits[:20] if isinstance(edit, dict)]
+        new = "\n…\n".join(part for part in parts if part)
+    return new.strip("\n"), language_of(path)
+
+
+def _intent(said: str) -> str:
+    """What the assistant said it would do next, as an imperative; empty when it only reported."""
+    sentences = list(spoken(said[-1_500:]))
+    for sentence in reversed(sentences[-4:]):
+        text = sentence
+        for _ in range(4):
+            text = _LEAD.sub("", text)
+        text = _NUMBERED.sub("", text)
+        announced = text != sentence
+        if announced and 3 <= len(text.split()) <= 30 and not _SAYS_NOTHING.match(text) and "?" not in text:
+            return shorten(capital(text.rstrip(" .:!…")), 160)
+    return ""
+
+
+def tools_in(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
+    """The tools that steps need, with the programs of the shell."""
+    for step in steps:
+        if step.tool == "Bash":
+            yield from (("Bash", ran.label) for ran in programs(step.action) if ran.label)
+        else:
+            yield step.tool, ""
