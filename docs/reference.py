@@ -129,6 +129,11 @@ TOPICS = (
             *("bundles", "bundle", "save_bundle", "remove_bundle"),
         ),
     ),
+    Topic(
+        "learn",
+        "Make skills of sessions",
+        ("distill", "begin_distillation", "finish_distillation", "learn"),
+    ),
     Topic("tools", "Give a model tools, whatever it is called through", ("tools",), ("Tools", "Tool")),
 )
 UNDERNEATH = Topic("underneath", "Use the parts that the others are made of, which may change with any version", ())

@@ -18,7 +18,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
-from whet.api.choosing import Choosing
+from whet.api.learning import Learning
 from whet.errors import UsageError, WhetError
 from whet.library.catalogue import Catalogue, left_out
 from whet.library.lookout import Lookout
@@ -62,7 +62,7 @@ class Change(TypedDict):
     """How many there are now."""
 
 
-class Library(Choosing):
+class Library(Learning):
     """The skills of one place, always as they are on disk now. Make one with `Library.open`.
 
     Every call looks at the disk again, so that edits by anyone are seen. A library may be shared between threads.

@@ -57,6 +57,7 @@ KNOBS = (
     Knob("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
     Knob("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
     Knob("semantic", "boolean", True, "Find skills by meaning, too, where the extra `semantic` is installed."),
+    Knob("model", "text", "", "The language model that helps, such as `openai:gpt-5` (empty: none)."),
     Knob("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
     Knob("stale_days", "number", 30, "Days without use after which the curator calls an agent's skill stale."),
     Knob("archive_days", "number", 90, "Days without use after which the curator archives it."),
@@ -94,6 +95,7 @@ class Settings(NamedTuple):
     skill_settings: tuple[tuple[str, Any], ...] = ()
     exact_tokens: bool = True
     semantic: bool = True
+    model: str = ""
     stage_writes: bool = False
     stale_days: int = 30
     archive_days: int = 90
@@ -188,6 +190,8 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
         return raw if isinstance(raw, bool) else None
     if kind == "number":
         return raw if isinstance(raw, int) and not isinstance(raw, bool) and raw > 0 else None
+    if kind == "text":
+        return raw if isinstance(raw, str) and "\0" not in raw else None
     if kind == "choice":
         return raw if raw in SANDBOX else None
     if kind == "names":

@@ -57,11 +57,11 @@ def duplicates_answer(
     }
 
 
-def resembling(lookout: Lookout, name: str, told: Texts) -> tuple[Alike, ...]:
+def resembling(lookout: Lookout, name: str, told: Texts, threshold: float = RESEMBLING) -> tuple[Alike, ...]:
     """Which skills of the library a new one resembles; `told` is what it says where it is not on disk yet."""
     shelf = _Shelf(lookout)
     new = shelf.texts(name) if name in shelf.cards else told
-    return shelf.alike(new, name, RESEMBLING, REMARKS)[1]
+    return shelf.alike(new, name, threshold, REMARKS)[1]
 
 
 class _Shelf:

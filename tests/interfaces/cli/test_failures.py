@@ -32,6 +32,7 @@ GOOD: dict[str, list[str]] = {
     "validate": ["thing"],
     "digest": ["thing"],
     "create": ["fresh", "--description", "Does it.", "--body", "Do it."],
+    "distill": ["session.jsonl"],
     "edit": ["thing", "--body", "Do it well."],
     "patch": ["thing", "--find", "Do it twice.", "--replace", "Do it well."],
     "rename": ["thing", "other"],
@@ -43,8 +44,10 @@ GOOD: dict[str, list[str]] = {
     "curate": [],
     "pin": ["thing"],
     "unpin": ["thing"],
+    "learn": [],
     "duplicates": [],
     "eval": ["triggers"],
+    "test": ["thing", "--list"],
     "feedback": ["thing", "do it", "--fits"],
     "history": ["thing"],
     "diff": ["thing"],
@@ -112,6 +115,11 @@ BAD: dict[str, list[list[str]]] = {
         *(["x", "--description", "y", "--body-file", "binary"], ["thing"], ["x", "y"], ["x", "--body-file"]),
         *(["thing", "--body", "y", "--set-version", "a b"], ["thing", "--description", "y" * 2000]),
     ],
+    "distill": [
+        *([], ["no-such"], ["."], ["binary"], ["plain.txt"], ["session.jsonl", "--resume"], ["--resume"]),
+        *(["session.jsonl", "--fork", "--inline"], ["session.jsonl", "--allow", "x", "--no-tools"]),
+        *(["session.jsonl", "--name", "!!!"], ["session.jsonl", "--allow", "Bash("], ["a", "b"]),
+    ],
     "edit": [
         *([], ["no-such"], ["thing"], ["no-such", "--body", "x"], ["thing", "--body", ""], ["thing", "--body"]),
         *(["thing", "--body", "x", "--body-file", "plain.txt"], ["thing", "--body-file", "binary"]),
@@ -144,12 +152,18 @@ BAD: dict[str, list[list[str]]] = {
     "curate": [["extra"], ["--apply", "--if-due"]],
     "pin": [[], ["no-such"], ["thing", "extra"]],
     "unpin": [[], ["thing", "extra"]],
+    "learn": [["no-such"], ["codex:no-such"], ["plain.txt"], ["--limit", "0"], ["--write", "--dry-run"], [""]],
     "duplicates": [["no-such"], ["a", "b"], ["--threshold", "0"], ["--threshold", "x"], ["--limit", "0"]],
     "eval": [
         *([], ["odd"], ["triggers", "no-such"], ["triggers", "thing"], ["triggers", "--file", "no-such"]),
         *(["triggers", "thing", "--file", "plain.txt"], ["triggers", "--min-recall", "2"], ["triggers", "--file"]),
-        *(["triggers", "--min-precision", "x"],),
+        *(["triggers", "--min-precision", "x"], ["triggers", "--model", "x"], ["thing"], ["no-such", "--model", "x"]),
+        *(["thing", "--model", "odd"], ["thing", "--model", "recorded:no-such"], ["thing", "--suggest"]),
+        *(["thing", "later", "--model", "recorded:no-such"], ["thing", "--runs", "0"], ["thing", "--apply"]),
+        *(["thing", "--against", "odd"], ["thing", "--optimise-description"], ["thing", "--out"]),
+        *(["thing", "--optimise-description", "--runs", "2"], ["thing", "--min-pass-rate", "2"]),
     ],
+    "test": [[], ["no-such"], ["thing"], ["thing", "extra"]],
     "feedback": [
         *([], ["thing"], ["thing", "x"], ["thing", "--fits"], ["thing", "x", "--fits", "--does-not-fit"]),
         *(["no-such", "x", "--fits"], ["thing", " ", "--fits"], ["thing", "x", "--forget"], ["thing", "x", "--list"]),
@@ -249,6 +263,12 @@ def world(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
     skill("brought", root=Path("source"))
     with open("plain.txt", "w", encoding="utf-8") as file:
         file.write("not an archive")
+    asked = {"role": "user", "content": "Count the lines of all reports and write the number down."}
+    call = {"id": "1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "wc -l reports/*"}'}}
+    told = {"role": "tool", "tool_call_id": "1", "content": "12 reports/a"}
+    for name, rows in (("idle", [asked]), ("session", [asked, {"role": "assistant", "tool_calls": [call]}, told])):
+        with open(f"{name}.jsonl", "w", encoding="utf-8") as file:
+            file.write("".join(f"{json.dumps(row)}\n" for row in rows))
     for path, data in (("binary", b"\xff\x00"), ("large", b"x" * (1024 * 1024 + 1))):
         with open(path, "wb") as stream:
             stream.write(data)
@@ -325,6 +345,11 @@ def test_without_json_an_error_is_a_line_and_a_hint(verb: str, whet: Callable[..
         (["list", "--query", "x", "--cursor", "x"], 2, "bad-cursor"),
         (["eval", "triggers", "thing"], 1, "no-trigger-evals"),
         (["eval", "triggers", "thing", "--file", "plain.txt"], 1, "not-trigger-evals"),
+        (["eval", "thing"], 2, "model-not-named"),
+        (["eval", "thing", "--model", "odd"], 2, "bad-model"),
+        (["eval", "thing", "--optimise-description"], 1, "too-few-trigger-evals"),
+        (["eval", "thing", "--suggest"], 2, "usage"),
+        (["test", "thing"], 1, "no-tests"),
         (["feedback", "thing", "x", "--forget"], 1, "no-such-feedback"),
         (["connect", "cursor", "--undo"], 1, "not-connected"),
         (["connect", "hermes", "--here"], 2, "no-project-config"),
@@ -333,6 +358,11 @@ def test_without_json_an_error_is_a_line_and_a_hint(verb: str, whet: Callable[..
         (["new", "x", "--description", ""], 2, "bad-description"),
         (["create", "x", "--body", "y"], 2, "bad-description"),
         (["create", "x", "--body-file", "binary"], 1, "not-a-text-file"),
+        (["distill", "plain.txt"], 1, "not-a-transcript"),
+        (["distill", "idle.jsonl"], 1, "nothing-to-distill"),
+        (["distill", "no-such"], 1, "transcript-missing"),
+        (["distill", "--resume"], 1, "nothing-to-resume"),
+        (["distill", "session.jsonl", "--name", "!!!"], 2, "bad-answer"),
         (["edit", "thing"], 2, "no-editor"),
         (["edit", "thing", "--body-file", "large"], 1, "file-too-large"),
         (["patch", "thing", "--find", "nowhere", "--replace", "x"], 1, "patch-not-found"),

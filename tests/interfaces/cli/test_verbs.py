@@ -89,7 +89,7 @@ def test_help_and_version_are_documents_too(whet: Callable[..., CompletedProcess
     [
         ("lst", "Did you mean list?"),
         ("shwo", "Did you mean show?"),
-        ("trsut", "Did you mean trust?"),
+        ("trsut", "Did you mean trust or test?"),
         ("zzzzzz", "`whet --help` lists the commands."),
     ],
 )

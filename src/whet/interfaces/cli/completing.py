@@ -33,6 +33,8 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "reject": ("proposals",),
     "undo": ("entries",),
     "rules": ("rules",),
+    "eval": ("triggers", "skills"),
+    "eval triggers": ("skills",),
 }
 """What a NAME or an ID is that of, by command and first argument, where it is not the name of a skill."""
 _LAST = 20
@@ -120,6 +122,10 @@ def _rules(_library: Library) -> list[str]:
     return list(rules.every())
 
 
+def _triggers(_library: Library) -> list[str]:
+    return ["triggers"]
+
+
 _OF_A_KIND = {
     "skills": _skills,
     "bundles": _bundles,
@@ -127,6 +133,7 @@ _OF_A_KIND = {
     "proposals": _proposals,
     "entries": _entries,
     "rules": _rules,
+    "triggers": _triggers,
 }
 
 

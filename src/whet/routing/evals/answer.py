@@ -126,6 +126,12 @@ def against_minima(
     return answer
 
 
+def every_case(lookout: Lookout, key_of: Callable[[Card], str]) -> tuple[Case, ...]:
+    """The trigger evals of all skills, with the judge's keys; what cannot be used is left out."""
+    snapshot = lookout.look()
+    return _from_packages(snapshot.catalogue.cards, snapshot.catalogue, snapshot.survey.bounds.bases, key_of).cases
+
+
 def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card], key_of: Callable[[Card], str]) -> _Gathered:
     path = os.path.abspath(os.path.expanduser(file))
     if not os.path.lexists(path):

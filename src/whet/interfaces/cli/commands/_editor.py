@@ -63,6 +63,23 @@ def edited(context: Context, options: Namespace) -> dict[str, Any]:
             return answer
 
 
+def edited_text(context: Context, text: str, *, json: bool) -> str:
+    """A few lines as the person's editor leaves them. Raises what opening the editor does."""
+    import tempfile
+
+    command, directory = _command(context.env), os.path.join(context.library.place.state, DIRECTORY)
+    with os_failures(directory):
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        path = os.path.join(tempfile.mkdtemp(prefix="text-", dir=directory), "text.txt")
+        with open(path, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    try:
+        _wait_for(command, path, context, json=json)
+        return _text(path).decode(errors="replace").replace("\r\n", "\n").strip()
+    finally:
+        _remove(path)
+
+
 def _command(env: Mapping[str, str]) -> list[str]:
     import shlex
 

@@ -1,11 +1,14 @@
-"""`whet eval triggers`: how well skills come up for the messages they are for, and stay away from the others."""
+"""`whet eval triggers`: how well skills come up for the messages they are for, and stay away from the others.
+
+`whet eval NAME`, how well a skill does its work, is in `_evaluating`; the word `triggers` is never a skill here.
+"""
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import InvalidError
+from whet.interfaces.cli.commands import _evaluating as evaluating
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.text import clean, plural, shorten
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
 
-KINDS = ("triggers",)
+TRIGGERS = "triggers"
 _MOST = 5
 """Messages of a kind that are shown for one skill."""
 _GROUPS = (("missed", "missed"), ("offered", "only_offered"), ("false", "false_triggers"))
@@ -28,37 +31,34 @@ _TIERS = (("must", "precision"), ("must", "recall"), ("offered", "precision"), (
 def configure(parser: Parser) -> None:
     """The arguments of the command."""
     parser.details = (
-        "A skill's evals are labelled messages in evals/triggers.json, a JSON list of {query, should_trigger}; other "
-        "common files and shapes are read too. MUST counts the messages for which a skill comes up by itself, OFFERED "
-        "those for which it is at least offered to the model. The minima ask for a precision of MUST and a recall of "
-        "OFFERED, of each skill and of all together, but for skills that only a person may invoke; the command exits "
-        "with 1 where one is missed, or where a message is for a skill that is not there. On a pipe, each skill is a "
-        "line of name, messages and the four numbers, with tabs between them; then each message that went wrong is a "
-        "line of name, what went wrong (missed, offered, false, stolen), confidence, the skill that won or ranks first "
-        "and the message."
+        f"{evaluating.DETAILS}\n\n"
+        "`whet eval triggers`: a skill's trigger evals are labelled messages in evals/triggers.json, a JSON list of "
+        "{query, should_trigger}; other common files and shapes are read too. MUST counts the messages for which a "
+        "skill comes up by itself, OFFERED those for which it is at least offered to the model. The minima ask for a "
+        "precision of MUST and a recall of OFFERED, of each skill and of all together, but for skills that only a "
+        "person may invoke; the command exits with 1 where one is missed, or where a message is for a skill that is "
+        "not there. On a pipe, each skill is a line of name, messages and the four numbers, with tabs between them; "
+        "then each message that went wrong is a line of name, what went wrong (missed, offered, false, stolen), "
+        "confidence, the skill that won or ranks first and the message."
     )
-    parser.positional("kind", "KIND", "What to evaluate.", choices=KINDS)
-    parser.positional("names", "NAME", "Only these skills; all that have evals otherwise.", many=True, optional=True)
-    parser.option("--file", metavar="FILE", text="Take the messages from this file: JSON, JSON lines, YAML or CSV.")
-    parser.option("--held-out", text="Report on two fifths of the messages; learn from the others.")
-    parser.option("--min-precision", metavar="P", type=share, text="Exit with 1 when a precision is below, 0 to 1.")
-    parser.option("--min-recall", metavar="R", type=share, text="Exit with 1 when a recall is below, 0 to 1.")
-    parser.option("--suggest", text="Suggest words for the descriptions.")
-
-
-def share(text: str) -> float:
-    """A number from 0 to 1, for argparse's `type`."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if 0.0 <= value <= 1.0:
-        return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    parser.positional("kind", "NAME", "A skill, to evaluate what comes of it; or `triggers`.")
+    parser.positional(
+        "names", "NAME", "With triggers, only these skills; all that have evals otherwise.", many=True, optional=True
+    )
+    evaluating.configure(parser)
+    share = evaluating.share
+    parser.option("--file", metavar="FILE", text="Triggers: take the messages from this file.")
+    parser.option("--held-out", text="Triggers: report on two fifths of the messages; learn from the others.")
+    parser.option("--min-precision", metavar="P", type=share, text="Triggers: exit with 1 when a precision is below.")
+    parser.option("--min-recall", metavar="R", type=share, text="Triggers: exit with 1 when a recall is below.")
+    parser.option("--suggest", text="Triggers: suggest words for the descriptions.")
 
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Ask, and compare with what is asked for."""
+    evaluating.check_options(options, triggers=options.kind == TRIGGERS)
+    if options.kind != TRIGGERS:
+        return evaluating.run(context, options)
     from whet.routing.evals.answer import against_minima
 
     try:
@@ -79,6 +79,9 @@ def _asked(context: Context, options: Namespace) -> dict[str, Any]:
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """A table and the messages behind it; lines for a program."""
+    if options.kind != TRIGGERS:
+        evaluating.render(answer, screen, options)
+        return
     for entry in answer["report"]:
         told = f"{entry['message']} {entry['hint']}".rstrip()
         screen.said.append(f"{screen.place(entry['path'])}: {entry['severity']}: {told} [{entry['code']}]")

@@ -1,0 +1,221 @@
+"""The four rounds of a distillation at a terminal, and the place where one waits that was interrupted.
+
+Every answer is kept as soon as it is given, in Whet's state directory, readable by its owner only; what is kept is gone
+when the skill is written.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.interfaces.cli.text import clean, wrap
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.learning.distilling.rounds import Distillation, Field
+    from whet.learning.sessions import Seen
+
+DIRECTORY = "distilling"
+"""Below Whet's state directory."""
+_LARGEST = 64 * 1024 * 1024
+_WIDTH = 92
+_HELP = (
+    "Enter keeps what is proposed; what you type replaces it. e opens your editor, b goes back, Ctrl-C stops and keeps "
+    "your answers."
+)
+_LIST = "Lists have commas; +WORD adds one and -WORD takes one away."
+KEPT = "Your answers are kept; `whet distill --resume` goes on."
+
+
+class _BackError(Exception):
+    """The person wants to see the question before."""
+
+
+# --- kept ------------------------------------------------------------------------------------------------------------
+
+
+def keep(state: str, distillation: Distillation) -> None:
+    """Write a distillation down."""
+    import json
+
+    from whet.store.atomic import make_directories, write_text
+
+    path = _path(state, distillation)
+    with os_failures(path):
+        make_directories(os.path.dirname(path))
+        write_text(path, json.dumps(distillation.to_json(), ensure_ascii=False), mode=0o600)
+
+
+def forget(state: str, distillation: Distillation) -> None:
+    """Remove what was written down, if anything was."""
+    from contextlib import suppress
+
+    path = _path(state, distillation)
+    with os_failures(path, doing="remove"), suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def kept(state: str) -> Distillation:
+    """The distillation that was interrupted last. Raises NotFoundError `nothing-to-resume`."""
+    import json
+
+    from whet.learning.distilling.rounds import Distillation
+
+    directory = os.path.join(state, DIRECTORY)
+    with os_failures(directory, doing="read", other="read-failed"):
+        names = [name for name in os.listdir(directory) if name.endswith(".json")] if os.path.isdir(directory) else []
+        paths = [os.path.join(directory, name) for name in names]
+        if not paths:
+            hint = "Begin one with `whet distill FILE`."
+            raise NotFoundError("nothing-to-resume", "No distillation was interrupted.", hint=hint)
+        path = max(paths, key=os.path.getmtime)
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST)
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        hint = f"Remove {path} and begin again."
+        raise UsageError("bad-distillation", f"{path} is damaged.", hint=hint, path=path) from error
+    return Distillation.from_json(value)
+
+
+def _path(state: str, distillation: Distillation) -> str:
+    from hashlib import sha256
+
+    from whet.learning.distilling.writing import reason_of
+
+    name = sha256(reason_of(distillation).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return os.path.join(state, DIRECTORY, f"{name}.json")
+
+
+# --- asked -----------------------------------------------------------------------------------------------------------
+
+
+def ask(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
+    """Ask what is left to ask, and whether to write it. Raises RefusedError `not-agreed`, and KeyboardInterrupt."""
+    state = context.library.place.state
+    _say(_HELP, _LIST)
+    keep(state, distillation)
+    try:
+        while True:
+            try:
+                if distillation.done:
+                    _agreed(distillation)
+                    return distillation
+                distillation = _round(context, options, distillation)
+            except _BackError:
+                distillation = distillation.back()
+            keep(state, distillation)
+    except KeyboardInterrupt:
+        _say("", KEPT)
+        raise
+
+
+def choose(context: Context) -> Seen:
+    """The session to learn from, of those that wait. Raises NotFoundError `no-session-waits`."""
+    from whet.store.clock import iso
+
+    waiting = [seen for seen in reversed(context.library.sessions.waiting()) if os.path.isfile(seen.transcript)]
+    if not waiting:
+        hint = "Name the file of a session: `whet distill FILE`."
+        raise NotFoundError("no-session-waits", "No session waits to be learned from.", hint=hint)
+    _say("Sessions to learn from:")
+    for number, seen in enumerate(waiting[:20], 1):
+        counts = f"{seen.counts.tools} calls, {seen.counts.errors} errors"
+        _say(f"  {number}  {iso(seen.last)}  {seen.client}  {seen.project}  {counts}")
+    while True:
+        said = _read("Which one? [1] ") or "1"
+        if said.isascii() and said.isdecimal() and 1 <= int(said[:9]) <= min(len(waiting), 20):
+            return waiting[int(said) - 1]
+        _say(f"Give a number from 1 to {min(len(waiting), 20)}.")
+
+
+def _round(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
+    """One round, field by field; what is proposed for a field follows what was said of the one before."""
+    question = distillation.question()
+    _say("", f"{question.round}/{question.of}  {question.title}", *(f"  {row}" for row in question.text.split("\n")))
+    at = 0
+    while at < len(question.fields):
+        field = distillation.question().fields[at]
+        _say("", f"  {field.label}:", *(f"    {row}" for row in wrap(clean(_shown(field)), _WIDTH)))
+        try:
+            said = _answer(context, options, field)
+            if said is not None:
+                distillation = distillation.answer({field.name: said}).back()
+        except _BackError:
+            if not at:
+                raise
+            at -= 1
+        except (InvalidError, UsageError) as error:
+            _say(f"  {error.message} {error.hint}")
+        else:
+            at += 1
+    return distillation.answer()
+
+
+def _answer(context: Context, options: Namespace, field: Field) -> str | list[str] | None:
+    """What the person says instead of the proposal; None for nothing. Raises what the answer would."""
+    said = _read("  > ")
+    if said == "b":
+        raise _BackError
+    if said == "e":
+        return _edited(context, options, field)
+    if not said:
+        return None
+    parts = [part.strip() for part in said.split(",")]
+    if field.kind == "list" and all(part.startswith(("+", "-")) for part in parts) and isinstance(field.value, tuple):
+        gone = {part[1:].strip() for part in parts if part.startswith("-")}
+        unknown = gone - set(field.value)
+        if unknown:
+            raise UsageError("bad-answer", f"{min(unknown)!r} is not among them.", hint="Spell it as it is shown.")
+        added = [part[1:].strip() for part in parts if part.startswith("+")]
+        return [*(word for word in field.value if word not in gone), *added]
+    return said
+
+
+def _edited(context: Context, options: Namespace, field: Field) -> str | list[str]:
+    from whet.interfaces.cli.commands._editor import edited_text
+
+    rows = field.value if isinstance(field.value, tuple) else (_shown(field),)
+    try:
+        text = edited_text(context, "\n".join(rows) + "\n", json=options.json)
+    except WhetError as error:
+        raise UsageError("bad-answer", error.message, hint="Type the answer instead.") from error
+    return text.split("\n") if field.kind == "list" else " ".join(text.split())
+
+
+def _shown(field: Field) -> str:
+    if isinstance(field.value, bool):
+        return "yes" if field.value else "no"
+    return field.value if isinstance(field.value, str) else ", ".join(field.value) or "(none)"
+
+
+def _agreed(distillation: Distillation) -> None:
+    made = distillation.draft()
+    _say("", f"{made.name}: {made.description}")
+    reply = _read("Write it? [Y/n/b] ").lower()
+    if reply == "b":
+        raise _BackError
+    if reply not in ("", "y", "yes"):
+        raise RefusedError("not-agreed", "It was not agreed to.", hint=KEPT)
+
+
+def _read(question: str) -> str:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise RefusedError("not-agreed", "Nobody answered.", hint="Nothing was changed. --yes asks nothing.")
+    return line.strip()
+
+
+def _say(*rows: str) -> None:
+    for row in rows:
+        sys.stderr.write(f"{clean(row)}\n")
+    sys.stderr.flush()

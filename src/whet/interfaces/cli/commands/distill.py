@@ -1,0 +1,144 @@
+"""`whet distill FILE`: a finished session becomes a skill."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import UsageError
+from whet.interfaces.cli.commands._changing import STDIN, tell
+from whet.interfaces.cli.commands._plans import asks
+from whet.interfaces.cli.context import Outcome
+from whet.interfaces.cli.text import plural
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Parser
+    from whet.learning.distilling.rounds import Distillation
+    from whet.library.report import Entry
+
+_CHUNK = 1 << 20
+
+
+def configure(parser: Parser) -> None:
+    """The arguments of the command."""
+    parser.details = (
+        "FILE is a session of Claude Code, Codex or Hermes, a list of messages of OpenAI or Anthropic, or Markdown; - "
+        "is standard input. At a terminal, four rounds ask for name, triggers, tools and where it runs, each with a "
+        "proposed answer; without FILE, the sessions that wait are offered. Otherwise, and with --yes, what is not "
+        "given is as proposed. A skill for the same job gets the next version; there is never a second one. No model "
+        "is asked, and secrets are hidden."
+    )
+    parser.positional("file", "FILE", "The transcript.", optional=True)
+    parser.option("--yes", text="Do not ask: what is not given is as proposed.")
+    parser.option("--name", metavar="N", text="Call the skill so.")
+    parser.option("--goal", metavar="TEXT", text="What the skill does, in a sentence.")
+    parser.option("--description", metavar="D", text="The whole description: what it does and when to use it.")
+    several = "may be given more than once."
+    parser.option("--trigger", metavar="W", action="append", text=f"A word or phrase that calls for it; {several}")
+    parser.option("--allow", metavar="G", action="append", text=f"A tool to allow, as Bash(git commit:*); {several}")
+    parser.option("--no-tools", text="Allow no tool.")
+    parser.option("--fork", text="Run it apart from the conversation.")
+    parser.option("--inline", text="Run it in the conversation.")
+    parser.option("--resume", text="Go on with the rounds that were interrupted last.")
+    parser.option("--dry-run", text="Write nothing; show what would be written.")
+
+
+def run(context: Context, options: Namespace) -> Outcome:
+    """Ask, and write it."""
+    from whet.interfaces.cli.commands import _rounds
+
+    given = _given(options)
+    state = context.library.place.state
+    report: tuple[Entry, ...] = ()
+    if options.resume:
+        distillation = _rounds.kept(state)
+    else:
+        distillation, report = _begun(context, options)
+    if given:
+        at = distillation.at
+        distillation = distillation._replace(at=0).answer_all(given)._replace(at=at)
+    if asks(options):
+        distillation = _rounds.ask(context, options, distillation)
+    answer = context.library.finish_distillation(distillation, dry_run=options.dry_run)
+    if not options.dry_run:
+        _rounds.forget(state, distillation)
+    return Outcome({**answer, "report": [entry.to_json() for entry in report]})
+
+
+def _given(options: Namespace) -> dict[str, Any]:
+    """The answers that the options are. Raises UsageError where two say different things."""
+    for one, other, both in (
+        ("--fork", "--inline", options.fork and options.inline),
+        ("--allow", "--no-tools", options.allow and options.no_tools),
+        ("--resume", "FILE", options.resume and options.file is not None),
+    ):
+        if both:
+            message = f"Give {one} or {other}, not both."
+            raise UsageError("usage", message, hint="`whet distill --help` explains it.")
+    answers = {
+        "name": options.name,
+        "goal": options.goal,
+        "description": options.description,
+        "triggers": options.trigger,
+        "tools": [] if options.no_tools else options.allow,
+        "fork": True if options.fork else False if options.inline else None,
+    }
+    return {name: value for name, value in answers.items() if value is not None}
+
+
+def _begun(context: Context, options: Namespace) -> tuple[Distillation, tuple[Entry, ...]]:
+    """The first round for the session that is named, and what was left out of its transcript."""
+    from whet.learning.distilling.rounds import session_of
+
+    if options.file == STDIN:
+        transcript = _from_input(context.library.place.state)
+    elif options.file is not None:
+        transcript = session_of(options.file)
+    elif asks(options):
+        from whet.interfaces.cli.commands._rounds import choose
+
+        seen = choose(context)
+        transcript = session_of(seen.transcript)._replace(client=seen.client, session=seen.id)
+    else:
+        raise UsageError("usage", "FILE is missing.", hint="`whet distill --help` explains it.")
+    return context.library.begin_distillation(transcript), transcript.report
+
+
+def _from_input(state: str) -> Any:
+    """The session on standard input: it is read more than once, so it is put into a file for the time being."""
+    import tempfile
+
+    from whet.learning.distilling.rounds import session_of
+    from whet.store.atomic import make_directories
+
+    with os_failures(state):
+        make_directories(state)
+        with tempfile.TemporaryDirectory(prefix="reading-", dir=state) as directory:
+            path = os.path.join(directory, "standard-input")
+            with open(path, "xb") as file:
+                while sys.stdin and (piece := sys.stdin.buffer.read(_CHUNK)):
+                    file.write(piece)
+            return session_of(path)
+
+
+def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
+    """The path of the skill; of a dry run its text."""
+    name, version = answer["skill"], answer["version"]
+    if options.dry_run:
+        screen.line(answer["text"].rstrip("\n"))
+        done = f"{name} would be new" if answer["created"] else f"{name} has version {version} and would get the next"
+        files = f", with {plural(len(answer['files']), 'file')} beside it" if answer["files"] else ""
+        screen.said.append(f"{done}{files}.")
+    else:
+        created, improved = f"Created {name}, version {version}.", f"Improved {name} to version {version}."
+        tell(answer, screen, created if answer["created"] else improved)
+    found = [item for item in answer["findings"] if item["severity"] != "info"]
+    if found:
+        screen.said.append(f"The linter has {plural(len(found), 'remark')}; `whet validate {name}` shows them.")
+    screen.said.extend(entry["message"] for entry in answer["report"])

@@ -1,0 +1,153 @@
+"""What was learned before and what is learned now, as one body.
+
+The newer session says how it is done; what the older one had to say besides, such as pitfalls, rules and things to
+know, stays as far as there is room. Of a body that a person wrote nothing is replaced: it only gains what it lacks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.learning.distilling.draft import CHARACTERS, LINES, TOKENS
+from whet.learning.distilling.naming import TRIGGERS
+from whet.prompt.tokens import estimate
+from whet.skill.body import sections
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ADDING = frozenset(("inputs", "rules", "what the result must be like", "pitfalls", "what to know"))
+"""Sections of which both versions count, item by item."""
+_PERSONS = frozenset(("rules", "pitfalls"))
+"""What is added to sections that a person wrote."""
+_NEWER = 9
+"""Triggers of the newer session that come before those of the older."""
+_MOST = 40
+"""Items of one section."""
+_INPUT = re.compile(r"- `\{([a-z0-9_]+)\}`:")
+_PLAIN = re.compile(r"\W+")
+
+
+class _Part(NamedTuple):
+    title: str
+    """The heading as it is written; empty for what stands before the first."""
+    rows: tuple[str, ...]
+
+
+def merged(old: str, new: str, *, own: bool) -> str:
+    """Two bodies as one. `own` says that the old one was distilled, too, so that what it says may be replaced."""
+    before, after = _parts(old), _parts(new)
+    if not own:
+        return _text([*_extended(before, after)])
+    known = {_key(part.title): part for part in before}
+    result = []
+    for part in after:
+        earlier = known.pop(_key(part.title), None)
+        result.append(_joined(part, earlier) if earlier and _key(part.title) in _ADDING else part)
+    known.pop("", None)
+    late = [part for part in known.values() if part.title]
+    at = next((place for place, part in enumerate(result) if _key(part.title) == "check at the end"), len(result))
+    return _fitting(result, [*late], at, {_key(part.title): part for part in after})
+
+
+def kept_triggers(description: str, triggers: Sequence[str]) -> tuple[str, ...]:
+    """The triggers of a newer session, and as many as there is room for of those that the older description names."""
+    first = tuple(triggers[:_NEWER])
+    older = re.findall(r'"([^"<>]{3,60})"', description)
+    return tuple(dict.fromkeys((*first, *older, *triggers)))[:TRIGGERS]
+
+
+def _extended(before: list[_Part], after: list[_Part]) -> list[_Part]:
+    """A person's body with the rules and pitfalls of a session, and its steps where there were none."""
+    new = {_key(part.title): part for part in after}
+    held = {_key(part.title) for part in before}
+    result = [
+        _joined(part, new[_key(part.title)]) if _key(part.title) in _PERSONS & new.keys() else part for part in before
+    ]
+    wanted = ("rules", "steps", "pitfalls") if not held & {"steps", "workflow", "procedure"} else ("rules", "pitfalls")
+    return [*result, *(new[key] for key in wanted if key in new and key not in held)]
+
+
+def _fitting(result: list[_Part], late: list[_Part], at: int, bare: dict[str, _Part]) -> str:
+    """All of it, or without what is old, one piece after the other, until it fits."""
+    while True:
+        text = _text([*result[:at], *late, *result[at:]])
+        if len(text) <= CHARACTERS and text.count("\n") <= LINES and estimate(text) <= TOKENS:
+            return text
+        if late:
+            late.pop()
+            continue
+        grown = [place for place, part in enumerate(result) if part != bare.get(_key(part.title), part)]
+        if not grown:
+            return text
+        place = max(grown, key=lambda one: len(result[one].rows))
+        fresh = bare[_key(result[place].title)]
+        more = _items(result[place].rows)[len(_items(fresh.rows)) :]
+        rows = tuple(row for item in more[: len(more) // 2] for row in item)
+        result[place] = fresh._replace(rows=(*_stripped(fresh.rows), *rows, "")) if rows else fresh
+
+
+def _joined(first: _Part, second: _Part) -> _Part:
+    """The first section with the items of the second that it does not have."""
+    items = _items(first.rows)
+    said = {_plain(item) for item in items}
+    new = [item for item in _items(second.rows) if _plain(item) and _plain(item) not in said]
+    added = [row for item in new[: max(0, _MOST - len(items))] for row in item]
+    if not added:
+        return first
+    return first._replace(rows=(*_stripped(first.rows), *added, ""))
+
+
+def _items(rows: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The list items and paragraphs of a section, each with the rows that belong to it; code is never cut apart."""
+    items: list[list[str]] = []
+    fence, fresh = "", True
+    for row in _stripped(rows):
+        mark = re.match(r"\s*(`{3,}|~{3,})", row)
+        begins = not fence and (re.match(r"[-*+] |\d+[.)] |#{3,6} ", row) or (fresh and row.strip() and row[0] != " "))
+        if begins or not items:
+            items.append([])
+        items[-1].append(row)
+        if mark:
+            fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
+        fresh = not row.strip()
+    return [tuple(item) for item in items]
+
+
+def _stripped(rows: tuple[str, ...]) -> tuple[str, ...]:
+    end = len(rows)
+    while end and not rows[end - 1].strip():
+        end -= 1
+    start = 0
+    while start < end and not rows[start].strip():
+        start += 1
+    return rows[start:end]
+
+
+def _plain(item: tuple[str, ...]) -> str:
+    """What two items that say the same have in common: of an input its name."""
+    if named := _INPUT.match(item[0]):
+        return named[1]
+    return _PLAIN.sub(" ", " ".join(item)).strip().lower()
+
+
+def _key(title: str) -> str:
+    return title.strip("# \t").lower()
+
+
+def _parts(body: str) -> list[_Part]:
+    """What stands under each heading of the second level."""
+    rows = body.strip("\n").split("\n")
+    starts = [one.start for one in sections(rows) if one.level == 2]
+    ends = [*starts, len(rows)][1:]
+    head = _Part("", tuple(rows[: starts[0] if starts else len(rows)]))
+    return [head, *(_Part(rows[start], tuple(rows[start + 1 : end])) for start, end in zip(starts, ends, strict=True))]
+
+
+def _text(parts: list[_Part]) -> str:
+    blocks = []
+    for part in parts:
+        inner = "\n".join(_stripped(part.rows))
+        blocks.append(f"{part.title}\n\n{inner}" if part.title and inner else part.title or inner)
+    return "\n\n".join(block for block in blocks if block) + "\n"

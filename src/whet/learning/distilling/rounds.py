@@ -1,0 +1,374 @@
+"""The four rounds in which a session becomes a skill: each asks one thing and proposes the answer.
+
+    distillation = begin(transcript)
+    while not distillation.done:
+        question = distillation.question()
+        distillation = distillation.answer({"name": "fill-forms"})  # what is left out is as proposed
+    made = distillation.draft()
+
+A distillation is a value: an answer makes another one, `back` makes the one before, and JSON carries it to another
+process, a web page or a client of MCP. Only what differs from a proposal is kept, so that a proposal that rests on an
+earlier answer follows when that one is changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from whet.errors import InvalidError, UsageError
+from whet.learning.distilling import draft as drafting
+from whet.learning.distilling.naming import DESCRIPTION, TRIGGERS
+from whet.learning.distilling.storing import facts_from_json, facts_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whet.learning.distilling.draft import Draft
+    from whet.learning.facts.model import Facts
+    from whet.learning.transcripts.events import Transcript
+
+Value = str | bool | tuple[str, ...]
+Kind = Literal["text", "list", "yes-no"]
+
+VERSION = 1
+"""Of the JSON."""
+MARK = "whet-distillation"
+GOAL = 400
+TRIGGER = 60
+_SHOWN_STEPS = 12
+_LABELS = {
+    "name": "Name",
+    "goal": "What it does",
+    "triggers": "Words that call for it",
+    "description": "Description",
+    "tools": "Allowed tools",
+    "fork": "Run apart (fork)",
+}
+ROUNDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("what", "What was done", ("goal", "name")),
+    ("when", "When to use it", ("triggers", "description")),
+    ("tools", "Which tools it may use", ("tools",)),
+    ("where", "Where it runs", ("fork",)),
+)
+"""Of each round its id, its title and its fields."""
+
+
+class Field(NamedTuple):
+    """One thing to decide."""
+
+    name: str
+    label: str
+    kind: Kind
+    value: Value
+    """The answer so far: the proposal, or what somebody said instead."""
+    options: tuple[str, ...] = ()
+    """Of a list: what there is to choose from; other values are possible."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The field as every surface answers it."""
+        value = list(self.value) if isinstance(self.value, tuple) else self.value
+        return {**self._asdict(), "value": value, "options": list(self.options)}
+
+
+class Question(NamedTuple):
+    """What one round asks."""
+
+    round: int
+    """From 1 to `of`."""
+    of: int
+    id: str
+    title: str
+    text: str
+    """What is known, in a few lines."""
+    fields: tuple[Field, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The question as every surface answers it."""
+        return {**self._asdict(), "fields": [field.to_json() for field in self.fields]}
+
+
+class Source(NamedTuple):
+    """The session that it is about."""
+
+    client: str = ""
+    session: str = ""
+
+
+class Distillation(NamedTuple):
+    """A session on its way to a skill."""
+
+    facts: Facts
+    source: Source = Source()
+    at: int = 0
+    """How many rounds are answered."""
+    edits: Mapping[str, Value] = {}
+    """Answers that are not as proposed."""
+    known: str = ""
+    """A skill that is for the same job already; its name is proposed, and it is improved."""
+
+    @property
+    def done(self) -> bool:
+        """Whether every round is answered."""
+        return self.at >= len(ROUNDS)
+
+    def question(self) -> Question:
+        """What the current round asks. Raises UsageError `distillation-done` behind the last."""
+        number = self._round()
+        name, title, fields = ROUNDS[number]
+        made = self.draft()
+        asked = tuple(self._field(field, made) for field in fields)
+        return Question(number + 1, len(ROUNDS), name, title, self._text(name, made), asked)
+
+    def answer(self, values: Mapping[str, Any] | None = None) -> Distillation:
+        """The current round answered; what is not given is as proposed.
+
+        An empty text and an empty list of triggers are the proposal. Raises UsageError `bad-answer` for what cannot be
+        an answer.
+        """
+        fields = ROUNDS[self._round()][2]
+        made = self.draft()
+        edits = dict(self.edits)
+        given = values or {}
+        for name in given:
+            if name not in fields:
+                raise _bad(f"This round does not ask for {name!r}.", f"It asks for {', '.join(fields)}.")
+        for name, value in ((name, given[name]) for name in fields if name in given):
+            read = checked(name, value)
+            if read == _current(name, made, self.goal) and not (name == "name" and "goal" in edits):
+                continue  # a name that is confirmed stays, though it was proposed from a goal that is another one now
+            if read in ("", ()) and name != "tools":
+                edits.pop(name, None)
+            else:
+                edits[name] = read
+        return self._replace(at=self.at + 1, edits=edits)
+
+    def answer_all(self, values: Mapping[str, Any]) -> Distillation:
+        """Every round that is left answered: with these values, and as proposed. Raises UsageError `bad-answer`."""
+        unknown = set(values) - {name for _, _, fields in ROUNDS for name in fields}
+        if unknown:
+            raise _bad(f"Nothing asks for {min(unknown)!r}.", f"Known are {', '.join(_LABELS)}.")
+        state = self
+        while not state.done:
+            state = state.answer({name: values[name] for name in ROUNDS[state.at][2] if name in values})
+        return state
+
+    def back(self) -> Distillation:
+        """The round before, with the answers as they are; the first has none before it."""
+        return self._replace(at=max(0, self.at - 1))
+
+    def draft(self) -> Draft:
+        """The skill as the answers so far make it."""
+        answers = drafting.Answers(**{"name": self.known, **self.edits})  # type: ignore[arg-type]  # see `checked`
+        return drafting.draft(self.facts, answers)
+
+    @property
+    def goal(self) -> str:
+        """What the skill does, in a sentence."""
+        if "goal" in self.edits:
+            return str(self.edits["goal"])
+        from whet.learning.distilling.naming import plain_goal
+        from whet.learning.facts.parameters import Blanks
+
+        return plain_goal(self.facts.goal, Blanks(self.facts.parameters), self.facts.parameters)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for `from_json`."""
+        edits = {name: list(value) if isinstance(value, tuple) else value for name, value in self.edits.items()}
+        return {
+            MARK: VERSION,
+            "source": self.source._asdict(),
+            "known": self.known,
+            "at": self.at,
+            "edits": edits,
+            "facts": facts_to_json(self.facts),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> Distillation:
+        """What `to_json` gave. Raises UsageError `bad-distillation` for anything else."""
+        hint = "Begin again with `whet distill FILE`."
+        if not isinstance(value, dict) or MARK not in value:
+            raise UsageError("bad-distillation", "This is not a distillation.", hint=hint)
+        if value[MARK] != VERSION or isinstance(value[MARK], bool):
+            message = f"The distillation has the version {value[MARK]!r}; known is {VERSION}."
+            raise UsageError("bad-distillation", message, hint=hint)
+        try:
+            return _read(value)
+        except (ValueError, UsageError) as error:
+            message = f"The distillation is damaged: {str(error).rstrip('.')}."
+            raise UsageError("bad-distillation", message, hint=hint) from error
+
+    def _round(self) -> int:
+        if self.done:
+            hint = "Take the draft, or go back."
+            raise UsageError("distillation-done", "All rounds are answered.", hint=hint)
+        return self.at
+
+    def _field(self, name: str, made: Draft) -> Field:
+        value = _current(name, made, self.goal)
+        if name == "tools":
+            return Field(name, _LABELS[name], "list", value, self._without(name).draft().allowed_tools)
+        if name == "triggers":
+            return Field(name, _LABELS[name], "list", value, self._without(name).draft().triggers)
+        return Field(name, _LABELS[name], "yes-no" if name == "fork" else "text", value)
+
+    def _without(self, name: str) -> Distillation:
+        return self._replace(edits={key: value for key, value in self.edits.items() if key != name})
+
+    def _text(self, name: str, made: Draft) -> str:
+        facts = self.facts
+        if name == "what":
+            told = [f"{number}. {step.title}" for number, step in enumerate(facts.steps[:_SHOWN_STEPS], 1)]
+            told += [f"... and {len(facts.steps) - _SHOWN_STEPS} more"] if len(facts.steps) > _SHOWN_STEPS else []
+            told += [f"Rule: {rule}" for rule in facts.corrections]
+            ended = {"yes": "It worked", "no": "It did not work", "unknown": "Whether it worked is not certain"}
+            told.append(f"{ended[facts.succeeded]}.")
+            told += [f"The skill {self.known} is for the same; under its name, it is improved."] if self.known else []
+            return "\n".join(told)
+        if name == "when":
+            return "The description is all that a model sees before it takes the skill up."
+        if name == "tools":
+            counted = [f"{use.tool} {use.command}".rstrip() + f" ({use.times} x)" for use in facts.tools]
+            return f"Used were {', '.join(counted)}." if counted else "No tool was used."
+        why = "long" if made.fork else "short, or the user had a say in it"
+        return (
+            f"Inline, it is part of the conversation; apart, only its result comes back. The session was {why}: "
+            f"{facts.calls} calls of tools."
+        )
+
+
+def session_of(source: Any) -> Transcript:
+    """A session from the path of a file, from messages, or as it is. Raises InvalidError, NotFoundError, UsageError."""
+    import os
+
+    from whet.learning.transcripts.events import Transcript
+    from whet.learning.transcripts.reading import from_messages, read_transcript
+
+    if isinstance(source, Transcript):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return read_transcript(os.path.abspath(os.path.expanduser(os.fspath(source))))
+    if isinstance(source, list | tuple):
+        return from_messages(source)
+    hint = "Give the path of a transcript, a Transcript, or a list of messages."
+    raise UsageError("bad-session", f"A {type(source).__name__} is no session.", hint=hint)
+
+
+def begin(transcript: Transcript) -> Distillation:
+    """The first round for a session. Raises InvalidError `nothing-to-distill` where nothing was done in it."""
+    from whet.learning.facts import facts
+
+    found = facts(transcript)
+    if not found.steps:
+        hint = "A session is worth a skill when something was done in it that worked."
+        raise InvalidError("nothing-to-distill", "Nothing was done in this session that could be repeated.", hint=hint)
+    return Distillation(found, Source(transcript.client, transcript.session))
+
+
+def checked(name: str, value: Any) -> Value:
+    """A value as the field `name` takes it. Raises UsageError `bad-answer`."""
+    if name == "fork":
+        return _yes(value)
+    if name in ("triggers", "tools"):
+        listed = _listed(name, value)
+        return _triggers(listed) if name == "triggers" else _grants(listed)
+    if not isinstance(value, str):
+        raise _bad(f"{_LABELS[name]} is not a text.", "Give a text.")
+    text = " ".join(value.split())
+    if name == "name":
+        return _name(text)
+    most = DESCRIPTION if name == "description" else GOAL
+    if len(text) > most or "<" in text or ">" in text:
+        raise _bad(f"{_LABELS[name]} cannot be that.", f"Give at most {most} characters, without < and >.")
+    return text
+
+
+def _name(text: str) -> str:
+    from whet.skill.names import slug, spec_problems
+
+    if not text:
+        return ""
+    name = slug(text)
+    if not any(character.isalnum() for character in text) or spec_problems(name):
+        raise _bad(f"{text!r} cannot be a name.", "Give a few words; they become lowercase letters and hyphens.")
+    return name
+
+
+def _yes(value: Any) -> bool:
+    words = {"fork": True, "yes": True, "y": True, "true": True, "inline": False, "no": False, "n": False}
+    said = words.get(value.strip().lower()) if isinstance(value, str) else value
+    if not isinstance(said, bool):
+        raise _bad(f"{value!r} is neither yes nor no.", "Say yes (fork) or no (inline).")
+    return said
+
+
+def _listed(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = _split(value)
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise _bad(f"{_LABELS[name]} is not a list.", "Give a list of texts, or one text with commas.")
+    return tuple(dict.fromkeys(text for one in value if (text := " ".join(one.split()))))
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no parentheses."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _triggers(words: tuple[str, ...]) -> tuple[str, ...]:
+    for word in words:
+        if len(word) > TRIGGER or any(character in word for character in '<>"'):
+            raise _bad(f"{word!r} cannot be a trigger.", f'Give at most {TRIGGER} characters, without <, > and ".')
+    if len(words) > TRIGGERS:
+        raise _bad(f"{len(words)} triggers are too many.", f"Give at most {TRIGGERS}.")
+    return words
+
+
+def _grants(grants: tuple[str, ...]) -> tuple[str, ...]:
+    from whet.guard.permissions.grants import read_grants
+    from whet.learning.distilling.granting import MOST
+
+    for text in grants:
+        problem = next((grant.problem for grant in read_grants([text]) if grant.problem), "")
+        if problem:
+            raise _bad(f"{text!r} cannot be allowed: {problem.rstrip('.')}.", "Spell it like Bash(git commit:*).")
+    if len(grants) > MOST:
+        raise _bad(f"{len(grants)} tools are too many.", f"Give at most {MOST}.")
+    return grants
+
+
+def _current(name: str, made: Draft, goal: str) -> Value:
+    """The answer that a draft was made with."""
+    if name == "goal":
+        return goal
+    value: Value = made.allowed_tools if name == "tools" else getattr(made, name)
+    return value
+
+
+def _bad(message: str, hint: str) -> UsageError:
+    return UsageError("bad-answer", message, hint=hint)
+
+
+def _read(value: dict[str, Any]) -> Distillation:
+    if set(value) != {MARK, "source", "known", "at", "edits", "facts"}:
+        raise ValueError("it does not have the fields it should have")
+    source, at, edits, known = value["source"], value["at"], value["edits"], value["known"]
+    if not isinstance(source, dict) or set(source) != set(Source._fields):
+        raise ValueError("the source is not what it should be")
+    if not all(isinstance(text, str) for text in (known, *source.values())):
+        raise ValueError("the source is not what it should be")
+    if type(at) is not int or not 0 <= at <= len(ROUNDS):
+        raise ValueError("the round is none")
+    if not isinstance(edits, dict) or not set(edits) <= set(_LABELS):
+        raise ValueError("the answers are not what they should be")
+    read = {name: checked(name, inner) for name, inner in edits.items()}
+    if any(inner == "" or (inner == () and name != "tools") for name, inner in read.items()):
+        raise ValueError("an answer is empty")
+    return Distillation(facts_from_json(value["facts"]), Source(**source), at, read, known)

@@ -1,0 +1,106 @@
+"""The optimiser of descriptions at work on a library: its evals, its index, a copy of that to try things in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from whet.learning.evals.optimiser import from_a_model, from_phrases, optimise, summed
+from whet.learning.evals.subject import subject_at
+from whet.routing.evals.answer import every_case
+from whet.routing.evals.formats import Case
+from whet.routing.evals.suggesting import suggest
+from whet.routing.keeping import key_of
+from whet.routing.trying import Judge
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from whet.learning.models.door import Model
+    from whet.library.lookout import Lookout, Snapshot
+    from whet.routing.evals.judging import Judged
+    from whet.routing.keeping import Keeper
+    from whet.routing.router import Entry, Router
+
+NEAR = 20
+"""Skills that count as neighbours."""
+
+
+class Descriptions:
+    """The index as it would be with another description of one skill. The last try is the one that counts."""
+
+    def __init__(self, keeper: Keeper, snapshot: Snapshot, key: str) -> None:
+        self._keeper, self._snapshot, self._key = keeper, snapshot, key
+        self._router: Router | None = None
+        self._entries: list[Entry] = []
+
+    def __enter__(self) -> Self:
+        from tempfile import TemporaryDirectory
+
+        self._directory = TemporaryDirectory(prefix="whet-")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        if self._router is not None:
+            self._router.close()
+        self._directory.cleanup()
+
+    def __call__(self, description: str) -> Judge:
+        """The judge as it would be."""
+        if self._router is None:
+            self._router, self._entries = self._keeper.copy(self._directory.name, self._snapshot)
+
+        def tried(entry: Entry) -> Entry:
+            if entry.key != self._key:
+                return entry
+            return entry._replace(
+                stamp=f"{entry.stamp}/description/{description}",
+                read=lambda: entry.read()._replace(description=description),
+            )
+
+        self._router.update(map(tried, self._entries))
+        return Judge(self._keeper, self._snapshot, self._router)
+
+
+def neighbour_cases(judge: Judge, snapshot: Snapshot, key: str, description: str, known: Sequence[Case]) -> list[Case]:
+    """What stands for the evals of near skills that have none: each should come up for its own description."""
+    cards = {key_of(card): card for card in snapshot.catalogue.cards}
+    measured = {case.skill for case in known if case.fits}
+    near = [found.key for found in judge.find(description, NEAR) if found.key != key and found.key not in measured]
+    return [
+        Case(cards[other].description, other, fits=True, place="description")
+        for other in near
+        if other in cards and cards[other].description.strip()
+    ]
+
+
+def optimise_description(lookout: Lookout, keeper: Keeper, name: str, model: Model | None = None) -> dict[str, Any]:
+    """A better description of a skill, proved on held-out trigger evals; the skill is left as it is.
+
+    With a model, that proposes; without one, words from the evals do. Raises NotFoundError `too-few-trigger-evals`.
+    """
+    card, _ = lookout.find(name)
+    subject, snapshot, key = subject_at(lookout, name), lookout.look(), key_of(card)
+    judge, skill = Judge(keeper, snapshot), subject.skill()
+    cases = list(every_case(lookout, key_of))
+    cases += neighbour_cases(judge, snapshot, key, skill.description, cases)
+    texts = {key_of(other): f"{other.name} {other.description} {other.when}" for other in snapshot.catalogue.cards}
+    with Descriptions(keeper, snapshot, key) as describe:
+
+        def phrases(learned: Sequence[Judged]) -> list[tuple[str, str]]:
+            return [(item.kind, item.phrase) for item in suggest(learned, texts)]
+
+        propose = from_phrases(phrases) if model is None else from_a_model(model, skill.name, skill.body)
+        result = optimise(key, skill.description, cases, judge, describe, propose)
+    names = {key_of(other): other.full_name for other in snapshot.catalogue.cards}
+    told = summed(result, lambda one: names.get(one, one))
+    return {"success": True, "name": subject.name, "path": subject.directory, "old": skill.description, **told}
+
+
+def described(lookout: Lookout, name: str, description: str) -> str:
+    """The main file of a skill with another description."""
+    from whet.authoring.drafts import improve
+    from whet.authoring.drafts_main import KEEP, main_of
+
+    tree = dict(subject_at(lookout, name).tree)
+    return main_of(improve(tree, description=description, version=KEEP).tree).text

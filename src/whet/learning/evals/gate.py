@@ -1,0 +1,213 @@
+"""May a change of a skill stay that nobody looked at? Only if it is sound, no larger than it must be, and no worse.
+
+What can be told without a model comes first and is enough to say no: the package is valid, it grew by little, the guard
+thinks no worse of it, its links lead somewhere, and it left the evals it is measured by alone. Then the scores decide:
+every eval that was measured before is measured again, none is worse, and all together are no worse. A score that is
+missing is a no; nobody is let through for want of a measurement.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.authoring.drafts_main import MAIN_FILES
+from whet.learning.evals.formats import FOLDERS, find_file
+from whet.skill.validate import validate
+from whet.skill.validate.findings import Package
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from whet.skill.tree import Item
+
+    Scores = Mapping[str, float | None]
+    """A share from 0 to 1 for each eval by its name; None where there is no score."""
+
+GROWTH = 0.20
+"""The share by which the instructions may grow."""
+ROOM = 1_500
+"""Characters by which they may grow, however short they are."""
+LINES = 500
+"""Lines of the main file that a change must not grow beyond."""
+_WORSE = {"safe": 0, "caution": 1, "dangerous": 2}
+_EQUAL = 1e-9
+
+
+class Reason(NamedTuple):
+    """One thing the gate looked at and does not like."""
+
+    code: str
+    message: str
+
+    def to_json(self) -> dict[str, str]:
+        return self._asdict()
+
+
+class Verdict(NamedTuple):
+    """What the gate says; without reasons against it, a change is accepted."""
+
+    reasons: tuple[Reason, ...]
+    before: float | None = None
+    """The mean score before; None where none was asked for, or one is missing."""
+    after: float | None = None
+
+    @property
+    def accepted(self) -> bool:
+        return not self.reasons
+
+    def to_json(self) -> dict[str, Any]:
+        """As reports hold it."""
+        told = [reason.to_json() for reason in self.reasons]
+        return {"accepted": self.accepted, "reasons": told, "before": self.before, "after": self.after}
+
+
+class Gate:
+    """Decides about automatic changes. With `strict`, equal scores are not enough."""
+
+    def __init__(
+        self,
+        *,
+        growth: float = GROWTH,
+        room: int = ROOM,
+        strict: bool = False,
+        guard: Callable[[Mapping[str, Item]], str] | None = None,
+    ) -> None:
+        """`guard` gives the verdict on a package; by default it is scanned."""
+        self._growth, self._room, self._strict = growth, room, strict
+        self._guard = guard or _scanned
+
+    def examine(self, before: Mapping[str, Item] | None, after: Mapping[str, Item], name: str) -> tuple[Reason, ...]:
+        """What speaks against a change without any score; `before` is None for a new skill."""
+        old = before or {}
+        return (
+            *_invalid(old, after, name),
+            *self._grown(old, after),
+            *_measures_changed(old, after),
+            *self._guarded(before, after),
+        )
+
+    def compare(self, before: Scores | None, after: Scores | None) -> Verdict:
+        """What the scores say: those of the skill as it was, and of the skill as it would be.
+
+        Any score that belongs to the skill may be among them: its evals, its trigger evals, those of its neighbours.
+        """
+        reasons = []
+        if not before or not after:
+            which = "before" if not before else "after"
+            return Verdict((Reason("gate-no-score", f"There are no scores from {which} the change."),))
+        missing = [
+            name
+            for name in dict.fromkeys((*before, *after))
+            if not _known(before.get(name)) or not _known(after.get(name))
+        ]
+        if missing:
+            reasons.append(Reason("gate-no-score", f"No score, before or after: {_listed(missing)}."))
+        worse = [name for name in before if _value(after.get(name)) < _value(before[name]) - _EQUAL]
+        worse = [name for name in worse if name not in missing]
+        if worse:
+            told = [f"{name} from {_value(before[name]):.2f} to {_value(after.get(name)):.2f}" for name in worse]
+            reasons.append(Reason("gate-regression", f"Worse than before: {_listed(told)}."))
+        if missing:
+            return Verdict(tuple(reasons))
+        one, other = (math.fsum(map(_value, scores.values())) / len(scores) for scores in (before, after))
+        if other < one - _EQUAL or (self._strict and other <= one + _EQUAL):
+            what = "no better" if other >= one - _EQUAL else "worse"
+            reasons.append(
+                Reason("gate-not-better", f"All together it is {what}: {one:.2f} before, {other:.2f} after.")
+            )
+        return Verdict(tuple(reasons), one, other)
+
+    def judge(
+        self,
+        before: Mapping[str, Item] | None,
+        after: Mapping[str, Item],
+        name: str,
+        score: Callable[[Mapping[str, Item]], Scores] | None,
+    ) -> Verdict:
+        """The whole verdict. `score` measures a version of the skill; it is asked only where nothing else says no.
+
+        Without it there is no score, which blocks.
+        """
+        if reasons := self.examine(before, after, name):
+            return Verdict(reasons)
+        if score is None or before is None:
+            return self.compare(None, None if score is None else score(after))
+        return self.compare(score(before), score(after))
+
+    def _grown(self, before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
+        if not before:
+            return ()
+        old, new = _main(before), _main(after)
+        size, most = len(new), max(len(old) * (1 + self._growth), len(old) + self._room)
+        if size > most:
+            message = f"The main file grew from {len(old):,} to {size:,} characters; {int(most):,} are allowed."
+            return (Reason("gate-grown", message),)
+        lines, had = new.count("\n"), old.count("\n")
+        if lines > LINES and lines > had:
+            return (Reason("gate-grown", f"The main file has {lines:,} lines; more than {LINES} are too many."),)
+        return ()
+
+    def _guarded(self, before: Mapping[str, Item] | None, after: Mapping[str, Item]) -> tuple[Reason, ...]:
+        now = self._guard(after)
+        then = self._guard(before) if before is not None else "safe"
+        if _WORSE[now] > _WORSE[then]:
+            return (Reason("gate-guard", f"The guard says {now}; before it said {then}."),)
+        return ()
+
+
+def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -> tuple[Reason, ...]:
+    """What is wrong with the package and was not before: errors, and links that lead nowhere."""
+    known = {(found.code, found.message) for found in _findings(before, name)} if before else set()
+    reasons = []
+    for found in _findings(after, name):
+        if found.severity == "error":
+            reasons.append(Reason("gate-invalid", found.message))
+        elif found.code == "reference-dangling" and (found.code, found.message) not in known:
+            reasons.append(Reason("gate-dangling", found.message))
+    return tuple(reasons)
+
+
+def _findings(tree: Mapping[str, Item], name: str) -> tuple[Any, ...]:
+    main = next((path for path in MAIN_FILES if path in tree), "")
+    text = tree[main].data if main else None
+    return validate(Package(name.rpartition(":")[2], text, main or MAIN_FILES[0], tuple(tree)), "quality")
+
+
+def _measures_changed(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
+    """A change that rewrites what it is measured by proves nothing."""
+    if not before:
+        return ()
+    changed = [
+        path
+        for path in sorted({*before, *after})
+        if (path.split("/")[0] in FOLDERS or path in (find_file(before), find_file(after)))
+        and before.get(path) != after.get(path)
+    ]
+    if changed:
+        return (Reason("gate-measures-changed", f"It changes what it is measured by: {_listed(changed)}."),)
+    return ()
+
+
+def _main(tree: Mapping[str, Item]) -> str:
+    main = next((path for path in MAIN_FILES if path in tree), "")
+    return tree[main].data.decode("utf-8", "replace") if main else ""
+
+
+def _scanned(tree: Mapping[str, Item]) -> str:
+    from whet.guard.scan import scan
+
+    return scan(tree).verdict
+
+
+def _known(score: float | None) -> bool:
+    return score is not None and math.isfinite(score)
+
+
+def _value(score: float | None) -> float:
+    return score if score is not None and math.isfinite(score) else 0.0
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{', '.join(names[:5])}{more}"

@@ -1,0 +1,195 @@
+"""A skill's own tests, run where they can do no harm: in the sandbox, on a copy, without a network.
+
+Tests are what lies in `tests/` (or `test/`): Python files named `test_*.py` or `*_test.py`, shell scripts, and whatever
+else is executable. A test passes when it exits with 0; 77 says that it was skipped. Python tests run under pytest where
+the sandbox has it, else under unittest, else their `test_` functions are called; a file with none of these is a script.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import RefusedError
+from whet.guard.sandbox.box import NO_SANDBOX_HINT, Limits, box_for
+from whet.prompt.shell import allowed_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from whet.guard.sandbox.running import Ran
+    from whet.learning.evals.checks import Runner
+    from whet.learning.evals.results import Output
+    from whet.learning.evals.subject import Subject
+    from whet.skill.tree import Item
+
+SECONDS = 60
+"""For one test."""
+TOTAL = 600
+"""For all tests; what would begin later is skipped."""
+MAX_TESTS = 200
+SKIPPED = 77
+"""The exit code of a test that says it cannot be run here."""
+_OUTPUT = 4_000
+_DATA = (".json", ".yaml", ".yml", ".md", ".txt", ".csv", ".toml", ".xml", ".html", ".lock", ".ini", ".cfg")
+_JOINED = ("sh", "-c", 'exec "$@" 2>&1', "sh")
+"""In front of a command, so that what it says as errors stands where it was said."""
+_PYTHON = f"""
+import importlib.util, os, runpy, sys, unittest
+path = os.path.abspath(sys.argv[1])
+sys.path[:0] = [os.path.dirname(path), os.getcwd(), os.path.join(os.getcwd(), "scripts")]
+sys.argv = [path]
+text = open(path, encoding="utf-8").read()
+tested = "def test" in text or "TestCase" in text
+if tested and importlib.util.find_spec("pytest"):
+    import pytest
+    code = int(pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", os.getcwd(), "--color=no", path]))
+    sys.exit({SKIPPED} if code == 5 else code)
+if not tested:
+    runpy.run_path(path, run_name="__main__")
+    sys.exit(0)
+spec = importlib.util.spec_from_file_location("tests_of_skill", path)
+module = importlib.util.module_from_spec(spec)
+try:
+    spec.loader.exec_module(module)
+except ModuleNotFoundError as error:
+    if error.name == "pytest":
+        print("It needs pytest, which is not here.")
+        sys.exit({SKIPPED})
+    raise
+suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+found = {{name: one for name, one in vars(module).items() if name.startswith("test") and callable(one)}}
+if any(one.__code__.co_argcount for one in found.values() if hasattr(one, "__code__")):
+    print("It needs pytest, which is not here.")
+    sys.exit({SKIPPED})
+suite.addTests(unittest.FunctionTestCase(one) for one in found.values())
+result = unittest.TextTestRunner(verbosity=1).run(suite)
+sys.exit(0 if result.wasSuccessful() else 1)
+"""
+
+
+class Tested(NamedTuple):
+    """One test and how it went."""
+
+    path: str
+    status: str
+    """`passed`, `failed`, `skipped`, or `timeout` and `limit` for one that took too much."""
+    code: int | None
+    seconds: float
+    output: str
+    level: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self._asdict(), "seconds": round(self.seconds, 3)}
+
+
+def find_tests(tree: Mapping[str, Item]) -> list[str]:
+    """The tests of a package, by their paths."""
+    return sorted(path for path, item in tree.items() if _is_test(path, item))[:MAX_TESTS]
+
+
+def _is_test(path: str, item: Item) -> bool:
+    folder, _, rest = path.partition("/")
+    if folder not in ("tests", "test") or item.link or not rest:
+        return False
+    name = rest.rpartition("/")[2]
+    if name.endswith(".py"):
+        return name.startswith("test_") or name.endswith("_test.py")
+    if name.endswith((".sh", ".bash")):
+        return not name.startswith(("_", "lib", "helper", "common"))
+    return item.executable and not name.startswith(".") and not name.endswith(_DATA)
+
+
+def run_tests(
+    subject: Subject,
+    env: Mapping[str, str],
+    home: str,
+    *,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[Tested, ...]:
+    """Run every test of a skill, each on a fresh copy. Raises RefusedError where there is no sandbox."""
+    paths = find_tests(subject.tree)
+    begun, done = clock(), list[Tested]()
+    for path in paths:
+        if clock() - begun > TOTAL:
+            done.append(Tested(path, "skipped", None, 0.0, f"All tests together took over {TOTAL} seconds.", ""))
+            continue
+        with boxed(subject.tree, env, home) as run:
+            started = clock()
+            ran = run([*_JOINED, *_words(path, subject.tree[path])])
+            done.append(Tested(path, _status(ran), ran.code, clock() - started, ran.output[-_OUTPUT:], ran.level))
+        progress(len(done), len(paths))
+    return tuple(done)
+
+
+def _words(path: str, item: Item) -> list[str]:
+    if path.endswith(".py"):
+        return ["python3", "-B", "-c", _PYTHON, path]
+    if item.executable and item.data.startswith(b"#!"):
+        return [f"./{path}"]
+    return ["bash" if path.endswith(".bash") or b"bash" in item.data[:40] else "sh", path]
+
+
+def _status(ran: Ran) -> str:
+    if ran.problem in ("timeout", "limit"):
+        return ran.problem
+    return "passed" if ran.code == 0 else "skipped" if ran.code == SKIPPED else "failed"
+
+
+@contextmanager
+def boxed(
+    tree: Mapping[str, Item],
+    env: Mapping[str, str],
+    home: str,
+    *,
+    skill: str = "",
+    at: str = "",
+) -> Iterator[Callable[[Sequence[str]], Ran]]:
+    """Something that runs commands in a box that has a copy of these files.
+
+    `skill` is the folder of the skill among them, `at` the working directory. The copy may be written to and is gone
+    afterwards. Raises RefusedError where there is no sandbox.
+    """
+    from tempfile import TemporaryDirectory
+
+    from whet.authoring.trees import put_tree
+    from whet.guard.sandbox.levels import NONE, level, run_program
+
+    if not level().isolates:
+        raise RefusedError("no-sandbox", f"{NONE.sentence} Nothing of the skill was run.", hint=NO_SANDBOX_HINT)
+    with TemporaryDirectory(prefix="whet-", ignore_cleanup_errors=True) as top:
+        copy = os.path.join(os.path.realpath(top), "copy")
+        put_tree(copy, None, tree)
+        own = {
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONUTF8": "1",
+            "WHET_SKILL_DIR": os.path.join(copy, skill).rstrip("/"),
+        }
+        limits, cwd = Limits(SECONDS, output=100_000), os.path.join(copy, at).rstrip("/")
+        box = box_for(shown=(copy,), cwd=cwd, env={**allowed_environment(env), **own}, home=home, limits=limits)
+        box = box._replace(writable=(copy,))
+
+        def run(words: Sequence[str]) -> Ran:
+            return run_program(words, box)
+
+        yield run
+
+
+def runner_for(subject: Subject, env: Mapping[str, str], home: str) -> Runner:
+    """What runs the commands of checks: among the files that the model wrote, with its answer as `answer.md`.
+
+    The skill lies apart from them, at `$WHET_SKILL_DIR`, so that nothing a model writes takes the place of a check.
+    """
+    from whet.skill.tree import Item
+
+    def run(words: Sequence[str], output: Output) -> Ran:
+        held = {f"skill/{path}": item for path, item in subject.tree.items()}
+        held |= {f"outputs/{path}": Item(data) for path, data in output.files.items()}
+        held.setdefault("outputs/answer.md", Item(output.answer.encode("utf-8", "replace")))
+        with boxed(held, env, home, skill="skill", at="outputs") as inside:
+            return inside([*_JOINED, *words])
+
+    return run

@@ -1,0 +1,1 @@
+"""Learning from finished sessions: which are worth a skill, how many of them a day, and what becomes of them."""

@@ -1,0 +1,187 @@
+"""Is a finished session worth a skill? A pure function of what is known of it; the answer says why.
+
+A session has to have been hard, and what it found has to be something that helps the next time. Rules are asked in a
+fixed order; the first that says no decides. Nothing is ever captured only because something went wrong: bad luck is not
+a lesson, and a failure that nobody got over is not a procedure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.learning.facts.shell import programs
+from whet.learning.signals import HARD_TOOLS, corrects
+from whet.learning.synthesis.work import does, got_over, stores_secret, taught, work_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.learning.facts.model import Facts
+    from whet.learning.synthesis.work import Work
+    from whet.learning.transcripts.events import Event, Transcript
+
+HARD = "hard"
+CODES = {
+    HARD: "It was hard, and what was found out can be used again.",
+    "only-talk": "Nothing was done: questions and answers only.",
+    "only-reading": "Nothing was changed or made; things were only looked at.",
+    "upkeep": "It was about the library of skills itself.",
+    "kept-already": "The agent wrote a skill of it itself, and little came after that.",
+    "easy": "It was easy: few calls, nothing to get over, nothing put right.",
+    "bad-luck": "What was hard about it was bad luck, or only this machine.",
+    "unresolved": "It did not work out in the end.",
+    "secret": "What was written down is secret.",
+    "one-off": "The user said that it is for this once.",
+    "no-steps": "There is no step that could be repeated.",
+    "skill-sufficed": "A skill was used and did: nothing to add to it.",
+}
+"""Every verdict, and what it means."""
+_ONCE = re.compile(
+    r"(?i)\b(?:just (?:this|for) once|only this once|one[- ]off|one[- ]time (?:thing|job|only|migration|script|fix)"
+    r"|throw[- ]?away|never (?:need|do) (?:this|it) again|won't need (?:this|it) again|not worth (?:keeping|automating)"
+    r"|nur dieses eine mal|einmalig)\b"
+)
+_REFUSED = re.compile(r"(?i)the user said|reason for the rejection|user (?:feedback|message)\s*:")
+"""What a client writes into the result of a call that the user did not allow."""
+_STUCK = ("the last test or build failed", "the last call failed", "the user's last word was a correction")
+_SHARE = 0.5
+
+
+class Verdict(NamedTuple):
+    """Whether to capture a session."""
+
+    capture: bool
+    why: tuple[str, ...]
+    """Sentences; the first is what decided."""
+    code: str = HARD
+    evidence: tuple[int, ...] = ()
+    """Numbers of the events that it rests on."""
+    skills: tuple[str, ...] = ()
+    """Skills that were used and did not quite do; an improvement belongs into one of them."""
+
+
+def judge(facts: Facts, transcript: Transcript) -> Verdict:
+    """Is this session worth a skill?"""
+    events = transcript.events
+    work = work_of(events)
+    hard, evidence = _hardness(facts, events, work)
+    refusal = _refusal(facts, events, work, hard=bool(hard))
+    if refusal:
+        return Verdict(False, (CODES[refusal], *_told(refusal, facts, work)), refusal, evidence)
+    return Verdict(True, (CODES[HARD], *hard), HARD, evidence, facts.skills)
+
+
+def _hardness(facts: Facts, events: Sequence[Event], work: Work) -> tuple[list[str], tuple[int, ...]]:
+    """What was hard about it, and where."""
+    why: list[str] = []
+    evidence: list[int] = []
+    if work.calls >= HARD_TOOLS:
+        why.append(f"It took {work.calls} tool calls.")
+        evidence += [at for step in facts.steps for at in step.evidence]
+    if ends := [end for end in facts.dead_ends if taught(end)]:
+        why.append(f"{len(ends)} dead {'end was' if len(ends) == 1 else 'ends were'} got over.")
+        evidence += [at for end in ends for at in end.evidence]
+    elif over := got_over(work):
+        why.append(f"{len(over)} {'failure was' if len(over) == 1 else 'failures were'} got over.")
+        evidence += [act.at for act in over]
+    if right := put_right(facts, events):
+        why.append("The user put it right, or said what to keep to.")
+        evidence += right
+    return why, tuple(sorted(set(evidence)))
+
+
+def put_right(facts: Facts, events: Sequence[Event]) -> list[int]:
+    """The numbers of the messages with which the user put something right; those after the first count."""
+    users = [at for at, event in enumerate(events) if event.kind == "user" and event.text.strip()]
+    first = next(
+        (at for at in users if events[at].text.strip()[:200] == facts.request.strip()[:200]), users[0] if users else -1
+    )
+    found = [at for at in users if at > first and corrects(events[at].text)]
+    if found or not facts.corrections:
+        return found
+    later = [at for at in users if at > first]
+    refused = [at for at, event in enumerate(events) if event.kind == "result" and _REFUSED.search(event.text[:4_000])]
+    return later[-1:] or refused
+
+
+def _refusal(facts: Facts, events: Sequence[Event], work: Work, *, hard: bool) -> str:
+    """The rule that speaks against it, or ""."""
+    right = bool(put_right(facts, events))
+    deviates = right or bool(got_over(work)) or any(taught(end) for end in facts.dead_ends)
+    rules = (
+        ("only-talk", not work.every and not work.kept),
+        ("upkeep", _is_upkeep(work)),
+        ("kept-already", _is_kept(facts, events, work)),
+        ("only-reading", not any(does(act) for act in work.every)),
+        ("secret", _is_secret(work)),
+        ("unresolved", _is_unresolved(facts, events, work)),
+        ("bad-luck", not hard and bool(work.luck)),
+        ("easy", not hard),
+        ("one-off", _is_once(facts, events)),
+        ("skill-sufficed", bool(facts.skills) and not deviates and _covered(facts, events)),
+        ("no-steps", not facts.steps and not facts.corrections),
+    )
+    return next((code for code, holds in rules if holds), "")
+
+
+def _told(refusal: str, facts: Facts, work: Work) -> list[str]:
+    """What else is worth saying about a refusal."""
+    if refusal == "unresolved":
+        return [f"Signs: {', '.join(facts.signals)}."] if facts.signals else ["The last failure was not got over."]
+    if refusal in ("easy", "bad-luck"):
+        return [f"Without bad luck it took {work.calls} tool {'call' if work.calls == 1 else 'calls'}."]
+    return [f"Used: {', '.join(facts.skills)}."] if refusal == "skill-sufficed" else []
+
+
+def _is_upkeep(work: Work) -> bool:
+    """Was at least half of what was done for the library?"""
+    own = len(work.upkeep) + len(work.kept)
+    others = sum(act not in work.upkeep for act in work.doing)
+    return len(work.upkeep) > 0 and own >= others
+
+
+def _is_kept(facts: Facts, events: Sequence[Event], work: Work) -> bool:
+    if not work.kept:
+        return False
+    last = work.kept[-1].at
+    return sum(act.at > last for act in work.every) < HARD_TOOLS and all(at < last for at in put_right(facts, events))
+
+
+def _is_secret(work: Work) -> bool:
+    doing = [act for act in work.doing if act not in work.needless]
+    return bool(doing) and sum(map(stores_secret, doing)) >= _SHARE * len(doing)
+
+
+def _is_unresolved(facts: Facts, events: Sequence[Event], work: Work) -> bool:
+    if facts.succeeded == "yes":
+        return False
+    if facts.succeeded == "no" or any(sign in facts.signals for sign in _STUCK):
+        return True
+    spoken = [event for event in events if event.kind != "note" or event.about == "interrupted"]
+    if spoken and spoken[-1].about == "interrupted":
+        return True
+    failures = [*work.hitches, *work.luck]
+    return not facts.resolved or (bool(failures) and not work.doing)
+
+
+def _is_once(facts: Facts, events: Sequence[Event]) -> bool:
+    said = [facts.request, *(event.text[:2_000] for event in events if event.kind == "user")]
+    return any(_ONCE.search(text) for text in said)
+
+
+def _covered(facts: Facts, events: Sequence[Event]) -> bool:
+    """Does what was done stand in the skills that were used? True where their text is not in the transcript."""
+    loaded = {
+        event.id for event in events if event.kind == "call" and event.tool in ("Skill", "skill_view") and event.id
+    }
+    bodies = [
+        event.text
+        for event in events
+        if event.about.startswith("skill:") or (event.kind == "result" and event.id in loaded)
+    ]
+    text = "\n".join(bodies)
+    commands = {ran.label for step in facts.steps if step.tool == "Bash" for ran in programs(step.action) if ran.label}
+    if len(text) < 200 or len(commands) < 3:  # only the name is there, or too little was run to tell
+        return True
+    return sum(label in text for label in commands) >= _SHARE * len(commands)

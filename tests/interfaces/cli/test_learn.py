@@ -1,0 +1,61 @@
+"""`whet learn` at the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> str:
+    """A session with an error that is got over."""
+    rows: list[dict[str, Any]] = [{"role": "user", "content": "Generate the client from openapi.yaml."}]
+    commands = [
+        ("openapi-generator generate -i openapi.yaml", "Exit code 1\nerror: missing required option -g"),
+        ("openapi-generator generate -i openapi.yaml -g python -o client", "ok"),
+    ]
+    for number, (command, output) in enumerate(commands):
+        called = {"name": "Bash", "arguments": json.dumps({"command": command})}
+        call = {"id": f"c{number}", "type": "function", "function": called}
+        rows.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        rows.append({"role": "tool", "tool_call_id": f"c{number}", "content": output})
+    rows.append({"role": "assistant", "content": "Done. The client is generated."})
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+def test_a_file_becomes_a_proposal_that_can_be_approved(
+    whet: Callable[..., CompletedProcess[str]], transcript: str
+) -> None:
+    told = whet("learn", transcript)
+    assert (told.returncode, told.stdout.split("\t")[1:4]) == (0, ["create", "generate-client", "1"])
+    assert "`whet pending` shows what is proposed; `whet approve ID` does it." in told.stderr
+    assert whet("approve", "1").returncode == 0
+    assert "openapi-generator" in whet("show", "generate-client").stdout
+
+
+def test_a_dry_run_shows_the_skill(whet: Callable[..., CompletedProcess[str]], transcript: str) -> None:
+    told = whet("learn", transcript, "--dry-run")
+    assert (told.returncode, "name: generate-client" in told.stdout) == (0, True)
+    assert json.loads(whet("pending", "--json").stdout)["count"] == 0
+
+
+def test_without_sessions_there_is_nothing_to_do(whet: Callable[..., CompletedProcess[str]]) -> None:
+    told = whet("learn")
+    assert (told.returncode, told.stdout, told.stderr) == (0, "", "No session waits.\n")
+    answer = json.loads(whet("learn", "--json").stdout)
+    assert (answer["success"], answer["sessions"], answer["left"]) == (True, [], 0)
+
+
+def test_one_bad_file_among_several_is_told_of(whet: Callable[..., CompletedProcess[str]], transcript: str) -> None:
+    answer = whet("learn", transcript, "no-such", "--json")
+    told = [(report["captured"], report["code"]) for report in json.loads(answer.stdout)["sessions"]]
+    assert (answer.returncode, told) == (1, [(True, "hard"), (False, "transcript-missing")])

@@ -1,0 +1,235 @@
+"""Doing evals with a model, and what is made of it: conversations, numbers, files, the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from learning.evaluated import BETTER, EVALS, obedient, one_eval, subject
+from whet.errors import InvalidError, UsageError
+from whet.learning.evals import workspace
+from whet.learning.evals.grading import grader
+from whet.learning.evals.page import page
+from whet.learning.evals.results import Output, Result, Run
+from whet.learning.evals.running import TURNS, Setup, run_evals
+from whet.learning.evals.statistics import benchmark, rows, scores, spread, summary
+from whet.learning.models.budget import Budget, budgeted
+from whet.learning.models.door import Call, Completion, ModelError
+from whet.learning.models.scripted import Scripted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from whet.guard.sandbox.running import Ran
+    from whet.learning.evals.formats import Eval
+    from whet.learning.evals.results import Side
+    from whet.learning.models.door import Model, Request
+
+SIDES: tuple[Side, ...] = ("with_skill", "without_skill")
+
+
+def nothing(*_: object) -> Ran:
+    raise AssertionError
+
+
+def done(model: Model, body: str = BETTER, runs: int = 1, **more: Any) -> tuple[Run, ...]:
+    tried = subject(body, **more)
+    setup = Setup(model, grader(model, nothing), clock=iter(range(10_000)).__next__)
+    sides = {"with_skill": tried, "without_skill": None}
+    return run_evals(tried.evals().evals, sides, setup, task_files=tried.files_for, runs=runs)  # type: ignore[arg-type]  # the names are those of sides
+
+
+def test_a_skill_that_helps_is_seen_to_help() -> None:
+    runs = done(obedient(), runs=2)
+    assert [(run.side, run.number, run.pass_rate) for run in runs] == [
+        *(("with_skill", 1, 1.0), ("without_skill", 1, 0.5), ("with_skill", 2, 1.0), ("without_skill", 2, 0.5)),
+    ]
+    assert all(run.seconds == 1 and run.tokens > 0 and run.grading_tokens > 0 and run.turns == 1 for run in runs)
+    assert scores(runs, "with_skill") == {"signed": 1.0}
+    told = summary(runs, SIDES)
+    assert told["with_skill"]["pass_rate"] == {"mean": 1.0, "stddev": 0.0, "min": 1.0, "max": 1.0}
+    assert told["delta"]["pass_rate"] == "+0.50"
+    assert [row.flags for row in rows(runs, SIDES)] == [(), ("passes-in-both",)]
+
+
+def test_each_try_is_a_conversation_of_its_own_and_sees_no_rubric() -> None:
+    model = obedient()
+    done(model, references__more_md=b"More.", tests__test_x=b"secret rubric")
+    tasks = [request for request in model.requests if "You grade" not in request.messages[0].text]
+    assert [len(request.messages) for request in tasks] == [2, 2]
+    first, second = (request.messages[0].text for request in tasks)
+    assert "<skill" in first and "references/more.md" in first and "<skill" not in second
+    for request in tasks:
+        text = str(request)
+        assert "Signed-off-by: Ann`" in text or "<skill" not in text
+        assert "what was fixed about the login" not in text and "evals" not in text and "tests/" not in text
+
+
+def test_tools_of_a_try() -> None:
+    calls = [
+        Call("1", "skill_view", {"path": "references/more.md"}),
+        Call("2", "skill_view", {"path": "evals/evals.json"}),
+        Call("3", "read_file", {"path": "data.txt"}),
+        Call("4", "write_file", {"path": "out/a.txt", "content": "A"}),
+        Call("5", "write_file", {"path": "../b.txt", "content": "B"}),
+        Call("6", "write_file", {"path": "out", "content": "B"}),
+        Call("7", "odd", {}),
+    ]
+    answers: list[str] = []
+
+    def answer(request: Request) -> Completion | str:
+        told = [message.text for message in request.messages if message.role == "tool"]
+        if not told:
+            return Completion("", calls=tuple(calls))
+        answers.extend(told)
+        return "Done."
+
+    evals = [{"id": "x", "prompt": "x", "assertions": [{"type": "file_contains", "path": "out/a.txt", "value": "A"}]}]
+    evals[0]["files"] = [{"path": "data.txt", "content": "Data."}]
+    run, _ = done(Scripted(answer), evals=evals, references__more_md=b"More.")
+    assert (run.pass_rate, run.output, run.calls, run.turns) == (1.0, Output("Done.", {"out/a.txt": b"A"}), 7, 2)
+    assert run.viewed == ("references/more.md", "evals/evals.json")
+    assert answers[:7] == [
+        "More.",
+        "There is no file 'evals/evals.json'. Files: references/more.md.",
+        "Data.",
+        "Wrote out/a.txt, 1 bytes.",
+        "Not written: The path '../b.txt' has the part '..'.",
+        "Not written: another file is in the way.",
+        "There is no tool 'odd'.",
+    ]
+
+
+def test_a_model_that_never_ends_is_ended() -> None:
+    endless = Scripted(lambda _: Completion("", calls=(Call("1", "odd", {}),)))
+    run = done(endless, evals=[{"prompt": "x", "assertions": [{"type": "contains", "value": "x"}]}])[0]
+    assert (run.turns, run.pass_rate) == (TURNS, 0.0)
+
+
+def test_a_failed_try_has_no_score_and_a_used_up_budget_ends_all() -> None:
+    count = 0
+
+    def answer(_: Request) -> str:
+        nonlocal count
+        count += 1
+        if count == 1:
+            raise ModelError("model-timeout", "Too slow.")
+        return "x"
+
+    evals = [{"prompt": "x", "assertions": [{"type": "contains", "value": "x"}]}]
+    runs = done(Scripted(answer), evals=evals)
+    assert [(run.pass_rate, run.error) for run in runs] == [(None, "Too slow."), (1.0, "")]
+    assert scores(runs, "with_skill") == {"1": None}
+    assert [row.flags for row in rows(runs, SIDES)] == [("no-score",)]
+    count = 5
+    short = done(budgeted(Scripted(answer), Budget(calls=2)), evals=evals, runs=2)
+    assert [bool(run.error) for run in short] == [False, False, True, True]
+    assert short[3].error == "Not run: The budget of 2 calls for models is used up."
+    with pytest.raises(ModelError, match="Too slow"):
+        done(Scripted(lambda _: (_ for _ in ()).throw(ModelError("model-timeout", "Too slow."))), evals=evals)
+    with pytest.raises(UsageError, match="0 runs"):
+        done(obedient(), runs=0)
+
+
+def made(passes: dict[Side, list[list[bool]]], item: Eval | None = None) -> list[Run]:
+    """Runs in which the expectations were met like this."""
+    item = item or one_eval(expectations=["a", "b"])
+    return [
+        Run(item, side, number, Output("x"), tuple(Result(str(at), one, "") for at, one in enumerate(met)))
+        for side, tries in passes.items()
+        for number, met in enumerate(tries, 1)
+    ]
+
+
+def test_expectations_that_tell_nothing_are_flagged() -> None:
+    runs = made({"with_skill": [[True, False]] * 3, "without_skill": [[True, False]] * 3})
+    assert [row.flags for row in rows(runs, SIDES)] == [("passes-in-both",), ("fails-in-both",)]
+    runs = made(
+        {"with_skill": [[True, False], [False, False], [True, False]], "without_skill": [[False, True]] * 3},
+    )
+    assert [row.flags for row in rows(runs, SIDES)] == [("high-variance",), ("worse-with-skill",)]
+
+
+def test_spread() -> None:
+    assert spread([]) is None
+    assert spread([0.5]) == (0.5, 0.0, 0.5, 0.5)
+    mean = spread([0.0, 1.0])
+    assert mean is not None and mean.to_json() == {"mean": 0.5, "stddev": 0.7071, "min": 0.0, "max": 1.0}
+
+
+def told(runs: tuple[Run, ...] | list[Run]) -> dict[str, Any]:
+    about = {"skill": "x", "path": "/x", "model": "m", "grader": "m", "timestamp": "2026-01-01T00:00:00Z"}
+    return benchmark(runs, SIDES, **about)
+
+
+def test_the_workspace_has_the_common_layout(tmp_path: Path) -> None:
+    runs = done(obedient(), runs=2)
+    place, number = workspace.begin(str(tmp_path / "out"))
+    workspace.write(place, runs, told(runs))
+    found = sorted(str(path.relative_to(place)) for path in (tmp_path / "out").rglob("*") if path.is_file())
+    each = ("grading.json", "outputs/answer.md", "timing.json")
+    sides = [f"eval-signed/{side}/run-{run}/{file}" for side in SIDES for run in (1, 2) for file in each]
+    assert (number, found) == (1, ["benchmark.json", "eval-signed/eval_metadata.json", *sides])
+    folder = tmp_path / "out" / "iteration-1" / "eval-signed" / "without_skill" / "run-2"
+    grading = json.loads((folder / "grading.json").read_text())
+    assert grading["summary"] == {"passed": 1, "failed": 1, "total": 2, "pass_rate": 0.5}
+    assert [*grading["expectations"][0]] == ["text", "passed", "evidence", "by"]
+    timing = json.loads((folder / "timing.json").read_text())
+    assert (timing["total_tokens"], timing["duration_ms"]) == (runs[3].tokens, 1000)
+    whole = json.loads((tmp_path / "out" / "iteration-1" / "benchmark.json").read_text())
+    assert whole["run_summary"]["delta"]["pass_rate"] == "+0.50" and len(whole["runs"]) == 4
+    assert workspace.begin(str(tmp_path / "out"))[1] == 2
+
+
+def test_the_history_knows_the_best(tmp_path: Path) -> None:
+    history = workspace.read_history(str(tmp_path))
+    for number, rate in enumerate((0.5, 0.9, 0.9, None, 0.7), 1):
+        about = {"skill": "x", "digest": f"d{number}", "rate": rate, "timestamp": "now"}
+        workspace.add_to_history(str(tmp_path), history, number, **about)  # type: ignore[arg-type]  # mixed values
+        history = workspace.read_history(str(tmp_path))
+    rows = [
+        (row["version"], row["parent"], row["grading_result"], row["is_current_best"]) for row in history["iterations"]
+    ]
+    assert rows == [
+        ("v1", None, "baseline", False),
+        ("v2", "v1", "won", True),
+        ("v3", "v2", "tie", False),
+        ("v4", "v2", "no-score", False),
+        ("v5", "v2", "lost", False),
+    ]
+    assert history["current_best"] == "v2"
+    (tmp_path / "history.json").write_text("[1]")
+    with pytest.raises(InvalidError) as caught:
+        workspace.read_history(str(tmp_path))
+    assert caught.value.code == "eval-history-unreadable"
+
+
+HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\"' \u202e\x1b[31m"
+
+
+def test_the_page_is_harmless_whatever_stands_on_it() -> None:
+    item = one_eval(id=HOSTILE, prompt=HOSTILE, expectations=[HOSTILE])
+    run = Run(item, "with_skill", 1, Output(HOSTILE, {"a.md": HOSTILE.encode()}), (Result(HOSTILE, True, HOSTILE),))
+    other = run._replace(side="without_skill", error=HOSTILE)
+    about = {"skill": HOSTILE, "path": HOSTILE, "model": HOSTILE, "grader": HOSTILE, "timestamp": HOSTILE}
+    whole = benchmark([run, other], SIDES, **about)
+    past = [{"version": HOSTILE, "expectation_pass_rate": rate} for rate in (0.1, 0.9, "x", float("nan"))]
+    text = page(whole, [run, other], past)
+    tags = {tag.lower() for tag in re.findall(r"<\s*/?\s*([a-zA-Z!][a-zA-Z0-9]*)", text)}
+    assert tags == {
+        *("!doctype", "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "tr", "th", "td"),
+        *("svg", "rect", "text", "circle", "polyline", "span", "details", "summary", "pre"),
+    }
+    assert "\u202e" not in text and "\x1b" not in text and "onerror=alert(2)&gt;" in text
+    assert "default-src 'none'" in text and not re.search(r"(?:src|href|url)\s*[=(]\s*[\"']?https?:", text)
+    assert not re.search(r"<[a-z]+[^>]*\son\w+=", re.sub(r'(?<==)"[^"]*"', "", text))
+
+
+def test_the_page_shows_the_comparison() -> None:
+    runs = done(obedient(), runs=2)
+    text = page(told(runs), runs, [{"version": "v1", "expectation_pass_rate": 0.5}, {"expectation_pass_rate": 1.0}])
+    assert text.count("<svg") == 2 and "passes-in-both" in text and "+0.50" in text and "100%" in text
+    assert str(EVALS["skill_name"]) not in text or "<h1>x</h1>" in text

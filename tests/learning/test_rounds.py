@@ -1,0 +1,291 @@
+"""The four rounds: what is asked, what an answer does, and that a distillation survives the way through JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learning.episodes import EPISODES, database_migration, release_notes, small_talk
+from whet.errors import InvalidError, UsageError
+from whet.learning.distilling.draft import Answers, draft
+from whet.learning.distilling.merging import kept_triggers, merged
+from whet.learning.distilling.rounds import ROUNDS, Distillation, Source, begin, checked, session_of
+from whet.learning.facts import facts
+
+BEGUN = begin(release_notes())
+FIELDS = [name for _, _, fields in ROUNDS for name in fields]
+
+
+def through_json(distillation: Distillation) -> Distillation:
+    return Distillation.from_json(json.loads(json.dumps(distillation.to_json())))
+
+
+def test_four_rounds_are_asked_and_all_proposals_make_the_draft_of_the_facts() -> None:
+    state, asked = BEGUN, []
+    while not state.done:
+        question = state.question()
+        asked.append((question.round, question.of, question.id, [field.name for field in question.fields]))
+        state = state.answer()
+    assert asked == [
+        (1, 4, "what", ["goal", "name"]),
+        (2, 4, "when", ["triggers", "description"]),
+        (3, 4, "tools", ["tools"]),
+        (4, 4, "where", ["fork"]),
+    ]
+    assert state.draft() == draft(facts(release_notes()))
+    assert (state.source, state.edits) == (Source("claude-code", "release-notes"), {})
+
+
+def test_the_first_question_as_a_whole() -> None:
+    assert BEGUN.question().to_json() == {
+        "round": 1,
+        "of": 4,
+        "id": "what",
+        "title": "What was done",
+        "text": BEGUN.question().text,
+        "fields": [
+            {
+                "name": "goal",
+                "label": "What it does",
+                "kind": "text",
+                "value": BEGUN.goal,
+                "options": [],
+            },
+            {
+                "name": "name",
+                "label": "Name",
+                "kind": "text",
+                "value": "write-release-notes-version",
+                "options": [],
+            },
+        ],
+    }
+    assert "Rule: Always put breaking changes first." in BEGUN.question().text
+
+
+def test_answers_are_those_of_the_draft() -> None:
+    given = {
+        "goal": "Write release notes.",
+        "name": "Release Notes",
+        "triggers": "changelog, what is new",
+        "tools": ["Write", "Bash(git tag:*)"],
+        "fork": "fork",
+    }
+    state = BEGUN.answer_all(given)
+    assert state.draft() == draft(
+        facts(release_notes()),
+        Answers(
+            "release-notes",
+            "",
+            "Write release notes.",
+            ("changelog", "what is new"),
+            ("Write", "Bash(git tag:*)"),
+            True,
+        ),
+    )
+    assert BEGUN.edits == {}
+
+
+def test_a_proposal_follows_the_answer_it_rests_on() -> None:
+    first = BEGUN.answer({"goal": "Publish the changelog."})
+    assert first.draft().name == "publish-changelog"
+    confirmed = BEGUN.answer({"goal": "Publish the changelog.", "name": "write-release-notes-version"})
+    assert confirmed.draft().name == "write-release-notes-version"
+    shown = first.question().fields[1].value
+    second = first.answer({"triggers": ["changelog"], "description": shown})
+    assert second.draft().description != shown
+    assert '"changelog"' in second.draft().description
+
+
+def test_back_keeps_the_answers_and_an_empty_answer_is_the_proposal() -> None:
+    answered = BEGUN.answer({"name": "notes"})
+    assert answered.back().question().fields[1].value == "notes"
+    assert answered.back().answer().edits == {"name": "notes"}
+    assert answered.back().answer({"name": ""}).edits == {}
+    assert BEGUN.back() == BEGUN
+
+
+def test_no_tool_at_all_is_an_answer() -> None:
+    state = BEGUN.answer_all({"tools": []})
+    assert (state.draft().allowed_tools, through_json(state)) == ((), state)
+    options = state.back().back().question().fields[0].options
+    assert options == BEGUN.draft().allowed_tools
+
+
+def test_a_skill_for_the_same_job_lends_its_name() -> None:
+    state = BEGUN._replace(known="release-notes")
+    assert state.question().fields[1].value == "release-notes"
+    assert "The skill release-notes is for the same" in state.question().text
+    assert state.answer_all({"name": "mine"}).draft().name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("name", "---"),
+        ("name", 3),
+        ("name", None),
+        ("goal", "x" * 401),
+        ("description", "<b>"),
+        ("description", "x" * 1025),
+        ("triggers", 5),
+        ("triggers", ["x" * 61]),
+        ("triggers", ['a "quoted" word']),
+        ("triggers", [f"word {number}" for number in range(15)]),
+        ("tools", "Bash("),
+        ("tools", [f"Bash(a{number}:*)" for number in range(41)]),
+        ("tools", [1]),
+        ("fork", "perhaps"),
+        ("fork", 1),
+    ],
+)
+def test_what_cannot_be_an_answer(name: str, value: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        BEGUN.answer_all({name: value})
+    assert (caught.value.code, bool(caught.value.hint)) == ("bad-answer", True)
+
+
+def test_only_what_is_asked_is_answered() -> None:
+    with pytest.raises(UsageError) as caught:
+        BEGUN.answer({"fork": True})
+    assert caught.value.code == "bad-answer"
+    with pytest.raises(UsageError) as caught:
+        BEGUN.answer_all({"colour": "red"})
+    assert caught.value.code == "bad-answer"
+    done = BEGUN.answer_all({})
+    with pytest.raises(UsageError) as caught:
+        done.question()
+    assert caught.value.code == "distillation-done"
+    with pytest.raises(UsageError) as caught:
+        done.answer()
+    assert caught.value.code == "distillation-done"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _: [],
+        lambda _: None,
+        lambda _: {},
+        lambda value: {**value, "whet-distillation": 2},
+        lambda value: {**value, "whet-distillation": True},
+        lambda value: {**value, "more": 1},
+        lambda value: {**value, "at": 5},
+        lambda value: {**value, "at": True},
+        lambda value: {**value, "known": 5},
+        lambda value: {**value, "source": {"client": "x"}},
+        lambda value: {**value, "source": {"client": 1, "session": ""}},
+        lambda value: {**value, "edits": {"colour": "red"}},
+        lambda value: {**value, "edits": {"name": ""}},
+        lambda value: {**value, "edits": {"fork": "perhaps"}},
+        lambda value: {**value, "edits": []},
+        lambda value: {**value, "facts": {}},
+        lambda value: {**value, "facts": {**value["facts"], "goal": 1}},
+        lambda value: {**value, "facts": {**value["facts"], "steps": [{}]}},
+        lambda value: {**value, "facts": {**value["facts"], "steps": {}}},
+        lambda value: {**value, "facts": {**value["facts"], "succeeded": "maybe"}},
+        lambda value: {**value, "facts": {**value["facts"], "files": [1]}},
+    ],
+)
+def test_anything_else_is_no_distillation(damage: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        Distillation.from_json(damage(BEGUN.to_json()))
+    assert (caught.value.code, bool(caught.value.hint)) == ("bad-distillation", True)
+
+
+@pytest.mark.parametrize("episode", EPISODES[:-1])
+def test_every_session_goes_through_json(episode: Any) -> None:
+    state = begin(episode())
+    assert through_json(state) == state
+
+
+_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "goal": st.sampled_from(["", "Write notes.", "Tag the release of a client."]),
+    "name": st.sampled_from(["", "notes", "Release Notes", "write-release-notes-version"]),
+    "triggers": st.lists(st.sampled_from(["changelog", "what is new", "tag"]), max_size=3),
+    "description": st.sampled_from(["", "Writes notes. Use when a release is due."]),
+    "tools": st.lists(st.sampled_from(["Write", "Read", "Bash(git tag:*)"]), max_size=3),
+    "fork": st.booleans(),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_way_through_the_rounds_ends_in_a_draft_with_the_answers(data: st.DataObject) -> None:
+    state = BEGUN
+    for _ in range(data.draw(st.integers(0, 12))):
+        step = data.draw(st.sampled_from(["answer", "answer", "back", "json"]))
+        if step == "back":
+            before = state
+            state = state.back()
+            assert (state.at, state.edits) == (max(0, before.at - 1), before.edits)
+        elif step == "json":
+            assert through_json(state) == state
+        elif not state.done:
+            names = data.draw(st.lists(st.sampled_from(ROUNDS[state.at][2]), unique=True))
+            values = {name: data.draw(_VALUES[name]) for name in names}
+            before = state
+            state = state.answer(values)
+            assert state.at == before.at + 1
+            for name, value in values.items():
+                read = checked(name, value)
+                shown = {field.name: field.value for field in state.back().question().fields}
+                if name != "description" and (name == "tools" or read not in ("", ())):
+                    assert shown[name] == read
+    made = state.answer_all({}).draft()
+    assert through_json(state).answer_all({}).draft() == made
+    assert {name: value for name, value in state.edits.items() if name == "name"} in ({}, {"name": made.name})
+
+
+def test_a_session_in_which_nothing_was_done() -> None:
+    with pytest.raises(InvalidError) as caught:
+        begin(small_talk())
+    assert caught.value.code == "nothing-to-distill"
+
+
+def test_what_is_no_session() -> None:
+    with pytest.raises(UsageError) as caught:
+        session_of(3)
+    assert caught.value.code == "bad-session"
+
+
+OLD = "# Old\n\n## Rules\n\n- Keep it.\n- Both.\n\n## Steps\n\n1. Old step.\n\n## Pitfalls\n\n- `a` fails.\n"
+NEW = "# New\n\n## Rules\n\n- Both.\n- Newer.\n\n## Steps\n\n1. New step.\n\n## Check at the end\n\n- It is.\n"
+
+
+def test_the_newer_steps_win_and_what_was_learned_before_stays() -> None:
+    assert merged(OLD, NEW, own=True) == (
+        "# New\n\n## Rules\n\n- Both.\n- Newer.\n- Keep it.\n\n## Steps\n\n1. New step.\n\n"
+        "## Pitfalls\n\n- `a` fails.\n\n## Check at the end\n\n- It is.\n"
+    )
+
+
+def test_what_a_person_wrote_only_gains() -> None:
+    assert merged(OLD, NEW, own=False) == (
+        "# Old\n\n## Rules\n\n- Keep it.\n- Both.\n- Newer.\n\n## Steps\n\n1. Old step.\n\n"
+        "## Pitfalls\n\n- `a` fails.\n"
+    )
+    assert merged("Just do it.\n", NEW, own=False) == (
+        "Just do it.\n\n## Rules\n\n- Both.\n- Newer.\n\n## Steps\n\n1. New step.\n"
+    )
+
+
+def test_merging_again_changes_nothing_and_stays_bounded() -> None:
+    body = draft(facts(database_migration())).body
+    once = merged(OLD, body, own=True)
+    assert merged(once, body, own=True) == once
+    long = "## What to know\n\n" + "\n".join(f"- Fact {number} is {'long ' * 30}." for number in range(400))
+    kept = merged(f"# Old\n\n{long}\n", body, own=True)
+    assert len(kept) <= 18_800
+    assert kept.count("\n") <= 480
+    assert "## Steps" in kept
+
+
+def test_words_that_called_for_it_before_stay() -> None:
+    described = 'Does it. Use when asked, or mentions "changelog", "news".'
+    assert kept_triggers(described, ("release notes", "news")) == ("release notes", "news", "changelog")
+    assert len(kept_triggers(described, tuple(f"word {number}" for number in range(14)))) == 14

@@ -1,0 +1,123 @@
+"""The day's allowance and the breaker, with a clock that is set by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from whet.learning.synthesis.budget import FILE, Account, Allowance, Breaker, State
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECOND = 10**9
+HOUR = 3600 * SECOND
+DAY = 24 * HOUR
+START = 1_800_000_000 * SECOND
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = START
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def state(tmp_path: Path, clock: Clock) -> State:
+    return State(str(tmp_path / "state"), clock)
+
+
+def test_looking_makes_no_file(state: State, tmp_path: Path) -> None:
+    assert (Account(state).left(), Breaker(state).until(), Breaker(state).reason()) == (Allowance(), 0, "")
+    Breaker(state).worked()
+    Breaker(state).decided([])
+    assert not (tmp_path / "state").exists()
+
+
+def test_what_is_spent_is_gone_until_the_next_day(state: State, clock: Clock) -> None:
+    account = Account(state, Allowance(3, 2, 100))
+    account.spend(sessions=2, skills=1)
+    account.spend(sessions=2, tokens=30)
+    assert (account.used(), account.left()) == (Allowance(4, 1, 30), Allowance(0, 1, 70))
+    clock.now += DAY
+    assert (account.used(), account.left()) == (Allowance(0, 0, 0), Allowance(3, 2, 100))
+
+
+def test_another_process_sees_what_was_spent(state: State, tmp_path: Path, clock: Clock) -> None:
+    Account(state).spend(skills=2)
+    assert Account(State(str(tmp_path / "state"), clock)).used() == Allowance(0, 2, 0)
+
+
+def test_failures_in_a_row_stop_it_for_a_growing_time(state: State, clock: Clock) -> None:
+    breaker = Breaker(state, limit=2, first=HOUR, longest=3 * HOUR)
+    waits = []
+    for _ in range(4):
+        breaker.failed("no room")
+        assert breaker.until() == 0
+        breaker.failed("no room")
+        waits.append(breaker.until() - clock.now)
+        assert breaker.reason() == "2 failures in a row, the last: no room"
+        clock.now = breaker.until()
+        assert breaker.until() == 0
+    assert waits == [HOUR, 2 * HOUR, 3 * HOUR, 3 * HOUR]
+
+
+def test_something_that_works_begins_the_row_anew(state: State) -> None:
+    breaker = Breaker(state, limit=2)
+    for _ in range(3):
+        breaker.failed("once")
+        breaker.worked()
+    assert breaker.until() == 0
+
+
+def test_rejected_proposals_in_a_row_stop_it_once(state: State, clock: Clock) -> None:
+    breaker = Breaker(state, limit=3, first=HOUR)
+    decisions = [(START - 3, "rejected"), (START - 1, "rejected"), (START - 2, "rejected"), (0, "pending")]
+    breaker.decided(decisions[:2])
+    assert breaker.until() == 0
+    breaker.decided(decisions)
+    assert (breaker.until(), breaker.reason()) == (START + HOUR, "3 proposals in a row were rejected.")
+    clock.now += 2 * HOUR
+    breaker.decided(decisions)
+    assert breaker.until() == 0
+    more = [(clock.now + number, "rejected") for number in range(3)]
+    breaker.decided([*decisions, *more])
+    assert breaker.until() == clock.now + 2 * HOUR
+
+
+def test_an_approval_ends_the_row_and_makes_the_next_stop_short(state: State, clock: Clock) -> None:
+    breaker = Breaker(state, limit=2, first=HOUR)
+    breaker.decided([(1, "rejected"), (2, "approved"), (3, "rejected")])
+    assert breaker.until() == 0
+    breaker.decided([(1, "rejected"), (2, "approved"), (3, "rejected"), (4, "rejected")])
+    assert breaker.until() == START + HOUR
+    clock.now += DAY
+    breaker.decided([(5, "approved")])
+    breaker.decided([(5, "approved"), (6, "rejected"), (7, "rejected")])
+    assert breaker.until() == clock.now + HOUR
+
+
+def test_a_clock_that_went_back_does_not_stop_it_for_years(state: State, clock: Clock) -> None:
+    breaker = Breaker(state, limit=1, first=HOUR)
+    breaker.failed("x")
+    clock.now -= 365 * DAY
+    assert breaker.until() == 0
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"day": 3, "breaker": []}', '{"breaker": {"until": "x"}}'])
+def test_a_damaged_file_counts_as_empty(state: State, tmp_path: Path, content: str) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / FILE).write_text(content)
+    assert (Account(state).left(), Breaker(state).until()) == (Allowance(), 0)
+    assert bool(state.problem) == (content in ("", "[]", "{"))
+    Account(state).spend(sessions=1)
+    assert Account(state).used() == Allowance(1, 0, 0)

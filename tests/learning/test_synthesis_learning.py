@@ -1,0 +1,292 @@
+"""From a session to a proposal, on a real library."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from learning.episodes import bash, edit, says, session, user
+from learning.outlines import TABLE
+from whet.api import Library
+from whet.errors import WhetError
+from whet.learning.synthesis.budget import Allowance
+from whet.learning.synthesis.learn import learn
+from whet.learning.synthesis.learning import learn_from, synthesise
+from whet.learning.transcripts.recorder import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from whet.learning.transcripts.events import Transcript
+
+SECOND = 10**9
+START = 1_800_000_000 * SECOND
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = START
+
+    def __call__(self) -> int:
+        self.now += SECOND
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def library(tmp_path: Path, clock: Clock) -> Iterator[Library]:
+    home = tmp_path / "home"
+    (home / "project").mkdir(parents=True)
+    env = {"HOME": str(home), "PATH": ""}
+    with Library.open(home=home / "state", project=home / "project", env=env, clock=clock) as made:
+        yield made
+
+
+def migration(*, correction: str = "", hitch: bool = True, name: str = "first") -> Transcript:
+    """A session about one kind of task, with what makes it different from others of the kind."""
+    failing = "alembic revision --autogenerate -m 'add column'"
+    return session(
+        user(
+            "Add a column to the orders table with an Alembic migration and make sure that upgrade and downgrade work."
+        ),
+        bash(failing, "ERROR [alembic] Target database is not up to date.", failed=True) if hitch else [],
+        bash("alembic upgrade head", "INFO Running upgrade"),
+        edit("/srv/shop/models.py", "id = 1", "id = 1\n    archived_at = mapped_column(DateTime)"),
+        bash("alembic revision --autogenerate -m 'add column to orders'", "Generating ... done"),
+        user(correction) if correction else [],
+        bash("alembic upgrade head && alembic downgrade -1", "INFO Running downgrade"),
+        bash("pytest -q tests/test_orders.py", "4 passed"),
+        says("Done: the migration is complete, both directions work."),
+        project="/srv/shop",
+        name=name,
+    )
+
+
+def failing() -> Transcript:
+    """A session in which nothing worked."""
+    return next(outline.transcript for outline in TABLE if outline.name == "never worked")
+
+
+def names(library: Library) -> set[str]:
+    return {card.name for card in library.catalogue.cards if card.scope == "user"}
+
+
+def test_a_hard_session_becomes_a_proposal_and_nothing_else_changes(library: Library) -> None:
+    report = learn(library, migration())
+    assert (report["captured"], report["action"], report["staged"], report["version"]) == (True, "create", True, "1")
+    assert names(library) == set()
+    (proposal,) = library.changes.pending()["proposals"]
+    assert (proposal["id"], proposal["actor"], proposal["origin"]) == (report["proposal"], "agent", "background")
+    assert proposal["reason"].startswith("Learned from claude-code:first, events ")
+    assert library.approve(report["proposal"])["state"] == "approved"
+    assert names(library) == {report["skill"]}
+
+
+def test_a_second_session_of_the_kind_improves_the_same_skill(library: Library) -> None:
+    first = learn(library, migration())
+    library.approve(first["proposal"])
+    before = library.view(first["skill"])["content"]
+    second = learn(library, migration(correction="No, always name the revision after the table.", name="second"))
+    assert (second["captured"], second["action"], second["skill"]) == (True, "improve", first["skill"])
+    assert (second["version"], second["staged"]) == ("2", True)
+    assert library.view(first["skill"])["content"] == before
+    library.approve(second["proposal"])
+    after = library.view(first["skill"])
+    assert (after["version"], names(library)) == ("2", {first["skill"]})
+    assert "Always name the revision after the table." in after["content"]
+    lines = [line for line in before.splitlines() if line.strip() and not line.strip().startswith("version:")]
+    assert [line for line in lines if line not in after["content"]] == []
+
+
+def test_a_session_that_adds_nothing_is_told_so(library: Library) -> None:
+    library.approve(learn(library, migration())["proposal"])
+    report = learn(library, migration(name="again"))
+    assert (report["captured"], report["code"], report["added"]) == (False, "nothing-new", [])
+    assert library.changes.pending()["count"] == 0
+
+
+def test_what_waits_is_not_proposed_twice(library: Library) -> None:
+    first = learn(library, migration())
+    report = learn(library, migration(name="second"))
+    assert (report["captured"], report["code"], report["proposal"]) == (False, "waiting", first["proposal"])
+    assert library.changes.pending()["count"] == 1
+
+
+def test_what_was_rejected_is_not_proposed_again(library: Library) -> None:
+    library.changes.reject(learn(library, migration())["proposal"], "no")
+    report = learn(library, migration(name="second"))
+    assert (report["captured"], report["code"]) == (False, "rejected-before")
+
+
+def test_a_rejected_improvement_is_not_proposed_again(library: Library) -> None:
+    library.approve(learn(library, migration())["proposal"])
+    said = "No, always name the revision after the table."
+    library.changes.reject(learn(library, migration(correction=said, name="second"))["proposal"], "no")
+    assert learn(library, migration(correction=said, name="third"))["code"] == "nothing-new"
+
+
+def test_with_write_an_agents_skill_is_written_and_a_persons_is_not(library: Library) -> None:
+    first = learn(library, migration(), write=True)
+    assert (first["staged"], names(library)) == (False, {first["skill"]})
+    second = learn(library, migration(correction="No, always name the revision after the table."), write=True)
+    assert (second["staged"], second["version"]) == (False, "2")
+    text = library.view(first["skill"])["content"]
+    library.manage([{"action": "delete", "name": first["skill"]}])
+    library.manage([{"action": "create", "name": "my-migrations", "description": "Migrations.", "body": text}])
+    third = learn(library, migration(correction="No, never touch the production database."), write=True)
+    assert (third["action"], third["skill"], third["staged"]) == ("improve", "my-migrations", True)
+
+
+def test_a_pinned_skill_is_left_alone(library: Library) -> None:
+    made = learn(library, migration(), write=True)
+    library.pin(made["skill"])
+    report = learn(library, migration(correction="No, always name the revision after the table."))
+    assert (report["captured"], report["code"], report["skill"]) == (False, "not-ours", made["skill"])
+
+
+def test_an_unresolved_failure_is_not_captured(library: Library) -> None:
+    report = learn(library, failing())
+    assert (report["captured"], report["code"], library.changes.pending()["count"]) == (False, "unresolved", 0)
+
+
+def test_a_dry_run_changes_nothing_at_all(library: Library, tmp_path: Path) -> None:
+    answer = learn_from(library, [migration()], dry_run=True)
+    assert answer["sessions"][0]["preview"].startswith("---\nname: ")
+    assert (answer["captured"], answer["used"]) == (1, {"sessions": 0, "skills": 0, "tokens": 0})
+    assert not (tmp_path / "home" / "state" / "learning.json").exists()
+    assert library.changes.pending()["count"] == 0
+
+
+def saved(path: Path, transcript: Transcript) -> str:
+    """A transcript as a file."""
+    recorder = Recorder(client="claude-code", session=transcript.session, project=transcript.project)
+    for event in transcript.events:
+        if event.kind == "call":
+            recorder.call(event.tool, event.given, event.id)
+        elif event.kind == "result":
+            recorder.result(event.text, event.id, failed=event.failed)
+        else:
+            {"user": recorder.user, "assistant": recorder.assistant, "note": recorder.note}[event.kind](event.text)
+    recorder.save(str(path))
+    return str(path)
+
+
+def waits(library: Library, path: str, id_: str) -> None:
+    """A session that hooks told of and that is over."""
+    library.sessions.note("claude-code", id_, transcript=path, tools=6, ended=True)
+
+
+def test_all_that_wait_are_learned_from_the_newest_first(library: Library, tmp_path: Path) -> None:
+    waits(library, saved(tmp_path / "a.jsonl", migration(name="a")), "a")
+    waits(library, saved(tmp_path / "b.jsonl", failing()), "b")
+    waits(library, str(tmp_path / "gone.jsonl"), "c")
+    answer = learn_from(library)
+    told = [(report["session"], report["code"]) for report in answer["sessions"]]
+    assert told == [
+        ("claude-code:c", "transcript-missing"),
+        ("claude-code:b", "unresolved"),
+        ("claude-code:a", "hard"),
+    ]
+    assert (answer["captured"], answer["failed"], answer["left"]) == (1, 1, 0)
+    assert library.sessions.waiting() == ()
+    assert learn_from(library)["sessions"] == []
+
+
+def test_the_allowance_and_the_limit_hold_back_what_waits(library: Library, tmp_path: Path) -> None:
+    path = saved(tmp_path / "b.jsonl", failing())
+    for number in range(4):
+        waits(library, path, f"s{number}")
+    first = learn_from(library, limit=1)
+    assert (len(first["sessions"]), first["stopped"], first["left"]) == (1, "limit", 3)
+    second = learn_from(library, allowance=Allowance(sessions=2))
+    assert (len(second["sessions"]), second["stopped"], second["left"]) == (1, "allowance", 2)
+    assert [seen.id for seen in library.sessions.waiting()] == ["s0", "s1"]
+    named = learn_from(library, ["claude-code:s0"], allowance=Allowance(sessions=2))
+    assert [report["session"] for report in named["sessions"]] == ["claude-code:s0"]
+
+
+def test_rejections_stop_what_waits_but_not_what_is_named(library: Library, tmp_path: Path) -> None:
+    hard = [outline.transcript for outline in TABLE if outline.code == "hard"]
+    for transcript in (hard[0], hard[1], migration()):
+        library.changes.reject(learn(library, transcript)["proposal"], "no")
+    path = saved(tmp_path / "b.jsonl", failing())
+    waits(library, path, "s")
+    answer = learn_from(library)
+    assert (answer["sessions"], answer["stopped"], answer["left"]) == ([], "breaker", 1)
+    assert answer["stopped_why"].startswith("3 proposals in a row were rejected. Learning goes on at 20")
+    assert learn_from(library, [path])["sessions"][0]["session"] == "claude-code:s"
+
+
+@pytest.mark.parametrize("source", ["codex:none", "no/such/file", ""])
+def test_a_session_that_is_not_there_is_an_error(library: Library, source: str) -> None:
+    with pytest.raises(WhetError) as caught:
+        learn_from(library, [source])
+    assert caught.value.code == ("transcript-missing" if "/" in source else "no-such-session")
+
+
+def test_an_agent_loop_finds_the_step_in_its_transcript(library: Library, tmp_path: Path) -> None:
+    recorder = Recorder(str(tmp_path / "loop.jsonl"), session="loop")
+    for event in migration().events:
+        if event.kind == "call":
+            recorder.call(event.tool, event.given, event.id)
+        elif event.kind == "result":
+            recorder.result(event.text, event.id, failed=event.failed)
+        elif event.kind == "user":
+            recorder.user(event.text)
+        else:
+            recorder.assistant(event.text)
+    report = synthesise(library, recorder)
+    call, result = recorder.transcript().events[-2:]
+    assert (call.tool, dict(call.given)) == (
+        "skill_create",
+        {"action": "create", "skill": report["skill"], "proposal": report["proposal"]},
+    )
+    assert result.text == f"{report['skill']}, version 1, was proposed."
+    assert '"skill_create"' in (tmp_path / "loop.jsonl").read_text()
+
+
+def test_secrets_never_come_out(library: Library, tmp_path: Path) -> None:
+    planted = ["ghp_" + "a1B2c3D4e5F6" * 3, "AKIA" + "Q7RSTUVWXYZ23456"]
+    transcript = session(
+        user(f"Publish the package to the index; the token is {planted[0]}."),
+        bash(f"TOKEN={planted[0]} npm publish", f"error: invalid token {planted[0]}", failed=True),
+        bash(f"export AWS_ACCESS_KEY_ID={planted[1]} && npm publish --registry https://index.example", "ok"),
+        user(f"No, always read the token from the environment, never write {planted[0]}."),
+        bash("npm publish --provenance", f"published with {planted[1]}"),
+        bash("npm view package version", "1.0.0"),
+        bash("git tag v1.0.0", ""),
+        says("Done."),
+        name="secret",
+    )
+    path = tmp_path / "session.jsonl"
+    rows: list[dict[str, Any]] = [{"role": "user", "content": transcript.events[0].text}]
+    for event in transcript.events[1:]:
+        if event.kind == "call":
+            call = {
+                "id": event.id,
+                "type": "function",
+                "function": {"name": "Bash", "arguments": json.dumps(dict(event.given))},
+            }
+            rows.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        elif event.kind == "result":
+            rows.append({"role": "tool", "tool_call_id": event.id, "content": event.text})
+        else:
+            rows.append({"role": event.kind, "content": event.text})
+    path.write_text("\n".join(map(json.dumps, rows)))
+    answer = learn_from(library, [str(path)])
+    report: dict[str, Any] = answer["sessions"][0]
+    assert report["captured"]
+    shown = json.dumps([answer, library.changes.pending(report["proposal"])])
+    library.approve(report["proposal"], "looked at")
+    shown += json.dumps(library.view(report["skill"]))
+    assert [secret for secret in planted if secret in shown] == []
+    kept = [file.read_bytes() for file in (tmp_path / "home").rglob("*") if file.is_file()]
+    assert [secret for secret in planted if any(secret.encode() in data for data in kept)] == []
