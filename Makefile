@@ -22,7 +22,7 @@ test: $(STAMP) ## Lint, types and tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 -q
+	$(BIN)/pytest -n 2 --dist worksteal -q
 
 bench: $(STAMP) ## Measure speed side by side with the peers that are installed
 	$(BIN)/python benchmarks/speed.py --sizes 100,1000,10000
