@@ -87,12 +87,13 @@ class Tools:
                 raise UsageError("no-such-tool", f"There is no tool {', '.join(strange)}.", hint=hint)
             answers = {name: answer for name, answer in answers.items() if name in only}
         self._answers = answers
+        self._defined = {tool.name: tool for tool in definitions(writes) if tool.name in answers}
 
     # definitions
 
     def definitions(self) -> tuple[Tool, ...]:
         """What the model is told, in the order in which it needs them."""
-        return tuple(tool for tool in definitions(self.writes) if tool.name in self._answers)
+        return tuple(self._defined.values())
 
     def openai(self, *, responses: bool = False) -> list[dict[str, Any]]:
         """The definitions as OpenAI's chat completions take them, or as its `responses` do."""
@@ -153,8 +154,7 @@ class Tools:
             raise UsageError("no-such-tool", f"There is no tool {_shown(name)}.", hint=hint)
         given = _object(arguments)
         if name != "skill_manage":  # which reads its own, with more to say about them
-            tool = next(tool for tool in self.definitions() if tool.name == name)
-            given = _checked(given, tool.parameters)
+            given = _checked(given, self._defined[name].parameters)
         return self._answers[name](given)
 
     async def acall(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
