@@ -132,7 +132,7 @@ TOPICS = (
     Topic(
         "learn",
         "Make skills of sessions",
-        ("distill", "begin_distillation", "finish_distillation", "learn"),
+        ("transcript", "distill", "begin_distillation", "finish_distillation", "learn"),
     ),
     Topic("tools", "Give a model tools, whatever it is called through", ("tools",), ("Tools", "Tool")),
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.api.choosing import Choosing
+from whet.api.evaluating import Evaluating
 from whet.errors import WhetError
 
 if TYPE_CHECKING:
@@ -27,8 +27,30 @@ if TYPE_CHECKING:
     Session = str | os.PathLike[str] | Transcript | Sequence[Any]
 
 
-class Learning(Choosing):
+class Learning(Evaluating):
     """From experience to skill."""
+
+    def transcript(self, source: Session, *, facts: bool = False) -> dict[str, Any]:
+        """A session as it is read, secrets hidden: {client, session, project, events, report}, and its `facts`.
+
+        `source` is the path of a transcript, a Transcript, or a list of messages. Events are {kind, text, time, tool,
+        id, given, failed, about}. Raises InvalidError `not-a-transcript`, NotFoundError `transcript-missing`.
+        """
+        from whet.learning.distilling.rounds import session_of
+
+        read = session_of(source)
+        answer = {
+            "success": True,
+            **read._asdict(),
+            "events": [{**event._asdict(), "given": dict(event.given)} for event in read.events],
+            "report": [entry.to_json() for entry in read.report],
+        }
+        if facts:
+            from whet.learning.distilling.storing import facts_to_json
+            from whet.learning.facts import facts as facts_of
+
+            answer["facts"] = facts_to_json(facts_of(read))
+        return answer
 
     def distill(
         self, source: Session, *, name: str = "", answers: Mapping[str, Any] | None = None, dry_run: bool = False

@@ -44,6 +44,7 @@ GOOD: dict[str, list[str]] = {
     "curate": [],
     "pin": ["thing"],
     "unpin": ["thing"],
+    "transcript": ["session.jsonl"],
     "learn": [],
     "duplicates": [],
     "eval": ["triggers"],
@@ -120,6 +121,7 @@ BAD: dict[str, list[list[str]]] = {
         *(["session.jsonl", "--fork", "--inline"], ["session.jsonl", "--allow", "x", "--no-tools"]),
         *(["session.jsonl", "--name", "!!!"], ["session.jsonl", "--allow", "Bash("], ["a", "b"]),
     ],
+    "transcript": [[], ["no-such"], ["."], ["binary"], ["plain.txt"], ["a", "b"]],
     "edit": [
         *([], ["no-such"], ["thing"], ["no-such", "--body", "x"], ["thing", "--body", ""], ["thing", "--body"]),
         *(["thing", "--body", "x", "--body-file", "plain.txt"], ["thing", "--body-file", "binary"]),

@@ -52,6 +52,7 @@ VERBS: dict[str, Verb] = {
     "curate": Verb(f"{_HOME}.curate", "Plan what to do with skills that nobody uses", "Improve"),
     "pin": Verb(f"{_HOME}.pin", "Leave a skill as it is: no updates, no curator", "Improve"),
     "unpin": Verb(f"{_HOME}.unpin", "Let updates and the curator change a skill again", "Improve"),
+    "transcript": Verb(f"{_HOME}.transcript", "Show what is read of a session, secrets hidden", "Improve"),
     "learn": Verb(f"{_HOME}.learn", "Propose skills from sessions that were hard", "Improve"),
     "duplicates": Verb(f"{_HOME}.duplicates", "Find skills that say nearly the same", "Improve"),
     "eval": Verb(f"{_HOME}.eval", "Measure what a skill is worth, or how well skills come up", "Improve"),

@@ -1,0 +1,61 @@
+"""`whet transcript` at the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+TOKEN = "ghp_" + "q7Zk2LmP9sXw4RtB8vNc" + "1HdYf6JgT3uEaKo5"
+SESSION = f"""## User
+
+Push the tag v2.4 to origin; the token is {TOKEN}.
+
+## Tool call: Bash
+
+git push origin v2.4
+
+## Result
+
+To example.com:shop.git
+
+## Assistant
+
+Pushed.
+"""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> str:
+    path = tmp_path / "session.md"
+    path.write_text(SESSION)
+    return str(path)
+
+
+def test_every_event_is_a_line_and_secrets_are_hidden(
+    whet: Callable[..., CompletedProcess[str]], session: str
+) -> None:
+    told = whet("transcript", session)
+    assert told.returncode == 0
+    assert told.stdout == (
+        "user\t\tPush the tag v2.4 to origin; the token is [secret:github-token].\n"
+        "call\tBash\tgit push origin v2.4\n"
+        "result\tBash\tTo example.com:shop.git\n"
+        "assistant\t\tPushed.\n"
+    )
+    assert told.stderr.splitlines()[0] == "markdown session: 4 events, 1 call of tools, 0 failed."
+    assert "[transcript-secrets-hidden]" in told.stderr
+
+
+def test_facts_are_what_a_skill_would_be_made_of(whet: Callable[..., CompletedProcess[str]], session: str) -> None:
+    answer = json.loads(whet("transcript", session, "--facts", "--json").stdout)
+    assert [(step["tool"], step["action"].partition(" ")[0]) for step in answer["facts"]["steps"]] == [("Bash", "git")]
+    told = whet("transcript", session, "--facts")
+    assert "tool\tBash git push\t1 x\n" in told.stdout
+    assert TOKEN not in told.stdout + json.dumps(answer)
