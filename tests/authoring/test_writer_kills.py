@@ -160,7 +160,9 @@ SEVERAL = ("batch", "rename")
 """Changes of more than one directory, of which a part may be seen before they are settled."""
 
 
-STEPS_APART = {"restore": 3, "rollback": 3, "undo": 3, "compact": 2} if SECONDS < 60 else {}
+STEPS_APART = (
+    {"batch": 3, "files": 3, "rename": 4, "restore": 3, "rollback": 3, "undo": 3, "compact": 2} if SECONDS < 60 else {}
+)
 """These go the same ways as others of the changes; a quick run tries some of the steps."""
 
 
