@@ -75,6 +75,38 @@ def obedient() -> Scripted:
     return Scripted(_obeyed)
 
 
+def improver(*answers: Any) -> Scripted:
+    """The obedient model, which also proposes edits: in each round the next of these answers, then the last again.
+
+    An answer is a list of edits, a text, or an error that is raised.
+    """
+    left = [*answers]
+
+    def answered(request: Request) -> str:
+        if not any(message.text.startswith("You improve") for message in request.messages):
+            return _obeyed(request)
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer if isinstance(answer, str) else json.dumps({"edits": answer})
+
+    return Scripted(answered)
+
+
+def asked(model: Scripted) -> list[str]:
+    """What the model was told each time it was asked for edits."""
+    return [
+        request.messages[-1].text
+        for request in model.requests
+        if any(message.text.startswith("You improve") for message in request.messages)
+    ]
+
+
+def edit(kind: str, text: str = "", anchor: str = "", why: str = "It helps.") -> dict[str, str]:
+    """An edit as a model writes it."""
+    return {"why": why, "kind": kind, "anchor": anchor, "text": text}
+
+
 def _obeyed(request: Request) -> str:
     system = "\n".join(message.text for message in request.messages if message.role == "system")
     if "You grade" in system:

@@ -56,6 +56,7 @@ VERBS: dict[str, Verb] = {
     "learn": Verb(f"{_HOME}.learn", "Propose skills from sessions that were hard", "Improve"),
     "duplicates": Verb(f"{_HOME}.duplicates", "Find skills that say nearly the same", "Improve"),
     "eval": Verb(f"{_HOME}.eval", "Measure what a skill is worth, or how well skills come up", "Improve"),
+    "improve": Verb(f"{_HOME}.improve", "Improve a skill that fails its evals, if that is proved", "Improve"),
     "test": Verb(f"{_HOME}.test", "Run a skill's own tests in the sandbox", "Improve"),
     "feedback": Verb(f"{_HOME}.feedback", "Say whether a message was for a skill", "Improve"),
     "history": Verb(f"{_HOME}.history", "Show who changed what, when and why", "History"),

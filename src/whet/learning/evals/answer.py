@@ -13,7 +13,7 @@ from whet.learning.evals.formats import FOLDERS
 from whet.learning.evals.subject import Subject, subject_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.authoring.journal import Journal
     from whet.learning.evals.results import Run, Side
@@ -68,8 +68,10 @@ def eval_skill(
     name: str,
     model: Model,
     *,
+    grader: Model | None = None,
     runs: int = 1,
     against: str = "none",
+    blind: bool = False,
     out: str | None = None,
     min_pass_rate: float | None = None,
     tokens: int = TOKENS,
@@ -78,65 +80,82 @@ def eval_skill(
     """Have a model do a skill's evals with the skill and without it, or with its version before, and compare.
 
     `evals` are the pass rates of each, `summary` mean, deviation and difference of pass rate, time and tokens,
-    `expectations` the same for each expectation with `flags` for what says nothing. With `out`, everything is kept
-    there. `success` is false, with a code, where runs are missing (`eval-incomplete`), the skill does worse than what
-    it is compared with (`eval-worse`), or stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError
-    `no-output-evals`, ModelError where not a single run came to anything.
+    `expectations` the same for each expectation with `flags` for what says nothing. Sentences are judged by `grader`,
+    else by the model itself. With `blind`, that also says which of two outputs is better without knowing which is
+    which: `blind` are wins, losses and ties of the skill. With `out`, everything is kept there. `success` is false,
+    with a code, where runs are missing (`eval-incomplete`), the skill does worse than what it is compared with
+    (`eval-worse`), or stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError `no-output-evals`, ModelError
+    where not a single run came to anything.
     """
     from whet.learning.evals import statistics, workspace
-    from whet.learning.evals.page import page
-    from whet.store.atomic import write_text
+    from whet.learning.evals.blind import compare
+    from whet.learning.models.budget import Budget, budgeted
 
     subject = subject_at(lookout, name)
     found = subject.evals()
-    sides: dict[Side, Subject | None] = {"with_skill": subject}
-    if against not in AGAINST:
-        raise UsageError("bad-against", f"{against!r} is nothing to compare with.", hint="Use none or old.")
-    if against == "old":
-        sides["old_skill"] = earlier(journal, subject)
-    else:
-        sides["without_skill"] = None
+    budget, judge = Budget(tokens=tokens), grader or model
+    names: tuple[Side, Side] = ("with_skill", _other(against))
+    sides = {names[0]: subject, names[1]: earlier(journal, subject) if against == "old" else None}
+    pairs = len(found.evals) * runs
+    steps = pairs * (3 if blind else 2)
     history = workspace.read_history(out) if out else {"iterations": []}
     place, number = workspace.begin(out) if out else ("", 0)
-    done = measured(lookout, subject, sides, model, runs=runs, tokens=tokens, progress=progress)
+    try:
+        done = measured(
+            *(lookout, subject, sides, budgeted(model, budget)),
+            grader=budgeted(judge, budget),
+            runs=runs,
+            tokens=None,
+            progress=lambda count, _: progress(count, steps),
+        )
+        compared = (
+            compare(done, names, budgeted(judge, budget), progress=lambda count: progress(2 * pairs + count, steps))
+            if blind
+            else None
+        )
+    except BaseException:
+        workspace.abandon(place)
+        raise
     stamp = _timestamp(lookout.clock())
-    names = [*sides]
-    told = statistics.benchmark(
-        done,
-        names,
-        skill=subject.name,
-        path=subject.directory,
-        model=model.name,
-        grader=model.name,
-        timestamp=stamp,
-    )
+    about = {"skill": subject.name, "path": subject.directory, "model": model.name, "grader": judge.name}
+    told = statistics.benchmark(done, names, **about, timestamp=stamp)
     rate = told["run_summary"]["with_skill"]["pass_rate"]
     mean = rate["mean"] if rate and told["complete"] else None
     if out:
-        workspace.write(place, done, told)
+        workspace.write(place, done, told, compared)
         digest = lookout.open(lookout.find(name)[0]).digest
         history = workspace.add_to_history(
             out, history, number, skill=subject.name, digest=digest, rate=mean, timestamp=stamp
         )
-        write_text(os.path.join(place, "report.html"), page(told, done, history["iterations"]), durable=False)
+        workspace.write_page(place, done, told, history["iterations"], compared)
     by_side = {side: statistics.scores(done, side) for side in names}
+    errors = [run.error for run in done] + [pair.error for pair in (compared.pairs if compared else ())]
     answer = {
         "success": True,
         "name": subject.name,
         "path": subject.directory,
         "model": model.name,
+        "grader": judge.name,
         "runs": runs,
         "against": against,
         "evals": [{"id": item.id, **{side: by_side[side].get(item.id) for side in names}} for item in found.evals],
         "summary": told["run_summary"],
         "expectations": told["expectations"],
+        "blind": compared.to_json() if compared else None,
         "complete": told["complete"],
-        "errors": [*dict.fromkeys(run.error for run in done if run.error)],
-        "tokens": sum(run.tokens + run.grading_tokens for run in done),
+        "errors": [*dict.fromkeys(filter(None, errors))],
+        "tokens": sum(run.tokens + run.grading_tokens for run in done) + (compared.tokens if compared else 0),
         "out": place or None,
         "report": [entry.to_json() for entry in found.report],
     }
     return _judged(answer, names, mean, min_pass_rate)
+
+
+def _other(against: str) -> Side:
+    """The side that a skill is compared with. Raises UsageError."""
+    if against not in AGAINST:
+        raise UsageError("bad-against", f"{against!r} is nothing to compare with.", hint="Use none or old.")
+    return "old_skill" if against == "old" else "without_skill"
 
 
 def measured(
@@ -145,32 +164,36 @@ def measured(
     sides: Mapping[Side, Subject | None],
     model: Model,
     *,
+    grader: Model | None = None,
     runs: int = 1,
-    tokens: int = TOKENS,
+    tokens: int | None = TOKENS,
     progress: Callable[[int, int], None] = _silent,
 ) -> tuple[Run, ...]:
-    """The evals of one version of a skill, done on these sides; its files are what checks and tasks use."""
+    """The evals of one version of a skill, done on these sides; its files are what checks and tasks use.
+
+    `tokens` limits what it costs; None is no limit but what the models have themselves.
+    """
     from whet.learning.evals.running import run_evals
 
     return run_evals(
         subject.evals().evals,
         sides,
-        _setup(lookout, subject, model, tokens),
+        _setup(lookout, subject, model, grader or model, tokens),
         task_files=subject.files_for,
         runs=runs,
         progress=progress,
     )
 
 
-def _setup(lookout: Lookout, subject: Subject, model: Model, tokens: int) -> Setup:
+def _setup(lookout: Lookout, subject: Subject, model: Model, judge: Model, tokens: int | None) -> Setup:
     from whet.learning.evals.grading import grader
     from whet.learning.evals.running import Setup
     from whet.learning.evals.testing import runner_for
     from whet.learning.models.budget import Budget, budgeted
 
-    held = budgeted(model, Budget(tokens=tokens))
+    budget = Budget(tokens=tokens)
     runner = runner_for(subject, lookout.place.env, lookout.place.home)
-    return Setup(held, grader(held, runner))
+    return Setup(budgeted(model, budget), grader(budgeted(judge, budget), runner))
 
 
 def scorer(
@@ -206,7 +229,7 @@ def _shown(tree: Mapping[str, Item]) -> dict[str, Item]:
     return {path: item for path, item in tree.items() if path.split("/")[0] not in FOLDERS}
 
 
-def _judged(answer: dict[str, Any], sides: list[Side], mean: float | None, least: float | None) -> dict[str, Any]:
+def _judged(answer: dict[str, Any], sides: Sequence[Side], mean: float | None, least: float | None) -> dict[str, Any]:
     """The answer, as a failure where it is a no."""
     other = answer["summary"][sides[1]]["pass_rate"]
     if not answer["complete"]:

@@ -15,6 +15,7 @@ from whet.learning.evals.statistics import FLAGS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whet.learning.evals.blind import Compared
     from whet.learning.evals.results import Run
 
 _SHOWN = 6_000
@@ -34,8 +35,16 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#8881;padding:.7rem;m
 """
 
 
-def page(benchmark: Mapping[str, Any], runs: Sequence[Run], history: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The page for a benchmark and its runs; with the iterations before it, how the pass rate went on."""
+def page(
+    benchmark: Mapping[str, Any],
+    runs: Sequence[Run],
+    history: Sequence[Mapping[str, Any]] = (),
+    compared: Compared | None = None,
+) -> str:
+    """The page for a benchmark and its runs; with the iterations before it, how the pass rate went on.
+
+    With a blind comparison, also what came of that.
+    """
     about = benchmark["metadata"]
     sides = [side for side in _LABELS if side in benchmark["run_summary"]]
     made = f"{_text(about['timestamp'])}, {_text(about['executor_model'])}"
@@ -46,6 +55,7 @@ def page(benchmark: Mapping[str, Any], runs: Sequence[Run], history: Sequence[Ma
         "<h2>Pass rate of each eval</h2>",
         _bars(runs, sides),
         *(["<h2>Over the iterations</h2>", _line(history)] if len(history) > 1 else []),
+        *(["<h2>Blind comparison</h2>", _compared(compared)] if compared else []),
         "<h2>Expectations</h2>",
         _expectations(benchmark["expectations"], sides),
         "<h2>Outputs</h2>",
@@ -144,6 +154,26 @@ def _expectations(rows: Sequence[Mapping[str, Any]], sides: Sequence[str]) -> st
         lines.append(f"<tr><td>{_text(row['eval'])}</td><td>{_text(row['text'])}</td>{rates}<td>{flags}</td></tr>")
     heads = "".join(f"<th>{_LABELS[side]}</th>" for side in sides)
     return f"<table><tr><th>eval</th><th>expectation</th>{heads}<th></th></tr>{''.join(lines)}</table>"
+
+
+def _compared(compared: Compared) -> str:
+    """How often the skill was preferred by somebody who did not know, and what that was said for."""
+    told = compared.to_json()
+    counts = f"With the skill: {told['wins']} won, {told['losses']} lost, {told['ties']} tied"
+    missing = f", {told['missing']} missing" if told["missing"] else ""
+    rows = []
+    for pair in compared.pairs:
+        said = "<br>".join(
+            f"{_LABELS[opinion.first]} first: {_LABELS.get(opinion.better, opinion.better)}. {_text(opinion.reason)}"
+            for opinion in pair.opinions
+        )
+        winner = _LABELS.get(pair.winner, pair.winner) or "–"
+        rows.append(
+            f"<tr><td>{_text(pair.eval)}</td><td class=n>{pair.number}</td><td class=n>{winner}</td>"
+            f"<td>{said or _text(pair.error)}</td></tr>"
+        )
+    head = "<tr><th>eval</th><th>run</th><th>better</th><th>why, shown in both orders</th></tr>"
+    return f"<p>{counts}{missing}</p><table>{head}{''.join(rows)}</table>"
 
 
 def _run(run: Run) -> str:

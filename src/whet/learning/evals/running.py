@@ -69,6 +69,7 @@ def run_evals(
     done: list[Run] = []
     stopped: ModelError | None = None
     first: ModelError | None = None
+    progress(0, len(wanted))
     for item, side, number in wanted:
         if stopped is not None:
             done.append(Run(item, side, number, Output(""), error=f"Not run: {stopped.message}"))

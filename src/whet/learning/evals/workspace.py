@@ -1,7 +1,7 @@
 """The results on disk, in the layout that other tools for skills read.
 
     DIR/history.json
-    DIR/iteration-N/benchmark.json, report.html
+    DIR/iteration-N/benchmark.json, comparison.json, report.html
     DIR/iteration-N/EVAL/with_skill/{outputs/, timing.json, grading.json}      with several runs in run-1/, run-2/, ...
 
 Every call writes an iteration of its own; nothing that was there is changed but the history.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import InvalidError, UsageError
@@ -22,6 +23,7 @@ from whet.store.failures import os_failures
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whet.learning.evals.blind import Compared
     from whet.learning.evals.results import Run
 
 ANSWER = "answer.md"
@@ -46,7 +48,13 @@ def begin(directory: str) -> tuple[str, int]:
                 return path, number
 
 
-def write(place: str, runs: Sequence[Run], benchmark: dict[str, Any]) -> None:
+def abandon(place: str) -> None:
+    """Remove the directory of an iteration that came to nothing."""
+    with suppress(OSError):
+        os.rmdir(place)
+
+
+def write(place: str, runs: Sequence[Run], benchmark: dict[str, Any], compared: Compared | None = None) -> None:
     """Everything about the runs of an iteration."""
     several = benchmark["metadata"]["runs_per_configuration"] > 1
     names = _names([*dict.fromkeys(run.eval.id for run in runs)])
@@ -70,6 +78,23 @@ def write(place: str, runs: Sequence[Run], benchmark: dict[str, Any]) -> None:
             told = {"eval_id": item.id, "prompt": item.prompt, "assertions": [one.text for one in item.expectations]}
             _dump(os.path.join(place, names[item.id], "eval_metadata.json"), told)
         _dump(os.path.join(place, "benchmark.json"), benchmark)
+        if compared is not None:
+            about = {"skill_name": benchmark["metadata"]["skill_name"]}
+            grader = benchmark["metadata"]["analyzer_model"]
+            _dump(os.path.join(place, "comparison.json"), {**about, "grader_model": grader, **compared.to_json()})
+
+
+def write_page(
+    place: str,
+    runs: Sequence[Run],
+    benchmark: dict[str, Any],
+    history: Sequence[dict[str, Any]],
+    compared: Compared | None = None,
+) -> None:
+    """The iteration as a page for a browser."""
+    from whet.learning.evals.page import page
+
+    write_text(os.path.join(place, "report.html"), page(benchmark, runs, history, compared), durable=False)
 
 
 def grading(run: Run) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from whet.errors import UsageError
 from whet.interfaces.cli.commands._showing import grid
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.parser import amount
+from whet.interfaces.cli.progress import Bar
 from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
@@ -17,19 +18,22 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.learning.models.door import Model
 
 AGAINST = ("none", "old")
 DETAILS = (
     "`whet eval NAME`: a skill's evals are tasks in evals/evals.json with what is expected of the result. A model does "
     "each with the skill and without it, checks and the model judge the results, and the difference is what the skill "
-    "is worth. Exits with 1 where the skill does worse than what it is compared with, where runs are missing, and "
-    "below --min-pass-rate. On a pipe, each expectation is a line of eval, the pass rate with the skill and without "
-    "it, flags and the expectation, with tabs between them. --optimise-description looks for a description that brings "
-    "the skill up more often when it should, tried on held-out trigger evals; without --model, it takes words from "
-    "them. It is written only with --apply."
+    "is worth. With --blind the grader also compares the two results of each task without knowing which had the "
+    "skill, in both orders; only what it prefers both times wins. Exits with 1 where the skill does worse than what it "
+    "is compared with, where runs are missing, and below --min-pass-rate. On a pipe, each expectation is a line of "
+    "eval, the pass rate with the skill and without it, flags and the expectation, with tabs between them. "
+    "--optimise-description looks for a description that brings the skill up more often when it should, tried on "
+    "held-out trigger evals; without --model, it takes words from them. It is written only with --apply."
 )
-_OURS = ("model", "runs", "out", "against", "min_pass_rate", "budget", "optimise_description", "apply")
+_OURS = (
+    *("model", "grader", "runs", "out", "against", "blind", "min_pass_rate", "budget"),
+    *("optimise_description", "apply"),
+)
 _TRIGGERS = ("file", "held_out", "min_precision", "min_recall", "suggest")
 _PROPOSING = ("model", "apply", "optimise_description")
 
@@ -37,9 +41,11 @@ _PROPOSING = ("model", "apply", "optimise_description")
 def configure(parser: Parser) -> None:
     """The options of `whet eval NAME`."""
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5 or recorded:FILE.")
+    parser.option("--grader", metavar="SPEC", text="The model that judges, where it is to be another.")
     parser.option("--runs", metavar="N", type=amount, text="Do each eval so many times (default 1).")
     parser.option("--out", metavar="DIR", text="Keep outputs, grades, benchmark.json and a page with plots here.")
     parser.option("--against", metavar="W", choices=AGAINST, text="Compare with no skill, or the version before.")
+    parser.option("--blind", text="Compare results without telling which had the skill.")
     parser.option("--min-pass-rate", metavar="R", type=share, text="Exit with 1 when the pass rate is below, 0 to 1.")
     parser.option("--budget", metavar="TOKENS", type=amount, text="What all of it may cost (default 1,000,000).")
     parser.option("--optimise-description", text="Look for a better description instead.")
@@ -77,54 +83,23 @@ def check_options(options: Namespace, *, triggers: bool) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Measure, or propose."""
-    if options.optimise_description:
-        return Outcome(_optimised(context, options))
-    from whet.learning.evals.answer import TOKENS, eval_skill
-
     library = context.library
-    library.find(options.kind)
-    model = _model(context, options)
-    if model is None:
-        hint = "Name one with --model, such as openai:gpt-5 or recorded:FILE, or as `model` in config.toml."
-        raise UsageError("model-not-named", "Evals of what a skill does need a model.", hint=hint)
-    answer = eval_skill(
-        library.lookout,
-        library.changes.author.journal,
-        options.kind,
-        model,
-        runs=options.runs or 1,
-        against=options.against or "none",
-        out=options.out,
-        min_pass_rate=options.min_pass_rate,
-        tokens=options.budget or TOKENS,
-    )
+    with Bar(options) as bar:
+        library.progress = bar
+        if options.optimise_description:
+            return Outcome(library.optimise_description(options.kind, options.model or "", apply=options.apply))
+        answer = library.eval_skill(
+            options.kind,
+            options.model,
+            grader=options.grader,
+            runs=options.runs or 1,
+            against=options.against or "none",
+            blind=options.blind,
+            out=options.out,
+            min_pass_rate=options.min_pass_rate,
+            **({"budget": options.budget} if options.budget else {}),
+        )
     return Outcome(answer, 0 if answer["success"] else 1)
-
-
-def _model(context: Context, options: Namespace) -> Model | None:
-    spec = options.model or context.library.lookout.survey().settings.model
-    if not spec:
-        return None
-    from whet.learning.models.providers import open_model
-
-    return open_model(spec, context.env)
-
-
-def _optimised(context: Context, options: Namespace) -> dict[str, Any]:
-    from whet.learning.evals.describing import described, optimise_description
-
-    library = context.library
-    answer = optimise_description(
-        library.lookout, library.offers.keeper, options.kind, _model(context, options) if options.model else None
-    )
-    answer["applied"] = False
-    if options.apply and answer["improved"]:
-        text = described(library.lookout, options.kind, answer["description"])
-        gain = f"{answer['before']['held_out']:.2f} to {answer['after']['held_out']:.2f}"
-        reason = f"A description that does better on held-out trigger evals, {gain}."
-        written = library.manage([{"action": "edit", "name": options.kind, "body": text}], reason=reason)
-        answer |= {"applied": not written.get("staged", False), "version": written.get("version")}
-    return answer
 
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
@@ -148,11 +123,19 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
         f"{plural(len(answer['evals']), 'eval')}, {plural(answer['runs'], 'run')} each: pass rate {means[0]} with "
         f"{clean(answer['name'])}, {means[1]} {than}; {answer['tokens']:,} tokens."
     )
+    if answer["blind"]:
+        screen.said.append(_preferred(answer["blind"]))
     if answer["out"]:
         screen.said.append(f"Everything is in {screen.place(answer['out'])}; open report.html in a browser.")
     if not answer["success"]:
         screen.said.append(f"{clean(answer['error'])} [{answer['code']}]")
         screen.hints.append(answer["hint"])
+
+
+def _preferred(blind: dict[str, Any]) -> str:
+    missing = f", {blind['missing']} missing" if blind["missing"] else ""
+    counts = f"{blind['wins']} won, {blind['losses']} lost, {blind['ties']} tied"
+    return f"Compared blindly, with the skill: {counts}{missing}."
 
 
 def _show_description(answer: dict[str, Any], screen: Screen) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.interfaces.cli.commands._showing import grid
 from whet.interfaces.cli.context import Outcome
+from whet.interfaces.cli.progress import Bar
 from whet.interfaces.cli.text import clean, clean_block, plural
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Run them."""
-    from whet.learning.evals.answer import run_own_tests
-
-    answer = run_own_tests(context.library.lookout, options.name, only_list=options.list)
+    with Bar(options) as bar:
+        context.library.progress = bar
+        answer = context.library.run_tests(options.name, only_list=options.list)
     return Outcome(answer, 0 if answer["success"] else 1)
 
 

@@ -1,0 +1,255 @@
+"""`whet improve`: evals fail, a model proposes a few edits, the gate decides, and only what is better stays.
+
+Nothing is written before the end, and then all of it as one change: a proposal, or the next version. Where the skill
+was changed by somebody else meanwhile, nothing is written at all: what was measured is not what is there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from whet.authoring.drafts_main import main_of
+from whet.authoring.history import difference
+from whet.authoring.trees import digest, read_tree
+from whet.errors import ConflictError, UsageError, WhetError
+from whet.learning.evals.answer import TOKENS
+from whet.learning.evals.subject import Subject
+from whet.learning.improving.asking import Matter
+from whet.learning.improving.heard import heard_of
+from whet.learning.improving.rejected import Buffer
+from whet.learning.improving.rounds import ALL_MET, Course, body_of
+from whet.learning.improving.trying import Trials, split
+from whet.learning.lifecycle import Lifecycle
+from whet.learning.models.budget import Budget, budgeted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whet.authoring.changes import Changes
+    from whet.learning.improving.trying import Measured
+    from whet.learning.models.door import Model
+    from whet.learning.usage import Usage
+    from whet.library.card import Card
+    from whet.library.lookout import Lookout
+    from whet.routing.feedback import Feedback
+
+ROUNDS = 3
+EDITS = 4
+"""Edits in one round: few enough to know what did it."""
+_MOST = {"rounds": 20, "edits": 20, "runs": 100}
+MARK = "Improved by its evals"
+"""How the reason of every change begins that comes from here."""
+
+
+class Shelf(Protocol):
+    """What improving needs of a library; `whet.api.Library` is one."""
+
+    @property
+    def lookout(self) -> Lookout:
+        """Its skills."""
+        ...
+
+    @property
+    def changes(self) -> Changes:
+        """Its history and proposals."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """How skills did."""
+        ...
+
+    @property
+    def remarks(self) -> Feedback:
+        """What skills are for, and what not."""
+        ...
+
+    def is_locked(self, name: str, *, here: bool = False) -> bool:
+        """Was this skill installed?"""
+        ...
+
+    def manage(
+        self,
+        operations: Sequence[Mapping[str, Any]],
+        *,
+        actor: str = "user",
+        origin: str = "foreground",
+        reason: str = "",
+        stage: bool = False,
+        viewed: Callable[[str, str], bool] | None = None,
+    ) -> dict[str, Any]:
+        """Change skills."""
+        ...
+
+
+def improve(
+    shelf: Shelf,
+    name: str,
+    model: Model,
+    *,
+    grader: Model | None = None,
+    rounds: int = ROUNDS,
+    edits: int = EDITS,
+    runs: int = 1,
+    write: bool = False,
+    dry_run: bool = False,
+    tokens: int = TOKENS,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> dict[str, Any]:
+    """A better version of a skill, proved by its evals; see `Library.improve`."""
+    for what, value in (("rounds", rounds), ("edits", edits), ("runs", runs)):
+        if not 1 <= value <= _MOST[what]:
+            message, hint = f"{value} is no number of {what}.", f"Ask for 1 to {_MOST[what]}."
+            raise UsageError("bad-amount", message, hint=hint)
+    bench = _Bench(shelf, name, model, grader or model, edits, runs, tokens, progress)
+    course = bench.course
+    try:
+        try:
+            course.run(rounds, bench.check_unchanged, remember=not dry_run)
+        except KeyboardInterrupt:
+            if bench.better and not dry_run:
+                bench.keep(write=False)
+            raise
+        kept = bench.keep(write=write) if bench.better and not dry_run else {}
+    except WhetError as error:
+        if course.rounds:  # what was paid for is told
+            error.details.update(rounds=[one.to_json() for one in course.rounds])
+        raise
+    return {**bench.told(), **kept}
+
+
+class _Bench:
+    """One skill that is being improved, with all that takes."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        name: str,
+        model: Model,
+        grader: Model,
+        edits: int,
+        runs: int,
+        tokens: int,
+        progress: Callable[[int, int], None],
+    ) -> None:
+        lookout, author = shelf.lookout, shelf.changes.author
+        self._shelf, self._model, self._grader, self._runs = shelf, model, grader, runs
+        self._card, _ = lookout.find(name)
+        target = author.target(self._card)
+        self._path = target.source or target.path
+        self._tree = target.original or target.before or {}
+        self._subject = Subject(self._card.full_name, self._card.directory, self._tree)
+        self._evals = self._subject.evals()
+        self._learn, self._held = split(self._evals.evals)
+        self._budget = Budget(tokens=tokens)
+        doing = budgeted(model, self._budget)
+        self._trials = Trials(
+            lookout, self._subject, doing, budgeted(grader, self._budget), runs=runs, progress=progress
+        )
+        self._buffer = Buffer(lookout.place.state, self._path, lookout.clock)
+        refused = author.proposals.all("rejected")
+        matter = Matter(
+            self._subject.name,
+            self._subject.skill().description,
+            body_of(self._tree),
+            self._subject.visible(),
+            (),
+            heard_of(self._card, self._tree, self._path, shelf.usage, shelf.remarks, refused),
+            (),
+            [item.prompt for item in self._evals.evals],
+        )
+        self.course = Course(
+            *(self._trials, matter, doing, self._budget, self._buffer),
+            learn=self._learn,
+            refused={change.after for one in refused for change in one.changes},
+            edits=edits,
+        )
+
+    @property
+    def better(self) -> bool:
+        """Is there anything to keep?"""
+        return any(one.verdict == "accepted" for one in self.course.rounds)
+
+    def check_unchanged(self) -> None:
+        """Raise ConflictError where the skill is not any more what is being improved."""
+        self._check(digest(read_tree(self._path)))
+
+    def _check(self, seen: str) -> None:
+        if seen != digest(self._tree):
+            message = f"{self._subject.name} was changed by somebody else meanwhile."
+            hint = "Nothing was written. Run it again; it is measured as it is then."
+            raise ConflictError("skill-changed", message, hint=hint, path=self._path)
+
+    def told(self) -> dict[str, Any]:
+        """The answer, but for what becomes of it."""
+        course = self.course
+        before, after = (self._trials.measure(tree) for tree in (self._tree, course.best))
+        stopped = course.stopped
+        answer = {
+            "success": True,
+            "name": self._subject.name,
+            "path": self._subject.directory,
+            "model": self._model.name,
+            "grader": self._grader.name,
+            "improved": self.better,
+            "before": self._scores(before),
+            "after": self._scores(after),
+            "rounds": [one.to_json() for one in course.rounds],
+            "learned_from": len(self._learn),
+            "held_out": len(self._held),
+            "tokens": self._budget.spent().tokens,
+            "stopped": stopped._asdict() if stopped else None,
+            "diff": difference(self._tree, course.best, ("now", "better")) if self.better else "",
+            "written": False,
+            "report": [entry.to_json() for entry in self._evals.report],
+            "warnings": [self._buffer.problem] if self._buffer.problem else [],
+        }
+        if self.better or (stopped and stopped.code == ALL_MET):
+            return answer
+        if stopped:
+            return answer | {"success": False, "error": stopped.message, "code": stopped.code, "hint": stopped.hint}
+        last = course.rounds[-1]
+        why = f" The last one: {last.reasons[0].message}" if last.reasons else ""
+        message = f"{self._subject.name} stays as it is: no candidate is better.{why}"
+        hint = "`rounds` tells what was tried. Try more --rounds, another --model, or look at the evals themselves."
+        return answer | {"success": False, "error": message, "code": "not-improved", "hint": hint}
+
+    def _scores(self, measured: Measured) -> dict[str, Any]:
+        learned, held = measured.mean(self._learn), measured.mean(self._held)
+        return {"score": measured.mean(), "learned": learned, "held_out": held, "evals": dict(measured.scores)}
+
+    def keep(self, *, write: bool) -> dict[str, Any]:
+        """Write the better version, or propose it where it is not to be written, or may not be."""
+        held_back = _held_back(self._shelf, self._card)
+        before, after = (self._trials.measure(tree).mean() or 0.0 for tree in (self._tree, self.course.best))
+        how = f"evals: {len(self._evals.evals)}, runs: {self._runs}, model: {self._model.name}"
+        reason = f"{MARK}: {before:.2f} before, {after:.2f} after ({how})."
+
+        def viewed(_path: str, seen: str) -> bool:
+            self._check(seen)
+            return True
+
+        answer = self._shelf.manage(
+            [{"action": "edit", "name": self._card.path, "body": main_of(self.course.best).text}],
+            actor="agent",
+            origin="background",
+            reason=reason,
+            stage=not write or bool(held_back),
+            viewed=viewed,
+        )
+        told = {"version": answer["version"], "reason": reason}
+        if answer.get("staged"):
+            cause = held_back if write and held_back else answer["reason"]
+            return {**told, "staged": True, "proposal": answer["proposal"], "cause": cause, "hint": answer["hint"]}
+        return {**told, "written": True, "entry": answer["entry"]}
+
+
+def _held_back(shelf: Shelf, card: Card) -> str:
+    """Why a skill may not be written without asking, though it is the user's: a sentence, or nothing."""
+    lifecycle = Lifecycle(shelf.lookout.place.state, shelf.lookout.clock)
+    try:
+        if card.key in lifecycle.pins():
+            return "It is pinned."
+    finally:
+        lifecycle.close()
+    return "It is installed." if shelf.is_locked(card.name, here=card.scope == "project") else ""

@@ -1,0 +1,189 @@
+"""Tests, evals and improving through the front door and the command line, which says the same."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from learning.evaluated import BODY, DESCRIPTION, EVALS, NAME, edit, improver, obedient, opened, with_evals
+from whet.errors import WhetError
+from whet.guard.sandbox.levels import level
+from whet.interfaces.cli import main
+from whet.learning.models.recorded import Recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from whet import Library
+    from whet.learning.models.door import Request
+    from whet.learning.models.scripted import Scripted
+    from whet.sources.model import Progress
+
+SIGNED = edit("append", "End with `Signed-off-by: Ann`.", why="Notes are signed.")
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """The command line on the library of the test: code, output, and what is said."""
+    env = {"HOME": str(tmp_path / "home"), "WHET_HOME": str(tmp_path / "state"), "PATH": ""}
+
+    def command(*words: str) -> tuple[int, str, str]:
+        code = main(["--root", str(tmp_path / "skills"), *words], env)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return command
+
+
+def created(top: Path) -> Library:
+    library = opened(top)
+    library.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
+    with_evals(top)
+    return library
+
+
+def comparing(model: Scripted) -> Scripted:
+    """The model, which also prefers whatever it is shown first."""
+    inner = model._answer
+
+    def answer(request: Request) -> Any:
+        if request.messages[0].text.startswith("Two people"):
+            return json.dumps({"reason": "It came first.", "better": "first"})
+        return inner(request)
+
+    model._answer = answer
+    return model
+
+
+def test_progress_is_told_in_runs(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    with created(tmp_path) as library:
+        library.progress = seen.append
+        library.eval_skill(NAME, obedient(), runs=2, blind=True)
+    assert [(item.what, item.unit, item.total) for item in seen] == [(f"Evals of {NAME}", "runs", 6)] * 7
+    assert [item.done for item in seen] == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_the_model_may_be_named_in_the_settings(tmp_path: Path) -> None:
+    cassette = tmp_path / "answers.jsonl"
+    with created(tmp_path) as library:
+        library.eval_skill(NAME, Recorded(str(cassette), obedient()))
+        with pytest.raises(WhetError) as unnamed:
+            library.eval_skill(NAME)
+    (tmp_path / "state" / "config.toml").write_text(f'model = "recorded:{cassette}"\n', encoding="utf-8")
+    with opened(tmp_path) as library:
+        told = library.eval_skill(NAME)
+        with pytest.raises(WhetError) as refused:
+            library.eval_skill(NAME, "")
+    assert (unnamed.value.code, refused.value.code) == ("model-not-named", "model-not-named")
+    assert (told["model"], told["grader"], told["blind"]) == (f"recorded:{cassette}", f"recorded:{cassette}", None)
+
+
+def test_a_budget_holds_for_both_models_together(tmp_path: Path) -> None:
+    with created(tmp_path) as library:
+        whole = library.eval_skill(NAME, obedient(), grader=obedient())
+        short = library.eval_skill(NAME, obedient(), grader=obedient(), budget=whole["tokens"] - 50)
+    assert (whole["complete"], short["complete"], short["code"]) == (True, False, "eval-incomplete")
+
+
+def test_tests_are_run_through_the_front_door(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+    seen: list[Progress] = []
+    with created(tmp_path) as library:
+        folder = tmp_path / "skills" / NAME / "tests"
+        folder.mkdir()
+        (folder / "good.sh").write_text("exit 0\n", encoding="utf-8")
+        library.progress = seen.append
+        assert library.run_tests(NAME, only_list=True)["tests"] == [{"path": "tests/good.sh"}]
+        assert run("test", NAME, "--list") == (0, "tests/good.sh\n", "1 test.\n")
+        if not level().isolates:
+            pytest.skip("this machine offers no sandbox")
+        told = library.run_tests(NAME)
+    assert (told["success"], told["passed"], told["failed"]) == (True, 1, 0)
+    assert [(item.what, item.done, item.unit) for item in seen] == [("Tests", 1, "tests")]
+
+
+def test_a_better_description_is_written_only_when_asked_for(tmp_path: Path) -> None:
+    with opened(tmp_path) as library:
+        library.manage([{"action": "create", "name": "books", "description": "Helps.", "body": "Compare rows."}])
+        wanted = [f"reconcile the supplier invoices of month {at}" for at in range(8)]
+        cases = [{"query": text, "should_trigger": True} for text in wanted]
+        cases += [{"query": f"write poem {at}", "should_trigger": False} for at in range(6)]
+        folder = tmp_path / "skills" / "books" / "evals"
+        folder.mkdir()
+        (folder / "triggers.json").write_text(json.dumps(cases), encoding="utf-8")
+        shown = library.optimise_description("books")
+        assert (shown["improved"], shown["applied"], library.skill("books").description) == (True, False, "Helps.")
+        written = library.optimise_description("books", apply=True)
+        assert (written["applied"], written["version"]) == (True, "2")
+        assert library.skill("books").description == written["description"]
+
+
+def test_the_command_line_compares_blindly(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+    cassette, judge = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
+    with created(tmp_path) as library:
+        library.manage([{"action": "edit", "name": NAME, "body": f"{BODY}\n{SIGNED['text']}\n"}])
+        library.eval_skill(
+            *(NAME, Recorded(str(cassette), obedient())),
+            grader=Recorded(str(judge), comparing(obedient())),
+            blind=True,
+        )
+    words = ("eval", NAME, "--model", f"recorded:{cassette}", "--grader", f"recorded:{judge}", "--blind")
+    code, _, said = run(*words)
+    assert (code, said.split("\n")[1]) == (0, "Compared blindly, with the skill: 0 won, 0 lost, 1 tied.")
+    answer = json.loads(run(*words, "--json")[1])
+    assert (answer["grader"], answer["blind"]["comparisons"][0]["winner"]) == (f"recorded:{judge}", "tie")
+
+
+def test_the_command_line_improves(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+    cassette = tmp_path / "answers.jsonl"
+    with created(tmp_path) as library:
+        library.improve(NAME, Recorded(str(cassette), improver([SIGNED])), dry_run=True)
+    words = ("improve", NAME, "--model", f"recorded:{cassette}")
+    code, out, said = run(*words, "--dry-run")
+    row, *diff = out.split("\n")
+    tokens = row.split("\t")[4]
+    assert (code, row.split("\t")) == (0, ["1", "accepted", "0.50", "1.00", tokens, "1", "Notes are signed."])
+    assert [line for line in diff if line.startswith("+")] == [
+        *("+++ better/SKILL.md", '+  version: "2"', "+", f"+{SIGNED['text']}"),
+    ]
+    first, *rest = said.split("\n")
+    assert first.startswith(f"{NAME}: the score from 0.50 to 1.00 on 1 eval; ")
+    assert rest == [
+        "Every expectation that can be learnt from is met. [all-met]",
+        "hint: Run it without --dry-run to keep it.",
+        "",
+    ]
+    code, _, said = run(*words)
+    assert (code, said.split("\n")[2:]) == (
+        0,
+        [
+            "It waits as proposal 1. Writes are staged.",
+            "hint: Nothing is changed yet. It waits until a person says `whet approve 1`; `whet pending 1` shows it.",
+            "",
+        ],
+    )
+    (tmp_path / "skills" / NAME / "evals" / "evals.json").write_text(json.dumps({"evals": []}), encoding="utf-8")
+    code, out, said = run(*words)
+    assert (code, out, said.split("\n")[0].endswith("holds no task with a prompt and expectations.")) == (1, "", True)
+
+
+def test_a_no_is_said_with_what_was_tried(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+    cassette = tmp_path / "answers.jsonl"
+    evals = {"evals": [*EVALS["evals"], {"prompt": "Write."}]}
+    with created(tmp_path) as library:
+        (tmp_path / "skills" / NAME / "evals" / "evals.json").write_text(json.dumps(evals), encoding="utf-8")
+        worse = improver([edit("append", "Write nothing.")])
+        library.improve(NAME, Recorded(str(cassette), worse), rounds=1, dry_run=True)
+    code, out, said = run("improve", NAME, "--model", f"recorded:{cassette}", "--rounds", "1")
+    assert (code, out.split("\t")[:4]) == (1, ["1", "rejected", "0.50", "0.00"])
+    told = said.split("\n")
+    assert told[0].endswith("evals[1] has no expectations. [eval-without-expectations]")
+    assert told[1].startswith(f"{NAME}: the score stays 0.50 on 1 eval; ")
+    assert told[2] == (
+        f"{NAME} stays as it is: no candidate is better. The last one: Worse than before: signed from 0.50 to 0.00. "
+        "[not-improved]"
+    )
+    assert told[3].startswith("hint: `rounds` tells what was tried.")
