@@ -15,6 +15,7 @@ def main() -> None:
     from whet.api import Library
     from whet.interfaces.hooks import service as serving
     from whet.interfaces.hooks.answering import Hooks
+    from whet.interfaces.hooks.learning import Learner
 
     state, mode = sys.argv[1:]
     libraries: dict[str, Library] = {}
@@ -34,7 +35,7 @@ def main() -> None:
     if mode == "old":
         vars(serving)["__version__"] = "0.0.1"
     answer = {"slow": slow, "cut": cut}.get(mode, Hooks(state, opened).answer)
-    service = serving.Service(state, answer)
+    service = serving.Service(state, answer, after=Learner(state, opened, os.environ).after)
     print("ready" if service.start() else "no socket", flush=True)
     sys.stdin.read()
     service.close()

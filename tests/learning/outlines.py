@@ -397,6 +397,17 @@ NOT: tuple[Outline, ...] = (
         DONE,
     ),
     outline(
+        "done by hand in the end",
+        "no-steps",
+        user("Flash the firmware onto the board."),
+        *(
+            fails(f"probe-rs download firmware.elf --chip {chip}", "Error: Connecting to the chip was unsuccessful.")
+            for chip in ("nRF52", "nRF53", "STM32F4", "STM32H7", "RP2040")
+        ),
+        user("Great, thank you! I flashed it with the vendor's window instead, that worked."),
+        says("Good to know."),
+    ),
+    outline(
         "a skill that did",
         "skill-sufficed",
         user("Deploy the cart service."),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,16 +14,16 @@ from learning.outlines import TABLE
 from whet.api import Library
 from whet.errors import WhetError
 from whet.learning.synthesis.budget import Allowance
-from whet.learning.synthesis.learn import learn
-from whet.learning.synthesis.learning import learn_from, synthesise
+from whet.learning.synthesis.learn import Terms, learn
+from whet.learning.synthesis.learning import learn_from
 from whet.learning.transcripts.recorder import Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from whet.learning.transcripts.events import Transcript
 
+WRITE = Terms(write=True)
 SECOND = 10**9
 START = 1_800_000_000 * SECOND
 
@@ -85,7 +87,7 @@ def test_a_hard_session_becomes_a_proposal_and_nothing_else_changes(library: Lib
     assert names(library) == set()
     (proposal,) = library.changes.pending()["proposals"]
     assert (proposal["id"], proposal["actor"], proposal["origin"]) == (report["proposal"], "agent", "background")
-    assert proposal["reason"].startswith("Learned from claude-code:first, events ")
+    assert proposal["reason"].startswith("Learned from claude-code session first, events ")
     assert library.approve(report["proposal"])["state"] == "approved"
     assert names(library) == {report["skill"]}
 
@@ -134,19 +136,20 @@ def test_a_rejected_improvement_is_not_proposed_again(library: Library) -> None:
 
 
 def test_with_write_an_agents_skill_is_written_and_a_persons_is_not(library: Library) -> None:
-    first = learn(library, migration(), write=True)
+    first = learn(library, migration(), WRITE)
     assert (first["staged"], names(library)) == (False, {first["skill"]})
-    second = learn(library, migration(correction="No, always name the revision after the table."), write=True)
+    second = learn(library, migration(correction="No, always name the revision after the table."), WRITE)
     assert (second["staged"], second["version"]) == (False, "2")
     text = library.view(first["skill"])["content"]
     library.manage([{"action": "delete", "name": first["skill"]}])
-    library.manage([{"action": "create", "name": "my-migrations", "description": "Migrations.", "body": text}])
-    third = learn(library, migration(correction="No, never touch the production database."), write=True)
+    about = "Adds a column to a table with an Alembic migration."
+    library.manage([{"action": "create", "name": "my-migrations", "description": about, "body": text}])
+    third = learn(library, migration(correction="No, never touch the production database."), WRITE)
     assert (third["action"], third["skill"], third["staged"]) == ("improve", "my-migrations", True)
 
 
 def test_a_pinned_skill_is_left_alone(library: Library) -> None:
-    made = learn(library, migration(), write=True)
+    made = learn(library, migration(), WRITE)
     library.pin(made["skill"])
     report = learn(library, migration(correction="No, always name the revision after the table."))
     assert (report["captured"], report["code"], report["skill"]) == (False, "not-ours", made["skill"])
@@ -225,6 +228,57 @@ def test_rejections_stop_what_waits_but_not_what_is_named(library: Library, tmp_
     assert learn_from(library, [path])["sessions"][0]["session"] == "claude-code:s"
 
 
+def test_a_new_skill_is_one_that_distill_would_have_made(library: Library) -> None:
+    made = learn(library, migration(), WRITE)
+    name, main = made["skill"], os.path.join(made["place"], "SKILL.md")
+    assert 'distilled-sessions: "1"' in Path(main).read_text()
+    again = library.distill(migration(correction="No, never touch the production database.", name="second"))
+    assert (again["skill"], again["version"], again["created"]) == (name, "2", False)
+    assert 'distilled-sessions: "2"' in Path(main).read_text()
+    entries = library.changes.history(name)["entries"]
+    assert [(entry["actor"], entry["reason"].partition(",")[0]) for entry in entries] == [
+        ("agent", "Learned from claude-code session first"),
+        ("user", "distilled from claude-code session second"),
+    ]
+
+
+def test_the_setting_says_what_becomes_of_a_session_that_is_over(library: Library, tmp_path: Path) -> None:
+    found = {}
+    for number, level in enumerate(("off", "note", "propose", "write")):
+        config = tmp_path / "home" / "state" / "config.toml"
+        config.parent.mkdir(exist_ok=True)
+        config.write_text(f'learn = "{level}"\n')
+        report = library.finish(next(one.transcript for one in TABLE[number + 2 :] if one.code == "hard"))
+        found[level] = (report["captured"], report["code"], report.get("staged"))
+    assert found == {
+        "off": (False, "learning-off", None),
+        "note": (False, "learning-off", None),
+        "propose": (True, "hard", True),
+        "write": (True, "hard", False),
+    }
+
+
+def test_what_nobody_asked_for_is_held_back_and_fails_in_silence(library: Library) -> None:
+    for _ in range(3):
+        report = library.finish("no/such/file")
+        assert (report["captured"], report["code"]) == (False, "transcript-missing")
+    report = library.finish(migration())
+    assert (report["captured"], report["code"]) == (False, "breaker")
+    assert report["why"][0].startswith("3 failures in a row, the last: There is no file no/such/file.")
+    assert library.learn(migration())["captured"] == 1
+
+
+def test_a_transcript_in_memory_keeps_no_secret(library: Library) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    events = migration().events
+    said = events[0]._replace(text=f"{events[0].text} The token is {token}; always use it.")
+    spoken = migration()._replace(events=(said, *(event._replace(id="") for event in events[1:])))
+    report = library.learn(spoken)["sessions"][0]
+    assert report["captured"]
+    assert token not in json.dumps([report, library.changes.pending(report["proposal"])])
+    assert token not in json.dumps(library.distill(spoken, dry_run=True))
+
+
 @pytest.mark.parametrize("source", ["codex:none", "no/such/file", ""])
 def test_a_session_that_is_not_there_is_an_error(library: Library, source: str) -> None:
     with pytest.raises(WhetError) as caught:
@@ -243,7 +297,7 @@ def test_an_agent_loop_finds_the_step_in_its_transcript(library: Library, tmp_pa
             recorder.user(event.text)
         else:
             recorder.assistant(event.text)
-    report = synthesise(library, recorder)
+    report = library.finish(recorder)
     call, result = recorder.transcript().events[-2:]
     assert (call.tool, dict(call.given)) == (
         "skill_create",

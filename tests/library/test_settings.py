@@ -153,11 +153,22 @@ except WhetError as error:
 def test_a_project_may_only_narrow(tmp_path: Path) -> None:
     (tmp_path / ".whet.toml").write_text('disabled = ["deploy"]\nexternal = ["/etc"]\nprecedence = ["project"]\n')
     settings, notes = read_project_settings(str(tmp_path), home=HOME)
-    assert settings == Settings(disabled=("deploy",))
+    assert settings == Settings(disabled=("deploy",), learn="")
     assert [(note.code, note.message) for note in notes] == [
         ("unknown-setting", "external is not a setting here."),
         ("unknown-setting", "precedence is not a setting here."),
     ]
+
+
+@pytest.mark.parametrize("value", ["false", "true", '"none"', "[]", '""', "3"])
+def test_what_is_learned_must_be_understood(tmp_path: Path, value: str) -> None:
+    (tmp_path / "config.toml").write_text(f"learn = {value}\n")
+    with pytest.raises(UsageError) as caught:
+        read_settings(str(tmp_path / "config.toml"), home=HOME)
+    assert (caught.value.code, caught.value.hint) == (
+        "bad-config",
+        "Give one of off, note, propose, write, in quotes.",
+    )
 
 
 @pytest.mark.parametrize(

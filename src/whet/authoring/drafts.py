@@ -25,6 +25,7 @@ from whet.authoring.drafts_limits import (
     too_large,
 )
 from whet.authoring.drafts_main import (
+    ASKED,
     as_document,
     filled,
     like,
@@ -265,6 +266,22 @@ def remove_file(tree: Tree, path: str, *, version: str = "") -> Draft:
 
 
 # --- the end of every change ----------------------------------------------------------------------------------------
+
+
+def remarks(before: Tree | None, after: Tree) -> tuple[str, ...]:
+    """What is worth knowing about a result, however many changes it took."""
+    return check_format(before or {}, after, main_of(before) if before else None, main_of(after))
+
+
+def without_remarks(draft: Draft, before: Tree | None, *, numbered: bool) -> Draft:
+    """A draft that others follow, so that what its result lacks may come yet.
+
+    Where the version was `numbered` before, it is no news that it stays.
+    """
+    passing = remarks(before, draft.tree)
+    asked = f": {ASKED}." if numbered else "\0"
+    told = (text for text in draft.warnings if text not in passing and not text.endswith(asked))
+    return draft._replace(warnings=tuple(told))
 
 
 def _finished(before: Tree, after: Tree, told: str = "", warnings: Sequence[str] = ()) -> Draft:

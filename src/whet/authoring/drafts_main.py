@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MAIN_FILES = (MAIN_FILE, *OLD_MAINS)
 KEEP = "keep"
 """Asked for as a version: the one the skill has."""
+ASKED = "that was asked for"
+"""Why a version stays that the caller wants to stay."""
 _VERSIONS = (("version",), ("metadata", "version"))
 
 
@@ -158,7 +160,7 @@ def numbered(text: str, old: Document, told: str) -> tuple[str, str, tuple[str, 
         wanted = next_version(current, told)
     else:
         wanted = given
-    reason = "that was asked for" if told == KEEP else ""
+    reason = ASKED if told == KEEP else ""
     if wanted != given and new.step == "none" and not told:
         reason = "it has no frontmatter to say one in"
     elif wanted != given:

@@ -9,6 +9,7 @@ wants a person to see) becomes a proposal.
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring import drafts
@@ -129,7 +130,7 @@ class Author:
             message = f"{len(operations)} operations were given."
             raise UsageError("bad-operations", message, hint=f"Give 1 to {MOST_OPERATIONS}.")
         self.writer.recover()
-        bench = _Bench(self, allowed)
+        bench = _Bench(self, allowed, several=len(operations) > 1)
         results: list[dict[str, Any]] = []
         for number, operation in enumerate(operations):
             try:
@@ -139,7 +140,7 @@ class Author:
                     error.details.update(failed_index=number, completed_before_failure=0)
                 raise
         changes = bench.changes()
-        warnings = [*bench.warnings, *self._unread(bench, by, viewed)]
+        warnings = [*bench.warnings, *chain(*bench.remarks.values()), *self._unread(bench, by, viewed)]
         if not changes:
             return _answer(results, (), warnings or ["Nothing changes."])
         checked = self.checked(changes, by)
@@ -248,12 +249,14 @@ def _anyone(_: Card) -> None:
 class _Bench:
     """The skills that a batch of operations concerns, as they would become."""
 
-    def __init__(self, author: Author, allowed: Callable[[Card], None]) -> None:
+    def __init__(self, author: Author, allowed: Callable[[Card], None], *, several: bool) -> None:
         self._author = author
         self._allowed = allowed
+        self._several = several
         self._targets: dict[str, Target] = {}
         self._names: dict[str, str] = {}
         self.warnings: list[str] = []
+        self.remarks: dict[str, tuple[str, ...]] = {}
 
     def targets(self) -> list[Target]:
         return [target for target in self._targets.values() if target.action]
@@ -311,6 +314,9 @@ class _Bench:
     def _become(self, target: Target, draft: Draft, action: str) -> dict[str, Any]:
         first = action if target.tree is None else target.action or action
         self._targets[target.path] = target._replace(tree=draft.tree, action=first)
+        if self._several:
+            self.remarks[target.path] = drafts.remarks(target.before, draft.tree)
+            draft = drafts.without_remarks(draft, target.tree, numbered=bool(target.action))
         self.warnings.extend(draft.warnings)
         told = {"name": target.name, "path": target.path, "version": draft.version, "digest": digest(draft.tree)}
         return {**told, "counted": target.counted}

@@ -43,6 +43,12 @@ REMEMBERED = 14 * _DAY
 """So long it is remembered what a conversation was offered; a client does not take up older ones."""
 QUIET = 3600 * _SECOND
 """A session that was quiet for so long is over: not every client tells when one ends, and none that is killed does."""
+AGAIN = 3600 * _SECOND
+"""So long nobody else takes up a session that somebody learns from by itself; then whoever did it was killed."""
+LATER = _DAY
+"""So long a session is left alone from which nothing could be learned yet."""
+LEARNING = "learn"
+"""What the failures of learning by itself are noted under, as the names of events are for those of hooks."""
 TOLD = 7 * _DAY
 """So long the doctor tells of a failure."""
 _TWICE = 5 * _SECOND
@@ -50,6 +56,7 @@ _TWICE = 5 * _SECOND
 _BUSY_MS = 1000
 """How long to wait for other processes: a client waits, too."""
 _LONGEST_STATE = 256 * 1024
+_FOREVER = 2**63 - 1
 
 _SCHEMA = """
 CREATE TABLE sessions (
@@ -66,6 +73,7 @@ CREATE TABLE failures (
     code TEXT NOT NULL, message TEXT NOT NULL
 );
 """
+_LATER = "ALTER TABLE sessions ADD COLUMN later INTEGER NOT NULL DEFAULT 0"
 _COUNTED = ", ".join(Counts._fields)
 _COLUMNS = f"client, id, project, transcript, first, last, {_COUNTED}, hard, ended, learned"
 _KNOWN = f"""
@@ -77,8 +85,8 @@ ON CONFLICT (client, id) DO NOTHING
 """
 _UPDATE = """
 UPDATE sessions SET project = ?, transcript = ?, last = ?, prompts = ?, tools = ?, errors = ?, recoveries = ?,
-corrections = ?, failing = ?, learned = ?, ended = ?, mark = ?, hard = ?, pending = CASE WHEN ? THEN pending END
-WHERE client = ? AND id = ?
+corrections = ?, failing = ?, learned = ?, ended = ?, mark = ?, hard = ?,
+later = CASE WHEN learned THEN 0 ELSE later END, pending = CASE WHEN ? THEN pending END WHERE client = ? AND id = ?
 """
 
 
@@ -122,7 +130,7 @@ def sessions_schema() -> Schema:
     """The tables; a change is a new migration at the end, never an edit."""
     from whet.store.database import Schema
 
-    return Schema(application_id=0x57485345, migrations=(_SCHEMA,), private=True)
+    return Schema(application_id=0x57485345, migrations=(_SCHEMA, _LATER), private=True)
 
 
 class Sessions(Door):
@@ -152,15 +160,18 @@ class Sessions(Door):
         ended: bool | None = None,
         mark: int = 0,
         seen: Counts = NOTHING,
+        learning: bool = True,
     ) -> bool:
         """Add to what is known of a session; False where the same was noted a moment ago, and nothing is added.
 
-        `seen` is what there is of it in all, as far as somebody counted.
+        `seen` is what there is of it in all, as far as somebody counted. Unless it is for `learning`, neither counts
+        nor the place of the transcript are kept.
+
         Two events with the same `mark`, other than 0, are the same. A message after a session was learned from makes
         it one that waits again. What is pending is for the last message: only tool calls, and a beginning
         (`ended=False`), which may be told late, leave it. Raises FailedError.
         """
-        now, key = self._clock(), (_text(client, 100), _text(id, 256))
+        now, key = self._clock(), _key(client, id)
         with self.writing().write() as connection:
             new = connection.execute(_NOTE, (*key, now)).rowcount
             known = connection.execute(_KNOWN, key).fetchone()
@@ -174,11 +185,11 @@ class Sessions(Door):
                 known[6] + (1 if worked and known[8] else 0),
                 known[7] + (corrections if known[3] else 0),
             )
-            counts = Counts(*map(max, counts, seen))
-            failing = (not worked) if tools else known[8]
+            counts = Counts(*map(max, counts, seen)) if learning else Counts(*known[3:8])
+            failing = (not worked) if tools and learning else known[8]
             over = known[10] if ended is None and not prompts else bool(ended)
             learned = 0 if prompts else known[9]
-            places = _text(project, 4096) or known[0], _text(transcript, 4096) or known[1]
+            places = _text(project, 4096) or known[0], _text(transcript if learning else "", 4096) or known[1]
             hard = is_hard(counts)
             stays = tools > 0 or ended is False
             values = (*places, max(now, known[2]), *counts, failing, learned, over, mark or known[11], hard, stays)
@@ -204,24 +215,24 @@ class Sessions(Door):
 
     def state(self, client: str, id: str) -> Any:  # noqa: A002  what it is called everywhere else
         """The saved conversation, as `keep` got it; None where there is none that can be read."""
-        rows = self.read("SELECT state FROM sessions WHERE client = ? AND id = ?", (_text(client, 100), _text(id, 256)))
+        rows = self.read("SELECT state FROM sessions WHERE client = ? AND id = ?", _key(client, id))
         return _unpacked(rows[0][0]) if rows else None
 
     def keep(self, client: str, id: str, state: Any) -> None:  # noqa: A002  as above
         """Save a conversation that was noted before; None forgets it."""
         query = "UPDATE sessions SET state = ? WHERE client = ? AND id = ?"
         with self.writing().write() as connection:
-            connection.execute(query, (_packed(state), _text(client, 100), _text(id, 256)))
+            connection.execute(query, (_packed(state), *_key(client, id)))
 
     def hold(self, client: str, id: str, text: str, state: Any, turn: str = "") -> None:  # noqa: A002  as above
         """Keep what is still to be said in a turn, and what the conversation is once it was said."""
         query = "UPDATE sessions SET pending = ? WHERE client = ? AND id = ?"
         with self.writing().write() as connection:
-            connection.execute(query, (_packed([turn, text, state]), _text(client, 100), _text(id, 256)))
+            connection.execute(query, (_packed([turn, text, state]), *_key(client, id)))
 
     def take_pending(self, client: str, id: str, turn: str = "") -> str:  # noqa: A002  as above
         """What is still to be said in this turn of a conversation; whoever takes it says it, so it is given once."""
-        key = _text(client, 100), _text(id, 256)
+        key = _key(client, id)
         rows = self.read("SELECT pending FROM sessions WHERE client = ? AND id = ?", key)
         pending = _unpacked(rows[0][0]) if rows else None
         if not pending or (turn and pending[0] and turn != pending[0]):
@@ -233,10 +244,38 @@ class Sessions(Door):
 
     # for whoever learns
 
-    def waiting(self) -> tuple[Seen, ...]:
-        """The hard sessions that are over and nobody has learned from yet, the oldest first."""
-        query = f"SELECT {_COLUMNS} FROM sessions WHERE hard AND NOT learned AND (ended OR last < ?) ORDER BY last, id"  # noqa: S608  columns are ours
-        return tuple(map(_seen, self.read(query, (self._clock() - QUIET,))))
+    def waiting(self, *, now: bool = False) -> tuple[Seen, ...]:
+        """The hard sessions that are over and nobody has learned from yet, the oldest first.
+
+        With `now`, without those that somebody has just taken up, or that are to be left alone for a while.
+        """
+        time = self._clock()
+        query = f"SELECT {_COLUMNS} FROM sessions WHERE hard AND NOT learned AND (ended OR last < ?) AND later <= ?"  # noqa: S608  columns are ours
+        rows = self.read(f"{query} ORDER BY last, id", (time - QUIET, time if now else _FOREVER))
+        return tuple(map(_seen, rows))
+
+    def take_up(self, client: str, id: str) -> bool:  # noqa: A002  as above
+        """Take a session that waits, to learn from it by itself; False where somebody else was faster.
+
+        Whoever is killed over it lets it wait again.
+        """
+        time = self._clock()
+        query = "UPDATE sessions SET later = ? WHERE client = ? AND id = ? AND NOT learned AND later <= ?"
+        with self.writing().write() as connection:
+            return bool(connection.execute(query, (time + AGAIN, *_key(client, id), time)).rowcount)
+
+    def leave(self, client: str, id: str) -> None:  # noqa: A002  as above
+        """Let a session wait for a day before it is taken up again."""
+        query = "UPDATE sessions SET later = ? WHERE client = ? AND id = ?"
+        with self.writing().write() as connection:
+            connection.execute(query, (self._clock() + LATER, *_key(client, id)))
+
+    def forget(self, client: str, id: str) -> None:  # noqa: A002  as above
+        """Forget what was noted of a session for learning."""
+        counts = ", ".join(f"{name} = 0" for name in Counts._fields)
+        query = f"UPDATE sessions SET {counts}, hard = 0, learned = 1, transcript = '' WHERE client = ? AND id = ?"  # noqa: S608  columns are ours
+        with self.writing().write() as connection:
+            connection.execute(query, _key(client, id))
 
     def all(self) -> tuple[Seen, ...]:
         """Every session that is kept, the newest first."""
@@ -247,9 +286,8 @@ class Sessions(Door):
         if self.reading() is None:
             return False
         with self.writing().write() as connection:
-            key = _text(client, 100), _text(id, 256)
             query = "UPDATE sessions SET learned = 1 WHERE client = ? AND id = ?"
-            return bool(connection.execute(query, key).rowcount)
+            return bool(connection.execute(query, _key(client, id)).rowcount)
 
     # what went wrong
 
@@ -273,6 +311,7 @@ class Sessions(Door):
     def examine(self) -> tuple[Entry, ...]:
         """What is wrong with the file, and what hooks failed at lately, one line for each kind."""
         from whet.errors import FailedError
+        from whet.learning.synthesis.budget import State
         from whet.library.report import Entry
         from whet.store.database import check
 
@@ -285,21 +324,23 @@ class Sessions(Door):
         except FailedError as error:
             entries.append(Entry(error.code, "error", "", self.path, error.message, error.hint))
             known = tuple(Failure(*row) for row in read(self._state))
-        return (*entries, *told(known, self._clock()))
+        return (*entries, *told(known, self._clock()), *State(self._state, self._clock).examine())
 
     def repair(self) -> Repaired:
         """Set a damaged file aside and save from it what can be read; else forget the failures that were told."""
+        from whet.learning.synthesis.budget import State
         from whet.library.doctor import Repaired
         from whet.store.database import check, repair
 
+        aside = State(self._state, self._clock).repair()
         if not check(self.path):
             count = self._forget_failures()
-            return Repaired((f"Forgot {count} failures of hooks.",) if count else ())
+            return Repaired((*aside, f"Forgot {count} failures of hooks.") if count else aside)
         self.close()
         outcome = repair(self.path, sessions_schema(), TABLES, clock=self._clock)
         rows = outcome.salvage.rows["sessions"]
         done = f"Set the damaged record of sessions aside as {outcome.set_aside} and saved {rows} sessions from it."
-        return Repaired((done,), outcome.salvage.lost)
+        return Repaired((*aside, done), outcome.salvage.lost)
 
     def _forget_failures(self) -> int:
         count = len(self.failures())
@@ -324,11 +365,13 @@ def told(failures: tuple[Failure, ...], now: int) -> tuple[Entry, ...]:
     for (client, event, code), known in sorted(kinds.items()):
         last = max(known)
         times = "once" if len(known) == 1 else f"{len(known)} times"
-        message = (
-            f"The hook `{event or '?'}` of {client or 'a client'} failed {times}, last at {iso(last.time)}: "
-            f"{last.message.rstrip('.')} ({code})."
-        )
-        entries.append(Entry("hook-failed", "warning", "", "", message, hint))
+        how = f"failed {times}, last at {iso(last.time)}: {last.message.rstrip('.')} ({code})."
+        if event == LEARNING:
+            message = f"Learning from sessions of {client or 'clients'} {how}"
+            entries.append(Entry("learning-failed", "warning", "", "", message, hint))
+        else:
+            message = f"The hook `{event or '?'}` of {client or 'a client'} {how}"
+            entries.append(Entry("hook-failed", "warning", "", "", message, hint))
     return tuple(entries)
 
 
@@ -352,6 +395,10 @@ def _unpacked(text: str | None) -> Any:
         return json.loads(text) if text else None
     except (ValueError, RecursionError, TypeError):
         return None
+
+
+def _key(client: str, id: str) -> tuple[str, str]:  # noqa: A002  as above
+    return _text(client, 100), _text(id, 256)
 
 
 def _text(text: str, most: int) -> str:

@@ -16,7 +16,7 @@ from whet.library.discovery import Bounds, Shelf, discover, reread, revalidate, 
 from whet.library.readiness import LocalProbe
 from whet.library.report import Entry
 from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
-from whet.library.settings import PROJECT_FILE, Settings, config_path, read_project_settings, read_settings
+from whet.library.settings import PROJECT_FILE, Settings, config_path, lowered, read_project_settings, read_settings
 from whet.library.state import Decisions
 from whet.library.visibility import BY_COMMAND, Disabled
 from whet.skill.names import key as name_key
@@ -115,6 +115,8 @@ class Lookout:
                 off.extend((name, "", PROJECT_FILE) for name in project.disabled)
                 policy, blocked = project.policy, self.decisions.blocked()
                 notes = (*notes, *project_notes, *_looser(settings, project, repository))
+                settings, raised = lowered(settings, project, repository.root)
+                notes = (*notes, *raised)
         bases = (*(root.real for root in roots if root.trusted), *(os.path.realpath(path) for path in settings.links))
         bounds = Bounds(settings.depth, settings.max_directories, bases)
         probe = self._probe or LocalProbe(place.env, place.platform, settings=dict(settings.skill_settings))

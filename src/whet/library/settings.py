@@ -3,7 +3,7 @@
 Every knob is one row of `KNOBS`; the documentation, the checks and the defaults derive from that table. A file that
 is not TOML is an error, because running without it could show what it was meant to hide, and so is a list of disabled
 skills that cannot be understood; any other bad value is reported and its default used. A project may only narrow: it
-can disable skills and make the policy stricter, and only once it is trusted.
+can disable skills, make the policy stricter and have less learned from its sessions, and only once it is trusted.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ SCOPES = ("project", "user", "org", "external", "bundled")
 TRUST = ("builtin", "org", "local", "project", "external")
 """How far skills are trusted: shipped with Whet, an administrator's, one's own, a trusted repository's, any other."""
 SANDBOX = ("required", "off")
+LEARN = ("off", "note", "propose", "write")
+"""What becomes of hard sessions, from nothing at all to the most."""
+CHOICES = {"sandbox": SANDBOX, "learn": LEARN}
+"""What there is to choose from."""
 PROJECT_FILE = ".whet.toml"
 
 
@@ -32,7 +36,7 @@ class Knob(NamedTuple):
     name: str
     kind: str
     """`names`, `directories`: lists of strings; `tables`: such a list for each word; `map`: a directory for each;
-    `values`: anything for each word, nested tables being words with dots; `choice`: one of `SANDBOX`; `policy`: an
+    `values`: anything for each word, nested tables being words with dots; `choice`: one of its `CHOICES`; `policy`: an
     action for each trust and verdict."""
     default: Any
     help: str
@@ -58,19 +62,27 @@ KNOBS = (
     Knob("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
     Knob("semantic", "boolean", True, "Find skills by meaning, too, where the extra `semantic` is installed."),
     Knob("model", "text", "", "The language model that helps, such as `openai:gpt-5` (empty: none)."),
+    Knob(
+        "learn",
+        "choice",
+        "propose",
+        "What becomes of hard sessions that are over: `off` (nothing is noted), `note` (they wait for `whet learn`), "
+        "`propose` (skills are proposed), `write` (what agents made is written, too).",
+    ),
     Knob("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
     Knob("stale_days", "number", 30, "Days without use after which the curator calls an agent's skill stale."),
     Knob("archive_days", "number", 90, "Days without use after which the curator archives it."),
     Knob("depth", "number", 6, "How many directories below a root a skill may lie."),
     Knob("max_directories", "number", 200_000, "How many directories of one root are searched."),
 )
-PROJECT_KNOBS = frozenset(("disabled", "policy"))
+PROJECT_KNOBS = frozenset(("disabled", "policy", "learn"))
 _HIDING = {
     "disabled": "Give a list of names in quotes.",
     "disabled_on": "Give a list of names in quotes.",
     "policy": "Give `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust.",
+    "learn": f"Give one of {', '.join(LEARN)}, in quotes.",
 }
-"""Settings that must be understood, with how to write them: without them more would be let through than was meant."""
+"""Settings that must be understood, with how to write them: without them more would be done than was meant."""
 
 
 class Settings(NamedTuple):
@@ -96,6 +108,7 @@ class Settings(NamedTuple):
     exact_tokens: bool = True
     semantic: bool = True
     model: str = ""
+    learn: str = "propose"
     stage_writes: bool = False
     stale_days: int = 30
     archive_days: int = 90
@@ -125,9 +138,19 @@ def read_settings(path: str, *, home: str, named: bool = False) -> tuple[Setting
 
 
 def read_project_settings(root: str, *, home: str) -> tuple[Settings, tuple[Entry, ...]]:
-    """What a (trusted) project sets: skills it disables, a policy of its own."""
+    """What a (trusted) project sets: skills it disables, its own policy, how far it is learned from ("" if unsaid)."""
     path = os.path.join(root, PROJECT_FILE)
-    return _check(_load(path), path, home, PROJECT_KNOBS)
+    found = _load(path)
+    settings, notes = _check(found, path, home, PROJECT_KNOBS)
+    return (settings if "learn" in found else settings._replace(learn="")), notes
+
+
+def lowered(settings: Settings, project: Settings, root: str) -> tuple[Settings, tuple[Entry, ...]]:
+    """The user's settings as far as the project at `root` lowers them, and what would raise them and does not count."""
+    if not project.learn or LEARN.index(project.learn) <= LEARN.index(settings.learn):
+        return settings._replace(learn=project.learn or settings.learn), ()
+    path, hint = os.path.join(root, PROJECT_FILE), "A project can only lower it; raise it in your own config.toml."
+    return settings, (Entry("learn-raised", "warning", "", path, f"learn = {project.learn!r} does not count.", hint),)
 
 
 def _load(path: str) -> dict[str, Any]:
@@ -161,6 +184,8 @@ def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str])
             )
             continue
         value = _value(knobs[name].kind, raw, home, os.path.dirname(path))
+        if name in CHOICES and raw not in CHOICES[name]:
+            value = None
         if value is None and name in _HIDING:
             raise UsageError("bad-config", f"{name} in {path} is {raw!r}.", hint=_HIDING[name])
         if value is None or (name == "precedence" and sorted(value) != sorted(SCOPES)):
@@ -190,10 +215,8 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
         return raw if isinstance(raw, bool) else None
     if kind == "number":
         return raw if isinstance(raw, int) and not isinstance(raw, bool) and raw > 0 else None
-    if kind == "text":
+    if kind in ("text", "choice"):
         return raw if isinstance(raw, str) and "\0" not in raw else None
-    if kind == "choice":
-        return raw if raw in SANDBOX else None
     if kind == "names":
         if isinstance(raw, str):  # one name, meant as a list of one
             return (raw,)

@@ -30,6 +30,7 @@ from whet.prompt.invocation import invoke
 from whet.prompt.message import MAX_BODY
 from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.ranking import Use
+from whet.prompt.saved import ACTIVE, SESSION, bad_session, check_shape, list_of
 from whet.prompt.shorten import cut
 from whet.prompt.strategies import excerpt
 from whet.prompt.viewing import refused_unless_seen, view_card
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.lookout import Lookout, Snapshot, Survey
     from whet.prompt.message import Part
+    from whet.prompt.saved import Recording
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
 
@@ -74,6 +76,12 @@ class Source(Protocol):
 
     def skill_manage(self, arguments: Any, **how: Any) -> dict[str, Any]:
         """Change skills as an agent does."""
+
+    def recorder(self, session: str = "", path: str = "") -> Recording:
+        """What takes down an agent loop."""
+
+    def finish(self, source: Any) -> dict[str, Any]:
+        """Learn from a session that is over."""
 
 
 class Session:
@@ -110,6 +118,7 @@ class Session:
         self._asked: set[tuple[str, str]] = set()
         self._given: set[str] = set()
         self._settings: dict[str, Any] = {}
+        self._recorder: Recording | None = None
 
     @property
     def active(self) -> tuple[Active, ...]:
@@ -297,6 +306,19 @@ class Session:
             settings=tuple(settings),
         )
 
+    # learning
+
+    @property
+    def recorder(self) -> Recording:
+        """Takes down what the agent loop does, for `finish`: what was said, which tools were called, what they gave."""
+        if self._recorder is None:
+            self._recorder = self.library.recorder(self.id)
+        return self._recorder
+
+    def finish(self) -> dict[str, Any]:
+        """The task is done: a skill is proposed if it was hard, as `Library.finish` says; the report on it."""
+        return self.library.finish(self.recorder)
+
     # compaction
 
     def after_compaction(self, budget: int = REATTACH_TOKENS, each: int = REATTACH_EACH) -> dict[str, Any]:
@@ -414,72 +436,28 @@ class Session:
     @classmethod
     def from_json(cls, library: Source, data: Any, **how: Any) -> Session:
         """The session that `to_json` wrote; `how` is what `Session` takes. Raises UsageError for anything else."""
-        _check(data, _SESSION)
+        check_shape(data, SESSION)
         if data["version"] != _VERSION:
-            raise _bad_session(f"version is {data['version']}")
+            raise bad_session(f"version is {data['version']}")
         session = cls(library, data["id"], **how)
         session._turn = data["turn"]
         for item in data["active"]:
-            _check(item, _ACTIVE)
+            check_shape(item, ACTIVE)
             active = Active(
                 **{
                     **{field: item[field] for field in Active._fields},
-                    "settings": tuple(_list_of(str, item["settings"])),
+                    "settings": tuple(list_of(str, item["settings"])),
                 }
             )
             session._active[active.path] = active
             if active.path in data["viewed"]:
                 session._loaded.add(active.path, "", 1, "\n".join((active.digest, *active.settings)))
-        session._ranking = {name: Use(*_list_of(int, use, 2)) for name, use in data["ranking"].items()}
-        session._offered = set(_list_of(str, data.get("offered", [])))
-        session._asked = {(kind, name) for kind, name in (_list_of(str, pair, 2) for pair in data["asked"])}
-        session._given = set(_list_of(str, data["given"]))
+        session._ranking = {name: Use(*list_of(int, use, 2)) for name, use in data["ranking"].items()}
+        session._offered = set(list_of(str, data.get("offered", [])))
+        session._asked = {(kind, name) for kind, name in (list_of(str, pair, 2) for pair in data["asked"])}
+        session._given = set(list_of(str, data["given"]))
         session._settings = dict(data["settings"])
         return session
-
-
-_SESSION = {
-    "version": int,
-    "id": str,
-    "turn": int,
-    "active": list,
-    "viewed": list,
-    "ranking": dict,
-    "asked": list,
-    "given": list,
-    "settings": dict,
-}
-_ACTIVE = {
-    "name": str,
-    "path": str,
-    "digest": str,
-    "text": str,
-    "times": int,
-    "turn": int,
-    "present": bool,
-    "whole": bool,
-    "directory": str,
-    "settings": list,
-}
-
-
-def _check(data: Any, shape: Mapping[str, type]) -> None:
-    """Raise UsageError unless the data has all of these keys with values of exactly these types."""
-    if type(data) is not dict:
-        raise _bad_session(f"a {type(data).__name__} stands for an object")
-    for key, kind in shape.items():
-        if type(data.get(key)) is not kind:
-            raise _bad_session(f"{key} is missing" if key not in data else f"{key} is not of type {kind.__name__}")
-
-
-def _list_of(kind: type, data: Any, length: int | None = None) -> list[Any]:
-    if type(data) is not list or any(type(item) is not kind for item in data) or length not in (None, len(data)):
-        raise _bad_session(f"{data!r:.80} is not a list of {length or 'any number of'} {kind.__name__}")
-    return data
-
-
-def _bad_session(what: str) -> UsageError:
-    return UsageError("bad-session", f"This is not a saved session: {what}.", hint="Start a new session.")
 
 
 def _never(_: Part) -> bool:

@@ -426,7 +426,7 @@ class _Reader:
         return f"[{', '.join(self.words('argument-hint'))}]" if listed else self.said("argument-hint", "argument_hint")
 
     def execution(self) -> Execution:
-        context = self.said("context").lower()
+        context = self.said("context", "metadata.context").lower()
         if context not in ("", "inline", "fork"):
             self.note(
                 "context-unknown",

@@ -59,3 +59,25 @@ def test_one_bad_file_among_several_is_told_of(whet: Callable[..., CompletedProc
     answer = whet("learn", transcript, "no-such", "--json")
     told = [(report["captured"], report["code"]) for report in json.loads(answer.stdout)["sessions"]]
     assert (answer.returncode, told) == (1, [(True, "hard"), (False, "transcript-missing")])
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--write", "--dry-run"), "Give --write or --dry-run, not both."),
+        (("--model", "openai:x", "--no-model"), "Give --model or --no-model, not both."),
+        (("--waiting", "codex:x"), "Give --waiting or anything else, not both."),
+    ],
+)
+def test_what_does_not_go_together(
+    whet: Callable[..., CompletedProcess[str]], words: tuple[str, ...], error: str
+) -> None:
+    told = whet("learn", *words, "--json")
+    answer = json.loads(told.stdout)
+    assert (told.returncode, answer["code"], answer["error"]) == (2, "usage", error)
+
+
+def test_a_model_that_is_named_must_be_one(whet: Callable[..., CompletedProcess[str]], transcript: str) -> None:
+    told = whet("learn", transcript, "--model", "nobody:none", "--json")
+    assert (told.returncode, json.loads(told.stdout)["success"]) == (2, False)
+    assert whet("learn", transcript, "--no-model").returncode == 0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whet.errors import UsageError, WhetError
 from whet.interfaces.hooks.clients import CLIENTS
 from whet.interfaces.hooks.events import read_event, written
+from whet.interfaces.hooks.levels import Level
 from whet.interfaces.hooks.tooling import Touched, touched
 from whet.learning.sessions import Sessions
 from whet.learning.signals import NOTHING, corrects, glance
@@ -65,6 +66,8 @@ class Hooks:
         Without `noting` failures are not noted, because somebody is there to see them.
         """
         self.sessions = Sessions(state, clock)
+        self._state, self._clock = state, clock
+        self._level = Level(state, os.environ)
         self._open = open_library
         self._patient = patient
         self._noting = noting
@@ -105,12 +108,25 @@ class Hooks:
             self._note(event, ended=ended, seen=glance(event.transcript) if ended else NOTHING)
             if event.kind == "compact" or event.source in _FORGETTING:
                 self.sessions.keep(event.client, event.session, None)
-        return self._offer(event, began) if event.prompt.strip() else ""
+        offer = self._offer(event, began) if event.prompt.strip() else ""
+        return "\n".join(text for text in (self._news(event), offer) if text)
 
     def _note(self, event: Event, **what: Any) -> bool:
-        return self.sessions.note(
-            event.client, event.session, project=event.project, transcript=event.transcript, mark=event.mark, **what
-        )
+        what |= {"project": event.project, "transcript": event.transcript, "mark": event.mark}
+        return self.sessions.note(event.client, event.session, learning=self._level.now() != "off", **what)
+
+    # what was learned
+
+    def _news(self, event: Event) -> str:
+        """What was learned from earlier sessions, told once, when a session begins; it never keeps back an offer."""
+        speaks = CLIENTS[event.client].speaks
+        if event.kind != ("start" if "start" in speaks else "prompt"):
+            return ""
+        try:
+            return news(self._state, self._clock, lambda: self._open(event.project))
+        except Exception as error:  # noqa: BLE001  as in `tried`: the rest of the answer is worth more
+            self.failed(event.client, event.kind, error)
+            return ""
 
     # a message of the user
 
@@ -195,6 +211,29 @@ def offered(library: Library, session: Session, prompt: str, snapshot: Snapshot)
     file = next(card.path for card in snapshot.catalogue.cards if card.location == found["path"])
     must = _MUST.format(name=clean(first), file=clean(file))
     return f"{must}\n{offer['text']}" if len(offer["skills"]) == 1 else f"{must} {_ALSO}\n{offer['text']}"
+
+
+def news(state: str, clock: Clock, opened: Callable[[], Library]) -> str:
+    """What was made of earlier sessions and nobody was told yet, in a line or two; it counts as told from now on."""
+    from whet.learning.synthesis.budget import State
+
+    kept = State(state, clock)
+    if not kept.news():
+        return ""
+    pieces = kept.take_news()
+    waiting = {one.id for one in opened().changes.author.proposals.all("pending")}
+    proposed = sum(piece in waiting for piece in pieces)
+    written = [piece for piece in pieces if isinstance(piece, str)]
+    lines = []
+    if proposed:
+        lines.append(f"{_skills(proposed)} proposed from your last sessions: `whet pending`.")
+    if written:
+        lines.append(f"{_skills(len(written))} written from your last sessions ({', '.join(written)}): `whet history`.")
+    return "\n".join(lines)
+
+
+def _skills(count: int) -> str:
+    return f"{count} {'skill' if count == 1 else 'skills'}"
 
 
 def _card(library: Library, item: Touched) -> Card | None:

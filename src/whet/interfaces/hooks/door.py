@@ -2,7 +2,8 @@
 
 A client runs this at every prompt and every tool call, and waits. So next to nothing is imported: what the client sends
 is handed to a process that is there already (`whet mcp`, see `service`), and what comes back is printed. Where there is
-none, the work is done here, which takes longer.
+none, the work is done here, which takes longer; and when the answer is printed, a process may be begun that learns from
+sessions which are over (`learning`).
 
 It never disturbs the client. It ends with 0 in all cases, also when it is told to end or takes too long; it prints the
 whole answer or nothing, and nothing to standard error. What went wrong is noted for `whet doctor`.
@@ -52,6 +53,7 @@ class _Job:
     state = ""
     client = ""
     event = ""
+    alone = False
 
 
 def is_plain(arguments: Sequence[str]) -> bool:
@@ -74,6 +76,10 @@ def answer_client(arguments: Sequence[str]) -> NoReturn:
             output = _answer(job, arguments)
             while output:
                 output = output[os.write(1, output) :]
+            if job.alone and job.event in ("start", "end"):
+                from whet.interfaces.hooks.learning import start_if_due
+
+                start_if_due(job.state, os.environ)
     except BaseException as error:  # noqa: BLE001  whatever it is, the client must not notice
         _note(job, error)
     finally:
@@ -126,6 +132,7 @@ def _answer(job: _Job, arguments: Sequence[str]) -> bytes:
     if answer is None:
         from whet.interfaces.hooks.alone import answer_alone
 
+        job.alone = True
         answer = answer_alone(job.state, job.client, job.event, payload, cwd)
     return answer
 

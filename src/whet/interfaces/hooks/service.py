@@ -43,10 +43,13 @@ class Service:
         answer: Callable[[str, str, bytes, str], bytes],
         *,
         env: Mapping[str, str] = os.environ,
+        after: Callable[[str], None] | None = None,
     ) -> None:
-        """`answer` gets client, event, payload and working directory, in any thread."""
+        """`answer` gets client, event, payload and working directory, in any thread; `after` the event, once the client
+        has its answer."""
         self.path = os.path.join(state, DIRECTORY, f"hook-{os.getpid()}.sock")
         self._answer = answer
+        self._after = after
         self._place = (env.get("HOME", ""), env.get("WHET_CONFIG", ""))
         self._socket: socket.socket | None = None
         self._listening: threading.Thread | None = None
@@ -109,6 +112,7 @@ class Service:
                 guest.close()
 
     def _serve(self, guest: socket.socket) -> None:
+        event = ""
         try:
             with guest, suppress(OSError):  # who went away needs no answer
                 guest.settimeout(_SECONDS)
@@ -122,6 +126,8 @@ class Service:
                 guest.sendall(b"+%d\n%b" % (len(text), text))
         finally:
             self._free.release()
+        if event and self._after is not None:
+            self._after(event)
 
     def _is_ours(self, fields: list[bytes]) -> bool:
         """Is the request from the same Whet, for the same person, with the same settings?"""

@@ -12,6 +12,7 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from whet.interfaces.hooks.answering import Hooks
+from whet.interfaces.hooks.learning import Learner
 from whet.interfaces.hooks.service import Service
 from whet.interfaces.mcp import http
 from whet.interfaces.mcp.guests import Libraries
@@ -80,7 +81,8 @@ def _libraries(open_library: Open, *, hooks: bool) -> Iterator[Libraries]:
     libraries = Libraries(open_library)
     place = libraries.of(None).place
     answering = Hooks(place.state, lambda directory: libraries.of(directory or None))
-    service = Service(place.state, answering.answer, env=place.env)
+    learner = Learner(place.state, lambda directory: libraries.of(directory or None), place.env)
+    service = Service(place.state, answering.answer, env=place.env, after=learner.after)
     try:
         if hooks:
             service.start()

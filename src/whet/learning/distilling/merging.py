@@ -2,6 +2,7 @@
 
 The newer session says how it is done; what the older one had to say besides, such as pitfalls, rules and things to
 know, stays as far as there is room. Of a body that a person wrote nothing is replaced: it only gains what it lacks.
+What was refused before does not come again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.learning.distilling.draft import CHARACTERS, LINES, TOKENS
 from whet.learning.distilling.naming import TRIGGERS
+from whet.learning.facts.shell import programs
 from whet.prompt.tokens import estimate
 from whet.skill.body import sections
 
@@ -19,14 +21,19 @@ if TYPE_CHECKING:
 
 _ADDING = frozenset(("inputs", "rules", "what the result must be like", "pitfalls", "what to know"))
 """Sections of which both versions count, item by item."""
-_PERSONS = frozenset(("rules", "pitfalls"))
+_GAINS = frozenset(("rules", "pitfalls", "further steps"))
 """What is added to sections that a person wrote."""
+_STEPS = frozenset(("steps", "workflow", "procedure"))
+_FURTHER = "## Further steps"
+_FURTHER_MOST = 4
+"""Steps that are added to those that a person wrote."""
 _NEWER = 9
 """Triggers of the newer session that come before those of the older."""
 _MOST = 40
 """Items of one section."""
 _INPUT = re.compile(r"- `\{([a-z0-9_]+)\}`:")
 _PLAIN = re.compile(r"\W+")
+_CODE = re.compile(r"^\s*`{3,}(?:bash|sh|shell)?\s*\n(.*?)^\s*`{3,}\s*$", re.MULTILINE | re.DOTALL)
 
 
 class _Part(NamedTuple):
@@ -35,9 +42,13 @@ class _Part(NamedTuple):
     rows: tuple[str, ...]
 
 
-def merged(old: str, new: str, *, own: bool) -> str:
-    """Two bodies as one. `own` says that the old one was distilled, too, so that what it says may be replaced."""
-    before, after = _parts(old), _parts(new)
+def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = ()) -> str:
+    """Two bodies as one. `own` says that the old one was distilled, too, so that what it says may be replaced.
+
+    `refused` are bodies that somebody did not want in its place.
+    """
+    before = _parts(old)
+    after = _wanted(_parts(new), before, refused)
     if not own:
         return _text([*_extended(before, after)])
     known = {_key(part.title): part for part in before}
@@ -58,15 +69,60 @@ def kept_triggers(description: str, triggers: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *older, *triggers)))[:TRIGGERS]
 
 
+def added(old: str, new: str) -> tuple[str, ...]:
+    """The first lines of the points that only the second body has."""
+    known = {_plain(item) for part in _parts(old) for item in _items(part.rows)}
+    items = [item for part in _parts(new) for item in _items(part.rows)]
+    return tuple(item[0] for item in items if re.match(r"[-*+] |\d+[.)] ", item[0]) and _plain(item) not in known)
+
+
+def _wanted(after: list[_Part], before: list[_Part], refused: Sequence[str]) -> list[_Part]:
+    """The newer parts without what was refused: points one by one, of other sections the older one instead."""
+    known = {_plain(item) for part in before for item in _items(part.rows)}
+    no = {_plain(item) for body in refused for part in _parts(body) for item in _items(part.rows)} - known
+    held = {_key(part.title): part for part in before}
+    result = []
+    for part in after:
+        items = _items(part.rows)
+        kept = [item for item in items if _plain(item) not in no]
+        if len(kept) == len(items):
+            result.append(part)
+        elif _key(part.title) not in _ADDING:
+            result += [held[_key(part.title)]] if _key(part.title) in held else []
+        elif kept:
+            result.append(part._replace(rows=tuple(row for item in kept for row in item)))
+    return result
+
+
 def _extended(before: list[_Part], after: list[_Part]) -> list[_Part]:
-    """A person's body with the rules and pitfalls of a session, and its steps where there were none."""
+    """A person's body with the rules and pitfalls of a session, and with steps for what it does not run yet."""
     new = {_key(part.title): part for part in after}
     held = {_key(part.title) for part in before}
+    if held & _STEPS and (further := _further(before, new.pop("steps", None))):
+        new[_key(_FURTHER)] = _Part(_FURTHER, further)
     result = [
-        _joined(part, new[_key(part.title)]) if _key(part.title) in _PERSONS & new.keys() else part for part in before
+        _joined(part, new[_key(part.title)]) if _key(part.title) in _GAINS & new.keys() else part for part in before
     ]
-    wanted = ("rules", "steps", "pitfalls") if not held & {"steps", "workflow", "procedure"} else ("rules", "pitfalls")
+    wanted = ("rules", "steps", "pitfalls", _key(_FURTHER))
     return [*result, *(new[key] for key in wanted if key in new and key not in held)]
+
+
+def _further(before: list[_Part], steps: _Part | None) -> tuple[str, ...]:
+    """The steps that run programs which the body does not have."""
+    known = _commands(_text(before))
+    items = [item for item in _items(steps.rows) if _runs_other("\n".join(item), known)] if steps else []
+    rows = [(re.sub(r"\A\d+[.)] ", "- ", item[0]), *item[1:]) for item in items[:_FURTHER_MOST]]
+    return tuple(row for item in rows for row in item)
+
+
+def _runs_other(text: str, known: set[str]) -> bool:
+    ran = _commands(text)
+    return bool(ran) and not ran & known
+
+
+def _commands(text: str) -> set[str]:
+    """The programs that blocks of code run."""
+    return {ran.label for code in _CODE.finditer(text) for ran in programs(code[1]) if ran.label and not ran.looks}
 
 
 def _fitting(result: list[_Part], late: list[_Part], at: int, bare: dict[str, _Part]) -> str:
@@ -126,10 +182,10 @@ def _stripped(rows: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _plain(item: tuple[str, ...]) -> str:
-    """What two items that say the same have in common: of an input its name."""
+    """What two items that say the same have in common: of an input its name; the number of a step is none of it."""
     if named := _INPUT.match(item[0]):
         return named[1]
-    return _PLAIN.sub(" ", " ".join(item)).strip().lower()
+    return _PLAIN.sub(" ", re.sub(r"\A\d+[.)] ", "", " ".join(item))).strip().lower()
 
 
 def _key(title: str) -> str:

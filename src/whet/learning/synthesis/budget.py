@@ -3,6 +3,8 @@
 Both keep their state in `learning.json` of the state directory, changed under a lock. The counts are of one day, UTC.
 The breaker stops after so many failures, or so many rejected proposals, in a row: for an hour first, then twice as long
 each time, until something works or is approved. A file that cannot be read counts as empty, and is told of.
+
+The same file keeps the news: what was learned by itself, until somebody was told.
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from whet.library.report import Entry
     from whet.store.clock import Clock
 
 FILE = "learning.json"
 _SECOND = 1_000_000_000
 _LOCK_SECONDS = 10.0
 _LARGEST = 64 * 1024
+_NEWS = 50
+"""Pieces of news that are kept."""
 
 
 class Allowance(NamedTuple):
@@ -77,6 +82,56 @@ class State:
             found = self.read()
             yield found
             write_text(self._path, json.dumps(found, sort_keys=True) + "\n", mode=0o600)
+
+    def examine(self) -> tuple[Entry, ...]:
+        """What the doctor tells: that the file is damaged, or that learning has stopped for a while, and why."""
+        from whet.errors import FailedError
+        from whet.library.report import Entry
+
+        try:
+            until, why = Breaker(self).until(), Breaker(self).reason()
+        except FailedError as error:
+            return (Entry(error.code, "warning", "", self._path, error.message, error.hint),)
+        if self.problem:
+            hint = "Run `whet doctor --repair`: it sets the file aside."
+            return (Entry("learning-corrupt", "warning", "", self._path, self.problem, hint),)
+        if not until:
+            return ()
+        message = f"Learning from what waits stops until {iso(until)}: {why}"
+        return (Entry("learning-stopped", "info", "", self._path, message, "`whet learn SESSION` works anyway."),)
+
+    def repair(self) -> tuple[str, ...]:
+        """Set a damaged file aside; what was done, in sentences."""
+        from whet.store.failures import os_failures
+
+        if not self.examine() or not self.problem:
+            return ()
+        aside = f"{self._path}.broken-{self.clock()}"
+        with os_failures(self._path):
+            os.replace(self._path, aside)
+        return (f"Set the damaged {FILE} aside as {aside}; counting begins anew.",)
+
+    def add_news(self, report: dict[str, Any]) -> None:
+        """Keep what became of a session until somebody is told: the number of a proposal, or the name of a skill."""
+        piece = report["proposal"] if report["staged"] else report["skill"]
+        with self.changing() as kept:
+            kept["news"] = [*_pieces(kept), piece][-_NEWS:]
+
+    def news(self) -> list[int | str]:
+        """What nobody was told yet: numbers of proposals, and names of skills that were written."""
+        return _pieces(self.read())
+
+    def take_news(self) -> list[int | str]:
+        """The same, and from now on somebody was told; whoever takes it tells it."""
+        with self.changing() as kept:
+            pieces = _pieces(kept)
+            kept["news"] = []
+        return pieces
+
+
+def _pieces(kept: dict[str, Any]) -> list[int | str]:
+    found = kept.get("news")
+    return [piece for piece in found if type(piece) in (int, str)] if isinstance(found, list) else []
 
 
 class Account:

@@ -1,10 +1,10 @@
-"""One finished session, from its transcript to a proposal: read, judged, drafted, put where it belongs.
+"""One finished session, from its transcript to a skill: read, judged, drafted, put where it belongs.
 
     report = learn(library, "session.jsonl")
 
-Nothing is changed unless `write` says so: what is learned waits as a proposal, with the session and the numbers of the
-events it rests on as its reason. A skill for the same job is improved where it is; only where there is none, a new one
-is made. What is already waiting or was rejected is not proposed again.
+It takes the path of `whet distill`, without a person on it: what is learned waits as a proposal, or is written where
+`write` says so, an agent made the skill and the gate lets it through. A skill for the same job is improved where it is;
+only where there is none, a new one is made. What is already waiting or was rejected is not proposed again.
 """
 
 from __future__ import annotations
@@ -13,33 +13,51 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import NotFoundError
-from whet.learning.distilling.draft import draft, main_file
+from whet.learning.distilling.merging import added
+from whet.learning.distilling.relatives import maker, relative_of
+from whet.learning.distilling.rounds import Distillation, Source, session_of
+from whet.learning.distilling.writing import session_label, writing_of
 from whet.learning.facts import facts as facts_of
-from whet.learning.synthesis.additions import merged
+from whet.learning.sessions import Seen
+from whet.learning.synthesis.gating import gated
 from whet.learning.synthesis.judging import judge
-from whet.learning.synthesis.relatives import MARK, Relative, refused_bodies, relative_of
+from whet.learning.synthesis.proposals import MARK, proposed_already, refused_bodies, waiting_for
 from whet.learning.synthesis.work import taught
-from whet.learning.transcripts.events import Transcript
-from whet.learning.transcripts.reading import read_transcript
 from whet.learning.transcripts.redaction import redacted
-from whet.routing.texts import Texts
 
 if TYPE_CHECKING:
-    from whet.learning.distilling.draft import Draft
+    from collections.abc import Sequence
+
+    from whet.learning.distilling.relatives import Relative, Shelf
+    from whet.learning.distilling.writing import Writing
     from whet.learning.facts.model import Facts
-    from whet.learning.sessions import Seen
+    from whet.learning.models.door import Model
     from whet.learning.synthesis.judging import Verdict
-    from whet.learning.synthesis.relatives import Shelf
+    from whet.learning.transcripts.events import Transcript
+    from whet.learning.transcripts.recorder import Recorder
+
+    Told = str | Seen | Transcript | Recorder | Sequence[Any]
 
 MEANINGS = {
     "waiting": "A proposal for the same job waits for a decision.",
     "rejected-before": "The same was proposed before, and rejected.",
     "not-ours": "A skill for the same job is there, and not ours to change.",
     "nothing-new": "The skill for it says all of this already.",
+    "gate-refused": "What came of it is invalid or dangerous.",
 }
 """What can keep a session that is worth it from becoming anything, and what that means."""
 _EVIDENCE = 12
 """Numbers of events that a reason names."""
+
+
+class Terms(NamedTuple):
+    """How something is learned."""
+
+    write: bool = False
+    """Write instead of proposing, where that may be."""
+    dry_run: bool = False
+    model: Model | None = None
+    """What words it better, and does the evals of a skill; held to what may be spent."""
 
 
 class Read(NamedTuple):
@@ -56,13 +74,11 @@ class Read(NamedTuple):
         return f"{self.client}:{self.id}" if self.id else self.path or self.client
 
 
-def learn(
-    shelf: Shelf, source: str | Seen | Transcript, *, write: bool = False, dry_run: bool = False
-) -> dict[str, Any]:
+def learn(shelf: Shelf, source: Told, terms: Terms = Terms()) -> dict[str, Any]:  # noqa: B008  a value
     """Learn from one session; what was captured, or why nothing was.
 
-    `source` is CLIENT:ID of a session that hooks told of, the path of a transcript, or a transcript. With `dry_run`
-    nothing at all is changed. Raises what reading and writing raise.
+    `source` is CLIENT:ID of a session that hooks told of, the path of a transcript, or one in memory. With `dry_run`
+    nothing at all is changed, and no model is asked. Raises what reading and writing raise.
     """
     read = read_source(shelf, source)
     facts = sober(facts_of(read.transcript))
@@ -77,8 +93,8 @@ def learn(
         "evidence": list(verdict.evidence),
     }
     if verdict.capture:
-        report |= _captured(shelf, read, facts, verdict, write=write, dry_run=dry_run)
-    if not dry_run and report["code"] != "waiting" and read.id:
+        report |= _captured(shelf, Distillation(facts, Source(read.client, read.id)), verdict, terms)
+    if not terms.dry_run and report["code"] != "waiting" and read.id:
         shelf.sessions.learned(read.client, read.id)
     return report
 
@@ -88,17 +104,16 @@ def sober(facts: Facts) -> Facts:
     return facts._replace(dead_ends=tuple(end for end in facts.dead_ends if taught(end)))
 
 
-def read_source(shelf: Shelf, source: str | Seen | Transcript) -> Read:
+def read_source(shelf: Shelf, source: Told) -> Read:
     """The session that is meant. Raises NotFoundError `no-such-session` and what reading a transcript raises."""
-    if isinstance(source, Transcript):
-        return Read(source, source.client, source.session, "")
-    if not isinstance(source, str):
+    if isinstance(source, Seen):
         if not source.transcript:
             hint = "Name the file of its transcript instead."
             raise NotFoundError("no-transcript", f"{source.client} does not tell where {source.id} is.", hint=hint)
-        return Read(
-            read_transcript(source.transcript, client=source.client), source.client, source.id, source.transcript
-        )
+        return Read(_at(source.transcript, source.client), source.client, source.id, source.transcript)
+    if not isinstance(source, str):
+        found = session_of(source)
+        return Read(found, found.client, found.session, "")
     path = os.path.expanduser(source)
     client, colon, id_ = source.partition(":")
     if colon and client and id_ and not os.path.lexists(path):
@@ -109,7 +124,7 @@ def read_source(shelf: Shelf, source: str | Seen | Transcript) -> Read:
         raise NotFoundError("no-such-session", f"No session {source!r} is known.", hint=hint)
     if not source.strip():
         raise NotFoundError("no-such-session", "An empty text names no session.", hint="Give CLIENT:ID or a file.")
-    found = read_transcript(path)
+    found = _at(path)
     where = os.path.realpath(path)
     told = next(
         (one for one in shelf.sessions.all() if one.transcript and os.path.realpath(one.transcript) == where), None
@@ -117,75 +132,105 @@ def read_source(shelf: Shelf, source: str | Seen | Transcript) -> Read:
     return Read(found, told.client if told else found.client, told.id if told else found.session, path)
 
 
-def _captured(
-    shelf: Shelf, read: Read, facts: Facts, verdict: Verdict, *, write: bool, dry_run: bool
-) -> dict[str, Any]:
+def _at(path: str, client: str = "") -> Transcript:
+    from whet.learning.transcripts.reading import read_transcript
+
+    return read_transcript(path, client=client)
+
+
+def _captured(shelf: Shelf, begun: Distillation, verdict: Verdict, terms: Terms) -> dict[str, Any]:
     """What becomes of a session that is worth it."""
-    made = draft(facts)
-    near = relative_of(shelf, Texts(made.name, made.description, made.body, triggers=made.triggers), verdict.skills)
-    if near is not None and near.kind != "own":
-        code = {"pending": "waiting", "rejected": "rejected-before"}.get(near.kind, "not-ours")
-        told = {"skill": near.name, **({"proposal": near.proposal} if near.proposal else {})}
-        return {"captured": False, "code": code, "why": [MEANINGS[code], *verdict.why[1:]], **told}
+    near = relative_of(shelf, begun.draft(), verdict.skills)
+    if near is not None and not near.own:
+        return {"skill": near.card.full_name, **_left("not-ours", verdict)}
     if near is not None:
-        return _improved(shelf, read, verdict, made, near, write=write, dry_run=dry_run)
-    name = _free(shelf, made.name)
-    named = made._replace(name=name)
-    operations = [
-        {"action": "create", "name": name, "description": made.description, "body": main_file(named)},
-        *(
-            {"action": "write_file", "name": name, "file_path": path, "content": made.files[path]}
-            for path in made.files
-        ),
-    ]
-    report = {"action": "create", "skill": name, "description": made.description, "steps": _steps(facts)}
-    if dry_run:
-        return {**report, "preview": main_file(named)}
-    answer = shelf.manage(
-        operations, actor="agent", origin="background", reason=_reason(read, verdict), stage=not write
-    )
-    return {**report, **_told(answer)}
+        path = os.path.realpath(near.card.directory)
+        if not terms.dry_run and (number := waiting_for(shelf, path)):
+            return {"skill": near.card.full_name, "proposal": number, **_left("waiting", verdict)}
+        return _improved(shelf, _worded(begun._replace(known=near.card.name), terms), near, verdict, terms)
+    if (before := proposed_already(shelf, begun.draft())) is not None:
+        code = "waiting" if before.state == "pending" else "rejected-before"
+        return {"skill": before.changes[0].skill, "proposal": before.id, **_left(code, verdict)}
+    return _created(shelf, _worded(begun, terms), verdict, terms)
 
 
-def _improved(
-    shelf: Shelf, read: Read, verdict: Verdict, made: Draft, near: Relative, *, write: bool, dry_run: bool
-) -> dict[str, Any]:
-    """An existing skill with what it lacks; the version goes up by itself."""
+def _worded(begun: Distillation, terms: Terms) -> Distillation:
+    """The distillation in the words of a model, where there is one that helps."""
+    if terms.model is None or terms.dry_run:
+        return begun
+    from whet.learning.distilling.refining import helped
+
+    return helped(begun, terms.model)
+
+
+def _created(shelf: Shelf, state: Distillation, verdict: Verdict, terms: Terms) -> dict[str, Any]:
+    """A new skill, under a name that no other has."""
+    name = _free(shelf, state.draft().name)
+    state = state._replace(edits={**state.edits, "name": name})
+    writing = writing_of(shelf.lookout, shelf.changes.author.journal, state)
+    steps = [{"title": redacted(step.title)[0], "events": list(step.evidence)} for step in state.worded.steps]
+    told = {"action": "create", "skill": name, "description": writing.made.description, "steps": steps}
+    return {**told, **_done(shelf, state, writing, verdict, terms, name=name, agents=True)}
+
+
+def _improved(shelf: Shelf, state: Distillation, near: Relative, verdict: Verdict, terms: Terms) -> dict[str, Any]:
+    """A better version of the skill that is there; one that was only used gains what it lacks and keeps the rest."""
     from whet.authoring.drafts_main import main_of
-    from whet.authoring.trees import digest, read_tree
 
-    assert near.card is not None  # noqa: S101  an own skill has a card
     path = os.path.realpath(near.card.directory)
-    tree = read_tree(path)
-    if tree is None:
+    journal, refused = shelf.changes.author.journal, refused_bodies(shelf, path)
+    writing = writing_of(shelf.lookout, journal, state, card=near.card, gains=near.used, refused=refused)
+    if writing.before is None:
         raise NotFoundError("skill-gone", f"{near.card.path} is not there any more.", hint="Try again.")
-    body = main_of(tree).document.body
-    new = merged(body, made.body, refused_bodies(shelf, path))
-    told: dict[str, Any] = {"action": "improve", "skill": near.name, "added": list(new.added)}
-    if not new.added:
-        return {**told, "captured": False, "code": "nothing-new", "why": [MEANINGS["nothing-new"], *verdict.why[1:]]}
-    if dry_run:
-        return {**told, "preview": new.body}
-    seen = digest(tree)
-    for proposal in shelf.changes.author.proposals.all("pending"):
-        if any(change.path == path for change in proposal.changes):
-            why = [MEANINGS["waiting"], *verdict.why[1:]]
-            return {**told, "captured": False, "code": "waiting", "why": why, "proposal": proposal.id}
+    old, new = (main_of(tree).document.body for tree in (writing.before, writing.after))
+    told: dict[str, Any] = {"action": "improve", "skill": near.card.full_name, "added": list(added(old, new))}
+    if old.strip() == new.strip():
+        return {**told, **_left("nothing-new", verdict)}
+    agents = maker(journal, path) == "agent"
+    return {**told, **_done(shelf, state, writing, verdict, terms, name=near.card.full_name, agents=agents)}
+
+
+def _done(
+    shelf: Shelf,
+    state: Distillation,
+    writing: Writing,
+    verdict: Verdict,
+    terms: Terms,
+    *,
+    name: str,
+    agents: bool,
+) -> dict[str, Any]:
+    """What the gate lets become of it: written, proposed, or nothing."""
+    from whet.authoring.trees import digest
+
+    passed = gated(shelf, writing, name, terms.model, measure=terms.write and agents and not terms.dry_run)
+    told: dict[str, Any] = {"gate": passed.verdict.to_json()}
+    if state.refined is not None:
+        refined = state.refined
+        told["model"] = {"name": state.model, "tokens": refined.tokens, "refused": list(refined.refused)}
+    if passed.is_nothing:
+        return {**told, **_left("gate-refused", verdict), "why": [MEANINGS["gate-refused"], passed.sentence]}
+    if terms.dry_run:
+        return {**told, "preview": writing.text, "warnings": list(state.warnings)}
+    seen = digest(writing.before)
     answer = shelf.manage(
-        [{"action": "edit", "name": near.card.path, "body": new.body}],
+        list(writing.operations),
         actor="agent",
         origin="background",
-        reason=_reason(read, verdict),
-        stage=not (write and _is_agents(shelf, path)),
-        viewed=lambda where, what: (os.path.realpath(where), what) == (path, seen),
+        reason=redacted(f"{_reason(state, verdict)} {passed.sentence}")[0],
+        stage=not (terms.write and agents and passed.verdict.accepted),
+        viewed=lambda where, what: (os.path.realpath(where), what) == (writing.path, seen),
     )
-    return {**told, **_told(answer)}
+    result = answer["results"][-1] if "results" in answer else answer
+    told |= {"version": result["version"], "place": result["path"]}
+    told["warnings"] = [*state.warnings, *answer["warnings"]]
+    if answer.get("staged"):
+        return {**told, "staged": True, "proposal": answer["proposal"], "hint": answer["hint"]}
+    return {**told, "staged": False, "entries": answer["entries"]}
 
 
-def _is_agents(shelf: Shelf, path: str) -> bool:
-    """Did an agent make the skill? What a person made is only ever changed with consent."""
-    entries = [entry for entry in shelf.changes.author.journal.entries() if entry.path == path]
-    return bool(entries) and (entries[0].actor, entries[0].action) == ("agent", "create")
+def _left(code: str, verdict: Verdict) -> dict[str, Any]:
+    return {"captured": False, "code": code, "why": [MEANINGS[code], *verdict.why[1:]]}
 
 
 def _free(shelf: Shelf, name: str) -> str:
@@ -201,22 +246,9 @@ def _free(shelf: Shelf, name: str) -> str:
     return found
 
 
-def _reason(read: Read, verdict: Verdict) -> str:
+def _reason(state: Distillation, verdict: Verdict) -> str:
     """Where it comes from and why, for the history and for whoever decides."""
     numbers = ", ".join(map(str, verdict.evidence[:_EVIDENCE]))
     more = ", …" if len(verdict.evidence) > _EVIDENCE else ""
     events = f", events {numbers}{more}" if numbers else ""
-    return redacted(f"{MARK}{read.label}{events}. {' '.join(verdict.why[1:])}".strip())[0]
-
-
-def _steps(facts: Facts) -> list[dict[str, Any]]:
-    return [{"title": redacted(step.title)[0], "events": list(step.evidence)} for step in facts.steps]
-
-
-def _told(answer: dict[str, Any]) -> dict[str, Any]:
-    """What of an answer of `manage` a report keeps."""
-    first = answer["results"][-1] if "results" in answer else answer
-    told = {"version": first["version"], "place": first["path"], "warnings": list(answer.get("warnings", ()))}
-    if answer.get("staged"):
-        return {**told, "staged": True, "proposal": answer["proposal"], "hint": answer["hint"]}
-    return {**told, "staged": False, "entries": answer["entries"]}
+    return f"{MARK}{session_label(state)}{events}. {' '.join(verdict.why[1:])}".strip()

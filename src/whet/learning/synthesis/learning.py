@@ -1,44 +1,52 @@
 """Learning from several sessions, within a day's allowance, and only while something good comes of it; the report.
 
-Also for agent loops: `synthesise` learns from what a recorder took down so far and notes in it what it made.
+One at a time, whoever learns: two processes never make two skills of one session. Where an agent loop gives its own
+recording, a skill that comes of it is a step in it.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.learning.sessions import Seen
 from whet.learning.synthesis.budget import Account, Allowance, Breaker, State
-from whet.learning.synthesis.learn import learn
-from whet.learning.synthesis.relatives import own_proposals
+from whet.learning.synthesis.learn import Terms, learn
+from whet.learning.synthesis.proposals import own_proposals
+from whet.learning.transcripts.recorder import Recorder
 from whet.store.clock import iso
+from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.learning.synthesis.relatives import Shelf
-    from whet.learning.transcripts.events import Transcript
-    from whet.learning.transcripts.recorder import Recorder
+    from whet.learning.distilling.relatives import Shelf
+    from whet.learning.models.door import Model
+    from whet.learning.synthesis.learn import Told
 
 STEP = "skill_create"
 """What a transcript calls the step in which a skill is made of it."""
+_PATIENCE = 120.0
+"""Seconds to wait for whoever learns just now."""
 
 
 def learn_from(
     shelf: Shelf,
-    sources: Sequence[str | Seen | Transcript] = (),
+    sources: Sequence[Told] = (),
     *,
     write: bool = False,
     dry_run: bool = False,
     limit: int | None = None,
+    model: Model | None = None,
     allowance: Allowance | None = None,
+    asked: bool = True,
 ) -> dict[str, Any]:
     """Learn from these sessions, or from all that wait, the newest first.
 
     A session that cannot be read or written does not stop the others; one that is the only one named raises. The
-    allowance and the breaker hold back what waits; whoever names a session gets it, and it counts. `sessions` are the
-    reports of `learn`.
+    allowance and the breaker hold back what waits, and what nobody `asked` for; whoever names a session gets it, and it
+    counts. `sessions` are the reports of `learn`.
     """
     state = State(shelf.lookout.place.state, shelf.lookout.clock)
     account, breaker = Account(state, allowance), Breaker(state)
@@ -46,30 +54,37 @@ def learn_from(
         breaker.decided((one.decided, one.state) for one in own_proposals(shelf))
     chosen = list(sources) or list(reversed(shelf.sessions.waiting()))
     told: list[dict[str, Any]] = []
-    stopped = ""
+    stopped, gone = "", 0
     for number, source in enumerate(chosen):
-        stopped = _stop(account, breaker, named=bool(sources)) if limit is None or number < limit else "limit"
+        named = bool(sources) and asked
+        stopped = _stop(account, breaker, named=named) if limit is None or number < limit else "limit"
         if stopped:
             break
+        lock = FileLock(lock_path(shelf.lookout.place.state, "learning", "session"), timeout=_PATIENCE)
         try:
-            report = learn(shelf, source, write=write, dry_run=dry_run)
+            with nullcontext() if dry_run else lock:
+                if not named and isinstance(source, Seen) and not _waits(shelf, source):
+                    gone += 1
+                    continue
+                report = _learned(shelf, source, Terms(write, dry_run, model), account)
         except WhetError as error:
-            if len(sources) == 1:
+            if len(sources) == 1 and asked:
                 raise
-            report = _failure(shelf, source, error, None if sources or dry_run else breaker)
+            report = _failure(shelf, source, error, None if named or dry_run else breaker)
         else:
             if not dry_run:
                 breaker.worked()
         if not dry_run:
             account.spend(sessions=1, skills=int(report["captured"]))
+            if isinstance(source, Recorder) and report["captured"]:
+                _note_step(source, report)
         told.append(report)
-    left = len(chosen) - len(told)
     answer: dict[str, Any] = {
         "success": True,
         "sessions": told,
         "captured": sum(report["captured"] for report in told),
         "failed": sum("error" in report for report in told),
-        "left": left,
+        "left": len(chosen) - len(told) - gone,
         "used": account.used()._asdict(),
         "allowance": account.allowance._asdict(),
     }
@@ -78,15 +93,35 @@ def learn_from(
     return answer | ({"warnings": [state.problem]} if state.problem else {})
 
 
-def synthesise(shelf: Shelf, recorder: Recorder, *, write: bool = False) -> dict[str, Any]:
-    """Learn from an agent loop's own recording when its task is done; a skill that comes of it is a step in it."""
-    report: dict[str, Any] = learn_from(shelf, [recorder.transcript()], write=write)["sessions"][0]
-    if report["captured"]:
-        given: dict[str, Any] = {key: report[key] for key in ("action", "skill", "proposal") if key in report}
-        number = recorder.call(STEP, given, f"{STEP}-{len(recorder.transcript().events)}")
-        done = "proposed" if report.get("staged") else "written"
-        recorder.result(f"{report['skill']}, version {report['version']}, was {done}.", number, failed=False)
-    return report
+def _note_step(recorder: Recorder, report: dict[str, Any]) -> None:
+    """Note in a recording what was made of it."""
+    given: dict[str, Any] = {key: report[key] for key in ("action", "skill", "proposal") if key in report}
+    number = recorder.call(STEP, given, f"{STEP}-{len(recorder.transcript().events)}")
+    done = "proposed" if report["staged"] else "written"
+    recorder.result(f"{report['skill']}, version {report['version']}, was {done}.", number, failed=False)
+
+
+def _learned(shelf: Shelf, source: Told, terms: Terms, account: Account) -> dict[str, Any]:
+    """The report on one session. What a model costs is taken off today's tokens, also where nothing came of it."""
+    if terms.model is None or terms.dry_run:
+        return learn(shelf, source, terms)
+    from whet.learning.models.budget import Budget, budgeted
+
+    left = account.left().tokens
+    if not left:
+        report = learn(shelf, source, terms._replace(model=None))
+        why = f"Today's {account.allowance.tokens:,} tokens for models are used up; no model was asked."
+        return {**report, "warnings": [why, *report.get("warnings", ())]}
+    budget = Budget(tokens=left)
+    try:
+        return learn(shelf, source, terms._replace(model=budgeted(terms.model, budget)))
+    finally:
+        account.spend(tokens=budget.spent().tokens)
+
+
+def _waits(shelf: Shelf, seen: Seen) -> bool:
+    """Does a session still wait, or has somebody learned from it meanwhile?"""
+    return any((one.client, one.id) == (seen.client, seen.id) for one in shelf.sessions.waiting())
 
 
 def _stop(account: Account, breaker: Breaker, *, named: bool) -> str:
@@ -108,11 +143,9 @@ def _why(stopped: str, account: Account, breaker: Breaker) -> str:
     return f"Today {used.sessions} of {most.sessions} sessions and {used.skills} of {most.skills} skills are used up."
 
 
-def _failure(
-    shelf: Shelf, source: str | Seen | Transcript, error: WhetError, breaker: Breaker | None
-) -> dict[str, Any]:
+def _failure(shelf: Shelf, source: Told, error: WhetError, breaker: Breaker | None) -> dict[str, Any]:
     """An error as a report. A session whose transcript is gone or no transcript does not wait any longer."""
-    label = source if isinstance(source, str) else f"{source.client}:{getattr(source, 'id', '')}"
+    label = source if isinstance(source, str) else f"{source.client}:{source.id}" if isinstance(source, Seen) else ""
     if breaker is not None and isinstance(error, (NotFoundError, InvalidError)) and isinstance(source, Seen):
         shelf.sessions.learned(source.client, source.id)
     elif breaker is not None:

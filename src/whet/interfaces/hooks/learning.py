@@ -1,0 +1,149 @@
+"""Learning by itself, once a client has its answer: in a thread of a server, or in a process of its own.
+
+Nobody waits for it and nobody hears of it: what became of it is told when the next session begins, what failed by
+`whet doctor`. Only one learns at a time, each session in the library of its project and as that project's settings say;
+whoever is killed over one lets it wait again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import UsageError
+from whet.interfaces.hooks.answering import told
+from whet.interfaces.hooks.levels import Level
+from whet.learning.sessions import LEARNING, Sessions
+from whet.learning.synthesis.budget import Account, Breaker, State
+from whet.store.clock import system_clock
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from whet.api import Library
+    from whet.learning.sessions import Seen
+    from whet.store.clock import Clock
+
+WHEN = frozenset({"start", "end"})
+"""The events after which it is looked whether a session waits: one has ended, or others have become quiet meanwhile."""
+LONGEST = 900.0
+"""Seconds after which a process of its own gives up, whatever it does."""
+_ALONE = ("-P", "-m", "whet", "learn", "--waiting", "--quiet")
+
+
+def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock = system_clock) -> bool:
+    """Is there a session to learn from by itself, and may that be now?"""
+    if not sessions.waiting(now=True) or Level(state, env).now() in ("off", "note"):
+        return False
+    kept = State(state, clock)
+    left = Account(kept).left()
+    return bool(left.sessions and left.skills) and not Breaker(kept).until()
+
+
+def start_if_due(state: str, env: Mapping[str, str]) -> bool:
+    """Begin to learn in a process of its own, if there is anything to learn; whoever begins it may end at once."""
+    sessions = Sessions(state, system_clock)
+    try:
+        if not is_due(sessions, state, env):
+            return False
+    finally:
+        sessions.close()
+    import subprocess
+
+    null, flags = subprocess.DEVNULL, 0x208 if sys.platform == "win32" else 0  # without a console, a group of its own
+    subprocess.Popen(  # noqa: S603  it is Whet itself
+        [sys.executable, *_ALONE],
+        cwd=state,
+        env=env,
+        stdin=null,
+        stdout=null,
+        stderr=null,
+        start_new_session=True,
+        creationflags=flags,
+    )
+    return True
+
+
+def learn_waiting(
+    state: str, opened: Callable[[str], Library], env: Mapping[str, str], clock: Clock = system_clock
+) -> int:
+    """Learn from every session that waits, the newest first; from how many. Somebody else at it is left to it.
+
+    `opened` gives the library for a directory. Nothing is raised for a session: its failure is noted.
+    """
+    sessions, count = Sessions(state, clock), 0
+    try:
+        with FileLock(lock_path(state, "learning", "waiting"), timeout=0):
+            while is_due(sessions, state, env, clock):
+                seen = sessions.waiting(now=True)[-1]
+                if sessions.take_up(seen.client, seen.id):
+                    _learn(sessions, State(state, clock), seen, opened)
+                    count += 1
+    except Exception as error:  # noqa: BLE001  nobody is there to see it; the doctor tells
+        code, message = told(error)
+        if code != "lock-timeout":
+            sessions.failed("", LEARNING, code, message)
+    finally:
+        sessions.close()
+    return count
+
+
+def _learn(sessions: Sessions, kept: State, seen: Seen, opened: Callable[[str], Library]) -> None:
+    """Learn from one session as its project says."""
+    try:
+        library = _library(seen, opened)
+        wanted = library.lookout.survey().settings.learn
+        if wanted == "off":
+            sessions.forget(seen.client, seen.id)
+            return
+        report: dict[str, Any] = library.finish(seen) if wanted != "note" else {"captured": False}
+        if "error" in report:
+            sessions.failed(seen.client, LEARNING, report["code"], report["error"])
+        if report["captured"]:
+            kept.add_news(report)
+    except Exception as error:  # noqa: BLE001  whatever it is, nobody is there to see it, and others wait
+        code, message = told(error)
+        sessions.failed(seen.client, LEARNING, code, message)
+        Breaker(kept).failed(message)
+    sessions.leave(seen.client, seen.id)  # where it still waits, it is not taken up again at once
+
+
+def _library(seen: Seen, opened: Callable[[str], Library]) -> Library:
+    """The library of the project of a session; of nowhere in particular where that is gone."""
+    try:
+        return opened(seen.project)
+    except UsageError:
+        return opened("")
+
+
+class Learner:
+    """Learns in a thread of a server, in one at a time."""
+
+    def __init__(
+        self, state: str, opened: Callable[[str], Library], env: Mapping[str, str], clock: Clock = system_clock
+    ) -> None:
+        self._job = state, opened, env, clock
+        self._turn = threading.Lock()
+
+    def after(self, event: str) -> None:
+        """Look whether there is anything to learn, now that this event was answered. Returns at once."""
+        if event in WHEN and self._turn.acquire(blocking=False):
+            threading.Thread(target=self._run, name="whet-learning", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            learn_waiting(*self._job)
+        finally:
+            self._turn.release()
+
+
+def give_up_in_time() -> None:
+    """End this process, in the background of a machine that has other things to do, before it becomes a nuisance."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    watch = threading.Timer(LONGEST, os._exit, (0,))
+    watch.daemon = True
+    watch.start()

@@ -1,0 +1,152 @@
+"""Which skill a draft belongs to: one that is there already and may be improved, or none yet.
+
+A skill may be improved when it is one's own: not one that ships with Whet, was put there by an administrator or a
+plugin, was installed from elsewhere, or is pinned. No body is read but those of the few skills that are likely.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from whet.authoring.drafts_main import main_of, said
+from whet.authoring.trees import read_tree
+from whet.errors import WhetError
+from whet.routing.duplicates import THRESHOLD
+from whet.routing.duplicates_answer import resembling
+from whet.routing.texts import Texts
+from whet.skill.names import key, slug
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whet.authoring.changes import Changes
+    from whet.authoring.journal import Journal
+    from whet.learning.distilling.draft import Draft
+    from whet.learning.sessions import Sessions
+    from whet.library.card import Card
+    from whet.library.lookout import Lookout
+    from whet.skill.tree import Tree
+
+COUNT = "distilled-sessions"
+"""In the metadata: from how many sessions a skill was distilled."""
+SAME_JOB = 0.42
+"""The score from which on a distilled skill is for the same job as a new draft. Chosen on drafts of 60 sessions: with
+`SAME_NAME`, 194 of 202 ordered pairs for one task have it, and none of 3,338 for different ones, of which the highest
+has 0.37."""
+SAME_NAME = 0.25
+"""The score that is enough where the names say the same but for a word or two: short skills share few words."""
+_WORDS = 0.6
+"""The part of their words that such names share."""
+_THEIRS = frozenset(("bundled", "org", "plugin"))
+"""Scopes of skills that are not the user's own."""
+
+
+class Shelf(Protocol):
+    """What learning needs of a library; `whet.api.Library` is one."""
+
+    @property
+    def lookout(self) -> Lookout:
+        """Its skills."""
+        ...
+
+    @property
+    def changes(self) -> Changes:
+        """Its history and proposals."""
+        ...
+
+    @property
+    def sessions(self) -> Sessions:
+        """The sessions that hooks told of."""
+        ...
+
+    def is_locked(self, name: str, *, here: bool = False) -> bool:
+        """Was this skill installed?"""
+        ...
+
+    def manage(
+        self,
+        operations: Sequence[Mapping[str, Any]],
+        *,
+        actor: str = "user",
+        origin: str = "foreground",
+        reason: str = "",
+        stage: bool = False,
+        viewed: Callable[[str, str], bool] | None = None,
+    ) -> dict[str, Any]:
+        """Change skills."""
+        ...
+
+
+class Relative(NamedTuple):
+    """A skill that is there already, for a draft's job."""
+
+    card: Card
+    own: bool
+    """Whether it may be improved."""
+    used: bool = False
+    """Whether it is it only because the session used it: then it may be about something wider."""
+
+
+def relative_of(shelf: Shelf, made: Draft, used: Sequence[str] = ()) -> Relative | None:
+    """The skill that a draft belongs to: one of one's own that was used, or has its name; else the most alike."""
+    cards = shelf.lookout.look().catalogue.cards
+    wanted = {key(name.rpartition(":")[2]) for name in used}
+    for card in cards:
+        if key(card.name) in wanted and is_own(shelf, card):
+            return Relative(card, own=True, used=slug(card.name) != made.name)
+    for card in cards:
+        if slug(card.name) == made.name and is_own(shelf, card):
+            return Relative(card, own=True)
+    named = {card.full_name: card for card in cards}
+    for found in resembling(shelf.lookout, "", Texts(made.name, made.description, made.body), SAME_NAME):
+        card = named[found.name]
+        if found.score >= least_score(card.name, made.name, distilled=_is_distilled(card)):
+            return Relative(card, own=is_own(shelf, card))
+    return None
+
+
+def least_score(one: str, other: str, *, distilled: bool) -> float:
+    """How alike two skills of these names must be, to be for the same job; skills that somebody wrote differ less."""
+    if not distilled:
+        return THRESHOLD
+    first, second = one.split("-"), other.split("-")
+    shared = len(set(first) & set(second))
+    alike = first[0] == second[0] and 2 * shared >= _WORDS * (len(first) + len(second))
+    return SAME_NAME if alike else SAME_JOB
+
+
+def is_own(shelf: Shelf, card: Card) -> bool:
+    """May this skill be improved without anybody having named it?"""
+    from whet.learning.lifecycle import Lifecycle
+
+    lookout = shelf.lookout
+    outside = card.scope == "external" and lookout.explicit is None
+    if card.kind != "skill" or card.scope in _THEIRS or outside:
+        return False
+    lifecycle = Lifecycle(lookout.place.state, lookout.clock)
+    try:
+        pinned = card.key in lifecycle.pins()
+    finally:
+        lifecycle.close()
+    return not pinned and not shelf.is_locked(card.name, here=card.scope == "project")
+
+
+def maker(journal: Journal, path: str) -> str:
+    """Who created the skill at a path, as the history calls them; empty where it was installed or put there."""
+    first = next(iter(journal.entries(path=path)), None)
+    return first.actor if first is not None and first.action == "create" else ""
+
+
+def sessions_in(tree: Tree) -> int:
+    """From how many sessions a skill was distilled; 0 for one that somebody wrote."""
+    count = said(main_of(tree).document, "metadata", COUNT)
+    return int(count) if count.isascii() and count.isdecimal() and len(count) < 10 else 0
+
+
+def _is_distilled(card: Card) -> bool:
+    try:
+        tree = read_tree(os.path.realpath(card.directory)) if card.kind == "skill" else None
+        return tree is not None and sessions_in(tree) > 0
+    except WhetError:  # the doctor tells of it; here it is one that somebody wrote
+        return False
