@@ -13,10 +13,26 @@ from learning.episodes import EPISODES, database_migration, release_notes, small
 from whet.errors import InvalidError, UsageError
 from whet.learning.distilling.draft import Answers, draft
 from whet.learning.distilling.merging import kept_triggers, merged
+from whet.learning.distilling.refining import Refined
 from whet.learning.distilling.rounds import ROUNDS, Distillation, Source, begin, checked, session_of
 from whet.learning.facts import facts
 
 BEGUN = begin(release_notes())
+OFFERED = "Writes release notes and tags the release. Use when a version is due."
+HELPED = BEGUN._replace(
+    model="scripted",
+    refined=Refined(
+        BEGUN.facts._replace(
+            goal="Write release notes.",
+            steps=(BEGUN.facts.steps[0]._replace(title="Write the notes"), *BEGUN.facts.steps[1:]),
+        ),
+        {"name": "tag-and-tell", "description": OFFERED, "triggers": ("changelog", "release notes")},
+        ("The goal was not taken: it is empty.",),
+        77,
+    ),
+    warnings=("Something to know.",),
+)
+REFINED = HELPED.to_json()["refined"]
 FIELDS = [name for _, _, fields in ROUNDS for name in fields]
 
 
@@ -171,7 +187,10 @@ def test_only_what_is_asked_is_answered() -> None:
         lambda _: [],
         lambda _: None,
         lambda _: {},
-        lambda value: {**value, "whet-distillation": 2},
+        lambda value: {**value, "whet-distillation": 0},
+        lambda value: {**value, "whet-distillation": 1},
+        lambda value: {**value, "whet-distillation": 3},
+        lambda value: {**value, "whet-distillation": "2"},
         lambda value: {**value, "whet-distillation": True},
         lambda value: {**value, "more": 1},
         lambda value: {**value, "at": 5},
@@ -183,6 +202,14 @@ def test_only_what_is_asked_is_answered() -> None:
         lambda value: {**value, "edits": {"name": ""}},
         lambda value: {**value, "edits": {"fork": "perhaps"}},
         lambda value: {**value, "edits": []},
+        lambda value: {**value, "model": 1},
+        lambda value: {**value, "warnings": "none"},
+        lambda value: {**value, "refined": {}},
+        lambda value: {**value, "refined": {**REFINED, "tokens": "7"}},
+        lambda value: {**value, "refined": {**REFINED, "refused": [7]}},
+        lambda value: {**value, "refined": {**REFINED, "proposed": {"tools": []}}},
+        lambda value: {**value, "refined": {**REFINED, "proposed": {"name": "---"}}},
+        lambda value: {**value, "refined": {**REFINED, "facts": {}}},
         lambda value: {**value, "facts": {}},
         lambda value: {**value, "facts": {**value["facts"], "goal": 1}},
         lambda value: {**value, "facts": {**value["facts"], "steps": [{}]}},
@@ -195,6 +222,44 @@ def test_anything_else_is_no_distillation(damage: Any) -> None:
     with pytest.raises(UsageError) as caught:
         Distillation.from_json(damage(BEGUN.to_json()))
     assert (caught.value.code, bool(caught.value.hint)) == ("bad-distillation", True)
+
+
+def test_the_words_of_a_model_are_the_proposals() -> None:
+    first = HELPED.question()
+    assert [field.value for field in first.fields] == ["Write release notes.", "tag-and-tell"]
+    assert first.text.startswith("1. Write the notes\n2. ")
+    assert first.text.endswith("\nThe words are from scripted.")
+    second = HELPED.answer().question()
+    assert [field.value for field in second.fields] == [
+        ("changelog", "release notes"),
+        f'{OFFERED} Also when somebody mentions "changelog".',
+    ]
+    assert (HELPED.answer_all({}).edits, HELPED.worded.goal, BEGUN.worded) == ({}, "Write release notes.", BEGUN.facts)
+
+
+def test_answers_count_more_than_the_words_of_a_model() -> None:
+    made = HELPED.answer_all({"name": "mine", "triggers": ["news"]}).draft()
+    assert (made.name, made.description) == ("mine", f'{OFFERED} Also when somebody mentions "news".')
+    assert (
+        HELPED.answer_all({"description": "Does it. Use when told."}).draft().description == "Does it. Use when told."
+    )
+    assert HELPED._replace(known="notes").draft().name == "notes"
+    assert HELPED.answer({"name": "mine"}).back().answer({"name": ""}).draft().name == "tag-and-tell"
+
+
+def test_another_goal_leaves_what_the_model_made_of_its_own() -> None:
+    made = HELPED.answer({"goal": "Publish the changelog."}).draft()
+    assert (made.name, made.triggers) == ("publish-changelog", ("changelog", "release notes"))
+    assert made.description.startswith("Publish the changelog. ")
+
+
+def test_what_a_model_said_is_kept_and_the_first_version_of_the_json_is_read() -> None:
+    assert through_json(HELPED) == HELPED
+    answered = HELPED.answer({"name": "mine"})
+    assert through_json(answered) == answered
+    later = ("model", "refined", "warnings")
+    old = {name: value for name, value in BEGUN.to_json().items() if name not in later} | {"whet-distillation": 1}
+    assert Distillation.from_json(json.loads(json.dumps(old))) == BEGUN
 
 
 @pytest.mark.parametrize("episode", EPISODES[:-1])

@@ -17,14 +17,18 @@ from whet.errors import WhetError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from whet.learning.distilling.draft import Draft
     from whet.learning.distilling.rounds import Distillation
     from whet.learning.distilling.writing import Writing
+    from whet.learning.models.door import Model
     from whet.learning.sessions import Seen
     from whet.learning.transcripts.events import Transcript
+    from whet.learning.transcripts.recorder import Recorder
+    from whet.library.card import Card
 
-    Session = str | os.PathLike[str] | Transcript | Sequence[Any]
+    Session = str | os.PathLike[str] | Transcript | Recorder | Sequence[Any]
 
 
 class Learning(Evaluating):
@@ -53,44 +57,66 @@ class Learning(Evaluating):
         return answer
 
     def distill(
-        self, source: Session, *, name: str = "", answers: Mapping[str, Any] | None = None, dry_run: bool = False
+        self,
+        source: Session,
+        *,
+        name: str = "",
+        answers: Mapping[str, Any] | None = None,
+        model: str | Model | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Make a skill of a session, with these answers and otherwise as proposed; no model is needed.
 
-        `source` is the path of a transcript, a Transcript, or a list of messages. `answers` are {goal, name, triggers,
-        description, tools, fork}, as far as they are to be other than proposed. What is answered is told at
-        `finish_distillation`; `report` besides is what was left out of the transcript. Raises InvalidError
-        `not-a-transcript` or `nothing-to-distill`, UsageError `bad-answer`.
+        `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are {goal,
+        name, triggers, description, tools, fork}, as far as they are to be other than proposed; `model` is that of
+        `begin_distillation`. What is answered is told at `finish_distillation`; `report` besides is what was left out
+        of the transcript. Raises InvalidError `not-a-transcript` or `nothing-to-distill`, UsageError `bad-answer`.
         """
         from whet.learning.distilling.rounds import session_of
 
         transcript = session_of(source)
         given = {**(answers or {}), **({"name": name} if name else {})}
-        distillation = self.begin_distillation(transcript).answer_all(given)
+        distillation = self.begin_distillation(transcript, model=model).answer_all(given)
         answer = self.finish_distillation(distillation, dry_run=dry_run)
         return {**answer, "report": [entry.to_json() for entry in transcript.report]}
 
-    def begin_distillation(self, source: Session) -> Distillation:
+    def begin_distillation(self, source: Session, *, model: str | Model | None = None) -> Distillation:
         """The first of four rounds in which a session becomes a skill. Nothing is written before the end.
 
         Where a skill of the user's own is for the same job already, its name is proposed, and it will be improved.
+        `model` words the proposals: the name of one, a Model, "" for none, None for that of the setting `model`. One
+        that fails is no help, which a warning tells at the end; one that is named here and cannot be opened raises.
         """
         from whet.learning.distilling.rounds import begin, session_of
-        from whet.learning.distilling.writing import same_job
 
         distillation = begin(session_of(source))
         made = distillation.draft()
-        if made.name in {card.name for card in self.lookout.look().catalogue.cards}:
-            return distillation._replace(known=made.name)
-        return distillation._replace(known=same_job(self.lookout, self.changes.author.journal, made))
+        known = self._known(made)
+        distillation = self._helped(distillation._replace(known=known), model)
+        if known or distillation.refined is None:
+            return distillation
+        if known := self._known(distillation.draft()._replace(name=made.name)):
+            return distillation._replace(known=known)
+        from whet.learning.distilling.refining import renamed
 
-    def finish_distillation(self, distillation: Distillation, *, dry_run: bool = False) -> dict[str, Any]:
+        return renamed(distillation, {card.name for card in self.lookout.look().catalogue.cards})
+
+    def finish_distillation(
+        self,
+        distillation: Distillation,
+        *,
+        dry_run: bool = False,
+        stage: bool = False,
+        actor: str = "user",
+        allowed: Callable[[Card], None] | None = None,
+    ) -> dict[str, Any]:
         """Write the skill that the rounds have made: a new one, or the next version of the one of that name.
 
         Rounds that are not answered are as proposed. `skill` is its name, `created` whether it is new, `findings` what
         the linter says about it, `facts` what it rests on; `path`, `version`, `digest`, `entry`, `similar` and
-        `warnings` are those of `manage`, and so is what is raised. With `dry_run`, nothing is written, and `text` and
-        `files` are what would be.
+        `warnings` are those of `manage`, and so is what is raised. `stage`, `actor` and `allowed` are those of
+        `manage`. `model` is {name, tokens, refused} of the model that helped, or None. With `dry_run`, nothing is
+        written: `text`, `files` and `version` are what would be, and `changes` whether anything would.
         """
         from whet.learning.distilling.storing import facts_to_json
         from whet.learning.distilling.writing import reason_of, writing_of
@@ -99,33 +125,108 @@ class Learning(Evaluating):
         writing = writing_of(self.lookout, self.changes.author.journal, distillation)
         told = _told(writing)
         if dry_run:
-            foreseen = {"path": writing.path, "version": writing.version, "created": not writing.path, "dry_run": True}
-            answer = {**told, **foreseen, "text": writing.text, "files": dict(writing.made.files), "warnings": []}
+            files = dict(writing.made.files)
+            answer = {**told, **_foreseen(writing), "text": writing.text, "files": files, "warnings": []}
         else:
-            answer = {**told, **self._written(writing, reason_of(distillation))}
-            if not answer.get("staged"):
+            answer = {
+                **told,
+                **self._written(writing, reason_of(distillation), stage=stage, actor=actor, allowed=allowed),
+            }
+            if stage or not answer.get("staged"):
                 self._note_learned(distillation, answer)
-        return {**answer, "facts": facts_to_json(distillation.facts)}
+        answer["warnings"] = [*distillation.warnings, *answer["warnings"]]
+        return {**answer, "model": _model(distillation), "facts": facts_to_json(distillation.worded)}
 
     def learn(
-        self, *sources: str | Seen | Transcript, write: bool = False, dry_run: bool = False, limit: int | None = None
+        self,
+        *sources: Session | Seen,
+        write: bool | None = None,
+        model: str | Model | None = None,
+        dry_run: bool = False,
+        limit: int | None = None,
     ) -> dict[str, Any]:
         """Learn from finished sessions: those named, or all that wait, the newest first, within the day's allowance.
 
-        A source is CLIENT:ID of a session that hooks told of, the path of a transcript, or a Transcript. What is worth
-        it becomes a proposal, or with `write` a skill; `sessions` tell of each what was `captured` and why, or why not.
-        A single source that is not there raises; among several it is a report with an `error`.
+        A source is CLIENT:ID of a session that hooks told of, the path of a transcript, or one in memory: a Transcript,
+        a Recorder, messages. What is worth it becomes a proposal, or with `write` a skill, as far as the gate lets it;
+        None is as the setting `learn` says. `model` is that of `begin_distillation`. `sessions` tell of each what was
+        `captured` and why, or why not. A single source that is not there raises; among several it is a report with an
+        `error`.
         """
+        return self._learn(sources, write, model, dry_run=dry_run, limit=limit)
+
+    def recorder(self, session: str = "", path: str = "") -> Recorder:
+        """What takes down an agent loop, for `finish`; with a `path`, into a file that `whet learn` reads, too."""
+        from whet.learning.transcripts.recorder import Recorder
+
+        return Recorder(path, session=session, project=self.place.directory, clock=self.lookout.clock)
+
+    def finish(
+        self, source: Session | Seen, *, write: bool | None = None, model: str | Model | None = None
+    ) -> dict[str, Any]:
+        """A session is over: learn from it as the setting `learn` says, by itself; the report on it.
+
+        Nothing comes of it where the setting is `off` or `note`, nor where the day's allowance or the breaker holds it
+        back; `code` says so. `write` and `model` are those of `learn`. What goes wrong is an `error` in the report.
+        """
+        level = self.lookout.survey().settings.learn
+        told: dict[str, Any] = {"captured": False, "evidence": []}
+        if level in ("off", "note"):
+            return {**told, "code": "learning-off", "why": [f"The setting `learn` is {level}."]}
+        answer = self._learn((source,), write, model, asked=False)
+        if not answer["sessions"]:
+            return {**told, "code": answer["stopped"], "why": [answer["stopped_why"]]}
+        report: dict[str, Any] = answer["sessions"][0]
+        return report
+
+    def _learn(
+        self, sources: tuple[Any, ...], write: bool | None, model: str | Model | None, **how: Any
+    ) -> dict[str, Any]:
         from whet.learning.synthesis.learning import learn_from
 
-        return learn_from(self, sources, write=write, dry_run=dry_run, limit=limit)
+        if write is None:
+            write = self.lookout.survey().settings.learn == "write"
+        warnings: list[str] = []
+        opened = None if how.get("dry_run") else self._opened(model, warnings)
+        answer = learn_from(self, sources, write=write, model=opened, **how)
+        return answer | ({"warnings": [*warnings, *answer.get("warnings", ())]} if warnings else {})
 
-    def _written(self, writing: Writing, reason: str) -> dict[str, Any]:
-        answer = self.manage(list(writing.operations), reason=reason)
+    def _opened(self, named: str | Model | None, warnings: list[str]) -> Model | None:
+        """The model that is meant; that the setting names none that can be opened is a warning, and no more."""
+        try:
+            return self.model(named)
+        except WhetError as error:
+            if named is not None:
+                raise
+            warnings.append(f"The skill was made without the model of the settings ({error.code}): {error.message}")
+            return None
+
+    def _known(self, made: Draft) -> str:
+        """The skill that a draft will improve; empty where it is a new one."""
+        from whet.learning.distilling.relatives import relative_of
+
+        if made.name in {card.name for card in self.lookout.look().catalogue.cards}:
+            return made.name
+        near = relative_of(self, made)
+        return near.card.name if near is not None and near.own else ""
+
+    def _helped(self, distillation: Distillation, named: str | Model | None) -> Distillation:
+        """The distillation with a model's words, where there is a model."""
+        warnings: list[str] = []
+        model = self._opened(named, warnings)
+        if model is None:
+            return distillation._replace(warnings=tuple(warnings))
+        from whet.learning.distilling.refining import helped
+
+        return helped(distillation, model)
+
+    def _written(self, writing: Writing, reason: str, **how: Any) -> dict[str, Any]:
+        answer = self.manage(list(writing.operations), reason=reason, **how)
         results = answer.pop("results", None)
         if results is not None:
             last = {name: results[-1][name] for name in ("version", "digest")}
-            answer = {**results[0], **last, **answer}
+            entry = answer["entries"][-1] if answer["entries"] else None
+            answer = {**results[0], **last, **answer, "entry": entry}
         answer.setdefault("created", False)
         answer.setdefault("similar", [])
         answer["skill"] = answer.pop("name")
@@ -153,3 +254,17 @@ def _told(writing: Writing) -> dict[str, Any]:
         "fork": made.fork,
         "findings": [finding.to_json() for finding in validate(package, "quality")],
     }
+
+
+def _model(distillation: Distillation) -> dict[str, Any] | None:
+    """What is told of the model that helped."""
+    refined = distillation.refined
+    if refined is None:
+        return None
+    return {"name": distillation.model, "tokens": refined.tokens, "refused": list(refined.refused)}
+
+
+def _foreseen(writing: Writing) -> dict[str, Any]:
+    """What is told of a skill that is not written."""
+    created, changes = not writing.path, writing.after != writing.before
+    return {"path": writing.path, "version": writing.version, "created": created, "changes": changes, "dry_run": True}

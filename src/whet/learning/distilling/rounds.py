@@ -8,7 +8,8 @@
 
 A distillation is a value: an answer makes another one, `back` makes the one before, and JSON carries it to another
 process, a web page or a client of MCP. Only what differs from a proposal is kept, so that a proposal that rests on an
-earlier answer follows when that one is changed.
+earlier answer follows when that one is changed. Where a model was asked, its words are the proposals; they are part of
+the value, so nobody asks it twice.
 """
 
 from __future__ import annotations
@@ -18,20 +19,28 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from whet.errors import InvalidError, UsageError
 from whet.learning.distilling import draft as drafting
 from whet.learning.distilling.naming import DESCRIPTION, TRIGGERS
-from whet.learning.distilling.storing import facts_from_json, facts_to_json
+from whet.learning.distilling.storing import (
+    facts_from_json,
+    facts_to_json,
+    plain_values,
+    refined_from_json,
+    refined_to_json,
+    texts_from_json,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from whet.learning.distilling.draft import Draft
+    from whet.learning.distilling.refining import Refined
     from whet.learning.facts.model import Facts
     from whet.learning.transcripts.events import Transcript
 
 Value = str | bool | tuple[str, ...]
 Kind = Literal["text", "list", "yes-no"]
 
-VERSION = 1
-"""Of the JSON."""
+VERSION = 2
+"""Of the JSON; the first one, which knows of no models, is still read."""
 MARK = "whet-distillation"
 GOAL = 400
 TRIGGER = 60
@@ -44,6 +53,8 @@ _LABELS = {
     "tools": "Allowed tools",
     "fork": "Run apart (fork)",
 }
+_PROPOSED = frozenset(("name", "description", "triggers"))
+"""What a model proposes besides the words of the facts."""
 ROUNDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("what", "What was done", ("goal", "name")),
     ("when", "When to use it", ("triggers", "description")),
@@ -105,6 +116,17 @@ class Distillation(NamedTuple):
     """Answers that are not as proposed."""
     known: str = ""
     """A skill that is for the same job already; its name is proposed, and it is improved."""
+    model: str = ""
+    """The model that helped."""
+    refined: Refined | None = None
+    """What it had to say; None where none was asked, or came to help."""
+    warnings: tuple[str, ...] = ()
+    """What whoever gets the skill should know."""
+
+    @property
+    def worded(self) -> Facts:
+        """The facts in the words of the model, where one helped."""
+        return self.refined.facts if self.refined else self.facts
 
     @property
     def done(self) -> bool:
@@ -158,8 +180,10 @@ class Distillation(NamedTuple):
 
     def draft(self) -> Draft:
         """The skill as the answers so far make it."""
-        answers = drafting.Answers(**{"name": self.known, **self.edits})  # type: ignore[arg-type]  # see `checked`
-        return drafting.draft(self.facts, answers)
+        given: dict[str, Any] = {**self._proposed(), **self.edits}
+        if "description" in given and "description" not in self.edits:
+            given["description"] = mentioning(given["description"], given.get("triggers", ()))
+        return drafting.draft(self.worded, drafting.Answers(**given))
 
     @property
     def goal(self) -> str:
@@ -169,18 +193,21 @@ class Distillation(NamedTuple):
         from whet.learning.distilling.naming import plain_goal
         from whet.learning.facts.parameters import Blanks
 
-        return plain_goal(self.facts.goal, Blanks(self.facts.parameters), self.facts.parameters)
+        facts = self.worded
+        return plain_goal(facts.goal, Blanks(facts.parameters), facts.parameters)
 
     def to_json(self) -> dict[str, Any]:
         """All of it, for `from_json`."""
-        edits = {name: list(value) if isinstance(value, tuple) else value for name, value in self.edits.items()}
         return {
             MARK: VERSION,
             "source": self.source._asdict(),
             "known": self.known,
             "at": self.at,
-            "edits": edits,
+            "edits": plain_values(self.edits),
             "facts": facts_to_json(self.facts),
+            "model": self.model,
+            "refined": refined_to_json(self.refined) if self.refined else None,
+            "warnings": list(self.warnings),
         }
 
     @classmethod
@@ -189,8 +216,8 @@ class Distillation(NamedTuple):
         hint = "Begin again with `whet distill FILE`."
         if not isinstance(value, dict) or MARK not in value:
             raise UsageError("bad-distillation", "This is not a distillation.", hint=hint)
-        if value[MARK] != VERSION or isinstance(value[MARK], bool):
-            message = f"The distillation has the version {value[MARK]!r}; known is {VERSION}."
+        if type(value[MARK]) is not int or not 1 <= value[MARK] <= VERSION:
+            message = f"The distillation has the version {value[MARK]!r}; known are 1 to {VERSION}."
             raise UsageError("bad-distillation", message, hint=hint)
         try:
             return _read(value)
@@ -215,8 +242,15 @@ class Distillation(NamedTuple):
     def _without(self, name: str) -> Distillation:
         return self._replace(edits={key: value for key, value in self.edits.items() if key != name})
 
+    def _proposed(self) -> dict[str, Any]:
+        """The answers that do not come from the facts; what a model made of its own goal does not fit another one."""
+        proposed = dict(self.refined.proposed) if self.refined else {}
+        if "goal" in self.edits:
+            proposed = {name: value for name, value in proposed.items() if name == "triggers"}
+        return proposed | ({"name": self.known} if self.known else {})
+
     def _text(self, name: str, made: Draft) -> str:
-        facts = self.facts
+        facts = self.worded
         if name == "what":
             told = [f"{number}. {step.title}" for number, step in enumerate(facts.steps[:_SHOWN_STEPS], 1)]
             told += [f"... and {len(facts.steps) - _SHOWN_STEPS} more"] if len(facts.steps) > _SHOWN_STEPS else []
@@ -224,6 +258,7 @@ class Distillation(NamedTuple):
             ended = {"yes": "It worked", "no": "It did not work", "unknown": "Whether it worked is not certain"}
             told.append(f"{ended[facts.succeeded]}.")
             told += [f"The skill {self.known} is for the same; under its name, it is improved."] if self.known else []
+            told += [f"The words are from {self.model}."] if self.model else []
             return "\n".join(told)
         if name == "when":
             return "The description is all that a model sees before it takes the skill up."
@@ -241,11 +276,15 @@ def session_of(source: Any) -> Transcript:
     """A session from the path of a file, from messages, or as it is. Raises InvalidError, NotFoundError, UsageError."""
     import os
 
+    from whet.learning.transcripts.again import taken_over
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.reading import from_messages, read_transcript
+    from whet.learning.transcripts.recorder import Recorder
 
     if isinstance(source, Transcript):
-        return source
+        return taken_over(source)
+    if isinstance(source, Recorder):
+        return source.transcript()
     if isinstance(source, str | os.PathLike):
         return read_transcript(os.path.abspath(os.path.expanduser(os.fspath(source))))
     if isinstance(source, list | tuple):
@@ -263,6 +302,18 @@ def begin(transcript: Transcript) -> Distillation:
         hint = "A session is worth a skill when something was done in it that worked."
         raise InvalidError("nothing-to-distill", "Nothing was done in this session that could be repeated.", hint=hint)
     return Distillation(found, Source(transcript.client, transcript.session))
+
+
+def mentioning(description: str, triggers: Sequence[str]) -> str:
+    """A description with the words that call for the skill and are not in it, as many as there is room for."""
+    said = description.casefold()
+    missing = [f'"{word}"' for word in triggers if word.casefold() not in said]
+    while missing:
+        text = f"{description} Also when somebody mentions {', '.join(missing)}."
+        if len(text) <= DESCRIPTION:
+            return text
+        missing.pop()
+    return description
 
 
 def checked(name: str, value: Any) -> Value:
@@ -357,18 +408,34 @@ def _bad(message: str, hint: str) -> UsageError:
 
 
 def _read(value: dict[str, Any]) -> Distillation:
-    if set(value) != {MARK, "source", "known", "at", "edits", "facts"}:
+    first = {MARK, "source", "known", "at", "edits", "facts"}
+    if set(value) != (first if value[MARK] == 1 else first | {"model", "refined", "warnings"}):
         raise ValueError("it does not have the fields it should have")
-    source, at, edits, known = value["source"], value["at"], value["edits"], value["known"]
+    source, at, known, model = value["source"], value["at"], value["known"], value.get("model", "")
     if not isinstance(source, dict) or set(source) != set(Source._fields):
         raise ValueError("the source is not what it should be")
-    if not all(isinstance(text, str) for text in (known, *source.values())):
+    if not all(isinstance(text, str) for text in (known, model, *source.values())):
         raise ValueError("the source is not what it should be")
     if type(at) is not int or not 0 <= at <= len(ROUNDS):
         raise ValueError("the round is none")
-    if not isinstance(edits, dict) or not set(edits) <= set(_LABELS):
+    refined, warnings = value.get("refined"), value.get("warnings", [])
+    return Distillation(
+        facts_from_json(value["facts"]),
+        Source(**source),
+        at,
+        _answers(value["edits"], frozenset(_LABELS)),
+        known,
+        model,
+        None if refined is None else refined_from_json(refined, lambda given: _answers(given, _PROPOSED)),
+        texts_from_json(warnings, "warnings"),
+    )
+
+
+def _answers(value: Any, names: frozenset[str]) -> dict[str, Value]:
+    """Answers that were written down, each as its field takes it."""
+    if not isinstance(value, dict) or not set(value) <= names:
         raise ValueError("the answers are not what they should be")
-    read = {name: checked(name, inner) for name, inner in edits.items()}
+    read = {name: checked(name, inner) for name, inner in value.items()}
     if any(inner == "" or (inner == () and name != "tools") for name, inner in read.items()):
         raise ValueError("an answer is empty")
-    return Distillation(facts_from_json(value["facts"]), Source(**source), at, read, known)
+    return read

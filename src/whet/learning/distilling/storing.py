@@ -1,13 +1,18 @@
-"""Facts as JSON and back, so that a distillation outlives the process that began it.
+"""Facts, and what a model made of them, as JSON and back: a distillation outlives the process that began it.
 
 The types of the model say what is expected; whatever else is there is refused, because it may come from anywhere.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from whet.learning.facts.model import Facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from whet.learning.distilling.refining import Refined
 
 
 def facts_to_json(facts: Facts) -> dict[str, Any]:
@@ -20,6 +25,36 @@ def facts_from_json(value: Any) -> Facts:
     """The facts that `facts_to_json` gave. Raises ValueError, which names the field."""
     facts: Facts = _read(Facts, value, "facts")
     return facts
+
+
+def refined_to_json(refined: Refined) -> dict[str, Any]:
+    """What a model made of the facts, for `refined_from_json`."""
+    return {**_plain(refined), "proposed": plain_values(refined.proposed)}
+
+
+def refined_from_json(value: Any, proposed: Callable[[Any], Mapping[str, Any]]) -> Refined:
+    """What `refined_to_json` gave; `proposed` reads the answers in it. Raises ValueError, which names the field."""
+    from whet.learning.distilling.refining import Refined
+
+    if not isinstance(value, dict) or set(value) != set(Refined._fields):
+        raise ValueError("refined does not have the fields it should have")
+    return Refined(
+        _read(Facts, value["facts"], "refined.facts"),
+        proposed(value["proposed"]),
+        texts_from_json(value["refused"], "refined.refused"),
+        _read(int, value["tokens"], "refined.tokens"),
+    )
+
+
+def texts_from_json(value: Any, where: str) -> tuple[str, ...]:
+    """A list of texts. Raises ValueError, which names the field."""
+    texts: tuple[str, ...] = _read(tuple[str, ...], value, where)
+    return texts
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Answers as JSON has them."""
+    return {name: _plain(value) for name, value in values.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.text import clean, wrap
 from whet.store.failures import os_failures
 
@@ -25,12 +26,20 @@ DIRECTORY = "distilling"
 """Below Whet's state directory."""
 _LARGEST = 64 * 1024 * 1024
 _WIDTH = 92
+"""Columns of a line, where the terminal has as many."""
+_LEAST = 20
 _HELP = (
     "Enter keeps what is proposed; what you type replaces it. e opens your editor, b goes back, Ctrl-C stops and keeps "
     "your answers."
 )
 _LIST = "Lists have commas; +WORD adds one and -WORD takes one away."
 KEPT = "Your answers are kept; `whet distill --resume` goes on."
+
+
+class StoppedError(FailedError):
+    """Ctrl-C between two answers: there is nothing to run again, because what was answered is kept."""
+
+    exit_code = 130
 
 
 class _BackError(Exception):
@@ -98,15 +107,15 @@ def _path(state: str, distillation: Distillation) -> str:
 
 
 def ask(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
-    """Ask what is left to ask, and whether to write it. Raises RefusedError `not-agreed`, and KeyboardInterrupt."""
+    """Ask what is left to ask, and whether to write it. Raises RefusedError `not-agreed` and StoppedError."""
     state = context.library.place.state
-    _say(_HELP, _LIST)
+    _say(*_folded(context, _HELP), *_folded(context, _LIST))
     keep(state, distillation)
     try:
         while True:
             try:
                 if distillation.done:
-                    _agreed(distillation)
+                    _agreed(context, distillation)
                     return distillation
                 distillation = _round(context, options, distillation)
             except _BackError:
@@ -114,7 +123,7 @@ def ask(context: Context, options: Namespace, distillation: Distillation) -> Dis
             keep(state, distillation)
     except KeyboardInterrupt:
         _say("", KEPT)
-        raise
+        raise StoppedError("interrupted", "Interrupted.") from None
 
 
 def choose(context: Context) -> Seen:
@@ -139,11 +148,13 @@ def choose(context: Context) -> Seen:
 def _round(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
     """One round, field by field; what is proposed for a field follows what was said of the one before."""
     question = distillation.question()
-    _say("", f"{question.round}/{question.of}  {question.title}", *(f"  {row}" for row in question.text.split("\n")))
+    _say("", f"{question.round}/{question.of}  {question.title}")
+    for line in question.text.split("\n"):
+        _say(*_folded(context, line, 2))
     at = 0
     while at < len(question.fields):
         field = distillation.question().fields[at]
-        _say("", f"  {field.label}:", *(f"    {row}" for row in wrap(clean(_shown(field)), _WIDTH)))
+        _say("", f"  {field.label}:", *_folded(context, _shown(field), 4))
         try:
             said = _answer(context, options, field)
             if said is not None:
@@ -153,7 +164,7 @@ def _round(context: Context, options: Namespace, distillation: Distillation) -> 
                 raise
             at -= 1
         except (InvalidError, UsageError) as error:
-            _say(f"  {error.message} {error.hint}")
+            _say(*_folded(context, f"{error.message} {error.hint}", 2))
         else:
             at += 1
     return distillation.answer()
@@ -196,9 +207,9 @@ def _shown(field: Field) -> str:
     return field.value if isinstance(field.value, str) else ", ".join(field.value) or "(none)"
 
 
-def _agreed(distillation: Distillation) -> None:
+def _agreed(context: Context, distillation: Distillation) -> None:
     made = distillation.draft()
-    _say("", f"{made.name}: {made.description}")
+    _say("", *_folded(context, f"{made.name}: {made.description}"))
     reply = _read("Write it? [Y/n/b] ").lower()
     if reply == "b":
         raise _BackError
@@ -213,6 +224,13 @@ def _read(question: str) -> str:
     if not line:
         raise RefusedError("not-agreed", "Nobody answered.", hint="Nothing was changed. --yes asks nothing.")
     return line.strip()
+
+
+def _folded(context: Context, text: str, indent: int = 0) -> list[str]:
+    """A text in lines that fit the terminal; what is longer than a line, such as a path, goes on in the next."""
+    limit = max(_LEAST, min(_WIDTH, screen_for(sys.stderr, context.env).columns - 6))
+    lines = wrap(clean(text), limit)
+    return [" " * indent + line[at : at + limit] for line in lines for at in range(0, len(line), limit)]
 
 
 def _say(*rows: str) -> None:

@@ -10,7 +10,7 @@ from whet.errors import UsageError
 from whet.interfaces.cli.commands._changing import STDIN, tell
 from whet.interfaces.cli.commands._plans import asks
 from whet.interfaces.cli.context import Outcome
-from whet.interfaces.cli.text import plural
+from whet.interfaces.cli.text import clean, plural
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ def configure(parser: Parser) -> None:
         "FILE is a session of Claude Code, Codex or Hermes, a list of messages of OpenAI or Anthropic, or Markdown; - "
         "is standard input. At a terminal, four rounds ask for name, triggers, tools and where it runs, each with a "
         "proposed answer; without FILE, the sessions that wait are offered. Otherwise, and with --yes, what is not "
-        "given is as proposed. A skill for the same job gets the next version; there is never a second one. No model "
-        "is asked, and secrets are hidden."
+        "given is as proposed. A skill for the same job gets the next version; there is never a second one. Where a "
+        "model is named, here or in the settings, what is known of the session is sent to it, secrets hidden, and it "
+        "words the proposals; without one, nothing is sent."
     )
     parser.positional("file", "FILE", "The transcript.", optional=True)
     parser.option("--yes", text="Do not ask: what is not given is as proposed.")
@@ -45,6 +46,8 @@ def configure(parser: Parser) -> None:
     parser.option("--no-tools", text="Allow no tool.")
     parser.option("--fork", text="Run it apart from the conversation.")
     parser.option("--inline", text="Run it in the conversation.")
+    parser.option("--model", metavar="M", text="Let this model word the proposals, such as openai:gpt-5.")
+    parser.option("--no-model", text="Ask no model, whatever the settings say.")
     parser.option("--resume", text="Go on with the rounds that were interrupted last.")
     parser.option("--dry-run", text="Write nothing; show what would be written.")
 
@@ -77,6 +80,9 @@ def _given(options: Namespace) -> dict[str, Any]:
         ("--fork", "--inline", options.fork and options.inline),
         ("--allow", "--no-tools", options.allow and options.no_tools),
         ("--resume", "FILE", options.resume and options.file is not None),
+        ("--resume", "--model", options.resume and options.model is not None),
+        ("--resume", "--no-model", options.resume and options.no_model),
+        ("--model", "--no-model", options.model is not None and options.no_model),
     ):
         if both:
             message = f"Give {one} or {other}, not both."
@@ -107,7 +113,17 @@ def _begun(context: Context, options: Namespace) -> tuple[Distillation, tuple[En
         transcript = session_of(seen.transcript)._replace(client=seen.client, session=seen.id)
     else:
         raise UsageError("usage", "FILE is missing.", hint="`whet distill --help` explains it.")
-    return context.library.begin_distillation(transcript), transcript.report
+    model = "" if options.no_model else options.model
+    _tell_model(context, options, model)
+    return context.library.begin_distillation(transcript, model=model), transcript.report
+
+
+def _tell_model(context: Context, options: Namespace, model: str | None) -> None:
+    """Whoever waits at a terminal sees for whom."""
+    name = context.library.lookout.survey().settings.model if model is None else model
+    if name and sys.stderr is not None and sys.stderr.isatty() and not (options.quiet or options.json):
+        sys.stderr.write(f"Asking {clean(name)}…\n")
+        sys.stderr.flush()
 
 
 def _from_input(state: str) -> Any:
@@ -132,12 +148,16 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     name, version = answer["skill"], answer["version"]
     if options.dry_run:
         screen.line(answer["text"].rstrip("\n"))
-        done = f"{name} would be new" if answer["created"] else f"{name} has version {version} and would get the next"
+        done = f"{name} would be new" if answer["created"] else f"{name} would get version {version}"
+        done = done if answer["changes"] else f"{name} would stay as it is, with version {version}"
         files = f", with {plural(len(answer['files']), 'file')} beside it" if answer["files"] else ""
-        screen.said.append(f"{done}{files}.")
+        screen.said.extend([f"{done}{files}.", *answer["warnings"]])
     else:
         created, improved = f"Created {name}, version {version}.", f"Improved {name} to version {version}."
         tell(answer, screen, created if answer["created"] else improved)
+    if model := answer["model"]:
+        refused = f"; {plural(len(model['refused']), 'thing')} it said did not hold" if model["refused"] else ""
+        screen.said.append(f"{model['name']} helped with the words, for {model['tokens']:,} tokens{refused}.")
     found = [item for item in answer["findings"] if item["severity"] != "info"]
     if found:
         screen.said.append(f"The linter has {plural(len(found), 'remark')}; `whet validate {name}` shows them.")
