@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-NAMES = ["skills_list", "skill_view", "skills_search", "skill_manage", "skill_feedback"]
+NAMES = ["skills_list", "skill_view", "skills_search", "skill_manage", "skill_feedback", "skill_distill"]
 BODY = "# Deploy\n\nRun the tests, then ship. See references/checklist.md.\n"
 USAGE = (
     "skills_search finds skills that are not listed here. skill_view with file_path reads a file that a skill "
     "mentions. When a skill turned out wrong or incomplete, mend it with skill_manage. Tell with skill_feedback "
-    "whether a skill helped."
+    "whether a skill helped. Keep what was worked out as a skill with skill_distill."
 )
 SHORTENED = 1_024
 OBJECT = 'Give one JSON object, such as {"name": "..."}.'
@@ -106,8 +106,8 @@ def test_writes_are_made_or_wait_or_are_not_offered(library: Library, world: Pat
     before = main.read_text()
 
     none = library.tools(writes="none")
-    assert [tool.name for tool in none.definitions()] == [name for name in NAMES if name != "skill_manage"]
-    assert none.call("skill_manage", patch)["code"] == "no-such-tool"
+    assert [tool.name for tool in none.definitions()] == [*NAMES[:3], "skill_feedback"]
+    assert none.call("skill_manage", patch)["code"] == none.call("skill_distill")["code"] == "no-such-tool"
 
     propose = library.tools(writes="propose")
     assert propose.definitions()[3].description.endswith("A change waits until a person approves it.")
@@ -164,7 +164,8 @@ JSON = st.recursive(
     max_leaves=6,
 )
 ARGUMENTS = ["name", "file_path", "page", "category", "query", "limit", "cursor", "message", "outcome", "fits"]
-ARGUMENTS += ["operations", "reason", "action", "find", "replace"]
+ARGUMENTS += ["operations", "reason", "action", "find", "replace", "session", "messages", "transcript", "distillation"]
+ARGUMENTS += ["answers", "back", "finish", "ask"]
 
 
 @given(

@@ -361,9 +361,9 @@ class Library(Learning):
     ) -> Tools:
         """The tools for one conversation with a model: definitions for its API, and what answers its calls.
 
-        `writes="propose"` keeps changes back until a person approves them, `"none"` leaves the tool out; `only` names
-        the tools to offer. Without a `session` a new one is begun, which does not hold anything back as already seen.
-        Raises UsageError for a tool or a way of writing that there is not.
+        `writes="propose"` keeps changes back until a person approves them, `"none"` leaves out the tools that make
+        them; `only` names the tools to offer. Without a `session` a new one is begun, which does not hold anything back
+        as already seen. Raises UsageError for a tool or a way of writing that there is not.
         """
         from whet.api.tools import Tools
         from whet.prompt.session import Session

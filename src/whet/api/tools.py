@@ -4,8 +4,9 @@
     reply = client.chat.completions.create(model=model, messages=messages, tools=tools.openai()).choices[0].message
     messages += [reply, *tools.answer(reply)]
 
-Five tools are enough for a model to find, read, use and improve skills. Every surface that a model works through (MCP,
-function calling, the adapters of agent libraries) has exactly these, with these words. Whatever a model sends, the
+Six tools are enough for a model to find, read, use and improve skills, and to make one of what was worked out. Every
+surface that a model works through (MCP, function calling, the adapters of agent libraries) has exactly these, with
+these words. Whatever a model sends, the
 answer is a JSON value: an error is told like any other answer, with a hint for the next attempt. No answer is longer
 than `MAX_ANSWER` characters of JSON; what is longer comes in pages.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from whet.api.bounds import MAX_ANSWER, bounded, fitting
@@ -45,7 +47,14 @@ _CATEGORY = 200
 _OFFER = "Skills that may fit this message; load one with skill_view(name) before you act on it:"
 _UNFORESEEN = "Try again with other arguments; `whet doctor` looks for what is wrong with the library."
 _MOST_DIGITS = 10
-_KINDS = {"string": "text", "boolean": "true or false", "integer": "a number from {} on"}
+_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict}
+_KINDS = {
+    "string": "text",
+    "boolean": "true or false",
+    "integer": "a number from {} on",
+    "array": "a list",
+    "object": "an object",
+}
 
 
 class Tool(NamedTuple):
@@ -78,9 +87,10 @@ class Tools:
             "skills_search": self._search,
             "skill_manage": self._manage,
             "skill_feedback": self._feedback,
+            "skill_distill": self._distill,
         }
         if writes == "none":
-            del answers["skill_manage"]
+            del answers["skill_manage"], answers["skill_distill"]
         if only is not None:
             if strange := sorted(set(only) - set(answers)):
                 hint = f"There are {', '.join(answers)}."
@@ -132,6 +142,7 @@ class Tools:
             "skill_view": "skill_view with file_path reads a file that a skill mentions.",
             "skill_manage": "When a skill turned out wrong or incomplete, mend it with skill_manage.",
             "skill_feedback": "Tell with skill_feedback whether a skill helped.",
+            "skill_distill": "Keep what was worked out as a skill with skill_distill.",
         }
         return " ".join(text for name, text in sentences.items() if name in self._answers)
 
@@ -196,7 +207,7 @@ class Tools:
         with self._one_at_a_time:
             return self.session.invoke(line, reserved=())
 
-    # the five
+    # the six
 
     def _list(self, given: dict[str, Any]) -> dict[str, Any]:
         limit = min(given.get("limit", LISTED), MOST_LISTED)
@@ -258,9 +269,14 @@ class Tools:
             raise UsageError("bad-arguments", "fits is missing.", hint=hint)
         return self.library.feedback(name, message or "", fits=fits is not False, origin="agent")
 
+    def _distill(self, given: dict[str, Any]) -> dict[str, Any]:
+        from whet.api.distilling import distill
+
+        return distill(self.library, self.session, given, stage=self.writes == "propose")
+
 
 def definitions(writes: Writes = "allow") -> Iterator[Tool]:
-    """The five tools, as a model is told of them."""
+    """The six tools, as a model is told of them."""
     from whet.authoring.tool import schema
 
     name = {"type": "string", "description": "The skill's name, as skills_list or skills_search gave it."}
@@ -315,6 +331,26 @@ def definitions(writes: Writes = "allow") -> Iterator[Tool]:
         ),
         read_only=False,
     )
+    yield Tool(
+        "skill_distill",
+        "Make a skill of a session",
+        "Make a skill of a session in four rounds. Each call gives a question with proposed answers: put it to the "
+        "user. Nothing is written before finish.",
+        _object_schema(
+            session={"type": "string", "description": 'CLIENT:ID, or "current"; else the newest that waits.'},
+            messages={"type": "array", "items": {"type": "object"}, "description": "The session as API messages."},
+            transcript={"type": "string", "description": "The session as Markdown or JSONL."},
+            distillation={"type": "string", "description": "Go on with this id."},
+            answers={
+                "type": "object",
+                "description": "goal, name, triggers, description, tools, fork where not as proposed; {} goes on.",
+            },
+            back={"type": "boolean", "description": "To the round before."},
+            finish={"type": "boolean", "description": "Write it, the rest as proposed."},
+            ask={"type": "boolean", "description": "Ask the user in forms, if the client can."},
+        ),
+        read_only=False,
+    )
 
 
 def _object_schema(*needed: str, **properties: dict[str, Any]) -> dict[str, Any]:
@@ -345,7 +381,7 @@ def _object(arguments: Any) -> dict[str, Any]:
 def _checked(given: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     """The arguments as a tool takes them: of the right kinds, nothing unknown, null left out.
 
-    Numbers and truth values may be written as text, which small models do.
+    Numbers, truth values, lists and objects may be written as text, which small models do.
     """
     properties = schema["properties"]
     if strange := [key for key in given if key not in properties]:
@@ -368,9 +404,12 @@ def _value(key: str, value: Any, kind: dict[str, Any]) -> Any:
         value = int(value)
     elif wanted == "boolean" and value in ("true", "false"):
         value = value == "true"
+    elif wanted in ("array", "object") and isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
     if wanted == "integer" and type(value) is int and value >= kind["minimum"]:
         return min(value, 10**_MOST_DIGITS)
-    if (wanted == "string" and isinstance(value, str)) or (wanted == "boolean" and isinstance(value, bool)):
+    if isinstance(value, _TYPES.get(wanted, ())):
         return value
     told = " or ".join(kind.get("enum", ())) or _KINDS[wanted].format(kind.get("minimum"))
     raise UsageError("bad-arguments", f"{key} is {_shown(value)}, not {told}.", hint=kind["description"])

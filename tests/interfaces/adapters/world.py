@@ -24,7 +24,7 @@ MENDED = f'---\nname: deploy\ndescription: {ABOUT}\nmetadata:\n  version: "2"\n-
 CHECKLIST = "- tests are green\n"
 INDEX = f"▸ deploy: {ABOUT}"
 OFFER = f"Skills that may fit this message; load one with skill_view(name) before you act on it:\n{INDEX}"
-NAMES = ["skills_list", "skill_view", "skills_search", "skill_manage", "skill_feedback"]
+NAMES = ["skills_list", "skill_view", "skills_search", "skill_manage", "skill_feedback", "skill_distill"]
 
 
 class Call(NamedTuple):

@@ -51,6 +51,13 @@ values = st.recursive(
     leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=10
 )
 
+free_objects = st.dictionaries(
+    st.sampled_from(["role", "content", "type", "tool_calls", "input", "name", "goal", "tools", "fork"]) | texts,
+    values | st.sampled_from(["user", "assistant", "tool", "function_call", "Fill in the form.", "Bash(git:*)"]),
+    max_size=4,
+)
+"""What a schema says nothing about: messages, and answers to questions."""
+
 
 def from_schema(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     """Values that a schema allows; the few keywords that our tools use."""
@@ -61,6 +68,8 @@ def from_schema(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     if "anyOf" in schema:
         return st.one_of([from_schema(one) for one in schema["anyOf"]])
     kind = schema["type"]
+    if kind == "object" and "properties" not in schema:
+        return free_objects
     if kind == "object":
         needed = schema.get("required", [])
         fields = {name: from_schema(one) for name, one in schema["properties"].items()}

@@ -18,6 +18,8 @@ __all__ = ["world"]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", ERAS)]
 FREE = [{"name": "arguments", "description": "What to do, in your own words.", "required": False}]
 
+DISTILL = "Make a skill of what was worked out in this conversation."
+
 
 async def body(client: Client, name: str, arguments: dict[str, str] | None = None) -> str:
     """The line of a prompt's message that comes from the skill."""
@@ -33,6 +35,7 @@ async def test_prompts_are_the_commands_of_a_person(world: World, era: str) -> N
     named = [{"name": name, "description": "[issue] [priority]", "required": False} for name in ("issue", "priority")]
     assert [prompt.model_dump(exclude_none=True) for prompt in listed] == [
         {"name": "deploy", "description": "Deploys it.", "arguments": FREE},
+        {"name": "distill", "description": DISTILL, "arguments": FREE},
         {"name": "fix-issue", "description": "Fixes an issue.", "arguments": named},
         {"name": "pdf", "description": "Fills forms in PDF files.", "arguments": FREE},
         {"name": "release", "description": "Releases it.", "arguments": FREE},
@@ -49,7 +52,7 @@ async def test_many_prompts_come_in_pages(world: World, era: str) -> None:
     assert (len(first.prompts), second.next_cursor) == (PAGE, None)
     names = [prompt.name for prompt in (*first.prompts, *second.prompts)]
     many = [f"many-{number:03}" for number in range(PAGE + 30)]
-    assert names == sorted({*many, "deploy", "fix-issue", "pdf", "write-up"})
+    assert names == sorted({*many, "deploy", "distill", "fix-issue", "pdf", "write-up"})
 
 
 async def test_a_prompt_is_the_message_of_the_skill(world: World, era: str) -> None:
@@ -89,6 +92,25 @@ async def test_arguments_that_are_left_out_leave_no_gap(world: World, era: str) 
         assert await body(client, "fix-issue", {"priority": "high"}) == "Fix <> at <high> now."
         assert await body(client, "fix-issue", {"issue": "12", "priority": ""}) == "Fix <12> at <$1> now."
         assert await body(client, "fix-issue", {}) == "Fix <$0> at <$1> now."
+
+
+async def test_one_prompt_makes_a_skill_of_the_conversation(world: World, era: str) -> None:
+    async with connected(world.server(), era) as client:
+        plain = await client.get_prompt("distill")
+        said = text_of(await client.get_prompt("distill", {"arguments": "call it ship"}))
+    assert plain.description == DISTILL and "skill_distill" in text_of(plain)
+    assert said == f"{text_of(plain)}\n\nThe user adds: call it ship"
+    async with connected(world.server("none"), era) as client:  # which does not have the tool for it
+        assert "distill" not in [prompt.name for prompt in (await client.list_prompts()).prompts]
+        assert (await error_of(client.get_prompt("distill"))).data["code"] == "prompt-not-found"
+
+
+async def test_a_skill_of_that_name_comes_before_it(world: World, era: str) -> None:
+    world.skill("distill", "Makes brandy.", body="Heat it slowly.\n")
+    async with connected(world.server(), era) as client:
+        listed = (await client.list_prompts()).prompts
+        assert [prompt.description for prompt in listed if prompt.name == "distill"] == ["Makes brandy."]
+        assert await body(client, "distill") == "Heat it slowly."
 
 
 async def test_what_a_prompt_does_not_take_is_an_error(world: World, era: str) -> None:

@@ -63,7 +63,8 @@ async def test_a_server_that_only_reads_does_not_offer_to_change(world: World, e
         ]
         error = await error_of(client.call_tool("skill_manage", patch("pdf", "Read", "Study")))
         assert (error.code, error.message) == (-32602, "There is no tool 'skill_manage'.")
-        assert "skill_manage" not in (client.instructions or "")
+        assert (await error_of(client.call_tool("skill_distill", {"transcript": "x"}))).code == -32602
+        assert not {"skill_manage", "skill_distill"} & set((client.instructions or "").split())
 
 
 async def test_what_one_client_viewed_another_did_not(world: World, era: str) -> None:
@@ -117,7 +118,7 @@ async def test_a_slow_call_holds_nobody_up(world: World, era: str, monkeypatch: 
         tasks.start_soon(client.call_tool, "skills_search", {"message": "forms"})
         await slow.has_begun()
         assert not (await client.call_tool("skills_list", {})).is_error
-        assert len((await client.list_prompts()).prompts) == 4
+        assert len((await client.list_prompts()).prompts) == 5
         await slow.finish()
 
 

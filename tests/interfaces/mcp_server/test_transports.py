@@ -63,7 +63,7 @@ async def test_the_tour(world: World, transport: str, era: str) -> None:
     heard = Heard()
     async with served(world, transport, era, message_handler=heard) as client:
         assert client.server_info and client.server_info.name == "whet" and "pdf" in (client.instructions or "")
-        assert len((await client.list_tools()).tools) == 5
+        assert len((await client.list_tools()).tools) == 6
         with world.open() as library:
             expected = library.tools().call("skill_view", {"name": "pdf"})
         assert (await client.call_tool("skill_view", {"name": "pdf"})).structured_content == expected
@@ -77,7 +77,7 @@ async def test_the_tour(world: World, transport: str, era: str) -> None:
         )
         first = await client.list_prompts()
         second = await client.list_prompts(cursor=first.next_cursor)
-        assert (len(first.prompts), len(second.prompts), second.next_cursor) == (PAGE, 4, None)
+        assert (len(first.prompts), len(second.prompts), second.next_cursor) == (PAGE, 5, None)
         assert len((await ask(client, "skills/list"))["skills"]) == 50
         operation = {"action": "create", "name": "fresh", "description": "Is new.", "body": "Do it."}
         if era == "legacy":
@@ -140,7 +140,7 @@ def test_what_is_no_message_disturbs_nobody(world: World) -> None:
         assert large["result"]["structuredContent"]["success"] in (True, False)
         odd = pipe.ask(4, "tools/call", name="skill_view", arguments={"name": "\u0000\u202e" * 100})
         assert odd["result"]["isError"]
-        assert len(pipe.ask(5, "tools/list")["result"]["tools"]) == 5
+        assert len(pipe.ask(5, "tools/list")["result"]["tools"]) == 6
         assert pipe.end() == (0, b"", b"")
     finally:
         pipe.process.kill()

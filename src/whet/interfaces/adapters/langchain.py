@@ -80,7 +80,7 @@ class SkillsState(AgentState[Any]):
 
 
 class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
-    """The five tools, the index of skills in the system prompt, and beside a message the few skills that fit it.
+    """The tools, the index of skills in the system prompt, and beside a message the few skills that fit it.
 
     Give a `Library`, and each thread has a session of its own; give `Library.tools(session)`, and all share that one.
     `writes` and `only` are as in `Library.tools`, `budget` is that of the index in characters.

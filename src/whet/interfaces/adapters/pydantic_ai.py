@@ -41,7 +41,7 @@ _UNREAD = "unread arguments"
 
 
 class SkillsToolset(AbstractToolset[AgentDepsT]):
-    """The five tools, the index of skills as instructions, and the few skills that fit the prompt of a run.
+    """The tools, the index of skills as instructions, and the few skills that fit the prompt of a run.
 
     Give a `Library`, and each conversation has a session of its own; give `Library.tools(session)`, and all runs share
     that one. `writes` and `only` are as in `Library.tools`, `budget` is that of the index in characters.

@@ -3,6 +3,8 @@
 A client shows prompts in a menu of its own, with the server's name before them, so that no word is reserved here. What
 a skill says of its arguments (`[issue] [priority]`) becomes arguments with these names; anything else, and nothing, is
 one argument for everything that a person wants to add.
+
+There is one prompt besides, `distill`, which makes a skill of the conversation; a skill of that name takes its place.
 """
 
 from __future__ import annotations
@@ -12,19 +14,33 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import NotFoundError, UsageError
+from whet.interfaces.mcp.forms import TOOL
 from whet.interfaces.mcp.paging import Bounds, page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.api import Library
     from whet.api.tools import Tools
-    from whet.library.visibility import Caller
 
 PAGE = 100
 """Prompts of one answer."""
 ALL = "arguments"
 """The name of the argument for everything, where a skill names none."""
+DISTILL = "distill"
+_OWN = {"name": DISTILL, "description": "Make a skill of what was worked out in this conversation.", "hint": ""}
+_ROUNDS = """\
+Make a skill of what was worked out in this conversation, together with the user.
+
+1. Begin with skill_distill and session "current". If no such session is known, give `transcript` instead: what was
+   done that worked, as Markdown, with the headings `## User`, `## Assistant`, `## Tool: Bash` and `## Result`; the
+   user's words and corrections and the commands as they were, secrets left out.
+2. Show the user the question and the proposed answers; where they can be clearer, suggest it. Call skill_distill with
+   `distillation` and, in `answers`, what they want otherwise, or {} to go on. `back` shows the round before, and `ask`
+   has the client show all of it in forms.
+3. After four rounds `done` is true: show name and description, and call with `finish` when the user agrees.
+
+Then tell them in a sentence what the skill is called, and what is left to do: `hint` says so where it waits for their
+approval."""
 _DESCRIPTION = 1_024
 _MOST = 1_000_000
 _NAMED = re.compile(r"[\[<]([A-Za-z][\w-]{0,40})[\]>]")
@@ -32,9 +48,10 @@ _PLAIN = re.compile(r"(?!/)[^\s'\"\\$`]+")
 """A word that means nothing but itself at the beginning of a line, too."""
 
 
-def list_prompts(library: Library, caller: Caller, cursor: str | None) -> dict[str, Any]:
+def list_prompts(tools: Tools, cursor: str | None) -> dict[str, Any]:
     """One page of prompts, in the order of their names."""
-    commands = {command["name"]: command for command in _commands(library, caller)}
+    own = [_OWN] if _distills(tools) else []
+    commands = {command["name"]: command for command in (*own, *_commands(tools))}
     items = ((name, partial(_prompt, commands[name])) for name in sorted(commands))
     made, further = page("prompts", items, cursor, Bounds(PAGE))
     return {"prompts": made, **({"nextCursor": further} if further else {})}
@@ -42,8 +59,9 @@ def list_prompts(library: Library, caller: Caller, cursor: str | None) -> dict[s
 
 def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> dict[str, Any]:
     """The message with which the model gets the skill or bundle."""
-    caller = tools.session.caller
-    command = next((item for item in _commands(tools.library, caller) if item["name"] == name), None)
+    command = next((item for item in _commands(tools) if item["name"] == name), None)
+    own = command is None and name == DISTILL and _distills(tools)
+    command = _OWN if own else command
     if command is None:
         raise NotFoundError("prompt-not-found", f"There is no prompt {name!r:.80}.", hint="List the prompts.")
     known = _arguments(command["hint"])
@@ -57,14 +75,22 @@ def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> dict[str, A
         while values and not values[-1]:
             values.pop()
         words = " ".join(map(_quoted, values))
-    answer = tools.invoke(f"/{name} {words}".rstrip())
-    text = {"type": "text", "text": answer["message"]}
+    if own:
+        message = f"{_ROUNDS}\n\nThe user adds: {words}" if words.strip() else _ROUNDS
+    else:
+        message = tools.invoke(f"/{name} {words}".rstrip())["message"]
+    text = {"type": "text", "text": message}
     return {"description": command["description"][:_DESCRIPTION], "messages": [{"role": "user", "content": text}]}
 
 
-def _commands(library: Library, caller: Caller) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = library.commands("", _MOST, reserved=(), caller=caller)["commands"]
+def _commands(tools: Tools) -> list[dict[str, Any]]:
+    caller = tools.session.caller
+    found: list[dict[str, Any]] = tools.library.commands("", _MOST, reserved=(), caller=caller)["commands"]
     return found
+
+
+def _distills(tools: Tools) -> bool:
+    return any(tool.name == TOOL for tool in tools.definitions())
 
 
 def _prompt(command: dict[str, Any]) -> dict[str, Any]:

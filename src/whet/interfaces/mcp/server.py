@@ -3,7 +3,7 @@
 It is the low-level server of the official SDK, which speaks both eras of the protocol: with a handshake (to 2025-11-25)
 and without (from 2026-07-28 on). What differs between them is small and all here: a client of the first is asked for
 its roots on its own channel and told of changes without asking, one of the second is asked within an answer and told
-of changes in a stream that it opens.
+of changes in a stream that it opens. `forms` asks in the same two ways.
 
 Every handler runs the library in a worker thread. A client that cancels gets no answer; what was begun is finished,
 for a change is made wholly or not at all.
@@ -29,7 +29,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from whet import __version__
 from whet.errors import FailedError, WhetError
-from whet.interfaces.mcp import prompts, watching
+from whet.interfaces.mcp import forms, prompts, watching
 from whet.interfaces.mcp.guests import Guest, named_project, project_of
 from whet.interfaces.mcp.watching import Audience, contents_stamp
 
@@ -52,7 +52,7 @@ STANDING = 3_600_000
 any time; asking again costs little, so it is not to be kept at all."""
 INSTRUCTIONS = 2_000
 """Characters of what the server says about itself, of which some clients cut the rest."""
-_USAGE = 300
+_USAGE = 350
 """What of it tells how to use the tools."""
 _ABOUT = "The user's skills: instructions for particular tasks, kept by Whet."
 _ROOTS = "roots"
@@ -231,12 +231,21 @@ class SkillServer(Server[Any]):
         desk = await self._desk(ctx)
         return types.ListToolsResult(tools=[_tool(tool) for tool in desk.tools.definitions()], ttl_ms=STANDING)
 
-    async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _call_tool(
+        self, ctx: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         tools = (await self._desk(ctx, params)).tools
         if params.name not in {tool.name for tool in tools.definitions()}:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r:.80}.")
-        answer = await self._run(tools.call, params.name, params.arguments)
-        if params.name == "skill_manage":
+        call = partial(self._run, tools.call, params.name)
+        if forms.are_wanted(ctx, params):
+            again = {_ROOTS: types.ListRootsRequest()} if _ROOTS in (params.input_responses or {}) else {}
+            answer = await forms.ask(ctx, params, call, again)
+            if isinstance(answer, types.InputRequiredResult):
+                return answer
+        else:
+            answer = await call(params.arguments)
+        if params.name in ("skill_manage", forms.TOOL):
             self._nudge.set()
         text = types.TextContent(text=json.dumps(answer, ensure_ascii=False))
         return types.CallToolResult(content=[text], structured_content=answer, is_error=not answer["success"])
@@ -294,7 +303,7 @@ class SkillServer(Server[Any]):
 
     async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         desk = await self._desk(ctx)
-        return await self._told(prompts.list_prompts, desk.library, desk.caller, params.cursor)
+        return await self._told(prompts.list_prompts, desk.tools, params.cursor)
 
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
         desk = await self._desk(ctx, params)

@@ -24,9 +24,9 @@ def configure(parser: Parser) -> None:
     """The arguments of the command."""
     parser.details = (
         "Clients start it themselves; `whet connect CLIENT` tells them how. It gives them the tools skills_list, "
-        "skill_view, skills_search, skill_manage and skill_feedback, every skill as a prompt (a slash command of the "
-        "client) and as resources, and the Skills extension (io.modelcontextprotocol/skills). What a model changes "
-        "waits as a proposal (`whet pending`) unless --allow-writes is given.\n\n"
+        "skill_view, skills_search, skill_manage, skill_feedback and skill_distill, every skill as a prompt (a slash "
+        "command of the client) and as resources, and the Skills extension (io.modelcontextprotocol/skills). What a "
+        "model changes waits as a proposal (`whet pending`) unless --allow-writes is given.\n\n"
         "With --http one process serves many clients, on this machine unless --host says otherwise. They need the "
         "token that --print-token prints (or WHET_MCP_TOKEN sets); `/mcp?project=DIR` at the end of the address says "
         "which project a client is about."
@@ -39,7 +39,7 @@ def configure(parser: Parser) -> None:
     text = "A web page that may ask, such as https://app.example; may be given again."
     parser.option("--allow-origin", metavar="O", action="append", default=[], text=text)
     parser.option("--allow-writes", text="Let models change skills without asking; everything can be undone.")
-    parser.option("--read-only", text="Do not offer the tool that changes skills.")
+    parser.option("--read-only", text="Do not offer the tools that change skills.")
     parser.option("--print-token", text="Print the token for HTTP, and serve nothing.")
 
 

@@ -1,0 +1,174 @@
+"""The tool `skill_distill`: a session becomes a skill in four rounds, over as many calls as that takes.
+
+Between the calls a distillation is kept under an id, so that it outlives the conversation, and nothing is written
+before a call says `finish`. A model names no file: it gives the session itself, or names one that hooks told of, which
+is the user's own. No other model is asked for proposals; the one that calls can say everything better in its answers.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
+from whet.learning.distilling.keeping import Kept
+from whet.learning.distilling.rounds import ROUNDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whet.api.library import Library
+    from whet.learning.distilling.rounds import Distillation
+    from whet.learning.sessions import Seen
+    from whet.learning.transcripts.events import Transcript
+    from whet.prompt.session import Session
+
+CURRENT = "current"
+"""Stands for the session that is going on in the project."""
+_SOURCES = ("session", "messages", "transcript", "distillation")
+_ASK = "Ask the user, then call again with distillation and answers; {} takes what is proposed."
+_AGREE = "Call again with distillation and finish when the user agrees to this."
+_HERE = 'Give what was done as messages or as transcript ("## User", "## Assistant", "## Tool: Bash", "## Result").'
+_NAMED = 5
+"""Sessions that a hint names."""
+_REPORTED = 10
+
+
+def distill(library: Library, session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[str, Any]:
+    """What the tool answers to arguments of the right kinds.
+
+    Answers may be for any round; a mistake in them loses nothing, for the error tells the id, and the call can be made
+    again. With `stage`, what is finished waits as a proposal.
+    """
+    named = [key for key in _SOURCES if given.get(key)]
+    if len(named) > 1:
+        raise UsageError("bad-arguments", f"{named[0]} and {named[1]} are both given.", hint="Give one of them.")
+    if given.get("back") and ("answers" in given or given.get("finish")):
+        raise UsageError("bad-arguments", "back is given with something else.", hint="Go back first, then answer.")
+    kept = Kept(library.place.state, library.lookout.clock)
+    told: dict[str, Any] = {}
+    number = given.get("distillation", "")
+    if not number:
+        transcript = _transcript(library, session, given)
+        number = kept.keep(_begun(library, session, transcript))
+        label = f"{transcript.client}:{transcript.session}" if transcript.session else ""
+        told = {"session": label, "report": [entry.message for entry in transcript.report[:_REPORTED]]}
+    try:
+        with kept.alone():
+            moved = _moved(kept, number, given)
+            if not given.get("finish"):
+                return {"success": True, "distillation": number, **told, **_asked(moved)}
+            how: dict[str, Any] = {"stage": stage, "actor": "agent", "allowed": session.allow}
+            answer = library.finish_distillation(moved, **how)
+            kept.forget(number)
+    except WhetError as error:
+        error.details.setdefault("distillation", number)
+        raise
+    del answer["facts"]
+    return {**answer, **told}
+
+
+def _moved(kept: Kept, number: str, given: Mapping[str, Any]) -> Distillation:
+    """The distillation after this call, kept."""
+    known = kept.read(number)
+    moved = known.back() if given.get("back") else _answered(known, given.get("answers"))
+    if moved != known:
+        kept.keep(moved, number)
+    return moved
+
+
+def _answered(distillation: Distillation, values: Mapping[str, Any] | None) -> Distillation:
+    """These answers given, whichever rounds ask for them; unless all are for earlier ones, the current one is answered.
+
+    So an answer that comes twice, or behind that of somebody else, changes what it names and passes over no question.
+    """
+    if values is None:
+        return distillation
+    ahead = {name for _, _, fields in ROUNDS[distillation.at :] for name in fields}
+    at = distillation.at + (0 if values and ahead.isdisjoint(values) else 1)
+    return distillation._replace(at=0).answer_all(values)._replace(at=min(at, len(ROUNDS)))
+
+
+def _asked(distillation: Distillation) -> dict[str, Any]:
+    """What is to be asked now, or what all answers are."""
+    at = {"round": min(distillation.at + 1, len(ROUNDS)), "of": len(ROUNDS), "done": distillation.done}
+    if not distillation.done:
+        question = distillation.question()
+        fields = [field.to_json() for field in question.fields]
+        return {**at, "question": {"title": question.title, "text": question.text, "fields": fields}, "hint": _ASK}
+    rounds = (distillation._replace(at=number).question() for number in range(len(ROUNDS)))
+    answers = {field.name: field.to_json()["value"] for question in rounds for field in question.fields}
+    return {**at, "answers": answers, "hint": _AGREE}
+
+
+def _begun(library: Library, session: Session, transcript: Transcript) -> Distillation:
+    """The first round. A skill for the same job that the model may not have is not told of."""
+    distillation = library.begin_distillation(transcript, model="")
+    if distillation.known:
+        try:
+            session.allow(library.find(distillation.known))
+        except WhetError:  # finishing under its name is refused, with the reason
+            return distillation._replace(known="")
+    return distillation
+
+
+def _transcript(library: Library, session: Session, given: Mapping[str, Any]) -> Transcript:
+    """The session that is meant. What comes with the call is none of those that hooks told of, whatever it says."""
+    from whet.learning.transcripts.reading import from_messages, read_transcript
+
+    if "messages" in given:
+        return from_messages(given["messages"])._replace(session="")
+    if "transcript" in given:
+        return _from_text(library.place.state, given["transcript"])._replace(session="")
+    seen = _seen(library, session, given.get("session", ""))
+    if not seen.transcript:
+        raise NotFoundError("no-transcript", f"{seen.client} does not tell where {seen.id} is.", hint=_HERE)
+    return read_transcript(seen.transcript)._replace(client=seen.client, session=seen.id)
+
+
+def _seen(library: Library, session: Session, label: str) -> Seen:
+    """The session of this name, the one that goes on, or the newest that waits."""
+    sessions = library.sessions
+    if label == CURRENT:
+        client = session.caller.surface.partition("/")[2]
+        for seen in sessions.all():
+            if not seen.ended and seen.transcript and client in ("", seen.client) and _is_here(library, seen.project):
+                return seen
+        raise NotFoundError("no-such-session", "Hooks told of no session that goes on here.", hint=_HERE)
+    waiting = [seen for seen in reversed(sessions.waiting()) if os.path.isfile(seen.transcript)]
+    if not label:
+        if not waiting:
+            raise NotFoundError("no-session-waits", "No session waits to be learned from.", hint=_HERE)
+        return waiting[0]
+    for seen in sessions.all():
+        if f"{seen.client}:{seen.id}" == label:
+            return seen
+    names = ", ".join(f"{seen.client}:{seen.id}" for seen in waiting[:_NAMED])
+    hint = f"These wait: {names}." if names else _HERE
+    raise NotFoundError("no-such-session", f"No session {label!r:.80} is known.", hint=hint)
+
+
+def _is_here(library: Library, project: str) -> bool:
+    """Is one of the two directories within the other?"""
+    here, there = (os.path.join(os.path.realpath(path), "") for path in (library.place.directory, project))
+    return bool(project) and (here.startswith(there) or there.startswith(here))
+
+
+def _from_text(state: str, text: str) -> Transcript:
+    """The session that a text is. It is read more than once, so it is put into a file for the time being."""
+    import tempfile
+
+    from whet.learning.transcripts.reading import read_transcript
+    from whet.store.atomic import make_directories
+    from whet.store.failures import os_failures
+
+    make_directories(state)
+    with os_failures(state), tempfile.TemporaryDirectory(prefix="reading-", dir=state) as directory:
+        path = os.path.join(directory, "transcript")
+        with open(path, "xb") as file:
+            file.write(text.encode("utf-8", "replace"))
+        try:
+            return read_transcript(path)
+        except InvalidError as error:
+            message = error.message.replace(path, "The text")
+            raise InvalidError("not-a-transcript", message, hint=_HERE) from error

@@ -1,0 +1,105 @@
+"""The rounds of a distillation as forms that the client shows to its user, where it can (elicitation).
+
+A client with a handshake is asked on its own channel while its call waits. One without gets each form in the place of
+an answer, and makes the same call again with what the user said; the id of the distillation goes back and forth with
+it. That id is all there is to the state, and it is no secret: a client may name it in any call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from mcp.server.context import ServerRequestContext
+
+    Call: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+    """What the tool answers to these arguments."""
+
+TOOL = "skill_distill"
+FORM = "form"
+_MOST = 10
+"""Forms of one call, as with clients without a handshake."""
+_CLOSED = "The user closed the form. Ask what to do; this distillation is kept."
+
+
+def are_wanted(ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams) -> bool:
+    """Is this a call that asks for forms, of a client that has them?"""
+    if params.name != TOOL or (params.arguments or {}).get("ask") not in (True, "true"):
+        return False
+    capabilities = ctx.session.client_capabilities
+    can = capabilities.elicitation if capabilities else None
+    return can is not None and (can.form is not None or can.url is None)  # at first there were forms only
+
+
+async def ask(
+    ctx: ServerRequestContext[Any, Any],
+    params: types.CallToolRequestParams,
+    call: Call,
+    beside: Mapping[str, types.InputRequest],
+) -> dict[str, Any] | types.InputRequiredResult:
+    """What the tool answers when all forms are filled in or one is closed; or the form that is to be filled in now.
+
+    `beside` is what else a client without a handshake must tell in its next call.
+    """
+    given = {key: value for key, value in (params.arguments or {}).items() if key not in ("ask", "finish")}
+    modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    state = params.request_state if modern else None
+    answer = await (call(given) if state is None else _filled(call, state, (params.input_responses or {}).get(FORM)))
+    for _ in range(_MOST):
+        if answer.get("done") is not False or answer.get("closed"):
+            break
+        if modern:
+            asked = {**beside, FORM: form(answer)}
+            return types.InputRequiredResult(input_requests=asked, request_state=answer["distillation"])
+        result = await _shown(ctx, form(answer))
+        answer = await _filled(call, answer["distillation"], result)
+    if answer.get("done") and (params.arguments or {}).get("finish"):
+        return await call({"distillation": answer["distillation"], "finish": True})
+    return answer
+
+
+def form(answer: Mapping[str, Any]) -> types.ElicitRequest:
+    """The form for the question in an answer of the tool: one entry for each field, filled in as proposed."""
+    question = answer["question"]
+    problem = f"{answer['problem']}\n\n" if "problem" in answer else ""
+    message = f"{problem}{question['title']} ({answer['round']}/{answer['of']})\n\n{question['text']}"
+    entries = {field["name"]: _entry(field) for field in question["fields"]}
+    schema = {"type": "object", "properties": entries}
+    return types.ElicitRequest(params=types.ElicitRequestFormParams(message=message, requested_schema=schema))
+
+
+def _entry(field: Mapping[str, Any]) -> dict[str, Any]:
+    told = {"title": field["label"], "default": field["value"]}
+    if field["kind"] == "yes-no":
+        return {"type": "boolean", **told}
+    if field["kind"] == "list":
+        told |= {"description": "With commas between them.", "default": ", ".join(field["value"])}
+    return {"type": "string", **told}
+
+
+async def _shown(ctx: ServerRequestContext[Any, Any], request: types.ElicitRequest) -> Any:
+    """What the client answers on its own channel; nothing where it fails."""
+    assert isinstance(request.params, types.ElicitRequestFormParams)  # noqa: S101  `form` makes no other
+    try:
+        return await ctx.session.elicit_form(request.params.message, request.params.requested_schema, ctx.request_id)
+    except MCPError:
+        return None
+
+
+async def _filled(call: Call, distillation: str, result: Any) -> dict[str, Any]:
+    """What the tool answers to a form: the next question, the same one with what was wrong, or that it was closed."""
+    current = {"distillation": distillation}
+    if not isinstance(result, types.ElicitResult) or result.action != "accept":
+        answer = await call(current)
+        return {**answer, "closed": True, "hint": _CLOSED} if answer["success"] else answer
+    said = {name: value for name, value in (result.content or {}).items() if value is not None}
+    answer = await call({**current, "answers": said})
+    if answer.get("code") != "bad-answer":
+        return answer
+    return {**await call(current), "problem": f"{answer['error']} {answer['hint']}"}
