@@ -32,6 +32,7 @@ from whet.learning.distilling.choosing import cut
 from whet.learning.distilling.draft import Draft, draft, main_file
 from whet.learning.facts import facts
 from whet.learning.transcripts.collecting import Collector
+from whet.learning.transcripts.documents import pieces_of
 from whet.learning.transcripts.generic import trajectory
 from whet.prompt.tokens import estimate
 from whet.routing.router import Entry, Router
@@ -86,7 +87,7 @@ def read_sessions(path: str, limit: int = 0) -> list[Session]:
 def transcript_of(record: dict[str, Any]) -> Transcript:
     """The session as every importer gives it."""
     collector = Collector("benchmark")
-    trajectory(record, collector)
+    trajectory(record, pieces_of(record), collector)
     return collector.transcript()
 
 
@@ -197,8 +198,9 @@ def measure(sessions: Sequence[Session], *, misses: bool = False) -> dict[str, A
         if misses:
             least = THRESHOLDS["covered"]
             missed += [
-                {"instance": session.instance, "key_point": point[0], "held": round(share, 2)}
-                for point, share in zip(session.points, held["whet"], strict=True)
+                {"instance": session.instance, "way": way, "key_point": point[0], "held": round(share, 2)}
+                for way in ("whet", "whet without skills")
+                for point, share in zip(session.points, held[way], strict=True)
                 if share < least
             ]
     first = found_first(sessions, made)
@@ -244,7 +246,8 @@ def _overall(tasks: dict[str, dict[str, Any]]) -> dict[str, Any]:
         for name in names
     }
     asked = [task["found_first"] for task in some if task["found_first"] is not None]
-    ratio = covered["whet"]["covered"] / max(covered["baseline"]["covered"], 0.001)
+    naive = max(covered["baseline"]["covered"], 0.001)
+    ratio = covered["whet"]["covered"] / naive
     most = max(task["most_tokens"] for task in some)
     return {
         "covered": covered,
@@ -255,6 +258,7 @@ def _overall(tasks: dict[str, dict[str, Any]]) -> dict[str, Any]:
         "warnings": sum(task["warnings"] for task in some),
         "errors": sum(task["errors"] for task in some),
         "ratio": round(ratio, 2),
+        "ratio_without_skills": round(covered["whet without skills"]["covered"] / naive, 2),
         "goal": {"ratio": GOAL, "tokens": TOKENS, "met": ratio >= GOAL and most <= TOKENS},
     }
 
@@ -277,11 +281,12 @@ def _printed(result: dict[str, Any]) -> None:
     overall = result["all"]
     goal = overall["goal"]
     print(
-        f"\n{overall['ratio']:g} x the baseline, at most {overall['most_tokens']:,} tokens. "
+        f"\n{overall['ratio']:g} x the baseline, {overall['ratio_without_skills']:g} x without skills, "
+        f"at most {overall['most_tokens']:,} tokens. "
         f"Goal, {goal['ratio']:g} x at {goal['tokens']:,} tokens: {'met' if goal['met'] else 'missed'}."
     )
     for miss in result.get("misses", ()):
-        print(f"- {miss['instance']} {miss['held']:.2f} {miss['key_point'][:200]}")
+        print(f"- {miss['instance']}, {miss['way']}: {miss['held']:.2f} {miss['key_point'][:200]}")
 
 
 def main(arguments: list[str] | None = None) -> int:

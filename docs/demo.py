@@ -50,6 +50,52 @@ description: Ships a release. Use when a release is ready.
 3. Watch the dashboard.
 """
 
+SESSION = """## User
+
+Publish the docs of release 2.4 to the staging site.
+
+## Tool call: Bash
+
+mkdocs build
+
+## Result
+
+Exit code 1
+ERROR - Config value 'site_url': Required configuration not provided.
+
+## Tool call: Bash
+
+SITE_URL=https://staging.example.com/2.4 mkdocs build --strict
+
+## Result
+
+INFO - Documentation built in 3.21 seconds
+
+## User
+
+Always check the links before anything is uploaded.
+
+## Tool call: Bash
+
+lychee site
+
+## Result
+
+212 links, 0 errors
+
+## Tool call: Bash
+
+rclone sync site staging:docs/2.4
+
+## Result
+
+Transferred: 412 files
+
+## Assistant
+
+The docs of 2.4 are on staging; all links work.
+"""
+
 
 def main() -> int:
     """Run the story from the first list to a healthy library."""
@@ -120,6 +166,14 @@ def main() -> int:
         stage.whet("history", "api-errors")
         stage.whet("verify-history")
         stage.whet("curate", lines=8)
+        stage.say("What you worked out with an agent becomes a skill, from the session itself; no model is asked.")
+        (project / "monday.md").write_text(SESSION, encoding="utf-8")
+        (project / "friday.md").write_text(SESSION.replace("2.4", "2.5").replace("412", "431"), encoding="utf-8")
+        stage.whet("transcript", "monday.md", "--facts")
+        stage.whet("distill", "monday.md", "--yes")
+        stage.whet("show", "publish-docs-release-staging-site", lines=36)
+        stage.whet("distill", "friday.md", "--yes")
+        stage.whet("history", "publish-docs-release-staging-site")
         stage.say("Packages are deterministic: the same content gives the same bytes and the same digest anywhere.")
         stage.whet("pack", "api-errors", "-o", "api-errors.skill")
         stage.whet("unpack", "api-errors.skill", "-C", "elsewhere")

@@ -22,13 +22,16 @@ from learning.episodes import (
     user,
     write,
 )
+from whet.guard.scan import scan
 from whet.learning.distilling.choosing import chosen, cut
 from whet.learning.distilling.draft import Answers, Draft, draft, main_file
+from whet.learning.distilling.excerpt import excerpt
 from whet.learning.distilling.naming import description_of, name_of
 from whet.learning.facts import Passage, facts
 from whet.prompt.tokens import estimate
 from whet.routing.router import Entry, Router
 from whet.routing.texts import Texts
+from whet.skill.tree import Item
 from whet.skill.validate import Package, validate
 
 if TYPE_CHECKING:
@@ -48,6 +51,13 @@ def test_drafts_pass_the_specification_and_the_linter(episode: Callable[[], Tran
     made = made_from(episode)
     package = Package(made.name, main_file(made), files=("SKILL.md", *made.files))
     assert [one for one in validate(package, "quality") if one.code != "section-missing"] == []
+
+
+@pytest.mark.parametrize("episode", WORTHY)
+def test_drafts_look_harmless_to_the_guard(episode: Callable[[], Transcript]) -> None:
+    made = made_from(episode)
+    files = {"SKILL.md": main_file(made), **made.files}
+    assert scan({path: Item(text.encode()) for path, text in files.items()}).verdict == "safe"
 
 
 @pytest.mark.parametrize("episode", WORTHY)
@@ -79,17 +89,18 @@ def test_a_draft_as_a_whole() -> None:
     assert (made.name, made.fork, made.files) == ("write-release-notes-version", False, {})
     assert made.allowed_tools == ("Write", "Bash(npx markdown-link-check:*)", "Bash(git tag:*)")
     assert made.description == (
-        "Write the release notes for a given version of our command line client and tag the release. "
-        "Use when the user asks to write the release notes for a given version of our command line client and tag "
+        "Write the release notes for a given version of the command line client and tag the release. "
+        "Use when the user asks to write the release notes for a given version of the command line client and tag "
         "the release, or mentions "
         '"release notes", "command line client", "write", "version", "tag", "entry", "link", "pull", "request", '
         '"push", '
         "or gives .md files for it."
     )
     assert made.body == (
-        "# Write the release notes for a given version of our command line client and tag the release\n\n"
+        "# Write the release notes for a given version of the command line client and tag the release\n\n"
         "## Overview\n\n"
-        "Write the release notes for a given version of our command line client and tag the release.\n\n"
+        "The steps below worked in this order, with `git`, `gh`, `npx`. "
+        "Values that differ from case to case stand in braces; put your own there.\n\n"
         "## Inputs\n\n"
         "- `{notes_md}`: the .md file to write.\n"
         "- `{version}`: the version.\n\n"
@@ -106,19 +117,20 @@ def test_a_draft_as_a_whole() -> None:
         "   Check: `{notes_md}` exists and holds this.\n\n"
         "2. Check the links.\n\n"
         "   ```bash\n   npx markdown-link-check {notes_md}\n   ```\n\n"
-        "   Check: It exits with 0; the session showed `All links OK`.\n\n"
-        "3. Run `git tag`.\n\n"
+        "   Check: It exits with 0, and it says `All links OK`.\n\n"
+        "3. Set the tag.\n\n"
         "   ```bash\n   git tag -a v{version} -m 'Release {version}'\n   ```\n\n"
         "   Check: It exits with 0 and reports no error.\n\n"
-        "4. Run `git tag`.\n\n"
+        "4. Check with `git tag`.\n\n"
         "   ```bash\n   git tag --list v{version}\n   ```\n\n"
-        "   Check: It exits with 0 and reports no error.\n\n"
+        "   Check: It prints `v{version}`.\n\n"
         "## Check at the end\n\n"
         "- `{notes_md}` exists and is what was asked for.\n"
-        '- Every point under "What the result must be like" holds.\n\n'
+        '- Every point under "What the result must be like" holds.\n'
+        '- Nothing was done against "Rules".\n\n'
         "## Examples\n\n"
-        '- "Write the release notes for a given version of our command line client and tag the release."\n'
-        '- "Can you write the release notes for a given version of our command line client?"\n\n'
+        '- "Write the release notes for a given version of the command line client and tag the release."\n'
+        '- "Can you write the release notes for a given version of the command line client?"\n\n'
         "## Requirements\n\n"
         "- Commands: `npx`, `git`.\n"
     )
@@ -140,7 +152,7 @@ def test_what_was_known_is_told_with_its_source_and_dead_ends_are_pitfalls() -> 
     )
     assert "-resize '320x>' -quality 82 output.webp" in made_from(thumbnails).body
     assert (
-        "## Pitfalls\n\n- `cd {api_dir} && alembic revision --autogenerate -m 'add archived_at'` fails: "
+        "## Pitfalls\n\n- `cd {api_dir} && alembic revision --autogenerate -m 'add {column}'` fails: "
         "ERROR [alembic.util.messaging] Target database is not up to date. "
         "Instead: `cd {api_dir} && alembic upgrade head`.\n"
     ) in made_from(database_migration).body
@@ -155,6 +167,21 @@ def test_secrets_become_variables_and_late_ones_are_hidden() -> None:
         facts(session(user(f"Push the site with token {token} please."), bash(f"push-site --token {token}", "done")))
     )
     assert token not in main_file(late)
+
+
+def test_a_variable_that_tells_of_a_secret_is_not_set_and_an_address_keeps_its_shape() -> None:
+    made = draft(
+        facts(
+            session(
+                user("Hash the export and fetch the master film."),
+                bash("HASH_SALT=c1xxcx3YTg9hyP2si hash-export --in a.csv", "done"),
+                bash("fetch 'https://media.example/m.mov?part=1&mark=[secret:signature]' -u kim:[secret:password]", ""),
+            )
+        )
+    )
+    assert "hash-export --in a.csv\n" in made.body
+    assert "fetch 'https://media.example/m.mov?part=1&mark={signature}' -u kim:{password}\n" in made.body
+    assert "- Environment variables: `HASH_SALT`. Never write their values down.\n" in made.body
 
 
 def test_what_the_session_did_not_reach_is_said() -> None:
@@ -185,6 +212,28 @@ def test_long_scripts_become_templates_and_the_body_stays_within_its_limits() ->
     assert 2_000 < estimate(made.body) <= 4_700
     assert made.body.count("\n") <= 480
     assert "`option_599`" in made.body
+
+
+def test_the_telling_lines_of_a_script_are_shown_where_there_is_room() -> None:
+    script = (
+        "#!/usr/bin/env python3\n# Copyright 2026 Kim\nimport os\n\nLIMIT = 0.85\n"
+        "# Tiles below the limit are drawn again\n"
+        "x = 1\nfit(tiles, retries=3, method='lanczos')\nprint('done')\n"
+    )
+    assert excerpt(script, 200) == (
+        "LIMIT = 0.85\n# Tiles below the limit are drawn again\nfit(tiles, retries=3, method='lanczos')"
+    )
+    assert excerpt(script, 10) == ""
+    long = script + "\n".join(f"paint(layer_{number}, alpha={number})" for number in range(400))
+    made = draft(facts(session(user("Draw the tiles of the map again."), write("/home/kim/tiles.py", long))))
+    assert "Start from `templates/tiles.py` and put the inputs in. Its telling lines:" in made.body
+    assert "   LIMIT = 0.85\n" in made.body
+
+
+def test_a_goal_without_a_verb_is_not_asked_for_with_one() -> None:
+    made = draft(facts(session(user("Thumbnails of the gallery in webp, list size"), bash("thumbs photos", "done"))))
+    assert "Use for this: thumbnails of the gallery" in made.description
+    assert "Can you" not in made.body
 
 
 @pytest.mark.parametrize(
@@ -255,4 +304,30 @@ def test_a_second_session_of_the_same_kind_gets_the_same_name() -> None:
         project="/home/ida/cli",
     )
     assert draft(facts(again)).name == made_from(release_notes).name
-    assert made_from(rollout).name == "find-checkout-service-namespace-payments"
+    assert made_from(rollout).name == "find-service-namespace-restarting-deploy"
+
+
+def test_a_script_of_the_project_is_not_taken_for_one_of_the_skill() -> None:
+    made = draft(
+        facts(
+            session(
+                user("Mend the loss in /home/kim/trainer and run the training."),
+                write("/home/kim/trainer/scripts/loss.py", "def loss(a, b):\n    return a - b\n"),
+                bash("cd /home/kim/trainer && train --steps 3", "done"),
+            )
+        )
+    )
+    assert "1. Write `loss.py` below `{trainer_dir}/scripts`.\n" in made.body
+    package = Package(made.name, main_file(made), files=("SKILL.md", *made.files))
+    assert [one.code for one in validate(package, "quality") if one.severity != "info"] == []
+
+
+def test_code_in_a_list_of_the_request_stays_code() -> None:
+    request = (
+        "Build the site of the museum and publish it.\n\n"
+        "1. The command must not change:\n   ```bash\n   make site\n   ```\n2. **Keep the logs.\n"
+    )
+    made = draft(facts(session(user(request), bash("make site", "built"))))
+    assert (
+        "## What the result must be like\n\n- The command must not change:\n```bash\nmake site\n```\n- Keep the logs.\n"
+    ) in made.body

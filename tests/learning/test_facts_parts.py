@@ -8,11 +8,13 @@ from learning.episodes import bash, calls, note, read, says, session, user, writ
 from whet.learning.facts import facts
 from whet.learning.facts.acts import acts, plain
 from whet.learning.facts.asking import goal_of, requirements_of
+from whet.learning.facts.criteria import lasting
 from whet.learning.facts.model import Parameter
 from whet.learning.facts.parameters import Blanks
 from whet.learning.facts.passages import Piece, taken_apart
 from whet.learning.facts.shell import asks_manual, main_program, only_looks, programs, tidy
-from whet.learning.facts.values import file_names, paths, values
+from whet.learning.facts.titles import intent
+from whet.learning.facts.values import coined, days, file_names, numbered, owned, parties, paths, releases, values
 from whet.learning.facts.wording import pieces, shorten, spoken
 from whet.learning.facts.written import outline
 
@@ -92,6 +94,10 @@ def test_commands_lose_what_only_served_the_session(command: str, short: str) ->
             "Merge the two branches without losing commits.",
         ),
         ("The build is red since noon. Fix it.", "Fix it: the build is red since noon."),
+        (
+            "Ticket SHOP-2214 from kim@example.org: bring the French strings up to date, please.",
+            "Bring the French strings up to date, please.",
+        ),
         ("How do I rotate the TLS certificate of the gateway?", "Rotate the TLS certificate of the gateway."),
         ("", ""),
     ],
@@ -287,3 +293,178 @@ def test_notes_of_the_client_are_never_evidence() -> None:
         )
     )
     assert (found.corrections, found.requirements, found.knowledge) == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("line", "every_time"),
+    [
+        ("12:03:11 done", "done"),
+        ("Documentation built in 3.21 seconds", "Documentation built"),
+        ("230 links, 0 errors", "N links, 0 errors"),
+        ("imported 1,204, rejected 3, done", "imported N, rejected N, done"),
+        ("[main 1b2c3d4] Revert", "[main …] Revert"),
+        ("Saved out.png (1400x900px)", "Saved out.png"),
+        ("HTTP 200 OK", "HTTP 200 OK"),
+        ("Wrote /srv/out/orders-2026-01-03.csv", "Wrote /srv/out/orders-2026-01-03.csv"),
+        ("Finished at: 2026-03-21T21:04:00Z", "Finished at"),
+        ("", ""),
+    ],
+)
+def test_a_line_of_output_is_kept_without_what_is_so_only_once(line: str, every_time: str) -> None:
+    assert lasting(line) == every_time
+
+
+def test_no_check_holds_a_number_or_time_of_the_case() -> None:
+    found = facts(
+        session(
+            user("Back the ledger up and look whether the copy is whole."),
+            bash("backup-ledger --all", "12:03:11 done, 48211 rows in 14.2s"),
+            bash("verify-ledger copy", "checked 48211 rows, 0 errors, OK"),
+            bash("curl -o page.html https://example.org/page", ""),
+        )
+    )
+    assert [step.criterion for step in found.steps] == [
+        "It exits with 0, and it says `done, N rows`.",
+        "It exits with 0, and it says `checked N rows, 0 errors, OK`.",
+        "It exits with 0, and `page.html` exists and is not empty.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("The data is in. Now let me plot the residuals by month.", "Plot the residuals by month"),
+        ("I'll use the pdf skill for that.", ""),
+        ("Everything works.", ""),
+        ("Step 3: convert them to grayscale. Let me see?", "Convert them to grayscale"),
+    ],
+)
+def test_what_was_announced_is_what_a_step_is_for(said: str, title: str) -> None:
+    assert intent(said) == title
+
+
+def test_steps_are_called_by_what_somebody_said_they_are_for() -> None:
+    script = "python3 - <<'E'\n# Load the readings of all stations\nimport csv\nopen('a.csv', 'w').write('')\nE"
+    found = facts(
+        session(
+            user("Chart the readings of all stations and commit the picture."),
+            says("Let me draw the chart."),
+            bash("pip install -q matplotlib pandas", "Successfully installed"),
+            bash(script, ""),
+            note("The readings are complete. Next, I'll plot them by month.", "thinking"),
+            bash("plotter --by month a.csv", ""),
+            calls("Bash", {"command": "optimise chart.png", "description": "Make the picture smaller"}, ""),
+            bash("git commit -m chart chart.png", "[main 1b2c3d4] chart"),
+        )
+    )
+    assert [step.title for step in found.steps] == [
+        "Install `matplotlib`, `pandas`",
+        "Load the readings of all stations",
+        "Plot them by month",
+        "Make the picture smaller",
+        "Commit the changes",
+    ]
+
+
+@pytest.mark.parametrize("tool", ["skill_create", "mcp__whet__skill_create", "mcp__plugin_x_whet__skill_distill"])
+def test_what_makes_skills_is_no_work(tool: str) -> None:
+    found = facts(
+        session(
+            user("Convert the manual to PDF and check its links."),
+            bash("pandoc manual.md -o manual.pdf", ""),
+            calls(tool, {"name": "convert-manual"}, "created"),
+            bash("linkcheck manual.pdf", "0 errors"),
+        )
+    )
+    assert ([step.tool for step in found.steps], found.calls) == (["Bash", "Bash"], 2)
+    assert tool not in {one.tool for one in found.tools}
+
+
+def test_values_inside_other_things_are_known() -> None:
+    assert [value.text for value in days("sales-2026-01.csv and orders-2026-01-03.csv, not 12026-01")] == [
+        "2026-01",
+        "2026-01-03",
+    ]
+    assert [value.text for value in releases("publish release 2.4, a factor of 1.6")] == ["2.4"]
+    assert [value.text for value in numbered("build 88213 failed, account 123456789012. Within 500 runs")] == [
+        "88213",
+        "123456789012",
+    ]
+    assert [
+        (noun, value.text) for noun, value in parties("For Nordwind GmbH, asked by Mirjam de Haan <m@example.org>")
+    ] == [("company", "Nordwind GmbH"), ("person", "Mirjam de Haan")]
+    run = "render /scratch/blue-fox/a.mov && rm /scratch/blue-fox/b.mov && pytest tests/test_q.py::test_drain_all"
+    assert [value.text for value in coined("cut blue-fox, the low-level way; test_drain_all", run)] == [
+        "blue-fox",
+        "test_drain_all",
+    ]
+
+
+def test_plain_words_are_values_where_a_command_holds_what_they_name() -> None:
+    commands = "dump orders -n payments && alembic -m 'add vip'"
+    request = (
+        "Dump the table orders in namespace payments. Add a column `vip` to the local database of service billing."
+    )
+    assert owned(request, commands) == {"orders": "table", "payments": "namespace", "vip": "column"}
+    blanks = Blanks((Parameter("table", "orders", "word", (), ""),))
+    assert blanks("Drop duplicate orders from the table orders, see `dump orders`.") == (
+        "Drop duplicate orders from the table {table}, see `dump {table}`."
+    )
+    assert blanks.code("dump orders --as orders-old") == "dump {table} --as orders-old"
+
+
+def test_files_that_are_counted_are_no_values() -> None:
+    found = facts(
+        session(
+            user("Cut /home/kim/film.mp4 into /home/kim/part_001.mp4, /home/kim/part_002.mp4 and so on."),
+            bash("ffmpeg -i /home/kim/film.mp4 -f segment /home/kim/part_%03d.mp4", ""),
+        )
+    )
+    assert [(one.name, one.example) for one in found.parameters] == [
+        ("film_mp4", "/home/kim/film.mp4"),
+        ("workdir", "/home/kim"),
+    ]
+
+
+def test_what_the_session_worked_out_is_kept_and_what_it_found_is_not() -> None:
+    script = "import clean\nclean.roll_median(window_days=14, edge_mode='reflect')\n"
+    found = facts(
+        session(
+            user("Smooth the river levels in /home/kim/levels.csv, the customer is Greta Lind <g@example.org>."),
+            note("The user wants it smooth. Let me look at the file first.", "thinking"),
+            note("An `edge_mode` of `reflect` prevents that floods at either end are lost.", "thinking"),
+            write("/home/kim/smooth.py", script),
+            bash("python3 /home/kim/smooth.py", "8123 rows, 17 spikes"),
+            says(
+                "Done. I smoothed 8123 rows.\n\n"
+                "- `roll_median` needs `window_days=14`, because single spikes stay otherwise.\n"
+                "- Greta Lind has 17 spikes.\n- It might be the sensor.\n"
+            ),
+        )
+    )
+    assert [(one.kind, one.text, one.evidence) for one in found.knowledge] == [
+        ("session", "An `edge_mode` of `reflect` prevents that floods at either end are lost.", (2, 3)),
+        ("session", "`roll_median` needs `window_days=14`, because single spikes stay otherwise.", (7, 3)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "source"),
+    [
+        ("cat docs/limits.txt", ("document", "limits.txt")),
+        ("head -50 /home/kim/style-guide.txt", ("document", "style-guide.txt")),
+        ("curl -s https://docs.example.org/limits", ("web", "docs.example.org")),
+        ("cat letters/anna.txt", None),
+    ],
+)
+def test_texts_that_teach_are_known_however_they_were_read(command: str, source: tuple[str, str] | None) -> None:
+    text = "Limits\n\nAlways pass `--batch_size 250` to `loader`, the server refuses more.\n" + "Other words. " * 40
+    found = facts(
+        session(
+            user("Load the letters into the archive and count them."),
+            bash(command, text),
+            bash("loader --batch_size 250 letters", "done"),
+        )
+    )
+    told = [(one.kind, one.source) for one in found.knowledge if "--batch_size 250" in one.text]
+    assert told == ([source] if source else [])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.learning.facts.asking import starts_with_verb
 from whet.learning.facts.wording import shorten
 from whet.skill.paths import SUPPORT_DIRECTORIES
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 _LINK = re.compile(r"\[([^\]\n]{1,200})\]\((?![a-z]+://)[^)\s]{1,300}\)")
 _SUPPORT = re.compile(rf"(?<![\w/.{{}}-])(?:\./)?((?:{'|'.join(SUPPORT_DIRECTORIES)})/[\w.-])")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]) ")
+_BELOW = re.compile(
+    rf"`([^`\n]{{1,200}}\}}/(?:{'|'.join(SUPPORT_DIRECTORIES)}))/(?:[^`\n/]{{1,80}}/){{0,8}}([^`\n/]{{1,120}})`"
+)
+"""A file of somebody's project that could be taken for one of this package."""
+_SHAPED = re.compile(r"[ \t]*[-|] |[^\n]{0,700}\n")
 _MARKER = re.compile(r"\b(?:TODO|FIXME|TBD)\b")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 
@@ -34,11 +40,13 @@ def inputs(parameters: Sequence[Parameter]) -> list[str]:
     """The parameters with what each is for. Of a path only the name is shown, of other values none."""
     lines = []
     details = [one for one in parameters if one.about == "a detail of the case"]
+    named = [one.example.lower() for one in parameters if one.sort in ("word", "name")]
     for one in parameters:
         if one in details:
             continue
         name = one.example.replace("\\", "/").rpartition("/")[2]
-        kind = f" ({name.rpartition('.')[0]})" if one.sort == "file" and name.rpartition(".")[0] else ""
+        stem = name.rpartition(".")[0] if one.sort == "file" else ""
+        kind = f" ({stem})" if stem and not any(value in stem.lower() for value in named) else ""
         lines.append(f"- `{{{one.name}}}`: {one.about}{_kind(kind)}.")
     if details:
         listed = ", ".join(f"`{{{one.name}}}`" for one in details)
@@ -53,14 +61,18 @@ def _kind(kind: str) -> str:
 
 def step_lines(number: int, step: Step, action: str, file: str) -> list[str]:
     """One numbered step with its command and how to tell that it worked."""
-    lines = [f"{number}. {step.title.rstrip('.')}."]
+    lines = [f"{number}. {_theirs(step.title).rstrip('.')}."]
     if step.why and step.why != step.title:
         lines.append(f"   {step.why.rstrip('.')}.")
     if file:
-        lines.append(f"   Start from `{file}` and put the inputs in.")
-    elif action:
+        lines.append(f"   Start from `{file}` and put the inputs in.{' Its telling lines:' if action else ''}")
+    if action:
         lines += ["", *(f"   {line}".rstrip() for line in fenced(action, step.language)), ""]
-    return [*lines, f"   Check: {step.criterion}"]
+    return [*lines, f"   Check: {_theirs(step.criterion)}"]
+
+
+def _theirs(text: str) -> str:
+    return _BELOW.sub(r"`\2` below `\1`", text)
 
 
 def known(passages: Sequence[Passage]) -> list[str]:
@@ -70,7 +82,7 @@ def known(passages: Sequence[Passage]) -> list[str]:
     for passage in passages:
         if passage.source != source:
             source, section = passage.source, ""
-            lines += ["", f"### From {_source(passage)}"]
+            lines += ["", f"### {_source(passage)}"]
         if passage.section != section:
             section = passage.section
             if section:
@@ -79,6 +91,7 @@ def known(passages: Sequence[Passage]) -> list[str]:
             passage.text,
             passage.source.partition("/")[0] if passage.kind == "skill" or "/" in passage.source else "project",
         )
+        text = f"- {text}" if passage.kind == "session" and not _SHAPED.match(text) else text
         before = lines[-1].rpartition("\n")[2] if lines else ""
         lines += [text] if _ITEM.match(text) and _ITEM.match(before) else ["", text]
     return lines[1:] if lines else []
@@ -86,10 +99,11 @@ def known(passages: Sequence[Passage]) -> list[str]:
 
 def _source(passage: Passage) -> str:
     return {
-        "skill": f"the skill {passage.source}",
-        "help": f"the manual (`{passage.source}`)",
-        "web": passage.source,
-        "document": passage.source,
+        "skill": f"From the skill {passage.source}",
+        "help": f"From the manual (`{passage.source}`)",
+        "web": f"From {passage.source}",
+        "document": f"From {passage.source}",
+        "session": "Worked out on the way",
     }[passage.kind]
 
 
@@ -113,13 +127,18 @@ def _inline(text: str) -> str:
 
 
 def examples(goal: str, requirements: Sequence[str]) -> list[str]:
-    """Two messages that call for the skill."""
+    """Messages that call for the skill."""
     action = goal.rstrip(".")
     short = re.split(r",| (?:and|based on|so that|which|to be) ", action, maxsplit=1)[0]
     extra = next((text for text in requirements if not re.search(r"```|\{", text) and 4 <= len(text.split()) <= 25), "")
-    first = f'- "{action}."'
-    second = f'- "Can you {short[:1].lower()}{short[1:]}?"' if short != action or not extra else f'- "{short}. {extra}"'
-    return [first, second.replace("`", "")]
+    lines = [f'- "{action}."']
+    if not starts_with_verb(action):
+        return lines
+    if short == action and extra and not extra.startswith(short[:40]):
+        lines.append(f'- "{short}. {extra}"'.replace("`", ""))
+    else:
+        lines.append(f'- "Can you {short[:1].lower()}{short[1:]}?"'.replace("`", ""))
+    return lines
 
 
 def needs(programs: Sequence[str], skills: Sequence[str], tools: Sequence[str], variables: Sequence[str]) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import Counter
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from whet.learning.facts.using import names, terms
@@ -27,28 +29,32 @@ _REPEATED = 0.2
 def chosen(passages: Sequence[Passage], tokens: int) -> tuple[Passage, ...]:
     """The passages that go into so many tokens, in their order.
 
-    Greedy: the next one is the strongest for the square root of its length, less what those before it have said.
+    Greedy: the next one is the strongest for the square root of its length, less what those before it have said. The
+    worth of a passage only falls as others are taken, so it is worked out again only for those that come to the top.
     """
     costs = [max(estimate(passage.text), passage.text.count("\n") * LINE) + _OVERHEAD for passage in passages]
     said = [names(passage.text) | terms(passage.text) for passage in passages]
     known: Counter[str] = Counter()
-    left = set(range(len(passages)))
+
+    def worth(at: int) -> float:
+        new: float = sum(1.0 / (1 + known[term]) for term in said[at]) / (len(said[at]) or 1)
+        return passages[at].weight * (_REPEATED + (1 - _REPEATED) * new) / sqrt(costs[at] + _STEADY)
+
+    queue = [(-worth(at), at) for at in range(len(passages))]
+    heapq.heapify(queue)
     taken: list[int] = []
-
-    def worth(at: int) -> tuple[float, int]:
-        new = sum(1.0 / (1 + known[term]) for term in said[at]) / (len(said[at]) or 1)
-        return passages[at].weight * (_REPEATED + (1 - _REPEATED) * new) / (costs[at] + _STEADY) ** 0.5, -at
-
     room = tokens
-    while left:
-        left = {at for at in left if costs[at] <= room}
-        if not left:
-            break
-        best = max(left, key=worth)
-        left.discard(best)
-        taken.append(best)
-        room -= costs[best]
-        known.update(said[best])
+    while queue:
+        _, at = heapq.heappop(queue)
+        if costs[at] > room:
+            continue
+        now = (-worth(at), at)
+        if queue and now > queue[0]:
+            heapq.heappush(queue, now)
+            continue
+        taken.append(at)
+        room -= costs[at]
+        known.update(said[at])
     return tuple(passages[at] for at in sorted(taken))
 
 

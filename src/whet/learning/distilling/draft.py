@@ -8,13 +8,17 @@ transcript has none.
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.learning.distilling import body as write
 from whet.learning.distilling.choosing import bounded, chosen, closed, cut
+from whet.learning.distilling.excerpt import excerpt
 from whet.learning.distilling.granting import grants_of, programs_of
 from whet.learning.distilling.naming import description_of, extensions_of, name_of, plain_goal, triggers_of
 from whet.learning.facts.parameters import Blanks
+from whet.learning.facts.shell import LOOKING
+from whet.learning.facts.titles import says_little
 from whet.learning.transcripts.redaction import redacted
 from whet.prompt.tokens import estimate
 
@@ -31,10 +35,21 @@ _STEPS = 0.4
 """The share of the room that steps may take when there is more to know than fits beside them."""
 _ACTION = 600
 """Tokens of one action, when there is little room; a longer one becomes a file."""
+_EXCERPT = 450
+"""Tokens of a longer one that are shown all the same."""
 _REQUIREMENTS = 900
 _SECRET = re.compile(
-    r"(?:\bexport[ \t]+)?\b([A-Za-z_]\w{0,60})=[\"']?\[secret[^\]\n]{0,40}\][\"']?[ \t]*(?:(?:&&|;)[ \t]*|\n)?"
+    r"(?:\bexport[ \t]+)?(?<![\w&?%.{\"'-])([A-Za-z_]\w{0,60})=[\"']?\[secret[^\]\n]{0,40}\][\"']?[ \t]*"
+    r"(?:(?:&&|;)[ \t]*|\n)?"
 )
+_KEPT_SECRET = re.compile(
+    r"(?<![\w&?%.{\"'-])([A-Z][A-Z0-9_]{0,50}(?:SALT|SECRET|TOKEN|PASSWORD|PASSWD|PWD|API_?KEY|ACCESS_KEY))="
+    r"(?![\"']?(?:\$|\{|<|\[))[\"']?[^\s\"';&|]{4,200}[\"']?[ \t]*"
+)
+"""A secret that was not known as one by its shape, but is by the variable that holds it."""
+_HIDDEN = re.compile(r"\[secret(?::([\w-]{1,40}))?\]")
+_COUNTED = re.compile(r"(?:\A\d|(?<![\w.:/-])\d{2,7})(?= (?:[a-zA-Z-]+ )?[a-z]{3,}s\b)")
+"""How many of something there were, in an error."""
 _LONG = 30
 """Calls from which on a session is better run apart."""
 
@@ -99,7 +114,7 @@ def _safe(text: str) -> str:
 
 def _blanked(step: Step, blanks: Blanks) -> Step:
     """A step with parameters for values, and without the secrets that were set for it: the environment has them."""
-    action = blanks(_SECRET.sub("", step.action))
+    action = _unset(blanks.code(step.action))
     return step._replace(
         title=blanks(step.title), action=action, why=blanks(step.why), criterion=blanks(step.criterion)
     )
@@ -107,7 +122,15 @@ def _blanked(step: Step, blanks: Blanks) -> Step:
 
 def _variables(facts: Facts) -> list[str]:
     """The variables that held secrets."""
-    return sorted({found[1] for step in facts.steps for found in _SECRET.finditer(step.action)})
+    return sorted(
+        {found[1] for step in facts.steps for one in (_SECRET, _KEPT_SECRET) for found in one.finditer(step.action)}
+    )
+
+
+def _unset(command: str) -> str:
+    """A command without the variables that were set to secrets, and with names for other secrets in it."""
+    text = _KEPT_SECRET.sub("", _SECRET.sub("", command))
+    return _HIDDEN.sub(lambda found: f"{{{(found[1] or 'secret').replace('-', '_')}}}", text)
 
 
 def _body(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> tuple[str, dict[str, str]]:
@@ -118,7 +141,7 @@ def _body(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> tup
     passages = tuple(one._replace(text=blanks(one.text), section=blanks(one.section)) for one in facts.knowledge)
     wanted = estimate("\n\n".join(one.text for one in passages)) + 12 * len(passages)
     part = max(int(room * _STEPS), room - wanted)
-    middle, files = _steps(steps, part)
+    middle, files = _steps(steps, part, spare=part - int(room * _STEPS))
     know: list[str] = []
     left = room - estimate("\n".join(middle))
     while left > 80 and passages:
@@ -137,10 +160,18 @@ def _body(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> tup
 
 def _overview(facts: Facts, goal: str) -> list[str]:
     title = goal.rstrip(".") or "Repeat a procedure"
-    lines = [f"# {title}", "", "## Overview", "", f"{goal or 'A procedure that worked once, to be repeated.'}"]
+    steps = f"The steps below worked in this order{_with(facts)}."
     if facts.succeeded == "no":
-        lines += ["", "The session this comes from did not reach its goal; treat the steps as a start."]
-    return lines
+        steps = "The session this comes from did not reach its goal; treat the steps as a start."
+    inputs = " Values that differ from case to case stand in braces; put your own there." if facts.parameters else ""
+    return [f"# {title}", "", "## Overview", "", steps + inputs]
+
+
+def _with(facts: Facts) -> str:
+    """What the work was done with, in a few words."""
+    programs = dict.fromkeys(one.command.partition(" ")[0] for one in facts.tools if one.command)
+    named = [f"`{name}`" for name in programs if name not in LOOKING and name not in ("mkdir", "rm", "cp", "mv")][:4]
+    return f", with {', '.join(named)}" if named else ""
 
 
 def _demands(facts: Facts, blanks: Blanks) -> list[str]:
@@ -151,7 +182,8 @@ def _demands(facts: Facts, blanks: Blanks) -> list[str]:
     wanted: list[str] = []
     for text in facts.requirements:
         plain = blanks(text)
-        wanted += [plain] if plain.startswith("```") else [f"- {plain}"]
+        code = plain.lstrip().startswith(("```", "~~~"))
+        wanted.append(dedent(plain) if code else f"- {plain.replace('**', '') if plain.count('**') % 2 else plain}")
     if wanted:
         lines += [
             "",
@@ -166,8 +198,11 @@ def _inputs(parameters: Sequence[Parameter]) -> list[str]:
     return ["", "## Inputs", "", *write.inputs(parameters)] if parameters else []
 
 
-def _steps(steps: Sequence[Step], tokens: int) -> tuple[list[str], dict[str, str]]:
-    """The steps in so many tokens: all of them in short, then actions in full as far as they fit, shortest first."""
+def _steps(steps: Sequence[Step], tokens: int, spare: int) -> tuple[list[str], dict[str, str]]:
+    """The steps in so many tokens: all of them in short, then actions in full as far as they fit, shortest first.
+
+    `spare` is what nothing else needs: there the telling lines of scripts go that are too long to be shown.
+    """
     if not steps:
         return [], {}
     sizes = [estimate(step.action) + 12 if step.action else 0 for step in steps]
@@ -192,6 +227,11 @@ def _steps(steps: Sequence[Step], tokens: int) -> tuple[list[str], dict[str, str
         elif room > 60:
             shown[at] = cut(steps[at].action, min(room, longest) - 20)
             room -= estimate(shown[at]) + 12
+    spare = min(spare, room)
+    for at in sorted(named):
+        if telling := excerpt(steps[at].action, min(spare, _EXCERPT)):
+            shown[at] = telling
+            spare -= estimate(telling) + 20
     lines = ["## Steps", ""]
     said = [
         at for at in sorted(kept) if not steps[at].action or at in shown or at in named or not _only_runs(steps[at])
@@ -203,7 +243,7 @@ def _steps(steps: Sequence[Step], tokens: int) -> tuple[list[str], dict[str, str
 
 def _only_runs(step: Step) -> bool:
     """Does its title say nothing without the action?"""
-    return step.title.startswith("Run a script")
+    return step.tool == "Bash" and says_little(step.title)
 
 
 def _as_many(steps: Sequence[Step], costs: Sequence[int], tokens: int) -> set[int]:
@@ -246,9 +286,9 @@ def _tail(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> lis
     lines: list[str] = []
     ends = [
         one._replace(
-            tried=blanks(_SECRET.sub("", one.tried)),
-            said=blanks(one.said),
-            instead=blanks(_SECRET.sub("", one.instead)),
+            tried=_unset(blanks.code(one.tried)),
+            said=_unset(blanks(_COUNTED.sub("N", one.said))),
+            instead=_unset(blanks.code(one.instead)),
         )
         for one in facts.dead_ends
     ]
@@ -271,10 +311,13 @@ def _checks(facts: Facts, steps: Sequence[Step]) -> list[str]:
     tests = [
         step.criterion for step in steps if step.criterion.startswith(("All tests pass", "It ends with exit code 0"))
     ]
-    lines += [f"- {tests[-1]}"] if tests else []
-    lines.append(
-        '- Every point under "What the result must be like" holds.'
-        if facts.requirements
-        else "- The result is what the user asked for."
-    )
-    return lines
+    telling = [step.criterion for step in steps if "`" in step.criterion and step.tool == "Bash"]
+    last = tests[-1:] or ([] if lines else telling[-1:])
+    lines += [f"- Of the last check: {one[:1].lower()}{one[1:]}" for one in last]
+    if facts.requirements:
+        lines.append('- Every point under "What the result must be like" holds.')
+    if facts.corrections:
+        lines.append('- Nothing was done against "Rules".')
+    return lines or [
+        "- Look at the result itself; that the commands ended well does not show that the goal is reached."
+    ]

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 _ADDING = frozenset(("inputs", "rules", "what the result must be like", "pitfalls", "what to know"))
 """Sections of which both versions count, item by item."""
+_ORDER = (
+    *("", "overview", "inputs", "rules", "what the result must be like", "steps", "what to know", "pitfalls"),
+    *("check at the end", "examples", "requirements"),
+)
+"""The sections of a draft, as they stand in one."""
 _GAINS = frozenset(("rules", "pitfalls", "further steps"))
 """What is added to sections that a person wrote."""
 _STEPS = frozenset(("steps", "workflow", "procedure"))
@@ -58,8 +63,7 @@ def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = ()) -> str
         result.append(_joined(part, earlier) if earlier and _key(part.title) in _ADDING else part)
     known.pop("", None)
     late = [part for part in known.values() if part.title]
-    at = next((place for place, part in enumerate(result) if _key(part.title) == "check at the end"), len(result))
-    return _fitting(result, [*late], at, {_key(part.title): part for part in after})
+    return _fitting(result, late, {_key(part.title): part for part in after})
 
 
 def kept_triggers(description: str, triggers: Sequence[str]) -> tuple[str, ...]:
@@ -125,10 +129,10 @@ def _commands(text: str) -> set[str]:
     return {ran.label for code in _CODE.finditer(text) for ran in programs(code[1]) if ran.label and not ran.looks}
 
 
-def _fitting(result: list[_Part], late: list[_Part], at: int, bare: dict[str, _Part]) -> str:
+def _fitting(result: list[_Part], late: list[_Part], bare: dict[str, _Part]) -> str:
     """All of it, or without what is old, one piece after the other, until it fits."""
     while True:
-        text = _text([*result[:at], *late, *result[at:]])
+        text = _text(sorted([*result, *late], key=_place))
         if len(text) <= CHARACTERS and text.count("\n") <= LINES and estimate(text) <= TOKENS:
             return text
         if late:
@@ -142,6 +146,12 @@ def _fitting(result: list[_Part], late: list[_Part], at: int, bare: dict[str, _P
         more = _items(result[place].rows)[len(_items(fresh.rows)) :]
         rows = tuple(row for item in more[: len(more) // 2] for row in item)
         result[place] = fresh._replace(rows=(*_stripped(fresh.rows), *rows, "")) if rows else fresh
+
+
+def _place(part: _Part) -> int:
+    """Where a section stands in a draft; what drafts do not have comes before the checks at the end."""
+    key = _key(part.title)
+    return _ORDER.index(key) if key in _ORDER else _ORDER.index("check at the end") - 1
 
 
 def _joined(first: _Part, second: _Part) -> _Part:

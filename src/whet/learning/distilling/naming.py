@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from whet.learning.facts.asking import POINTING
+from whet.learning.facts.asking import POINTING, starts_with_verb
 from whet.learning.facts.wording import capital, shorten
 from whet.routing.words import chunks, is_common, words
 from whet.skill.names import slug
@@ -41,13 +41,17 @@ _LIGHT = frozenset(
 )
 _RESERVED = frozenset(("anthropic", "claude"))
 _BELOW = re.compile(
-    r"(?i),?\s+(?:based on|using|from|in|with|as in|according to) the [\w ]{3,40}? (?:below|above)(?=[,.;]|\Z)"
+    r"(?i),?\s+(?:based on|using|from|in|with|as in|according to) the [\w ]{3,40}? (?:below|above)(?=[,.;]|\Z| and\b)"
 )
 _PLACE = re.compile(
     r"\s*(?:\(?\b(?:located |stored |found |saved |is )?(?:at|in|from|to|into|under|as|of|called|named"
-    r"|titled)\s+)?[`'\"“(]{0,2}\{([a-z0-9_]+)\}[`'\"”)]{0,2}"
+    r"|titled)\s+)?[`'\"“(<]{0,2}\{([a-z0-9_]+)\}[`'\"”>)]{0,2}(?:::[\w:]{1,80})?"
 )
+_LEFT_OUT = frozenset(("file", "directory", "url", "name", "id", "word", "email", "phone"))
+"""Sorts of values without which a goal says the same."""
 _EMPTY_AND = re.compile(r"(?:,?\s+(?:and|or|,)\s*)+(?=[.,;]|\Z)|\s+(?=[,.;])")
+_OURS = re.compile(r"\b(?:our|my)(?: own)?\b", re.IGNORECASE)
+"""Whose it is; a skill is for everybody who has such a thing."""
 _PRAISE = re.compile(
     r"(?i)\b(?:helps? (?:you |users? )?with|stuff|things|various|miscellaneous|and (?:much |many )?more|many tasks"
     r"|general tasks"
@@ -66,17 +70,26 @@ def plain_goal(goal: str, blanks: Blanks, parameters: Sequence[Parameter]) -> st
 
     def said(found: re.Match[str]) -> str:
         sort = sorts.get(found[1], "")
-        if sort in ("file", "directory", "url", "name", "id"):
-            return " " if sort == "name" else ""
+        opens = not found.string[: found.start()].strip() or found.string[: found.start()].rstrip().endswith(":")
+        if opens and not found[0].startswith(("(", " (")) and sort in ("file", "directory", "url", "id", "name"):
+            return f" a given {found[1].rstrip('_0123456789') if sort in ('id', 'name') else sort}"
         lead = found[0].partition("{")[0].rstrip("`'\"“( ")
+        if sort in _LEFT_OUT or (sort == "date" and not lead.strip()):
+            return " " if sort in ("name", "word") else ""
         return f"{lead} a given {sort or 'value'}"
 
     text = _PLACE.sub(said, blanks(goal))
     text = re.sub(r"(?i)\b(\w+) a given \1\b", r"a given \1", text)
+    text = re.sub(r"(?i)\b(release|tag|build|revision) a given version\b(?! of)", r"a given \1", text)
     text = _BELOW.sub("", _PRAISE.sub("", text))
-    text = re.sub(r"[<>]", "", text).replace("`", "")
-    text = _EMPTY_AND.sub("", " ".join(text.split()))
+    text = _OURS.sub("the", re.sub(r"[<>]", "", text).replace("`", ""))
+    text = _EMPTY_AND.sub("", " ".join(_balanced(text).split()))
     return capital(text.strip(" ,;:.-")) + "." if text.strip(" ,;:.-") else ""
+
+
+def _balanced(text: str) -> str:
+    """Without a bracket that lost its other half."""
+    return text if text.count("(") == text.count(")") else re.sub(r"[()]", "", text)
 
 
 def name_of(goal: str) -> str:
@@ -156,7 +169,8 @@ def description_of(goal: str, triggers: Sequence[str], extensions: Sequence[str]
     what = goal or "Repeats a procedure that worked once."
     action = what.rstrip(".")
     action = action[:1].lower() + action[1:] if not action[:2].isupper() else action
-    when = f" Use when the user asks to {shorten(action, 200)}"
+    ask = "when the user asks to" if starts_with_verb(what) else "for this:"
+    when = f" Use {ask} {shorten(action, 200)}"
     text = f"{shorten(what, 400)}{when}"
     quoted = [f'"{word}"' for word in dict.fromkeys(triggers)]
     files = f", or gives {' and '.join(extensions)} files for it" if extensions else ""

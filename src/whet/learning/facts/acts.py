@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 IDLE = frozenset(
     """
     ToolSearch TodoWrite TodoRead TaskOutput BashOutput KillShell KillBash AskUserQuestion ExitPlanMode EnterPlanMode
-    update_plan clarify todo memory process wait_agent write_stdin Skill skill_view skills_list skill_manage
-    TaskCreate TaskUpdate TaskList TaskGet TaskStop
+    update_plan clarify todo memory process wait_agent write_stdin Skill skill_view skills_list skills_search
+    skill_manage skill_create skill_feedback skill_distill TaskCreate TaskUpdate TaskList TaskGet TaskStop
     """.split()  # noqa: SIM905  a paragraph of names reads better than a list of thirty strings
 )
 """Tools that manage the session; what they do is no part of the work."""
@@ -26,7 +26,7 @@ _REMINDER = re.compile(r"\n*<system-reminder>.{0,20000}?</system-reminder>\s*", 
 _EXIT = re.compile(r"\A\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d{1,3})\s*\n?", re.IGNORECASE)
 _ERROR = re.compile(
     r"command not found\Z|: No module named \S+\Z|No such file or directory\Z|: Permission denied\Z"
-    r"|\A\w{0,40}Error: |\Afatal: "
+    r"|\A\w{0,40}Error: |\Afatal: |\A(?:Failed|FAILED|E): (?!0\b)"
 )
 
 
@@ -43,6 +43,8 @@ class Act(NamedTuple):
     """A result was recorded; without one nobody knows how it went."""
     said: str
     """What the assistant said before it, unless another call that worked came between."""
+    thought: str = ""
+    """What it thought before it, in the same way; only some clients keep that."""
 
     def text(self, key: str) -> str:
         """An argument as text; empty when it is missing or something else."""
@@ -61,19 +63,21 @@ def acts(events: Sequence[Event]) -> list[Act]:
     """Every call of the session in order. A result belongs to the call of its id, or else to the last one without."""
     results = _results(events)
     found: list[Act] = []
-    said = ""
+    said = thought = ""
     for at, event in enumerate(events):
         if event.kind == "assistant":
             said = event.text
+        elif event.kind == "note" and event.about == "thinking":
+            thought = event.text
         elif event.kind == "user":
-            said = ""
+            said = thought = ""
         elif event.kind == "call":
             result = results.get(at)
             output = plain(result.text) if result else ""
             failed = bool(result and (result.failed or _exit_code(output) or _masked(event, output)))
-            found.append(Act(at, event.tool, dict(event.given), output, failed, result is not None, said))
-            if event.tool not in IDLE and not failed:
-                said = ""
+            found.append(Act(at, event.tool, dict(event.given), output, failed, result is not None, said, thought))
+            if not _is_idle(event.tool) and not failed:
+                said = thought = ""
     return found
 
 
@@ -122,4 +126,8 @@ def _results(events: Sequence[Event]) -> dict[int, Event]:
 
 def working(found: Sequence[Act]) -> Iterator[Act]:
     """The calls that are work."""
-    return (act for act in found if act.tool not in IDLE)
+    return (act for act in found if not _is_idle(act.tool))
+
+
+def _is_idle(tool: str) -> bool:
+    return tool.rpartition("__")[2] in IDLE

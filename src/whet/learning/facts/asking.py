@@ -1,4 +1,4 @@
-"""What the user wanted: the goal as one sentence, what the result must be like, and the rules they laid down later."""
+"""What the user wanted: the goal as one sentence, and what the result must be like."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.learning.facts.wording import capital, pieces, shorten, spoken
-from whet.learning.signals import corrects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from whet.learning.facts.acts import Act
     from whet.learning.transcripts.events import Event
 
 REQUEST = 8_000
@@ -19,7 +17,6 @@ REQUEST = 8_000
 GOAL = 240
 _SAME = 120
 """Characters at the beginning by which a sentence is known as the goal."""
-_RULES = 20
 _REQUIREMENTS = 60
 _CANDIDATES = 40
 _ITEM = 14
@@ -41,6 +38,8 @@ _ASK = re.compile(
     r"|you (?:will|should|must|shall)|how (?:do|can|would|should) (?:i|we|you)|how to)\s+(?!be\b|not\b)"
 )
 _CLAUSE = re.compile(r"(?i)\A(?:given|for|in|using|based on|from|with|after|before|when|if|as)\s[^,.;\n]{2,90},\s+")
+_PREAMBLE = re.compile(r"\A(?:[^:.!?\n]|\.(?=\S)){3,160}:\s+")
+"""What it is about, before what to do: `Ticket 12: mend the export`."""
 _ADVERB = re.compile(r"\A[A-Za-z]{4,16}ly\s+(?=[a-z])")
 _WEAK = frozenset("work use look make get give put set handle take provide".split())  # noqa: SIM905  words
 POINTING = re.compile(r"(?i)\b(?:this|that|these|those|the following|the above|it|them)\b")
@@ -52,40 +51,23 @@ _MUST = re.compile(
     r"|without|instead|unless|prefer|follow|match|within|valid|sorted|unique|unchanged|empty|save|write|store|output)\b"
 )
 _PERSONAL = re.compile(r"(?i)\b(?:i am|i'm|i was|i have|i live|my|mine|his|her|he|she|i bought|i paid)\b")
-_REMARK = re.compile(
-    r"(?i)\A(?:no(?:pe)?|nah|nein|wrong|incorrect|wait|hmm|stop|sorry|hey|well|actually|ok(?:ay)?|yes|yeah|right"
-    r"|that(?:'s| is| was) (?:not (?:right|what i \w+(?: for)?|correct|it)|wrong|incorrect)|not (?:like that|quite)"
-    r"|that did(?:n't| not) work|still (?:failing|broken|wrong|not working)|try again|undo that|revert (?:that|it))"
-    r"\s*(?:[,.;:!…—–-]+\s*|\Z)(?:(?:please|but|and|so)\s+)?"
-)
-_FORGOT = re.compile(r"(?i)\Ayou (?:forgot|missed|were supposed|need|have|still need)(?: to)?\s+(?=[a-z])")
-_SAID = re.compile(r"(?i)\A(?:i (?:said|told you|asked you|meant|want you)(?: to| that)?|as i said,?)[:,]?\s+")
-_SHOULD = re.compile(r"(?i)\Ayou should(?:n't| not)\s+(?:have\s+)?")
-_LASTING = re.compile(
-    r"(?i)\b(?:always|never|from now on|in future|in the future|next time|every time|whenever|don't|do not|must(?:n't)?"
-    r"|make sure|instead of|rather than|prefer|only ever|should(?:n't)? (?:always|never|be|use|not)|use \S+ (?:not"
-    r"|for))\b"
-)
-_REJECTED = re.compile(
-    r"(?:the user said|reason for the rejection|user (?:feedback|message))\s*:\s*(?P<why>.{3,600})",
-    re.IGNORECASE | re.DOTALL,
-)
 _VERBS = frozenset(
     """
-    add adjust analyse analyze annotate answer append apply archive assess audit automate back benchmark bootstrap
-    build bump calculate calibrate categorise categorize change check classify clean collect combine compare compile
-    compress compute configure connect convert copy count create crop debug define delete deploy describe design
-    detect determine diagnose diff document download draft draw edit enable encode estimate evaluate examine execute
-    explain export extract fetch figure fill filter find fix format generate get give group handle identify implement
-    import improve index inspect install integrate investigate label launch lint list load log look make map measure
-    merge migrate mock modify monitor move normalise normalize open optimise optimize order organise organize package
-    parse patch perform pick plan plot port predict prepare process produce profile propose provide prune publish pull
-    push put rank read rebase recommend reconcile reconstruct record recover redact reduce refactor release remove
-    rename render reorganize repair replace reply report reproduce resize resolve restore restructure retrieve review
-    rewrite rotate run sanitize save scaffold scan schedule score scrape search secure send set set-up setup share
-    ship simulate solve sort split squash standardize stop store submit summarise summarize sync tag test trace track
-    train transcribe transform translate trim triage tune turn update upgrade upload use validate verify visualise
-    visualize wire work write
+    add adjust analyse analyze annotate anonymise anonymize answer append apply archive assess attach audit automate
+    back benchmark bootstrap bring build bump calculate calibrate cancel categorise categorize change chart check
+    classify clean clone collect combine compare compile compress compute configure connect convert copy count create
+    crop cut debug decrypt deduplicate define delete deploy describe design detect determine diagnose diff document
+    download draft draw edit enable encode encrypt estimate evaluate examine execute explain export extract fetch
+    figure fill filter find fix format generate get give group handle identify implement import improve index inspect
+    install integrate investigate label launch lint list load log look mail make map measure mend merge migrate mock
+    modify monitor move normalise normalize open optimise optimize order organise organize pack package parse patch
+    perform pick plan plot port post predict prepare process produce profile propose prove provide prune publish pull
+    push put query raise rank read rebase rebuild recommend reconcile reconstruct record recover redact reduce
+    refactor release remove rename render reorganize repair replace reply report reproduce rerun reset resize resolve
+    restore restructure retrieve review rewrite roll rotate run sanitize save scaffold scan schedule score scrape
+    search secure send set set-up setup share ship simulate smooth solve sort split squash standardize stop store
+    submit summarise summarize sync tag test tidy trace track train transcode transcribe transform translate triage
+    trim tune turn unify unpack update upgrade upload use validate verify visualise visualize wire work write
     """.split()  # noqa: SIM905  a paragraph of words reads better than a list of two hundred strings
 )
 
@@ -104,7 +86,7 @@ def goal_of(request: str) -> str:
     best, sentence, number = -99.0, "", 0
     sentences = list(spoken(request))[:_CANDIDATES]
     for at, text in enumerate(sentences):
-        plain, asked = _imperative(text)
+        plain, asked = imperative_of(text)
         words = re.findall(r"[\w'-]+", plain)
         if not words:
             continue
@@ -130,7 +112,7 @@ def _is_topic(sentence: str) -> bool:
     )
 
 
-def _imperative(sentence: str) -> tuple[str, bool]:
+def imperative_of(sentence: str) -> tuple[str, bool]:
     """A sentence without what politeness and grammar put before the verb, and whether anything of that was there."""
     text = _GREETING.sub("", sentence.strip())
     asked = False
@@ -140,14 +122,19 @@ def _imperative(sentence: str) -> tuple[str, bool]:
         found = _ASK.match(text)
         if found:
             text, asked = text[found.end() :], not found[0].rstrip().endswith("with")
-        elif (clause := _CLAUSE.match(text)) and (_ASK.match(rest := text[clause.end() :]) or _starts_with_verb(rest)):
+        elif (clause := _CLAUSE.match(text)) and (_ASK.match(rest := text[clause.end() :]) or starts_with_verb(rest)):
             text = rest
         if text == before:
             break
+    if not asked and not starts_with_verb(text) and (preamble := _PREAMBLE.match(text)):
+        rest = text[preamble.end() :]
+        if _ASK.match(rest) or (starts_with_verb(rest) and len(rest.split()) > 3):
+            return imperative_of(rest)
     return _ADVERB.sub("", text), asked
 
 
-def _starts_with_verb(text: str) -> bool:
+def starts_with_verb(text: str) -> bool:
+    """Does it begin with a word that says what to do?"""
     found = re.match(r"[\w-]+", text)
     return bool(found) and found[0].lower() in _VERBS if found else False
 
@@ -164,7 +151,7 @@ def requirements_of(request: str, goal: str) -> tuple[str, ...]:
         plain = _LEAD.sub("", text)
         asked = _ASK.match(plain)
         plain = capital(plain[asked.end() :] if asked else plain)
-        imperative = _imperative(text)[0]
+        imperative = imperative_of(text)[0]
         if kind == "item" and listing and len(found[-1]) < _BLOCK and len(text.split()) < _ITEM:
             found[-1] += ("" if found[-1].endswith(":") else ";") + " " + text.rstrip(" .;")
             continue
@@ -173,34 +160,8 @@ def requirements_of(request: str, goal: str) -> tuple[str, ...]:
         same = goal.startswith(capital(imperative).rstrip(" :;,.!?")[:_SAME])
         if same or not 3 <= words <= 120 or _ROLE.match(plain):
             continue
-        verb = _starts_with_verb(imperative)
+        verb = starts_with_verb(imperative)
         if (verb or _MUST.search(plain) or kind == "item") and (verb or not _PERSONAL.search(plain)):
             found.append(plain)
             listing = plain.endswith(":")
     return tuple(dict.fromkeys(found))[:_REQUIREMENTS]
-
-
-def corrections_of(events: Sequence[Event], first: int, found: Sequence[Act]) -> tuple[str, ...]:
-    """What the user put right after the first request, and what they want kept to, as rules."""
-    rules: dict[str, None] = {}
-    texts = [(at, event.text) for at, event in enumerate(events) if event.kind == "user" and at > first]
-    texts += [(act.at, match["why"]) for act in found if act.failed and (match := _REJECTED.search(act.output[:4_000]))]
-    for _, text in sorted(texts):
-        for rule in _rules(text):
-            rules.setdefault(rule)
-    return tuple(rules)[:_RULES]
-
-
-def _rules(message: str) -> Iterator[str]:
-    wrong = corrects(message)
-    for sentence in spoken(message[:4_000]):
-        plain = sentence.strip()
-        for _ in range(3):
-            plain = _REMARK.sub("", plain)
-        plain = _imperative(_SAID.sub("", _FORGOT.sub("", plain)))[0]
-        plain = _SHOULD.sub("Do not ", plain)
-        lasting = _LASTING.search(plain) is not None
-        if len(re.findall(r"\w+", plain)) < 3 or plain.endswith("?"):
-            continue
-        if lasting or (wrong and (_starts_with_verb(plain) or _MUST.search(plain) or plain != sentence.strip())):
-            yield shorten(capital(plain.rstrip(" .!:;,")), 300) + "."

@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from whet.learning.facts.acts import acts, working
-from whet.learning.facts.asking import corrections_of, goal_of, request_of, requirements_of
+from whet.learning.facts.asking import goal_of, request_of, requirements_of
+from whet.learning.facts.corrections import corrections_of
+from whet.learning.facts.insights import insights_of
 from whet.learning.facts.knowledge import knowledge_of
 from whet.learning.facts.mishaps import dead_ends_of, resolved
 from whet.learning.facts.model import Facts, ToolUse
@@ -47,11 +49,11 @@ def facts(transcript: Transcript) -> Facts:
         requirements=requirements,
         parameters=parameters,
         steps=steps_of(done, homes, request),
-        dead_ends=dead_ends_of(done, homes),
+        dead_ends=dead_ends_of(done, homes, _turns(events)),
         corrections=corrections,
         tools=_tools(done),
         files=_files(done),
-        knowledge=knowledge_of(events, every, request),
+        knowledge=(*knowledge_of(events, every, request), *insights_of(events, done, request, parameters)),
         succeeded=succeeded,
         signals=signals,
         resolved=resolved(done),
@@ -73,6 +75,11 @@ def _by_the_user(events: Sequence[Event]) -> tuple[Event, ...]:
         else event
         for event in events
     )
+
+
+def _turns(events: Sequence[Event]) -> list[int]:
+    """Where the user spoke, but for questions, which are only answered."""
+    return [at for at, event in enumerate(events) if event.kind == "user" and not event.text.rstrip().endswith("?")]
 
 
 def _beginning(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.learning.facts.shell import shape
+from whet.learning.facts.titles import says_little
 
 if TYPE_CHECKING:
     from whet.learning.facts.model import Step
@@ -53,7 +54,7 @@ def _probes_joined(steps: list[Step]) -> list[Step]:
     for step in steps:
         if joined and _is_probe(step) and _is_probe(joined[-1]):
             before = joined.pop()
-            title = before.title if step.title.startswith("Run ") else step.title
+            title = before.title if says_little(step.title) else step.title
             joined.append(step._replace(title=title, evidence=(*before.evidence, *step.evidence)))
         else:
             joined.append(step)
@@ -91,7 +92,7 @@ def _retries_dropped(steps: list[Step]) -> list[Step]:
                 step = step._replace(
                     evidence=(*before.evidence, *step.evidence),
                     why=before.why or step.why,
-                    title=step.title if before.title.startswith("Run ") else before.title,
+                    title=step.title if says_little(before.title) else before.title,
                     action=before.action if same else step.action,
                 )
                 break

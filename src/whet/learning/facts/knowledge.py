@@ -31,8 +31,18 @@ SHORTEST = 12
 _EVIDENCE = 5
 _EXAMPLE = 3
 """Names in a piece of code from which on it is an example of something, and not a drawing or a sentence."""
-_DOCUMENT = re.compile(r"(?i)(?:^|/)(?:readme|contributing|changelog|[^/]{1,80}\.(?:md|mdx|rst|adoc|html?))\Z")
-_READS = re.compile(r"\b(?:cat|head|tail|less|sed -n|bat)\b[^|;&\n]{0,200}?([\w./~-]{1,200}\.(?:md|mdx|rst|adoc))\b")
+_DOCUMENT = re.compile(
+    r"(?i)(?:^|/)(?:readme|contributing|changelog|[^/]{1,80}\.(?:md|mdx|rst|adoc|html?)"
+    r"|(?:docs?|references?|guides?|manuals?)/[^/]{1,80}\.txt"
+    r"|[^/]{0,60}(?:guide|manual|instructions|howto|reference|spec|faq)[^/]{0,40}\.txt)\Z"
+)
+_READS = re.compile(
+    r"\b(?:cat|head|tail|less|sed -n|bat)\b[^|;&\n]{0,200}?([\w./~-]{1,200}\.(?:md|mdx|rst|adoc|txt))\b"
+)
+_FETCHES = re.compile(r"\b(?:curl|wget)\b[^|;&\n]{0,200}?https?://([\w.-]{1,100})")
+_DATA = re.compile(r"\s*[\[{<]")
+_TEXT = 400
+"""Characters from which on an answer of the web is a text."""
 _DOCS_TOOL = re.compile(r"(?i)mcp__\w*(?:doc|context7|wiki|knowledge|reference)")
 _RULE = re.compile(
     r"(?i)\b(?:must|always|never|do not|don't|should|shall|only|before|after|first|prefer|avoid|ensure|make sure"
@@ -89,7 +99,7 @@ def knowledge_of(events: Sequence[Event], found: Sequence[Act], request: str) ->
     return tuple(once[at] for at in sorted(heaviest))
 
 
-def _weighed(pieces: Sequence[Piece], use: Use) -> Iterator[tuple[Piece, float, set[str]]]:
+def _weighed(pieces: Sequence[Piece], use: Use) -> Iterator[tuple[Piece, float, frozenset[str]]]:
     """Each passage with its weight and the names by which it was used.
 
     A name in few passages tells more than one in all of them. A section in which something was used lends a little to
@@ -98,7 +108,7 @@ def _weighed(pieces: Sequence[Piece], use: Use) -> Iterator[tuple[Piece, float, 
     held = [names(piece.text) for piece in pieces]
     rarity = Counter(name for one in held for name in one)
     sections: Counter[str] = Counter()
-    own: list[tuple[float, set[str]]] = []
+    own: list[tuple[float, frozenset[str]]] = []
     for piece, one in zip(pieces, held, strict=True):
         shared = one & use.names
         told = sum((_INTEGER if name.isdigit() else 1.0) / (1.0 + log(rarity[name])) for name in shared)
@@ -142,8 +152,10 @@ def _read(act: Act) -> Source | None:
         return Source(act.at, "document", act.tool.rpartition("__")[2], act.output)
     if command and asks_manual(command):
         return Source(act.at, "help", command.split("|")[0].strip()[:60], act.output)
-    if command and (shown := _READS.search(command)):
+    if command and (shown := _READS.search(command)) and _DOCUMENT.search(shown[1]):
         return Source(act.at, "document", _called(shown[1]), act.output)
+    if len(act.output) > _TEXT and (fetched := _FETCHES.search(command)) and not _DATA.match(act.output):
+        return Source(act.at, "web", fetched[1], act.output)
     return None
 
 

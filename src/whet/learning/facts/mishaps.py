@@ -1,7 +1,8 @@
-"""What was tried and failed, what it said, and what worked instead.
+"""What was tried and failed, what it said, and what helped.
 
-Only what the next one could run into counts: a command or a change that failed and something like it that worked
-afterwards. A slip in calling a tool, a file that was not there yet and an interruption teach nothing.
+Only what the next one could run into counts: something that failed and was got over. What helped is what was done
+about it before the same thing worked, or the way in which it was done then. A slip in calling a tool, a file that was
+not there yet and an interruption teach nothing.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.shell.commands import INTERPRETERS
 from whet.learning.facts.model import DeadEnd
-from whet.learning.facts.shell import only_looks, shape, tidy
+from whet.learning.facts.shell import main_program, only_looks, shape, tidy
+from whet.learning.facts.using import terms
 from whet.learning.facts.wording import shorten
 
 if TYPE_CHECKING:
@@ -19,10 +22,18 @@ if TYPE_CHECKING:
     from whet.learning.facts.acts import Act
 
 MOST = 8
-_SAME = 0.8
-"""The share of words that two runs of the same command have in common."""
 _AHEAD = 12
 """Calls after a failure among which its remedy is looked for."""
+_AGAIN = 30
+"""The same for the same thing done again."""
+_LINE = 160
+"""Characters of a line that is a message."""
+_FEW = 3
+"""Words of a line that says something."""
+_SPOT = re.compile(r"(?i)(\b(?:position|line|column|offset|pid|byte|row)\s|\.\w{1,5}:)\d+(?::\d+)?\b")
+_FAR = re.compile(r"(?<![\w.:/])/(?:[\w.@-]{1,80}/){2,12}([\w.-]{1,80})")
+"""A path that is somewhere on this machine; its name is enough to know what an error is about."""
+_HIDDEN = re.compile(r"(\b[A-Z][A-Z0-9_]{1,60}=)([\"']?)\[secret[^\]\s]{0,60}\][^\s\"']{0,200}\2")
 _SLIP = re.compile(
     r"(?i)InputValidationError|tool_use_error|required parameter|has not been read yet|file has been (?:modified"
     r"|unexpectedly)"
@@ -36,28 +47,40 @@ _MACHINE = re.compile(
     r"(?i)command not found|No module named|is not installed|not recognized as an internal|cannot open shared object"
 )
 """What is only about this machine, unless an installation was the remedy."""
+_NAMED = re.compile(r"(?:\A|\s|[\w.]\.)[A-Z]\w*(?:Error|Exception|NotFound|Denied)\b: .{3,200}|\Aerror\b[:\[ ].{3,200}")
+"""An error with its name."""
 _TELLS = re.compile(
     r"(?i)(?:\b\w*(?:Error|Exception|Warning)\b: .{3,200}|\berror\b[:\[ ].{3,200}|not found\b|no such .{3,80}"
     r"|cannot .{3,120}|can't .{3,120}|failed .{3,120}|unable to .{3,120}|denied.{0,80}|invalid .{3,120}"
     r"|undefined .{3,120}|missing .{3,120}|unrecognized .{3,120}|unknown .{3,120}|must be .{3,120}|expected .{3,120}"
-    r"|unsupported.{0,80}|is (?:not .{3,80}|missing|required)|FAILED .{3,120})"
+    r"|unsupported.{0,80}|is (?:not .{3,80}|missing|required)|FAILED .{3,120}|no module named .{1,80}"
+    r"|\bnot (?:divisible|available|defined|allowed|set|supported|permitted|valid|enough|match|running)\b)"
 )
+_INLINE = re.compile(r"(?:<<|\s-[ce]\s*[\"']?\s*…\Z|[\"'] …\Z)")
+"""What a script that is given on the spot looks like once it is cut: it says nothing."""
+_WELL = re.compile(
+    r"(?i)\b(?:ok|done|success\w*|passed|installed|version|warning|deprecat\w+)\b|\A[>$+#%=_*-]|\d\.\d+\.\d"
+)
+"""Lines that are about something else."""
 
 
-def dead_ends_of(found: Sequence[Act], homes: Sequence[str]) -> tuple[DeadEnd, ...]:
-    """The dead ends of a session that were got over, each once, the most instructive first in the order they came."""
+def dead_ends_of(found: Sequence[Act], homes: Sequence[str], turns: Sequence[int] = ()) -> tuple[DeadEnd, ...]:
+    """The dead ends of a session that were got over, each once, in the order they came.
+
+    `turns` are the numbers of the messages in which the user said what to do: with each something else may begin.
+    """
     ends: dict[tuple[str, str], DeadEnd] = {}
     for number, act in enumerate(found):
         if not act.failed or _SLIP.search(act.output[:3_000]):
             continue
-        tried = _tried(act, homes)
-        said = _said(act.output)
-        remedy = _remedy(act, found[number + 1 : number + 1 + _AHEAD])
-        if tried and said and remedy is not None:
-            worked = _changed_between(act, remedy, found) or _tried(remedy, homes)
+        tried, said = _tried(act, homes), _said(act.output)
+        turn = next((at for at in turns if at > act.at), None)
+        remedy = _remedy(act, said, found[number + 1 :], turn) if tried and said else None
+        if remedy is not None:
+            worked = _change(remedy, found) or _tried(remedy, homes)
             key = (" ".join(shape(act.text("command"))) or act.tool, said[:60])
             machine = _MACHINE.search(said) and not re.search(r"\binstall\b", remedy.text("command"))
-            if worked and worked != tried and not machine:
+            if worked and worked != tried and not machine and not _INLINE.search(worked):
                 ends.setdefault(key, DeadEnd(tried, said, worked, (act.at, remedy.at)))
     return tuple(ends.values())[:MOST]
 
@@ -71,44 +94,88 @@ def resolved(found: Sequence[Act]) -> bool:
     return any(_same_kind(found[last], act) and not act.failed for act in found[last + 1 :])
 
 
-def _remedy(failed: Act, after: Sequence[Act]) -> Act | None:
-    """The call that did what the failed one was for: the same in another way, or the next of its kind that worked."""
-    for act in after:
-        if not act.failed and act.answered and _same_kind(failed, act) and _alike(failed, act):
-            return act
-    first = next((act for act in after if not act.failed and act.answered and act.tool not in ("Read", "Search")), None)
-    return first if first is not None and first.tool == failed.tool == "Bash" and not _looks_away(first) else None
+def _remedy(failed: Act, said: str, later: Sequence[Act], turn: int | None) -> Act | None:
+    """What helped, as far as one can tell; `turn` is where the user spoke next.
+
+    What was done at once, before the same thing worked, is what helped, unless the words of the error point to what
+    was changed in doing it again. What was done after the user had spoken is believed only when nothing was changed.
+    """
+    worked = [act for act in later[:_AGAIN] if act.answered and not act.failed]
+    again = next((at for at, act in enumerate(worked) if _same_thing(failed, act)), None)
+    between = [act for act in worked[:again] if _mends(failed, act)]
+    first = between[0] if between and (turn is None or between[0].at < turn) else None
+    if again is None:
+        near = [act for act in worked if act in later[:_AHEAD]]
+        alike = next((act for act in near if _same_kind(failed, act) and _alike(failed, act)), None)
+        at_once = first if first in near and _related(failed, said, first) else None
+        return min(filter(None, (alike, at_once)), key=lambda act: act.at, default=None)
+    rerun = worked[again]
+    changed = _words(failed.words) ^ _words(rerun.words)
+    if not changed and failed.words == rerun.words:
+        return between[0] if between else None
+    if first is None:
+        return rerun
+    error = _words(said)
+    return rerun if len(error & changed) > len(error & _words(first.words)) else first
 
 
-def _changed_between(failed: Act, remedy: Act, found: Sequence[Act]) -> str:
-    """What was put into a file between two runs of the same command; empty when the command itself was changed."""
-    first, second = failed.text("command"), remedy.text("command")
-    if not first or not second:
+def _same_thing(failed: Act, act: Act) -> bool:
+    """Is it the same program with the same sub-command, the same script or the same file once more?"""
+    if failed.tool != act.tool:
+        return {failed.tool, act.tool} <= {"Write", "Edit"} and failed.text("path") == act.text("path")
+    if failed.tool != "Bash":
+        return _same_kind(failed, act)
+    first, second = failed.text("command"), act.text("command")
+    main = main_program(first)
+    if main in INTERPRETERS:
+        mine, theirs = _scripts(first), _scripts(second)
+        return main_program(second) == main and (bool(mine & theirs) if mine or theirs else _much_alike(failed, act))
+    return bool(main) and (main == main_program(second) or set(shape(first)) <= set(shape(second)))
+
+
+def _much_alike(one: Act, other: Act) -> bool:
+    mine, theirs = _words(one.words), _words(other.words)
+    return len(mine & theirs) * 2 >= len(mine | theirs) > 0
+
+
+def _scripts(command: str) -> set[str]:
+    """The names of the scripts in a command."""
+    return set(re.findall(r"([\w-]{1,60}\.(?:py|sh|js|mjs|ts|rb|pl|php|R|jl))\b", command))
+
+
+def _mends(failed: Act, act: Act) -> bool:
+    """Did it change something, or ask another service?"""
+    if _same_thing(failed, act):
+        return False
+    if act.tool == "Bash":
+        return not only_looks(act.text("command"))
+    return act.tool in ("Write", "Edit") or (act.tool.startswith("mcp__") and _related(failed, failed.output, act))
+
+
+def _related(failed: Act, said: str, act: Act) -> bool:
+    """Do what was done, and what was said about it, share a word with the failure?"""
+    about = terms(f"{said[:2_000]} {failed.words[:2_000]}")
+    return bool(about & terms(f"{act.said[-1_000:]} {act.words[:2_000]}"))
+
+
+def _change(remedy: Act, found: Sequence[Act]) -> str:
+    """What an edit or a new text of a file put into it, or took away; empty for a command."""
+    path, text, old = remedy.text("path"), remedy.text("new") or remedy.text("content"), remedy.text("old")
+    if remedy.tool not in ("Write", "Edit") or not (text or old):
         return ""
-    again = _likeness(first, second) >= _SAME
-    before: dict[str, str] = {}
-    for act in found:
-        if act.at >= remedy.at:
-            break
-        text = act.text("new") or act.text("content")
-        path = act.text("path")
-        name = path.replace("\\", "/").rpartition("/")[2]
-        run = again or (name in first and name in second)
-        if act.at > failed.at and text and run and act.tool in ("Write", "Edit") and not act.failed:
-            old = set((before.get(path, "") or act.text("old")).split("\n"))
-            lines = [line.strip() for line in text.split("\n") if line.strip() and line not in old]
-            return (
-                f"{shorten('; '.join(lines[:3]), 140)} (in {path.replace(chr(92), '/').rpartition('/')[2]})"
-                if lines
-                else ""
-            )
-        before[path] = text
-    return ""
+    earlier = [act for act in found if act.at < remedy.at and act.text("path") == path]
+    known = {line for act in earlier for line in (act.text("new") or act.text("content")).split("\n")}
+    before, after = old.split("\n"), text.split("\n")
+    added = [line.strip() for line in after if line.strip(" \t…") and line not in known and line not in before]
+    removed = [line.strip() for line in before if line.strip(" \t…") and line not in after]
+    name = path.replace("\\", "/").rpartition("/")[2]
+    if added:
+        return f"{shorten('; '.join(added[:3]), 140)} (in {name})"
+    return f"{shorten('; '.join(removed[:3]), 140)} (taken out of {name})" if removed else ""
 
 
-def _likeness(one: str, other: str) -> float:
-    mine, theirs = set(re.findall(r"\w+", one)), set(re.findall(r"\w+", other))
-    return len(mine & theirs) / max(1, len(mine | theirs))
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[A-Za-z]{3,}", text[:4_000])}
 
 
 def _same_kind(one: Act, other: Act) -> bool:
@@ -124,25 +191,30 @@ def _alike(one: Act, other: Act) -> bool:
     return len(mine & theirs) * 2 >= min(len(mine), len(theirs)) > 0
 
 
-def _looks_away(act: Act) -> bool:
-    return only_looks(act.text("command"))
-
-
 def _tried(act: Act, homes: Sequence[str]) -> str:
+    """A call in a line; a secret that was set for it is only named."""
     command = act.text("command")
     if command:
-        lines = [line for line in tidy(command, homes).split("\n") if line.strip()]
+        lines = [line for line in tidy(_HIDDEN.sub(r"\1…", command), homes).split("\n") if line.strip()]
         return shorten(lines[0], 160) + (" …" if len(lines) > 1 else "") if lines else ""
     path = act.text("path") or act.text("url")
-    return f"{act.tool} {path}" if path else ""
+    if path or not act.tool.startswith("mcp__"):
+        return f"{act.tool} {path}" if path else ""
+    given = ", ".join(f"{key}: {value}" for key, value in act.given.items() if isinstance(value, str | int | float))
+    return shorten(f"{act.tool} {given}", 160)
 
 
 def _said(output: str) -> str:
     """The line of an error that says what was wrong: the last one of a traceback, the first one otherwise."""
     text = re.sub(r"\A\s*(?:Exit code|Error: Exit code) \d+\s*", "", output[-6_000:])
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    telling = [line for line in lines if _TELLS.search(line)]
+    telling = (
+        [line for line in lines if _NAMED.search(line)]
+        or [line for line in lines if _TELLS.search(line) and not line.startswith(("__", "=="))]
+        or [line for line in lines if len(line.split()) > _FEW and len(line) < _LINE and not _WELL.search(line)]
+    )
     if not telling:
         return ""
     line = telling[-1] if "Traceback" in text else telling[0]
-    return shorten(line.replace("`", "'"), 200)
+    line = _FAR.sub(r"…/\1", _SPOT.sub(r"\1N", re.sub(r"\AE {2,8}", "", line).replace("`", "'")))
+    return shorten(line, 200)

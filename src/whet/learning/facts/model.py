@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Sort = Literal["file", "directory", "url", "date", "version", "id", "email", "phone", "amount", "name"]
+Sort = Literal["file", "directory", "url", "date", "version", "id", "email", "phone", "amount", "name", "word"]
 Outcome = Literal["yes", "no", "unknown"]
 
 
@@ -64,10 +64,10 @@ class ToolUse(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Something that was read in the session and used later, word for word."""
+    """Something that was read in the session and used later, or said in it to explain the work, word for word."""
 
     text: str
-    kind: Literal["skill", "document", "web", "help"]
+    kind: Literal["skill", "document", "web", "help", "session"]
     source: str
     """Which text it is from, as people would call it."""
     section: str

@@ -15,19 +15,27 @@ from whet.learning.facts.values import (
     ROOTS,
     Value,
     called,
+    coined,
+    days,
     emails,
     file_names,
     identifiers,
+    is_code,
     listed,
+    numbered,
+    owned,
+    parties,
     passed_on,
+    passing,
     paths,
     quoted,
+    releases,
     values,
 )
 from whet.skill.names import slug
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whet.learning.facts.acts import Act
 
@@ -39,6 +47,12 @@ _SHARED = 400
 """Values beyond those that are put under one name together."""
 _LONGEST = 300
 _DETAILS = 12
+_NAME = 60
+_MONTH = len("2026-01")
+_FEW_DAYS = 2
+"""Dates in commands beyond which they are data."""
+_COUNTED = re.compile(r"((?:.*/)?[^/\d]*)(\d{1,6})([^/\d]*(?:\.\w{1,8})?)", re.DOTALL)
+"""A file with a single number in its name."""
 _HOME = re.compile(r"/root(?=/|\Z)|/(?:home|Users)/[\w.-]{1,60}|[A-Za-z]:[\\/]Users[\\/][\w.-]{1,60}|~(?=/|\Z)")
 _SKILL = re.compile(r"\A(.{0,200}/skills/([\w.-]{1,64}))(?:/|\Z)")
 _BEFORE = re.compile(r"([A-Za-z]{3,20})[\s:`'\"“(#]{1,4}\Z")
@@ -55,8 +69,10 @@ _WRITING = re.compile(
 )
 
 
-_BEFORE_FORM = {"version": r"\d.", "id": r"\w", "date": r"\d", "email": r"\w.", "phone": r"\d"}
+_BEFORE_FORM = {"version": r"\d.", "id": r"0-9A-Za-z", "date": r"\d", "email": r"\w.", "phone": r"\d", "name": r"\w"}
 """Characters that do not stand before a value of a sort; a number may be part of a path."""
+_AFTER_FORM = {"version": r"(?!\w|\.\d)", "id": r"(?![0-9A-Za-z])", "date": r"(?!\d)", "name": r"(?!\w)"}
+"""What does not follow it; a number may be glued to the rest of a name."""
 
 
 _AGAIN = re.compile(r"(\{files\})(?:[\s\"'`,\\-]{1,20}\{files\}){1,500}")
@@ -84,13 +100,24 @@ def parameters_of(
     said = "\n".join((request, *later))
     collected: dict[str, Found] = {}
     written = {act.text("path") for act in found if act.tool in ("Write", "Edit")}
-    for value in (*_places(said), *values(said), *called(said), *_quoted(said, goal, commands)):
-        _collect(collected, _named(value, said, written, collected))
+    words = owned(said, commands)
+    for noun, value in (*parties(said), *_handed_over(said, found)):
+        _collect(collected, Found(noun, value.text, value.sort, f"the {noun}"))
+    named = (*_places(said), *numbered(said), *values(said), *releases(said), *called(said))
+    for value in (*named, *_quoted(said, goal, commands), *coined(said, commands)):
+        _collect(collected, _named(value, said, written, collected, words))
     collected = _some(collected, _ASKED)
+    for word, noun in words.items():
+        _collect(collected, Found(noun, word, "word", f"the {noun}"))
+    for noun, day in _dates(said, commands, collected):
+        _collect(collected, Found(noun, day, "date", f"the {noun}"))
     for value in list(passed_on(story, commands))[:_DETAILS]:
         if not any(value.text in one.value for one in collected.values()):
             _collect(collected, Found("detail", value.text, "name", "a detail of the case"))
     found_out = {value.text: Found("email", value.text, "email", "the email") for value in emails(commands)}
+    found_out |= {
+        value.text: Found(value.sort, value.text, value.sort, f"the {value.sort}") for value in passing(commands)
+    }
     found_out |= {text: Found("id", text, "id", "the id") for text in sorted(identifiers(commands))}
     for one in _some({key: one for key, one in found_out.items() if key not in collected}, _FOUND_OUT).values():
         _collect(collected, one)
@@ -100,10 +127,23 @@ def parameters_of(
         _collect(collected, place)
         if place.name == "workdir":
             _below(collected, place.value)
-    return tuple(
-        Parameter(one.name, one.value, one.sort, _where(one, request, commands, written), one.about, one.spellings)
-        for one in collected.values()
-    )
+    return tuple(_parameter(one, request, commands, written) for one in collected.values())
+
+
+def _parameter(one: Found, request: str, commands: str, written: set[str]) -> Parameter:
+    return Parameter(one.name, one.value, one.sort, _where(one, request, commands, written), one.about, one.spellings)
+
+
+def _dates(said: str, commands: str, collected: Mapping[str, Found]) -> Iterable[tuple[str, str]]:
+    """Dates that stand inside other things: those the user gave, and the day on which it was done."""
+    if not any(True for _ in days(said)) and not any(True for _ in days(commands)):
+        return
+    apart = Blanks(_parameter(one, "", "", set()) for one in collected.values())
+    told, done = apart(said), apart(commands)
+    asked = [value.text for value in days(said) if value.text in told or value.text in done]
+    found_out = {value.text for value in days(done) if len(value.text) > _MONTH} - set(asked)
+    for day in (*dict.fromkeys(asked), *(sorted(found_out) if len(found_out) <= _FEW_DAYS else ())):
+        yield "month" if len(day) == _MONTH else "date", day
 
 
 def _some(collected: dict[str, Found], most: int) -> dict[str, Found]:
@@ -125,8 +165,34 @@ def _places(text: str) -> Iterable[Value]:
         for value in file_names(text)
         if value.text not in known and not any(start <= value.at < end for start, end in inside)
     ]
-    homes = [value for value in named if _HOME.fullmatch(value.text.rstrip("/"))]
-    return sorted((value for value in (*named, *others) if value not in homes), key=lambda value: value.at)
+    series = _series({value.text for value in (*named, *others)})
+    kept = [
+        value for value in (*named, *others) if value.text not in series and not _HOME.fullmatch(value.text.rstrip("/"))
+    ]
+    return sorted(kept, key=lambda value: value.at)
+
+
+def _series(names: Iterable[str]) -> set[str]:
+    """Files that are counted, such as `page-01.png` and `page-02.png`: how they are named, and no values."""
+    counted: dict[str, dict[int, str]] = {}
+    for name in names:
+        number = _COUNTED.fullmatch(name)
+        if number:
+            counted.setdefault(f"{number[1]}#{number[3]}", {})[int(number[2])] = name
+    return {name for some in counted.values() if len(some) > 1 and some.keys() & {0, 1} for name in some.values()}
+
+
+def _handed_over(text: str, found: Sequence[Act]) -> Iterable[tuple[str, Value]]:
+    """Names and numbers that a connected tool was given, under the name the tool has for them."""
+    for act in found:
+        if act.tool.startswith("mcp__"):
+            for key, value in act.given.items():
+                name = slug(key).replace("-", "_")
+                if not isinstance(value, str) or not 2 < len(value) < _NAME or not name:
+                    continue
+                told = re.search(r"[A-Z\d]", value) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text)
+                if told or is_code(value):
+                    yield name, Value(value, "id" if is_code(value) else "name", 0)
 
 
 def _quoted(text: str, goal: str, commands: str) -> Iterable[Value]:
@@ -159,10 +225,12 @@ def _below(collected: dict[str, Found], base: str) -> None:
             collected[key] = one._replace(spellings=(f"{base}/{one.value}", *one.spellings))
 
 
-def _named(value: Value, text: str, written: set[str], collected: dict[str, Found]) -> Found | None:
+def _named(
+    value: Value, text: str, written: set[str], collected: dict[str, Found], words: Mapping[str, str]
+) -> Found | None:
     before = text[max(0, value.at - 120) : value.at]
     if value.sort in ("file", "directory"):
-        return _place(value, before, written, collected)
+        return _place(value, before, written, collected, words)
     name: str = value.sort
     noun = _BEFORE.search(before)
     if value.sort == "date" and _FROM.search(before):
@@ -171,6 +239,8 @@ def _named(value: Value, text: str, written: set[str], collected: dict[str, Foun
         name, about = "end_date", "the last date"
     elif value.sort in ("id", "name") and noun and _NOUN.match(noun[1].lower()):
         name, about = noun[1].lower(), f"the {noun[1].lower()}"
+    elif value.text.startswith("test_"):
+        name, about = "test", "the test"
     else:
         about = f"the {value.sort}"
     word = value.text if value.sort == "name" and value.text.isalpha() else ""
@@ -178,13 +248,17 @@ def _named(value: Value, text: str, written: set[str], collected: dict[str, Foun
     return Found(name, value.text, value.sort, about, spellings)
 
 
-def _place(value: Value, before: str, written: set[str], collected: dict[str, Found]) -> Found | None:
+def _place(
+    value: Value, before: str, written: set[str], collected: dict[str, Found], words: Mapping[str, str]
+) -> Found | None:
     path = value.text.rstrip("/\\")
     base = path.replace("\\", "/").rpartition("/")[2]
     if any(base == one.spellings[-1] for one in collected.values() if one.spellings and "/" not in path):
         return None
     stem, _, end = base.rpartition(".") if value.sort == "file" else (base, "", "dir")
-    kept = [word for part in slug(stem).split("-") if len(word := re.sub(r"\d", "", part)) > 1] or ["given"]
+    nouns = {slug(word): noun for word, noun in words.items()}
+    parts = [nouns.get(part, re.sub(r"\d", "", part)) for part in slug(stem).split("-")]
+    kept = [part for part in parts if len(part) > 1] or ["given"]
     about = f"the .{end} file" if value.sort == "file" else "the directory"
     made = any(one == path or one.endswith(f"/{path}") for one in written)
     about += " to write" if made or _WRITING.search(before) else " to work on"
@@ -234,22 +308,55 @@ def _where(one: Found, request: str, commands: str, written: set[str]) -> tuple[
 
 
 class Blanks:
-    """Puts the names of parameters where their values stand."""
+    """Puts the names of parameters where their values stand.
 
-    __slots__ = ("_names", "_pattern")
+    A plain word is a value only beside what it names; in a command, where words are arguments, it is one anywhere.
+    """
+
+    __slots__ = ("_code", "_names", "_prose")
 
     def __init__(self, parameters: Iterable[Parameter]) -> None:
         self._names: dict[str, str] = {}
-        edges: dict[str, str] = {}
+        edges: dict[str, tuple[str, str]] = {}
         for one in parameters:
             for form in (one.example, *one.spellings):
                 if form:
                     self._names.setdefault(form, one.name)
-                    before = _BEFORE_FORM.get(one.sort, r"\w.~-" if form[0] in "/~" else r"/@\w.~-")
-                    edges.setdefault(form, rf"(?<![{before}]){re.escape(form)}(?![\w@-])")
+                    edges.setdefault(form, _edges(form, one))
         forms = sorted(edges, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(edges[form] for form in forms) or r"(?!)")
+        prose, code = ([edges[form][kind] for form in forms] for kind in (0, 1))
+        self._prose = _any_of(prose, forms)
+        self._code = _any_of(code, forms) if code != prose else self._prose
 
     def __call__(self, text: str) -> str:
-        named = self._pattern.sub(lambda found: f"{{{self._names[found[0]]}}}", text)
+        if "`" not in text:
+            return self._put(text, self._prose)
+        parts = re.split(r"(`[^`\n]{1,400}`)", text)
+        return "".join(self._put(part, self._code if at % 2 else self._prose) for at, part in enumerate(parts))
+
+    def code(self, text: str) -> str:
+        """The same for commands and scripts."""
+        return self._put(text, self._code)
+
+    def _put(self, text: str, pattern: re.Pattern[str]) -> str:
+        named = pattern.sub(lambda found: f"{{{self._names[found[0]]}}}", text)
         return _AGAIN.sub(r"\1", named)
+
+
+def _any_of(patterns: Sequence[str], forms: Sequence[str]) -> re.Pattern[str]:
+    """A pattern for any of these, which looks closer only where one of them can begin."""
+    first = "".join(re.escape(letter) for letter in sorted({form[0] for form in forms}))
+    return re.compile(f"(?=[{first}])(?:{'|'.join(patterns)})" if forms else r"(?!)")
+
+
+def _edges(form: str, one: Parameter) -> tuple[str, str]:
+    """How a value is found in prose, and in code."""
+    plain = re.escape(form)
+    if one.sort == "word":
+        noun = re.sub(r"_\d+\Z", "", one.name)
+        beside = rf"(?<=\b{noun} ){plain}\b|(?<=\b{noun} [`'\"]){plain}\b|(?<!\w){plain}(?=[`'\"]? {noun}\b)"
+        return beside, rf"(?<![\w-]){plain}(?![\w-])"
+    before = _BEFORE_FORM.get(one.sort, r"\w.~-" if form[0] in "/~" else r"/@\w.~-")
+    after = _AFTER_FORM.get(one.sort, r"(?![\w@-])")
+    edge = rf"(?<![{before}]){plain}{after}"
+    return edge, edge

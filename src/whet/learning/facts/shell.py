@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.permissions.programs import RUNNERS
-from whet.guard.shell.commands import INTERPRETERS, inner, name_of, parse, unwrapped
+from whet.guard.shell.commands import inner, name_of, parse, unwrapped
+from whet.learning.facts.labels import label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,34 +36,7 @@ LOOKING = frozenset(
     nl bat tac sleep set exit read
     """.split()  # noqa: SIM905  a paragraph of names reads better than a list of eighty strings
 )
-_COMMANDED = frozenset(
-    """
-    git gh glab hub npm pnpm yarn bun npx bunx docker docker-compose podman kubectl oc helm terraform tofu pulumi
-    cargo go pip pip3 pipx uv poetry pdm conda mamba pipenv hatch apt apt-get dnf yum brew snap systemctl journalctl
-    aws gcloud az gsutil flyctl heroku vercel netlify wrangler trivy grype syft snyk alembic flask django-admin rails
-    bundle rake gem composer artisan mvn gradle gradlew just task dotnet rustup nvm ansible-galaxy vault consul nomad
-    kind minikube k3d kustomize skaffold argocd flux istioctl eksctl doctl hugo jekyll mkdocs openssl nox tox invoke
-    deno swift flutter dart mix rebar3 stack cabal opam sbt ember ng vue expo firebase supabase prisma sequelize
-    typeorm knex dbt airflow prefect dagster mlflow dvc wandb huggingface-cli ollama modal ray sam cdk serverless sls
-    semgrep codeql cosign crane skopeo buildah packer vagrant virsh nmcli ip tailscale wg restic borg rclone whet
-    claude codex hermes make gmake cmake
-    """.split()  # noqa: SIM905  a paragraph of names reads better than a list of a hundred strings
-)
-"""Programs whose first word says what they do."""
 _HOUSEKEEPING = frozenset(("mkdir", "cp", "mv", "rm", "touch", "chmod", "cd", "ln", "sleep"))
-_DEEP = {
-    **{program: frozenset(runner.deep.split()) for program, runner in RUNNERS.items()},
-    "uv": frozenset(("run", "tool", "pip", "python")),
-    "gh": frozenset(("pr", "issue", "repo", "release", "run", "workflow", "secret", "api")),
-    "aws": frozenset(("s3", "ec2", "lambda", "iam", "ecs", "eks", "s3api", "rds", "logs", "cloudformation", "sts")),
-    "gcloud": frozenset(("compute", "container", "run", "projects", "auth", "config", "sql", "functions", "storage")),
-    "az": frozenset(("vm", "aks", "group", "storage", "webapp", "acr", "keyvault", "network", "account")),
-    "kubectl": frozenset(("rollout", "config", "create", "auth")),
-    "terraform": frozenset(("state", "workspace")),
-    "helm": frozenset(("repo",)),
-    "git": frozenset(("stash", "remote", "worktree", "submodule", "bisect")),
-}
-"""Sub-commands that say little without the word behind them."""
 _LOOKING_ALSO = frozenset(
     """
     git status|git log|git diff|git show|git branch|git remote|git rev-parse|git blame|git ls-files|kubectl get
@@ -74,8 +47,6 @@ _LOOKING_ALSO = frozenset(
     .replace("    ", "")
     .split("|")
 )
-_WORD = re.compile(r"[a-z][a-z0-9]{0,23}(?:[-_:][a-z0-9]{1,20}){0,3}")
-_SCRIPT = re.compile(r"(?:\./)?[\w-]{1,40}(?:/[\w.-]{1,40}){0,4}\.(?:py|sh|js|mjs|ts|rb|pl|php|R|jl)")
 _HELP = frozenset(("--help", "-h", "help"))
 _VERSION = _HELP | frozenset(("--version", "-V", "-version", "-v", "version", "-VV"))
 _RUNNING = frozenset(("uv", "poetry", "pipenv", "pdm", "hatch"))
@@ -127,27 +98,13 @@ def _ran(name: str, argv: Sequence[Word], command: Command) -> Ran:
     )
     if name in BUILTIN:
         return Ran("", not writes, help=False)
-    label = _label(name, words)
+    called = label(name, words)
     first = [word.text for word in command.argv[:2]]
-    if len(first) == 2 and first[1] == "run" and first[0] in _RUNNING:
-        label = f"{first[0]} run {label}"
+    if len(command.argv) > 2 and first[1] == "run" and first[0] in _RUNNING:
+        called = f"{first[0]} run" if command.argv[2].text.startswith("-") else f"{first[0]} run {called}"
     manual = bool(words) and words[-1] in _VERSION and len(words) <= 3
-    looks = (name in LOOKING or label in _LOOKING_ALSO or manual) and not writes
-    return Ran(label, looks, help=manual and words[-1] in _HELP)
-
-
-def _label(name: str, words: Sequence[str]) -> str:
-    operands = [word for word in words if not word.startswith("-")]
-    if name in INTERPRETERS:
-        if words[:1] == ["-m"] and len(words) > 1:
-            return f"{name} -m {words[1]}"
-        script = operands[0] if operands and words[0] == operands[0] else ""
-        return f"{name} {script.removeprefix('./')}" if _SCRIPT.fullmatch(script) else name
-    if name not in _COMMANDED or not words or words[0].startswith("-") or not _WORD.fullmatch(words[0]):
-        return name
-    if words[0] in _DEEP.get(name, ()) and len(operands) > 1 and _WORD.fullmatch(operands[1]):
-        return f"{name} {words[0]} {operands[1]}"
-    return f"{name} {words[0]}"
+    looks = (name in LOOKING or called in _LOOKING_ALSO or manual) and not writes
+    return Ran(called, looks, help=manual and words[-1] in _HELP)
 
 
 def main_program(command: str) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.shell.commands import INTERPRETERS
 from whet.learning.facts.criteria import criterion
 from whet.learning.facts.joining import joined
 from whet.learning.facts.model import Step
-from whet.learning.facts.shell import main_program, only_looks, programs, tidy
+from whet.learning.facts.shell import only_looks, programs, tidy
+from whet.learning.facts.titles import command_title, fallback, purpose
 from whet.learning.facts.values import identifiers
-from whet.learning.facts.wording import capital, shorten, spoken
+from whet.learning.facts.wording import shorten
 from whet.learning.facts.written import language_of, outline
 
 if TYPE_CHECKING:
@@ -29,16 +29,8 @@ ACTION = 16_000
 """Characters of one action."""
 _FEW = 3
 """Steps below which looking was the work: a search, a review."""
-_LEAD = re.compile(
-    r"(?i)\A(?:(?:ok(?:ay)?|good|great|perfect|excellent|alright|sure|now|next|then|first|finally|so|and|also"
-    r"|the next step"
-    r"|now that [^,]{3,80}|since [^,]{3,80}|good|i see)[,.:!]?\s+|(?:let me|let's|i'll|i will|i need to"
-    r"|i'm going to|i am going to|i can"
-    r"|i should|i'd like to|we need to|we can|we'll|time to|it's time to|going to)\s+(?:(?:now|also|first|just"
-    r"|then)\s+)?)"
-)
-_NUMBERED = re.compile(r"(?i)\A(?:steps?|phases?|parts?)\s*\d[\d\s,&and-]{0,12}\s*[:.)-]\s*")
-_SAYS_NOTHING = re.compile(r"(?i)\A(?:here|this|that|there|it|the|all|everything|done|i|you|both|these|no|yes|my|we)\b")
+_INVESTIGATES = re.compile(r"(?i)\b(?:find (?:out|the)|why|cause|diagnos\w+|investigat\w+|debug|reproduce|look into)\b")
+"""A request in which looking is half of the work."""
 _SEARCHES = frozenset(("grep", "rg", "find", "jq", "fd", "ag", "ack"))
 _PATHS = ("path", "notebook_path", "file")
 
@@ -47,6 +39,8 @@ def steps_of(found: Sequence[Act], homes: Sequence[str], request: str) -> tuple[
     """The steps of a session, in the order in which they finally worked."""
     worked = [act for act in found if not act.failed]
     used = _handed_on(worked)
+    if _INVESTIGATES.search(request):
+        used |= {act.at for act in worked if _examines(act)}
     steps = [step for act in worked if not _looks(act, used) and (step := _step(act, homes))]
     if len(steps) < _FEW:
         some = bool(steps)
@@ -64,6 +58,11 @@ def _looks(act: Act, used: set[int]) -> bool:
     if act.tool == "Bash":
         return only_looks(act.text("command")) and act.at not in used
     return act.tool in ("Read", "Search", "Web", "LS", "Glob", "Grep")
+
+
+def _examines(act: Act) -> bool:
+    """Is it a question to a system, such as its logs or history, as opposed to a glance at a file?"""
+    return act.tool == "Bash" and any(ran.looks and " " in ran.label for ran in programs(act.text("command")))
 
 
 def _searched(act: Act, homes: Sequence[str], *, some: bool) -> Step | None:
@@ -94,10 +93,10 @@ def _handed_on(found: Sequence[Act]) -> set[int]:
 
 
 def _step(act: Act, homes: Sequence[str]) -> Step | None:
-    why = _intent(act.said) or shorten(act.text("description"), 160)
     command = act.text("command")
     if command:
-        return _command(act, tidy(command, homes), why)
+        return _command(act, tidy(command, homes))
+    why = purpose(act)
     path = next((act.text(key) for key in _PATHS if act.text(key)), "")
     if act.tool == "Write":
         text, language = outline(path, act.text("content"))
@@ -116,16 +115,14 @@ def _step(act: Act, homes: Sequence[str]) -> Step | None:
     return Step(f"Call `{act.tool}`", act.tool, arguments[:ACTION], why, criterion(act), (act.at,), "", 1.5)
 
 
-def _command(act: Act, text: str, why: str) -> Step | None:
+def _command(act: Act, text: str) -> Step | None:
     if not text.strip():
         return None
     ran = [one for one in programs(text) if one.label]
-    main = main_program(text)
-    called = f"Run a script with `{main}`" if main in INTERPRETERS else f"Run `{main}`"
-    title = why or (called if ran else "Set the shell up")
+    title = command_title(act, text) or fallback(text)
     weight = 0.6 if all(one.looks for one in ran) else 1.0
     weight += 0.5 * bool(re.search(r"\b(?:test|build|check|lint|validate|verify|deploy|release|publish|push)", text))
-    return Step(title, act.tool, text[:ACTION], why if why != title else "", criterion(act), (act.at,), "bash", weight)
+    return Step(title, act.tool, text[:ACTION], "", criterion(act), (act.at,), "bash", weight)
 
 
 def _look(act: Act, homes: Sequence[str], request: str) -> Step | None:
@@ -145,7 +142,7 @@ def _look(act: Act, homes: Sequence[str], request: str) -> Step | None:
         title = f"Read `{path or url}`"
     else:
         return None
-    return Step(title, act.tool, "", _intent(act.said), criterion(act), (act.at,), "", 0.4)
+    return Step(title, act.tool, "", purpose(act), criterion(act), (act.at,), "", 0.4)
 
 
 def _changed(act: Act, path: str) -> tuple[str, str]:
@@ -155,21 +152,10 @@ def _changed(act: Act, path: str) -> tuple[str, str]:
     if not new and isinstance(edits, list):
         parts = [str(edit.get("new_string") or edit.get("new") or "") for edit in edits[:20] if isinstance(edit, dict)]
         new = "\n…\n".join(part for part in parts if part)
+    if "*** Begin Patch" in new:
+        lines = (line for line in new.split("\n") if line[:1] in "+@" and not line.startswith("+++"))
+        new = "\n".join("…" if line.startswith("@") else line[1:] for line in lines).removeprefix("…\n")
     return new.strip("\n"), language_of(path)
-
-
-def _intent(said: str) -> str:
-    """What the assistant said it would do next, as an imperative; empty when it only reported."""
-    sentences = list(spoken(said[-1_500:]))
-    for sentence in reversed(sentences[-4:]):
-        text = sentence
-        for _ in range(4):
-            text = _LEAD.sub("", text)
-        text = _NUMBERED.sub("", text)
-        announced = text != sentence
-        if announced and 3 <= len(text.split()) <= 30 and not _SAYS_NOTHING.match(text) and "?" not in text:
-            return shorten(capital(text.rstrip(" .:!…")), 160)
-    return ""
 
 
 def tools_in(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:

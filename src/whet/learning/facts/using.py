@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whet.routing.words import is_common, words
@@ -15,16 +16,18 @@ _NAME = re.compile(r"#.*|-.*|\d.*|.*_.*|.*\d.*|[a-z]+[A-Z].*|[A-Z][a-z]+[A-Z].*|
 _LONGEST = 60
 
 
-def names(text: str) -> set[str]:
+@lru_cache(maxsize=1024)
+def names(text: str) -> frozenset[str]:
     """What nobody writes by chance: identifiers, options, colours, numbers that say something."""
-    return {
+    return frozenset(
         piece.lower().lstrip("-") for piece in _PIECE.findall(text) if len(piece) <= _LONGEST and _NAME.fullmatch(piece)
-    }
+    )
 
 
-def terms(text: str) -> set[str]:
+@lru_cache(maxsize=1024)
+def terms(text: str) -> frozenset[str]:
     """The words of a text that mean something, without their endings."""
-    return {word for word in words(text) if not is_common(word)}
+    return frozenset(word for word in words(text) if not is_common(word))
 
 
 class Use:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.routing.words import is_common, words
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -38,7 +40,7 @@ ROOTS = frozenset(
 """First parts of paths that differ from machine to machine; those of the system do not."""
 _PATH = re.compile(r"(?<![\w.:/~$}\\-])(?:/|~/|[A-Za-z]:[\\/])(?:[\w.@%+~-]{1,120}[\\/]){0,20}[\w.@%+~*-]{0,120}")
 _NAME = re.compile(
-    r"(?<![\w./\\@-])(?:[\w-]{1,60}/){0,6}[\w-]{1,80}(?:\.[\w-]{1,40}){0,4}\.([A-Za-z][A-Za-z0-9]{0,6})(?![\w(/@-])"
+    r"(?<![\w./\\@%-])(?:[\w-]{1,60}/){0,6}[\w-]{1,80}(?:\.[\w-]{1,40}){0,4}\.([A-Za-z][A-Za-z0-9]{0,6})(?![\w(/@-])"
 )
 _METHOD = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE|HEAD)\s{1,3}\Z")
 _OPEN = tuple("{<$*")
@@ -60,16 +62,21 @@ _AMOUNT = (
 )
 _PHONE = (
     r"(?<![\w.-])(?:\+\d{1,3}[ -]?)?(?:\(\d{2,4}\)[ -]?|\d{2,4}[ -])\d{3}[ -]?\d{3,5}(?!\w)"
-    r"|(?<![\w.-])\+?\d{10,13}(?![\w.])"
+    r"|(?<![\w.-])\+\d{10,13}(?![\w.])|(?i:(?<=phone )|(?<=phone: )|(?<=tel )|(?<=mobile ))\d{9,13}(?![\w.])"
 )
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}(?!\w)")
-_TICKET = r"(?<![\w-])(?!(?:CVE|UTF|ISO|SHA|GPT|RFC|HTTP|COVID|GHSA|CWE)-)[A-Z][A-Z0-9]{1,9}-\d{1,6}(?![\w-])"
+_EMAIL = re.compile(r"(?<![\w.+:/-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}(?!\w)")
+_TICKET = (
+    r"(?<![\w-])(?!(?:CVE|UTF|ISO|SHA|GPT|RFC|HTTP|COVID|GHSA|CWE)-)(?:[A-Z][A-Z0-9]{1,9}|[A-Z](?=-\d{3}))"
+    r"(?:-\d{1,6}){1,3}(?!\w)"
+)
+_CODE = r"(?<![\w-])(?=\w{6,12}(?!\w))[A-Z]{1,6}\d{1,6}[A-Z][A-Z0-9]{0,8}(?!\w)"
 _SHAPES: tuple[tuple[Sort, re.Pattern[str]], ...] = (
     ("url", re.compile(r"\b(?:https?|ssh|git|ftp|s3|gs)://[^\s`'\"<>(){}\[\]|\\]{3,300}")),
     ("email", _EMAIL),
     ("id", re.compile(r"(?<![\w-])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![\w-])")),
     ("id", re.compile(r"(?<![\w#-])(?=[0-9a-f]{0,39}[0-9])(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}(?![\w-])")),
     ("id", re.compile(_TICKET)),
+    ("id", re.compile(_CODE)),
     ("id", re.compile(r"(?<![\w&#])#\d{1,6}(?![\w-])")),
     ("date", re.compile(r"(?<![\w-])(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)")),
     ("date", re.compile(_DATE)),
@@ -80,10 +87,51 @@ _SHAPES: tuple[tuple[Sort, re.Pattern[str]], ...] = (
 )
 _MADE_UP = re.compile(
     r"(?<![\w#-])(?:[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-    r"|(?=[0-9a-f]{0,39}[0-9])(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}"
     r"|[a-z][a-z-]{1,40}-(?=[a-z]{0,9}\d)[a-z0-9]{8,10}-[a-z0-9]{5})(?![\w-])"
+    r"|(?<![0-9A-Za-z#])(?=[0-9a-f]{0,39}[0-9])(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}(?![0-9A-Za-z])"
+)
+_RELEASE = re.compile(
+    r"(?i)\b(?:release|version|tag|revision|build)\s+[`'\"]?v?(\d{1,4}(?:\.\d{1,4}){1,3})(?![\w.]*\d)"
+)
+_DAY = re.compile(r"(?<!\d)(?<!\d-)(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?(?!\d)(?!-\d)")
+_NUMBERED = re.compile(
+    r"(?i)\b(build|ticket|issue|order|case|run|job|invoice|account|customer|incident|request|asset|claim|task|patient|booking)"
+    r"\s+(?:no\.?\s*|number\s+|id\s+|#)?(\d{3,14})(?!\w|[.,]\d)"
+)
+_COMPANY = re.compile(
+    r"\b(?!(?:For|From|To|The|And|By|With|Of)\b)((?:[A-Z][\w&-]{1,30} ){1,3}"
+    r"(?:GmbH|AG|Inc|Ltd|LLC|SA|SE|Corp|KG|BV|Oy|AB|PLC|SARL|SRL))\b"
+)
+_PERSON = re.compile(
+    r"(?:\b(?:from|for|by|of|to|customer|employee|user|client)\s+|\()"
+    r"([A-Z][\w'-]{1,20}(?: (?:(?:de|van|von|der|den|la|di|da|del|bin|al)\b|[A-Z][\w'.-]{0,20})){1,3})"
+    r"(?=[ ,]{0,2}[<(]?[\w.+-]{1,64}@[\w-]{1,63}\.)"
+)
+_COINED = re.compile(r"(?<![\w./-])[a-z][a-z0-9]{1,20}(?:[-_][a-z0-9]{2,20}){1,5}(?![\w/-]|\.\w)")
+_SIGNED = re.compile(
+    r"\bhttps?://[^\s`'\"<>|]{3,200}(?:/20\d\d/|[?&](?:Expires|Signature|token|sig|X-Amz)\b)[^\s`'\"<>|]{0,300}"
+)
+_MENTION = re.compile(r"(?<=\()#\d{1,5}(?=\))")
+_OWNERS = (
+    "table|column|customer|tenant|branch|service|namespace|host|server|bucket|repository|repo|environment|cluster|queue"
+    "|topic|database|schema|region|team|channel|deployment|container|product|dataset|collection|vendor|supplier|store|shop"
+    "|film|movie|asset|course|campaign|station|patient|plant"
+)
+"""What has a name of its own: the word beside it is a value as soon as a command holds it."""
+_OWNED = re.compile(
+    rf"(?i)\b(?P<noun>{_OWNERS})\s+(?P<mark>[`'\"]?)(?P<word>[a-z][\w.-]{{1,40}}\b)(?P=mark)"
+    rf"|(?<![\w-])(?P<quote>[`'\"]?)(?P<before>[a-z][\w.-]{{1,40}}\b)(?P=quote)\s+(?P<owner>{_OWNERS})\b(?!\s+[`'\"])"
 )
 _BETWEEN = re.compile(r"[\s\"'`,()\[\];]+")
+_OWNED_MOST = 8
+_ADJECTIVES = frozenset(
+    """
+    nullable local remote main new old same given target source existing current single entire whole own temporary
+    empty other staging production test first last second public private default primary foreign available running
+    title name names description page pages code id ids number type types list lists data detail details owner
+    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of fifty strings
+)
+"""Words that say which one of its kind, or what of it, and are the same for everybody."""
 _ROW = 4
 """Names in a row from which on they are a list."""
 _QUOTED = re.compile(r"(?<![\w=])[\"“'‘]([^\"“”'‘’\n`{}<>=:;|]{2,60})[\"”'’](?!\w)")
@@ -170,6 +218,62 @@ def called(text: str) -> Iterator[Value]:
     """Names that are given as names: `a service called Blue Heron`."""
     for found in _CALLED.finditer(text):
         yield Value(found[1], "name", found.start(1))
+
+
+def releases(text: str) -> Iterator[Value]:
+    """Versions of two parts, which only the word before them tells from other numbers."""
+    return (Value(found[1], "version", found.start(1)) for found in _RELEASE.finditer(text))
+
+
+def numbered(text: str) -> Iterator[Value]:
+    """Numbers of things: `build 88213`, `account 123456789012`."""
+    return (Value(found[2], "id", found.start(2)) for found in _NUMBERED.finditer(text))
+
+
+def parties(text: str) -> Iterator[tuple[str, Value]]:
+    """Companies, and people who stand beside their address, with what to call them."""
+    for noun, shape in (("company", _COMPANY), ("person", _PERSON)):
+        yield from ((noun, Value(found[1], "name", found.start(1))) for found in shape.finditer(text))
+
+
+def coined(text: str, commands: str) -> Iterator[Value]:
+    """Names with a hyphen or underscore that somebody made up: a directory of several paths, a test that is run."""
+    for found in _COINED.finditer(text):
+        inside = re.findall(rf"(?:/|::){re.escape(found[0])}(?=[/.\s\"']|\Z)", commands)
+        if len(inside) > 1 or (inside and inside[0].startswith("::")):
+            yield Value(found[0], "name", found.start())
+
+
+def passing(commands: str) -> Iterator[Value]:
+    """What only holds for a while: signed addresses, numbers of pull requests."""
+    yield from (Value(found[0], "url", found.start()) for found in _SIGNED.finditer(commands))
+    yield from (Value(found[0], "id", found.start()) for found in _MENTION.finditer(commands))
+
+
+def is_code(text: str) -> bool:
+    """Is all of it the number of a ticket, a digest or the like?"""
+    return any(re.fullmatch(shape, text) for shape in (_TICKET, _CODE, r"\d{4,14}", _MADE_UP.pattern))
+
+
+def days(text: str) -> Iterator[Value]:
+    """Dates and months, also those inside the names of files."""
+    return (Value(found[0], "date", found.start()) for found in _DAY.finditer(text))
+
+
+def owned(text: str, commands: str) -> dict[str, str]:
+    """Plain words that were handed to a command and name a thing of the case, a table for instance; with that thing."""
+    found: dict[str, str] = {}
+    start = 0
+    while (hit := _OWNED.search(text, start)) and len(found) < _OWNED_MOST:
+        word, noun = hit["word"] or hit["before"], (hit["noun"] or hit["owner"]).lower()
+        start = hit.end("before") if hit["before"] else hit.end("noun")
+        plain = not (hit["mark"] or hit["quote"])
+        key = next(iter(words(word)), "")
+        if plain and (not key or is_common(key) or word.lower() in _ADJECTIVES or re.fullmatch(_OWNERS, word.lower())):
+            continue
+        if re.search(rf"(?<=[\s=/:'\"]){re.escape(word)}(?=[\s=/:;,'\"]|\Z)", commands):
+            found.setdefault(word, noun)
+    return found
 
 
 def passed_on(story: str, commands: str) -> Iterator[Value]:

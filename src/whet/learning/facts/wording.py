@@ -14,12 +14,29 @@ _END = re.compile(r"(?<=[.!?])[\"')*]{0,2}\s+(?=[\"'(*`]{0,2}[A-Z0-9`À-Þ])")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|eq|dr|mr|mrs|ms|st|inc|ltd|v)\.|\b[A-Z]\.)\Z", re.IGNORECASE
 )
+_LEAD = re.compile(
+    r"(?i)\A(?:(?:ok(?:ay)?|good|great|perfect|excellent|alright|sure|now|next|then|first|finally|so|and|also|actually"
+    r"|the next step"
+    r"|now that [^,]{3,80}|since [^,]{3,80}|i see)[,.:!]?\s+|(?:let me|let's|i'll|i will|i need to"
+    r"|i'm going to|i am going to|i can"
+    r"|i should|i'd like to|we need to|we can|we'll|time to|it's time to|going to)\s+(?:(?:now|also|first|just"
+    r"|then)\s+)?)"
+)
+_NUMBERED = re.compile(r"(?i)\A(?:steps?|phases?|parts?)\s*\d[\d\s,&and-]{0,12}\s*[:.)-]\s*")
 Kind = Literal["sentence", "item", "code"]
 
 
 def capital(text: str) -> str:
     """With a capital first letter, unless it begins with code."""
     return text[:1].upper() + text[1:] if not re.match(r"[a-z]+[A-Z_(./]", text) else text
+
+
+def bare(sentence: str) -> str:
+    """A sentence of the assistant without what only leads up to it: `Now let me check` is `check`."""
+    text = sentence
+    for _ in range(4):
+        text = _LEAD.sub("", text)
+    return _NUMBERED.sub("", text)
 
 
 def shorten(text: str, most: int) -> str:
