@@ -37,11 +37,11 @@ ASKED = (
 class Terminal:
     """A command at a terminal of 100 columns: what it shows is waited for, what a person types is typed."""
 
-    def __init__(self, machine: Machine, *words: str) -> None:
+    def __init__(self, machine: Machine, *words: str, **more: str) -> None:
         import pty
 
         self._leader, follower = pty.openpty()
-        env = {**machine.env, "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100"}
+        env = {**machine.env, "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100", **more}
         self.process = subprocess.Popen(
             [*WHET, *words], env=env, cwd=machine.work, stdin=follower, stdout=follower, stderr=follower
         )

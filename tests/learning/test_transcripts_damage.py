@@ -51,8 +51,8 @@ def test_damaged_lines_and_a_cut_off_end_are_left_out_and_told(tmp_path: Path) -
     found = read(tmp_path / "a.jsonl", data)
     assert texts(found) == ["first", "second"]
     assert told(found) == [
-        ("transcript-line-damaged", "Lines left out because they are not JSON: 4."),
-        ("transcript-truncated", "The last line is cut off and was left out."),
+        ("transcript-line-damaged", "Lines or messages left out because they are not JSON: 4."),
+        ("transcript-truncated", "The end is cut off; what it belongs to was left out."),
     ]
     assert {entry.path for entry in found.report} == {str(tmp_path / "a.jsonl")}
 
@@ -177,12 +177,6 @@ def test_directories_and_missing_files(tmp_path: Path) -> None:
     assert caught.value.code == "transcript-missing"
 
 
-def test_a_document_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "DOCUMENT", 100)
-    with pytest.raises(InvalidError, match="it is too large for one document"):
-        read(tmp_path / "a.json", json.dumps([{"role": "user", "content": "x" * 200}], indent=1).encode())
-
-
 def test_long_markdown_is_read_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "TEXT_FILE", 40)
     found = read(tmp_path / "a.md", "User: hello\nAssistant: hi\nUser: and ü and more\n".encode())
@@ -198,7 +192,9 @@ def test_a_line_that_is_too_long_is_never_in_memory(tmp_path: Path, monkeypatch:
     for content in (data, data.decode().encode("utf-16")):
         found = read(tmp_path / "a.jsonl", content)
         assert texts(found) == ["first", "last"]
-        assert told(found) == [("transcript-line-too-long", "Lines left out because they are longer than 4 MiB: 1.")]
+        assert told(found) == [
+            ("transcript-line-too-long", "Lines or messages left out because they are longer than 4 MiB: 1.")
+        ]
 
 
 def test_long_texts_keep_their_beginning_and_their_end() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import string
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from whet.guard.rules.secrets import SHAPES
 from whet.learning.transcripts.reading import from_messages, read_transcript
-from whet.learning.transcripts.redaction import _MORE, redacted
+from whet.learning.transcripts.redaction import redacted
+from whet.learning.transcripts.secret_shapes import MORE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +32,7 @@ def made(length: int, alphabet: str = LETTERS, seed: int = 7) -> str:
 
 
 HEX = "0123456789abcdef"
+UPPER = string.ascii_uppercase + string.digits
 CLAIMS = ('{"alg":"HS256","typ":"JWT"}', '{"sub":"1234567890","name":"x","iat":1516239022}', made(32))
 TOKENS = {
     "github-token": ["ghp_" + made(36), "gho_" + made(36), "github_pat_" + made(22) + "_" + made(59)],
@@ -55,6 +58,38 @@ TOKENS = {
     "linear-key": ["lin_api_" + made(40)],
     "groq-key": ["gsk_" + made(52)],
     "xai-key": ["xai-" + made(80)],
+    "discord-webhook": ["discord.com/api/webhooks/123456789012345678/" + made(68)],
+    "twilio-key": ["SK" + made(32, HEX), "AC" + made(32, HEX) + ":" + made(32, HEX, 8)],
+    "shopify-token": ["shpat_" + made(32, HEX), "shpss_" + made(32, HEX)],
+    "openrouter-key": ["sk-or-v1-" + made(64, HEX)],
+    "notion-token": ["ntn_" + made(46)],
+    "figma-token": ["figd_" + made(40)],
+    "sentry-token": ["sntrys_" + made(60), "sntryu_" + made(64, HEX)],
+    "postman-key": ["PMAK-" + made(24, HEX) + "-" + made(34, HEX)],
+    "tailscale-key": ["tskey-auth-" + made(20)],
+    "replicate-token": ["r8_" + made(37)],
+    "together-key": ["tgp_v1_" + made(43)],
+    "pinecone-key": ["pcsk_" + made(60)],
+    "perplexity-key": ["pplx-" + made(48)],
+    "nvidia-key": ["nvapi-" + made(64)],
+    "tavily-key": ["tvly-" + made(32)],
+    "grafana-token": ["glsa_" + made(32) + "_" + made(8, HEX), "glc_" + made(80)],
+    "circleci-token": ["CCIPAT_" + made(22) + "_" + made(40, HEX)],
+    "atlassian-token": ["ATATT3" + made(180)],
+    "square-token": ["sq0atp-" + made(22)],
+    "rubygems-key": ["rubygems_" + made(48, HEX)],
+    "dynatrace-token": ["dt0c01." + made(24, UPPER) + "." + made(64, UPPER)],
+    "new-relic-key": ["NRAK-" + made(27, UPPER)],
+    "pulumi-token": ["pul-" + made(40, HEX)],
+    "fly-token": ["fm2_" + made(100)],
+    "supabase-token": ["sbp_" + made(40, HEX)],
+    "resend-key": ["re_" + made(8) + "_" + made(24)],
+    "cloudflare-key": ["v1.0-" + made(24, HEX) + "-" + made(146, HEX)],
+    "mailgun-key": ["key-" + made(32, HEX)],
+    "doppler-token": ["dp.pt." + made(43)],
+    "facebook-token": ["EAA" + made(80)],
+    "onepassword-token": ["ops_eyJ" + made(200)],
+    "age-key": ["AGE-SECRET-KEY-1" + made(58, UPPER)],
 }  # fmt: skip
 PEM = (
     "-----BEGIN RSA PRIVATE KEY-----\n"
@@ -96,9 +131,10 @@ def test_what_is_a_secret_in_one_place_is_one_everywhere() -> None:
     ]
 
 
-def test_shapes_are_those_of_the_guard_and_more() -> None:
-    assert {shape.kind for shape in SHAPES} & {shape.kind for shape in _MORE}
-    assert set(TOKENS) <= {shape.kind.lower().replace(" ", "-") for shape in (*SHAPES, *_MORE)}
+def test_every_shape_that_is_known_has_a_token_here() -> None:
+    assert set(TOKENS) == {shape.kind.lower().replace(" ", "-") for shape in (*SHAPES, *MORE)}
+    tokens = [f" {token}" for tokens in TOKENS.values() for token in tokens]
+    assert [shape for shape in SHAPES if not any(re.search(shape.regex, token) for token in tokens)] == []
 
 
 @pytest.mark.parametrize(
@@ -130,6 +166,53 @@ def test_shapes_are_those_of_the_guard_and_more() -> None:
         ("mysql -uroot -pS3cretPw shop", "mysql -uroot -p[secret:password] shop"),
         ("sshpass -p 'MyPass99' ssh h", "sshpass -p '[secret:password]' ssh h"),
         ("curl -u admin:letmein99 x", "curl -u admin:[secret:password] x"),
+        ("curl -uadmin:letmein99 x", "curl -uadmin:[secret:password] x"),
+        ("curl -b 'sid=9a8b7c6d5e4f' x", "curl -b 'sid=[secret:cookie]' x"),
+        ("mysqldump -p'it is mine' shop", "mysqldump -p'[secret:password]' shop"),
+        ("docker login -u me -p'S3cretPw' r", "docker login -u me -p'[secret:password]' r"),
+        ("unzip -P S3cretPw a.zip", "unzip -P [secret:password] a.zip"),
+        ("7z x -pS3cretPw a.7z", "7z x -p[secret:password] a.7z"),
+        ("ldapsearch -x -w S3cretPw -b dc", "ldapsearch -x -w [secret:password] -b dc"),
+        ("sqlcmd -S h -U sa -P S3cretPw", "sqlcmd -S h -U sa -P [secret:password]"),
+        ("mongosh -u me -p S3cretPw", "mongosh -u me -p [secret:password]"),
+        ("smbclient //h/s -U me%S3cretPw", "smbclient //h/s -U me%[secret:password]"),
+        ("htpasswd -b users me S3cretPw", "htpasswd -b users me [secret:password]"),
+        ("openssl enc -aes-256-cbc -k S3cretPw", "openssl enc -aes-256-cbc -k [secret:password]"),
+        ("openssl rsa -passin pass:S3cretPw", "openssl rsa -passin pass:[secret:password]"),
+        ("net use z: /user:me S3cretPw", "net use z: /user:me [secret:password]"),
+        ("cmdkey /user:y /pass:S3cretPw", "cmdkey /user:y /pass:[secret:password]"),
+        ("echo S3cretPw | sudo -S ls", "echo [secret:password] | sudo -S ls"),
+        ("echo 'S3cretPw' | docker login --password-stdin", "echo '[secret:password]' | docker login --password-stdin"),
+        (
+            "aws configure set aws_secret_access_key wJalrXUtnK7MDENG",
+            "aws configure set aws_secret_access_key [secret:token]",
+        ),
+        ("--from-literal=api=a1b2c3d4e5f6", "--from-literal=api=[secret:secret]"),
+        ("ConvertTo-SecureString 'S3cretPw' -AsPlainText", "ConvertTo-SecureString '[secret:password]' -AsPlainText"),
+        ("$password = ConvertTo-SecureString 'S3cretPw'", "$password = ConvertTo-SecureString '[secret:password]'"),
+        ("requests.get(u, auth=('me', 'S3cretPw'))", "requests.get(u, auth=('me', '[secret:password]'))"),
+        ("HTTPBasicAuth('me','S3cretPw')", "HTTPBasicAuth('me','[secret:password]')"),
+        ("user.set_password('S3cretPw')", "user.set_password('[secret:password]')"),
+        ("HASH_SALT=q8Zr1xw5Tb0Pq8Zr1xw5Tb0P=", "HASH_SALT=[secret:salt]"),
+        ("APP_KEY=base64:q8Zr1xw5Tb0P=", "APP_KEY=[secret:key]"),
+        ('{"auths": {"r": {"auth": "dTpNVFg2VDViQzZPM2hE"}}}', '{"auths": {"r": {"auth": "[secret:auth]"}}}'),
+        ("//r.example/:_auth=dTpNVFg2VDViQzZPM2hE", "//r.example/:_auth=[secret:auth]"),
+        ("pass: q8Zr1xw5Tb0P", "pass: [secret:password]"),
+        ("pw=q8Zr1xw5Tb0P", "pw=[secret:password]"),
+        ("Passwort: geheim99", "Passwort: [secret:password]"),
+        ("mot de passe : secret99", "mot de passe : [secret:password]"),
+        ("contraseña: secreto99", "contraseña: [secret:password]"),
+        ("| password | q8Zr1xw5 |", "| password | [secret:password] |"),
+        ('<add key="ApiKey" value="q8Zr1xw5Tb0P"/>', '<add key="ApiKey" value="[secret:key]"/>'),
+        ("<Password value='q8Zr1xw5Tb0P'/>", "<Password value='[secret:password]'/>"),
+        ("recovery code: q8Zr1xw5Tb0P", "recovery code: [secret:code]"),
+        ("SENTRY_DSN=https://9bcfbe07fae17389034e@o1.example/12", "SENTRY_DSN=https://[secret:token]@o1.example/12"),
+        ("kind: Secret\ndata:\n  db: TVRYNlQ1Yk==\ntype: x", "kind: Secret\ndata:\n  db: [secret:secret]\ntype: x"),
+        (r'{"secret": "ab12\/cd34\u003d"}', '{"secret": "[secret:secret]"}'),
+        (
+            "PuTTY-User-Key-File-3: x\nPrivate-Lines: 1\nAAAAgQDb\nPrivate-MAC: 1",
+            "PuTTY-User-Key-File-3: x\nPrivate-Lines: 1\n[secret:private-key]\nPrivate-MAC: 1",
+        ),
         ("https://x.example/?sig=Ab3%2F9f8a7b6c5d", "https://x.example/?sig=[secret:signature]"),
         (f"cat key\n{PEM}\ndone", "cat key\n[secret:private-key]\ndone"),
         (json.dumps(PEM), '"[secret:private-key]"'),
@@ -178,6 +261,12 @@ def test_secrets_are_hidden_by_their_place(text: str, expected: str) -> None:
         "Use BuildKit secrets: `--mount=type=secret`; add a secret: **Name** = `NUGET_USER`",
         "docs/solutions/incident-management/configure-service-level-objective-access-in-2026",
         "[secret:github-token] stays",
+        "pass: 48, fail: 2; pass: all; echo hello | sudo tee x; zip -r a.zip b; 7z x archive.7z",
+        "| Password | required | The password |; | Private key | APrivateKey1 |; | Secret | SECRET_1 |",
+        'echo "Hello World" | post create --stdin-format markdown; git config set core.hotkey none',
+        "kind: ExternalSecret\ndata:\n- secretKey: username\n  remoteRef: {key: database/config, property: username}",
+        "pass://abc123def/item456; user=^USER^&pass=^PASS^; salt rounds: 12; bcrypt.gensalt(12)",
+        "https://user@host.example/x https://averylongusername@host.example; $p = Read-Host -AsSecureString",
         "a" * 5_000 + "/" + "usr/share/" * 60,
         "",
     ],
@@ -332,6 +421,39 @@ def test_planted_secrets_never_come_out_of_any_importer(tmp_path: Path, plant: t
         read = read_transcript(str(tmp_path / name))
         assert len(read.events) > 1
         assert (name, secret in everything(read)) == (name, False)
+
+
+def test_no_token_of_any_kind_comes_out_of_any_field_of_any_importer(tmp_path: Path) -> None:
+    tokens = [token for tokens in TOKENS.values() for token in tokens]
+    for start in range(0, len(tokens), 8):
+        some = tokens[start : start + 8]
+        for name, content in files(" ".join(some)).items():
+            (tmp_path / name).write_text(content, encoding="utf-8")
+            kept = everything(read_transcript(str(tmp_path / name)))
+            assert (name, [token for token in some if token[-12:] in kept]) == (name, [])
+
+
+def test_a_private_key_at_the_cut_of_a_long_text_is_hidden() -> None:
+    for lines in (12, 50, 300):
+        key = [made(64, seed=number) for number in range(lines)]
+        block = "-----BEGIN PRIVATE KEY-----\n" + "\n".join(key) + "\n-----END PRIVATE KEY-----\n"
+        for place in range(0, 44_000, 1_300):
+            text = "line of text\n" * (place // 13) + block + "more text\n" * ((50_000 - place) // 10)
+            kept = from_messages([{"role": "user", "content": text}]).events[0].text
+            assert [line for line in key if line in kept] == []
+
+
+def test_a_secret_is_hidden_in_every_spelling_of_json() -> None:
+    found = from_messages(
+        [
+            {"role": "user", "content": r'{"client_secret": "a1b2\/c3d4\u003de5"}'},
+            {"role": "assistant", "content": "I send a1b2/c3d4=e5 now."},
+        ]
+    )
+    assert [event.text for event in found.events] == [
+        '{"client_secret": "[secret:secret]"}',
+        "I send [secret:secret] now.",
+    ]
 
 
 @settings(max_examples=120, deadline=None)

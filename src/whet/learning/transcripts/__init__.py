@@ -3,7 +3,8 @@
     events      what a transcript is: user, assistant, call, result, note
     reading     a file or a list of messages -> a transcript; the format is found out
     recorder    a transcript of one's own agent loop, written while it runs
-    redaction   secrets and binary data hidden, on the way in
+    documents   a session that is one JSON value, read message by message
+    redaction   secrets and binary data hidden, on the way in: by shape, by place, on command lines
     collecting  what every importer writes into: hides, cuts, counts, and keeps within bounds
 
 One importer for each client: `claude`, `codex`, `hermes`, `openai`, `anthropic`, `markdown`, `generic`. They share what

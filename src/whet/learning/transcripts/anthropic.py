@@ -63,7 +63,7 @@ def _block(role: str, block: dict[str, Any], into: Collector, time: int) -> None
     elif isinstance(block.get("text"), str):
         said(role, block["text"], into, time)
     elif kind not in _KNOWN:
-        into.unknown[kind or "block"] += 1
+        into.left_out(kind or "block")
 
 
 def result(block: dict[str, Any], into: Collector, time: int = 0, *, failed: bool = False) -> None:

@@ -99,7 +99,7 @@ def read(records: Iterable[dict[str, Any]], into: Collector, seen: Survey = Surv
         if kind in SILENT:
             continue
         if kind not in SPEAKING:
-            into.unknown[kind or "record"] += 1
+            into.left_out(kind or "record")
         elif seen.sessions and session and session not in seen.sessions:
             into.counts["others"] += 1
         elif not seen.only_side and (record.get("isSidechain") is True or record.get("parent_tool_use_id")):

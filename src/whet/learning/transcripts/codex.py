@@ -6,11 +6,12 @@ knows two things better: which of the messages in the user's name the user reall
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts import openai
 from whet.learning.transcripts.redaction import cleaned
-from whet.learning.transcripts.values import mapping, moment, sequence, string, words
+from whet.learning.transcripts.values import arguments, mapping, moment, sequence, string, words
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
@@ -21,9 +22,14 @@ if TYPE_CHECKING:
 ENVELOPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "session_state"})
 _SILENT = frozenset({"turn_context", "session_state", "inter_agent_communication", "world_state"})
 _STREAM = ("thread.", "turn.", "item.")
+_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+_HUNK = re.compile(r"^@@.*$", re.MULTILINE)
+"""Where a part of a patch begins."""
 _ENDS = frozenset({"exec_command_end", "patch_apply_end", "mcp_tool_call_end"})
 _REMEMBERED = 1_000
 """Ends of calls whose results have not come yet."""
+_WAITING, _LENGTH = 50, 400_000
+"""Messages, and characters of them, that may wait to be confirmed."""
 
 
 def read(records: Iterable[dict[str, Any]], into: Collector) -> None:
@@ -61,7 +67,7 @@ class _Session:
         elif kind == "compacted":
             self._into.said("note", string(payload.get("message")), time, "summary")
         elif kind not in _SILENT:
-            self._into.unknown[kind or "record"] += 1
+            self._into.left_out(kind or "record")
 
     def settle(self) -> None:
         """Decide about the messages that wait: where the screen tells what was typed, the others are the client's."""
@@ -72,7 +78,8 @@ class _Session:
                 self._into.said("user", text, time)
         for text, time in self._typed:
             self._into.user(text, time)
-        self._waiting, self._typed = [], []
+        self._waiting.clear()
+        self._typed.clear()
 
     def _bare(self, kind: str, record: dict[str, Any], time: int) -> None:
         if kind or record.get("role"):
@@ -80,12 +87,12 @@ class _Session:
         elif isinstance(record.get("id"), str):
             self._into.session = self._into.session or record["id"]
         elif "record_type" not in record:
-            self._into.unknown["record"] += 1
+            self._into.left_out("record")
 
     def _item(self, item: dict[str, Any], time: int) -> None:
         if item.get("role") != "user":
             self.settle()
-            openai.item(item, self._into, time, self._codes)
+            openai.item(_plain_edit(item), self._into, time, self._codes)
             return
         content = item.get("content")
         for part in content if isinstance(content, list) else [content]:
@@ -96,7 +103,7 @@ class _Session:
                     self._typed.remove(match)
                     self._into.said("user", piece.text, time)
                 else:
-                    self._waiting.append((piece.text, time))
+                    self._waits(self._waiting, piece.text, time)
 
     def _event(self, event: dict[str, Any], time: int) -> None:
         kind = string(event.get("type"))
@@ -108,8 +115,9 @@ class _Session:
         elif kind in _ENDS:
             result = mapping(event.get("result"))
             good = event.get("exit_code", 0) == 0 and event.get("success") is not False and "Err" not in result
-            if len(self._codes) < _REMEMBERED:
-                self._codes[string(event.get("call_id"))] = 0 if good else 1
+            while len(self._codes) >= _REMEMBERED:
+                del self._codes[next(iter(self._codes))]
+            self._codes[string(event.get("call_id"))] = 0 if good else 1
         elif kind == "turn_aborted":
             self.settle()
             self._into.said("note", f"[turn aborted: {string(event.get('reason')) or 'unknown'}]", time, "interrupted")
@@ -126,7 +134,13 @@ class _Session:
                 self._into.said("user", said, when)
                 return
         if pieces:
-            self._typed.append((text, time))
+            self._waits(self._typed, text, time)
+
+    def _waits(self, queue: list[tuple[str, int]], text: str, time: int) -> None:
+        """Keep a message until it is confirmed; too many are decided about as they are."""
+        if len(queue) >= _WAITING or len(text) + sum(len(said) for said, _ in queue) > _LENGTH:
+            self.settle()
+        queue.append((text, time))
 
     def _streamed(self, kind: str, record: dict[str, Any]) -> None:
         """The lines of `codex exec --json`, which begin after the user has spoken."""
@@ -155,7 +169,27 @@ class _Session:
         elif what == "web_search":
             into.called("web_search", {"query": item.get("query")}, id_)
         elif what not in {"todo_list", "error"}:
-            into.unknown[what or "item"] += 1
+            into.left_out(what or "item")
+
+
+def _plain_edit(item: dict[str, Any]) -> dict[str, Any]:
+    """A call that patches one file as an edit with the lines it takes out and puts in; every other item as it is."""
+    given = mapping(arguments(item.get("arguments"))) if item.get("type") == "function_call" else item
+    patch = given.get("input")
+    if item.get("name") != "apply_patch" or not isinstance(patch, str):
+        return item
+    files = _FILE.findall(patch)
+    if len(files) != 1 or files[0][0] != "Update":
+        return item
+    hunks = [hunk for hunk in _HUNK.split(patch.partition(files[0][1])[2]) if hunk.strip()]
+    old, new = ("\n…\n".join(filter(None, (_lines(hunk, sign) for hunk in hunks))) for sign in "-+")
+    call = {"path": files[0][1], "old": old, "new": new}
+    return {**item, "type": "function_call", "name": "edit", "arguments": call}
+
+
+def _lines(hunk: str, sign: str) -> str:
+    """The lines of a hunk with this sign."""
+    return "\n".join(line[1:] for line in hunk.splitlines() if line.startswith(sign))
 
 
 def _same(one: str, other: str) -> bool:

@@ -29,6 +29,8 @@ _IDS = 500_000
 """Calls and results that are remembered, to know one that comes a second time."""
 _NAME = 200
 """Characters of a name: of a tool, a session, a call."""
+_KINDS = 1_000
+"""Unknown kinds of records that are told apart."""
 
 
 class Collector:
@@ -102,6 +104,11 @@ class Collector:
             )
         else:
             self.said(event.kind, event.text, event.time, event.about)
+
+    def left_out(self, kind: str) -> None:
+        """A record of a kind that is not known here; what a file makes up of kinds is bounded, too."""
+        kind = kind[: 2 * _NAME]
+        self.unknown[kind if kind in self.unknown or len(self.unknown) < _KINDS else "others"] += 1
 
     def latest(self, count: int) -> list[Event]:
         """The last events that came."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whet.learning.transcripts.collecting import Collector
+    from whet.learning.transcripts.documents import Part
 
 MARK = "whet-transcript"
 """The key of the first line of a recording; its value is the version."""
@@ -21,12 +22,21 @@ _KINDS = get_args(Kind)
 
 def read(records: Iterable[dict[str, Any]], into: Collector) -> None:
     """Take over what a recorder wrote."""
+    first: str | None = None
+    other = False
     for record in records:
         kind: Any = record.get("kind")
         if MARK in record:
-            into.client = string(record.get("client")) or into.client
-            into.session = string(record.get("session"))
-            into.project = string(record.get("project"))
+            session = string(record.get("session"))
+            first = session if first is None else first
+            other = session != first
+            if (version := record[MARK]) != VERSION:
+                into.left_out(f"version {version}" if isinstance(version, int | str) else "version")
+            if not other:
+                into.client = string(record.get("client")) or into.client
+                into.session, into.project = session, string(record.get("project"))
+        elif other:
+            into.counts["others"] += 1
         elif kind in _KINDS:
             time = record.get("time")
             into.keep(
@@ -42,7 +52,7 @@ def read(records: Iterable[dict[str, Any]], into: Collector) -> None:
                 )
             )
         else:
-            into.unknown[string(kind) or "record"] += 1
+            into.left_out(string(kind) or "record")
 
 
 def is_trajectory(record: dict[str, Any]) -> bool:
@@ -52,17 +62,17 @@ def is_trajectory(record: dict[str, Any]) -> bool:
     return any("tool_uses" in message for message in sequence(record.get("messages")) if isinstance(message, dict))
 
 
-def trajectory(record: dict[str, Any], into: Collector) -> None:
+def trajectory(record: dict[str, Any], pieces: Iterable[Part], into: Collector) -> None:
     """Take over a session, or all sessions of one task; the task's instruction is what the user asked for."""
     into.user(string(record.get("instruction")), moment(record.get("start_time")))
-    for session in [record, *sequence(record.get("sessions"))]:
-        if not isinstance(session, dict):
-            continue
-        into.session = string(session.get("session_id")) or into.session
-        into.project = string(session.get("project")) or into.project
-        for message in sequence(session.get("messages")):
-            if isinstance(message, dict):
-                _message(message, into)
+    into.session, into.project = string(record.get("session_id")), string(record.get("project"))
+    for piece in pieces:
+        if piece.name == "session_id":
+            into.session = string(piece.value) or into.session
+        elif piece.name == "project":
+            into.project = string(piece.value) or into.project
+        elif piece.what == "item" and isinstance(piece.value, dict):
+            _message(piece.value, into)
 
 
 def _message(message: dict[str, Any], into: Collector) -> None:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts import openai
-from whet.learning.transcripts.values import arguments, mapping, moment, sequence, string
+from whet.learning.transcripts.values import arguments, mapping, moment, string
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from whet.learning.transcripts.collecting import Collector
+    from whet.learning.transcripts.documents import Part
 
 
 def is_one(record: dict[str, Any]) -> bool:
@@ -23,18 +26,19 @@ def is_one(record: dict[str, Any]) -> bool:
     return isinstance(record.get("messages"), list) and sum(mark in record for mark in marks) >= 2
 
 
-def session(record: dict[str, Any], into: Collector) -> None:
-    """Take over one session."""
+def session(record: dict[str, Any], pieces: Iterable[Part], into: Collector) -> None:
+    """Take over one session: what it says of itself, and its messages."""
     into.session = string(record.get("id")) or string(record.get("session_id"))
     into.project = string(record.get("cwd")) or string(record.get("git_repo_root"))
     start = moment(record.get("started_at") or record.get("session_start") or record.get("timestamp"))
     into.said("note", string(record.get("system_prompt")), start, "system")
-    for message in sequence(record.get("messages")):
-        if isinstance(message, dict):
-            _message(message, into)
-    for turn in sequence(record.get("conversations")):
-        if isinstance(turn, dict):
-            _turn(string(turn.get("from")), string(turn.get("value")), into)
+    for piece in pieces:
+        if piece.what != "item" or not isinstance(piece.value, dict):
+            continue
+        if piece.name == "conversations":
+            _turn(string(piece.value.get("from")), string(piece.value.get("value")), into)
+        else:
+            _message(piece.value, into)
 
 
 def _message(message: dict[str, Any], into: Collector) -> None:

@@ -7,6 +7,7 @@ read too.
 from __future__ import annotations
 
 import codecs
+import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 LINE = 4 * 1024 * 1024
 """Bytes of one line."""
+_BLANKS = re.compile(r"\s*")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -61,20 +63,35 @@ def _wide(path: str, into: Collector) -> Iterator[tuple[str, bool]]:
 
 
 def records(path: str, into: Collector) -> Iterator[dict[str, Any]]:
-    """The objects of a JSONL file; lines that are none are counted."""
-    import json
+    """The objects of a JSONL file; lines that are none are counted.
 
+    A line may hold several, where two programs wrote at once.
+    """
     damaged, ended = 0, True
     for line, ended in lines(path, into):  # noqa: B007  the end of the last line matters after the loop
         into.counts["damaged"] += damaged
         damaged = 0
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            damaged = 1
-            continue
-        if isinstance(record, dict):
-            yield record
-        else:
-            damaged = 1
+        for value in values(line):
+            if isinstance(value, dict):
+                yield value
+            else:
+                damaged = 1
     into.counts["truncated" if damaged and not ended else "damaged"] += damaged
+
+
+def values(line: str) -> Iterator[Any]:
+    """The JSON values of a line, one behind the other; None for a rest that is none."""
+    import json
+
+    decoder = json.JSONDecoder()
+    line = line.strip("\0 \t\r\n")
+    at = 0
+    while at < len(line):
+        try:
+            value, end = decoder.raw_decode(line, at)
+        except (ValueError, RecursionError):
+            yield None
+            return
+        yield value
+        blanks = _BLANKS.match(line, end)
+        at = blanks.end() if blanks else end

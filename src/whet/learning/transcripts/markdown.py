@@ -122,7 +122,7 @@ def _labelled(label: re.Match[str]) -> tuple[str, str, str]:
         return "result", "", rest
     if name == "command":
         return "call", "Bash", rest
-    return "call", re.sub(r"[`*_ ]", "", rest)[:80], ""
+    return "call", rest.strip(" `*")[:80], ""
 
 
 def _screen(text: str) -> Iterator[Section]:

@@ -44,7 +44,7 @@ def item(record: dict[str, Any], into: Collector, time: int = 0, codes: Mapping[
     elif role == "assistant":
         _assistant(record, into, time)
     else:
-        into.unknown[role or "message"] += 1
+        into.left_out(role or "message")
 
 
 def _parts(content: Any) -> list[str]:

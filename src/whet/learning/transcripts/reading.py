@@ -1,7 +1,7 @@
 """A file or a list of messages, read into a transcript; the format is found out from what is there.
 
-JSONL is read line by line, so memory does not grow with the file. A document that is one JSON value has to be read
-whole and may have at most 64 MiB.
+JSONL is read line by line and a document that is one JSON value message by message, so memory does not grow with the
+file.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import stat
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from whet.errors import InvalidError, NotFoundError
-from whet.learning.transcripts import anthropic, claude, codex, generic, hermes, markdown, openai
+from whet.learning.transcripts import anthropic, claude, codex, documents, generic, hermes, markdown, openai
 from whet.learning.transcripts.collecting import Collector
-from whet.learning.transcripts.lines import lines, records
+from whet.learning.transcripts.lines import lines, records, values
 from whet.learning.transcripts.values import moment, string
 from whet.store.failures import os_failures
 
@@ -26,13 +26,12 @@ KNOWN = (
     "a session of Claude Code or Codex (JSONL), an export of Hermes, messages of OpenAI or Anthropic (JSON or JSONL),"
     " Markdown with the speakers as headings, a recording of whet"
 )
-DOCUMENT = 64 * 1024 * 1024
-"""Bytes of a file that is one JSON value."""
 TEXT_FILE = 16 * 1024 * 1024
 """Bytes of a Markdown file that are read."""
 _LOOKED_AT = 200
 """Lines in which the format is looked for."""
 _HEAD = 4_096
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh", b"\xfd7zXZ")
 _TIMES = ("timestamp", "created_at", "time")
 
 
@@ -70,7 +69,10 @@ def _head(path: str) -> bytes:
         _refuse(path, "it is empty")
     if head.startswith(b"SQLite format 3"):
         _refuse(path, "it is a database; `hermes sessions export` writes its sessions to a file")
-    if b"\0" in head and _encoding(head) != "utf-16":
+    if head.startswith(_COMPRESSED):
+        _refuse(path, "it is compressed; unpack it first")
+    is_json = head.lstrip(b"\0 \t\r\n\xef\xbb\xbf").startswith((b"{", b"["))
+    if b"\0" in head and not is_json and documents.encoding_of(head) != "utf-16":
         _refuse(path, "it is a binary file")
     return head
 
@@ -81,37 +83,28 @@ def _refuse(path: str, why: str) -> NoReturn:
 
 def _sniffed(path: str, head: bytes) -> str:
     """The name of the format."""
-    start = head.decode(_encoding(head), "ignore").lstrip()
+    start = head.decode(documents.encoding_of(head), "ignore").lstrip()
     first, any_line = _kinds(path)
     if start.startswith("{") and first:
         return first
-    if start.startswith(("{", "[")) and _document(path) is not None:
-        return "document"
+    if start.startswith(("{", "[")):
+        found = documents.outline(path, documents.encoding_of(head), kind_of)
+        if found.items or found.objects > 1 or not found.cut:
+            return "document"
     if any_line:
         return any_line  # a session that begins with damage
     if start.startswith(("{", "[")):
-        size = os.path.getsize(path)
-        _refuse(
-            path, "its JSON is damaged or of no known form" if size <= DOCUMENT else "it is too large for one document"
-        )
+        _refuse(path, "its JSON is damaged or of no known form")
     return "markdown"
-
-
-def _encoding(data: bytes) -> str:
-    return "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
 
 
 def _kinds(path: str) -> tuple[str, str]:
     """The format that the first line tells, and that of the first line that tells any."""
-    import json
     from itertools import islice
 
     kinds: list[str] = []
     for line, _ in islice(lines(path, Collector("")), _LOOKED_AT):
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):  # damage, or part of a larger value
-            record = None
+        record = next(values(line), None)  # none is damage, or part of a larger value
         kinds.append(kind_of(record) if isinstance(record, dict) else "")
         if kinds[-1]:
             break
@@ -143,22 +136,6 @@ def kind_of(record: dict[str, Any]) -> str:
     return ""
 
 
-def _document(path: str) -> tuple[Any, bool] | None:
-    """The JSON value at the beginning of a file, and whether something follows it; nothing where there is none."""
-    import json
-
-    if os.path.getsize(path) > DOCUMENT:
-        return None
-    with open(path, "rb") as file:
-        data = file.read(DOCUMENT)
-    text = data.decode(_encoding(data), "replace").strip()
-    try:
-        value, end = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return None
-    return value, bool(text[end:].strip())
-
-
 def _read_claude(path: str, into: Collector) -> None:
     stem = os.path.splitext(os.path.basename(path))[0]
     claude.read(records(path, into), into, claude.survey(lines(path, Collector("")), stem))
@@ -178,22 +155,18 @@ def _read_lines(path: str, into: Collector) -> None:
 
 def _read_document(path: str, into: Collector) -> None:
     """One JSON value: a session, a list of sessions, a list of messages or of records."""
-    read = _document(path)
-    if read is None:
-        _refuse(path, "its JSON is damaged")
-    value, more = read
-    into.counts["others"] += int(more)
-    items = value if isinstance(value, list) else [value]
-    found = next((item for item in items if isinstance(item, dict) and kind_of(item)), None)
-    kind = kind_of(found) if found is not None else ""
-    if found is None or kind in {"", "whet"}:
+    with open(path, "rb") as file:
+        encoding = documents.encoding_of(file.read(2))
+    found = documents.outline(path, encoding, kind_of)
+    if found.kind in {"", "whet"}:
         _refuse(path, "its JSON holds no messages")
-    if kind in {"trajectory", "hermes", "document"}:
-        into.counts["others"] += len(items) - 1
-        _session(kind, found, into)
+    into.counts["others"] += int(found.more)
+    if found.kind in {"trajectory", "hermes", "document"}:
+        into.counts["others"] += found.objects - 1
+        _session(found.kind, found.record, documents.pieces(path, encoding, found.number, into), into)
     else:
-        rows = [item for item in items if isinstance(item, dict)]
-        {"claude-code": claude.read, "codex": codex.read}.get(kind, _messages)(rows, into)
+        rows = documents.rows(path, encoding, into)
+        {"claude-code": claude.read, "codex": codex.read}.get(found.kind, _messages)(rows, into)
 
 
 def _read_sessions(path: str, into: Collector) -> None:
@@ -204,21 +177,21 @@ def _read_sessions(path: str, into: Collector) -> None:
         if read or kind not in {"trajectory", "hermes", "document"}:
             into.counts["others"] += 1
         else:
-            _session(kind, record, into)
+            _session(kind, record, documents.pieces_of(record), into)
             read = into.added > 0
     if not read and into.counts["long"]:
         _read_document(path, into)
 
 
-def _session(kind: str, record: dict[str, Any], into: Collector) -> None:
+def _session(kind: str, record: dict[str, Any], pieces: Iterable[documents.Part], into: Collector) -> None:
     if kind == "trajectory":
-        generic.trajectory(record, into)
+        generic.trajectory(record, pieces, into)
     elif kind == "hermes":
-        hermes.session(record, into)
+        hermes.session(record, pieces, into)
     else:
         into.session = string(record.get("session_id")) or string(record.get("id"))
         into.said("note", string(record.get("system")), 0, "system")
-        _messages((item for item in record["messages"] if isinstance(item, dict)), into)
+        _messages((piece.value for piece in pieces if isinstance(piece.value, dict)), into)
     into.client = into.client or kind.replace("document", "")
 
 
@@ -227,7 +200,7 @@ def _read_markdown(path: str, into: Collector) -> None:
         data = file.read(TEXT_FILE + 1)
     into.counts["cut"] = int(len(data) > TEXT_FILE)
     try:
-        text = data[:TEXT_FILE].decode(_encoding(data), "ignore" if into.counts["cut"] else "strict")
+        text = data[:TEXT_FILE].decode(documents.encoding_of(data), "ignore" if into.counts["cut"] else "strict")
     except UnicodeDecodeError:
         text = data.decode("cp1252", "replace")
         into.counts["encoding"] += 1

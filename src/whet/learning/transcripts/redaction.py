@@ -13,54 +13,15 @@ from functools import lru_cache, partial
 
 from whet.guard.rules.secrets import SHAPES, Shape
 from whet.learning.transcripts.secret_places import in_places, is_telling
+from whet.learning.transcripts.secret_shapes import MORE
 
 BINARY = "[binary]"
 _REMEMBERED = 100
 """Secrets that are known by their value."""
 
-_MORE: tuple[Shape, ...] = (
-    Shape("OpenAI key", "sk-", r"\bsk-(?:proj-|svcacct-|admin-)?(?=[\w-]{0,40}\d)([A-Za-z0-9_-]{20,220})"),
-    Shape("OpenRouter key", "sk-or-", r"\bsk-or-(v\d-[0-9a-f]{32,64})"),
-    Shape("Anthropic key", "sk-ant-", r"\bsk-ant-([A-Za-z0-9_-]{16,220})"),
-    Shape("GitHub token", "gh", r"\bgh[pousr]_([A-Za-z0-9]{20,255})"),
-    Shape("GitHub token", "github_pat_", r"\bgithub_pat_([A-Za-z0-9_]{22,255})"),
-    Shape("GitLab token", "gl", r"\bgl(?:pat|ptt|dt|rt|cbt|ft|oas|soat|agent)-([A-Za-z0-9_.-]{20,120})"),
-    Shape("Slack token", "xox", r"\bxox[abeprs](?:\.xox[bp])?-([A-Za-z0-9-]{10,250})"),
-    Shape("Slack token", "xapp-", r"\bxapp-(\d-[A-Za-z0-9-]{20,250})"),
-    Shape("Stripe key", "k_", r"\b[srp]k_(?:live|test)_([A-Za-z0-9]{16,250})"),
-    Shape("Stripe key", "whsec_", r"\bwhsec_([A-Za-z0-9+/=]{20,120})"),
-    Shape("Google key", "AIza", r"\bAIza([A-Za-z0-9_-]{30,45})"),
-    Shape("Google token", "ya29.", r"\bya29\.([A-Za-z0-9_-]{20,2000})"),
-    Shape("Google key", "GOCSPX-", r"\bGOCSPX-([A-Za-z0-9_-]{20,60})"),
-    Shape("npm token", "npm_", r"\bnpm_([A-Za-z0-9]{30,64})"),
-    Shape("PyPI token", "pypi-", r"\bpypi-([A-Za-z0-9_-]{40,400})"),
-    Shape("Hugging Face token", "hf_", r"\bhf_([A-Za-z0-9]{30,64})"),
-    Shape("JSON web token", "eyJ", r"\beyJ[\w-]{8,2000}\.([\w-]{8,4000}(?:\.[\w-]{0,2000}){0,3})"),
-    Shape("Telegram bot token", ":AA", r":(AA[A-Za-z0-9_-]{33,40})"),
-    Shape("Vault token", "hv", r"\bhv[sbr]\.([A-Za-z0-9_-]{20,300})"),
-    Shape("Docker token", "dckr_", r"\bdckr_(?:pat|oat)_([A-Za-z0-9_-]{20,80})"),
-    Shape("DigitalOcean token", "do", r"\bdo[or]_v1_([0-9a-f]{64})"),
-    Shape("Databricks token", "dapi", r"\bdapi([0-9a-f]{32})"),
-    Shape("Linear key", "lin_", r"\blin_(?:api|oauth)_([A-Za-z0-9]{32,64})"),
-    Shape("Notion token", "ntn_", r"\bntn_([A-Za-z0-9]{40,60})"),
-    Shape("Figma token", "fig", r"\bfig[dou]r?_([A-Za-z0-9_-]{36,60})"),
-    Shape("Sentry token", "sntry", r"\bsntry[su]_([A-Za-z0-9+/=_]{32,400})"),
-    Shape("Postman key", "PMAK-", r"\bPMAK-([0-9a-f]{24}-[0-9a-f]{34})"),
-    Shape("Tailscale key", "tskey-", r"\btskey-([A-Za-z0-9-]{20,120})"),
-    Shape("Groq key", "gsk_", r"\bgsk_([A-Za-z0-9]{30,120})"),
-    Shape("Replicate token", "r8_", r"\br8_([A-Za-z0-9]{30,60})"),
-    Shape("Together key", "tgp_v1_", r"\btgp_v1_([A-Za-z0-9_-]{30,120})"),
-    Shape("Pinecone key", "pcsk_", r"\bpcsk_([A-Za-z0-9_]{30,120})"),
-    Shape("xAI key", "xai-", r"\bxai-([A-Za-z0-9]{40,120})"),
-    Shape("Perplexity key", "pplx-", r"\bpplx-([A-Za-z0-9]{30,80})"),
-    Shape("NVIDIA key", "nvapi-", r"\bnvapi-([A-Za-z0-9_-]{40,120})"),
-    Shape("Tavily key", "tvly-", r"\btvly-([A-Za-z0-9-]{20,80})"),
-    Shape("age key", "AGE-SECRET-KEY-", r"\bAGE-SECRET-KEY-(1[0-9A-Z]{50,64})"),
-)  # fmt: skip
-"""Shapes beside those of the guard: keys for tests, other lengths, providers that skills do not ship."""
-
 _ESCAPED = re.compile(r"(?:\\[bfnrt]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\[\d{1,2}m)\Z")
 """What may stand right before a token although it ends in a letter or a digit: an escaped line end, a colour."""
+_CODE = re.compile(r"\\u00([2-7][0-9A-Fa-f])")
 _LEFT = re.compile(r"^(?:\\b|\(\?<!\[[^\]]*\]\))")
 _RIGHT = re.compile(r"(?:\\b|\(\?!\[[^\]]*\]\))$")
 """How the patterns of the guard say that a token begins and ends there."""
@@ -68,6 +29,7 @@ _KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----[\s\S]{0,20000}?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)"
 )
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
+_PUTTY = re.compile(r"(Private-Lines: \d{1,3}(?:\\n|\r?\n))(?:[A-Za-z0-9+/=]{1,80}(?:\\n|\r?\n|\Z)){1,400}")
 _DATA = re.compile(r"data:[\w.+/-]{3,80}(?:;[\w.+=-]{1,40}){0,3};base64,[A-Za-z0-9+/=_-]{0,4000000}", re.ASCII)
 _BLOB = re.compile(r"[A-Za-z0-9+/]{256,}={0,2}")
 _RUN = re.compile(r"[A-Za-z0-9+/]{60}")
@@ -88,9 +50,12 @@ def redacted(text: str, known: Known | None = None) -> tuple[str, int]:
         text, first = _KEY.subn("[secret:private-key]", text)
         text, second = _without_ends(text)
         hidden += first + second
+    if "Private-Lines:" in text:
+        text, found = _PUTTY.subn(r"\1[secret:private-key]\n", text)
+        hidden += found
     if len(text) >= 256:
         text = _without_binary(text)
-    for shape in (*SHAPES, *_MORE):
+    for shape in (*SHAPES, *MORE):
         if shape.mark in text:
             before = text.count("[secret:")
             text = _pattern(shape.regex).sub(partial(_token, shape), text)
@@ -108,8 +73,9 @@ class Known:
 
     def learn(self, value: str, kind: str) -> None:
         """Remember a secret, if it is one that can be told from a word."""
-        if len(self._kinds) < _REMEMBERED and is_telling(value):
-            self._kinds[value] = kind
+        for spelling in {value, _unescaped(value)}:
+            if len(self._kinds) < _REMEMBERED and is_telling(spelling):
+                self._kinds[spelling] = kind
 
     def __bool__(self) -> bool:
         return bool(self._kinds)
@@ -122,6 +88,11 @@ class Known:
                 hidden += text.count(value)
                 text = text.replace(value, placeholder(kind))
         return text, hidden
+
+
+def _unescaped(value: str) -> str:
+    """A secret that stood in JSON, as it is elsewhere."""
+    return _CODE.sub(lambda found: chr(int(found[1], 16)), value).replace("\\/", "/").replace('\\"', '"')
 
 
 def placeholder(kind: str) -> str:

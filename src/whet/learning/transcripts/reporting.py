@@ -11,15 +11,16 @@ if TYPE_CHECKING:
 
 _ENTRIES = {
     "damaged": Entry(
-        "transcript-line-damaged", "warning", "", "", "Lines left out because they are not JSON: {n}.",
+        "transcript-line-damaged", "warning", "", "", "Lines or messages left out because they are not JSON: {n}.",
         "Whatever else the file holds was read.",
     ),
     "truncated": Entry(
-        "transcript-truncated", "warning", "", "", "The last line is cut off and was left out.",
+        "transcript-truncated", "warning", "", "", "The end is cut off; what it belongs to was left out.",
         "The session may still be running, or its client was stopped while it wrote.",
     ),
     "long": Entry(
-        "transcript-line-too-long", "warning", "", "", "Lines left out because they are longer than 4 MiB: {n}.",
+        "transcript-line-too-long", "warning", "", "",
+        "Lines or messages left out because they are longer than 4 MiB: {n}.",
         "Such a line is mostly an image or the output of one command.",
     ),
     "encoding": Entry(

@@ -10,25 +10,36 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 
+from whet.learning.transcripts.secret_flags import RULES, pattern
+
 _KEYS = (
     *("api", "access", "private", "signing", "encryption", "account", "auth", "master"),
-    *("license", "session", "shared", "client", "webhook"),
+    *("license", "session", "shared", "client", "webhook", "app", "subscription", "deploy", "storage"),
 )
 _CORES = {
-    "pass": r"passw(?:or)?d|passphrase|passcode|pass(?![a-z])(?:(?<=[_-]pass)|(?<=userpass)|(?<=rootpass)|(?<=dbpass))",
+    "pass": r"passw(?:or)?[dt]|passphrase|passcode|(?<=mot de )passe"
+    r"|pass(?![a-z])(?:(?<=[_-]pass)|(?<=userpass)|(?<=rootpass)|(?<=dbpass)|(?<![a-z]pass)(?=[\"']?[=:]))",
     "pwd": "pwd",
+    "pw": r"(?<![a-z])pw(?=[\"']?[=:])",
+    **{word: rf"(?<!\w){word}(?!\w)" for word in ("kennwort", "contraseña", "senha", "wachtwoord", "пароль")},
+    **{word: word for word in ("密码", "パスワード")},
     "secret": "secret",
     "token": "token",
     "key": f"key(?:{'|'.join(f'(?<={word}{sep}key)' for word in _KEYS for sep in ('', '_', '-', ' '))})",
     "credential": "credential",
     "cookie": "cookie",
     "bearer": "bearer",
-    "auth": "authorization|x-auth",
+    "auth": r"authorization|x-auth|(?<=[_\"'])auth(?=[\"']?[=:])",
+    "code": r"(?:recovery|backup)[ _-]codes?",
+    "salt": "salt",
+    "pepper": "pepper",
     "sessionid": "sessionid(?==)",
     "sig": "sig(?:nature)?(?==)",
 }
 """Words that name a secret, in lower case: what is looked for first, and what it takes to be one."""
-_PASSWORD = re.compile(r"passw|passphrase|passcode|pwd|pass$")
+_PASSWORD = re.compile(r"pass|pwd|pw$|kennwort|contraseña|senha|wachtwoord|пароль|密码|パスワード")
+_SHORT = re.compile(r"(?<![a-z_-])(?:pass|pw)", re.IGNORECASE)
+"""Words that are a password's name only where its value looks like one: `pass: 48, fail: 2`."""
 _NOT_ONE = re.compile(
     r"s?[_-]?(?:count|type|ur[li]|endpoint|file|path|name|ids?|limit|length|len|size|budget|usage|expir\w*|ttl|arn|ref|field"
     r"|policy|reset|hint|sha\d*|hash|digest|index|manager|store|provider|class|regex|pattern|format|version|used|left|total"
@@ -45,11 +56,14 @@ _WITHIN = re.compile(
     r"[A-Za-z](?<!auth)(?<!access)(?<!api)(?<!bot)(?<!refresh)(?<!id)(?<!user)(?<!hub)(?<!lab)(?<!csrf)t\Z", re.ASCII
 )
 """A token that is only the end of a longer word, as in `asttokens`, and no `accessToken` or `authtoken`."""
-_VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`,;&|<>(){{}}\[\]\\]{{3,2000}}))"
+_VALUE = rf"(?:{_QUOTED}|(?P<bare>(?:[^\s\"'`,;&|<>(){{}}\[\]\\]|\\[/u]){{3,2000}}))"
 _ASSIGNED = re.compile(
     r"(?P<rest>[\w.-]{0,24}?)"
-    r"(?P<sep>\\{0,3}[\"'`]?\]?[ \t]{0,4}(?:=>|:=|={1,2}|:|>)[ \t]{0,4}(?:\r?\n[ \t]{1,12})?)" + _VALUE
+    r"(?P<sep>\\{0,3}[\"'`]?\]?[ \t]{0,4}(?:=>|:=|={1,2}|[:：|>]|[ \t](?:value|content)=|\((?=[\"']))[ \t]{0,4}"
+    r"(?:\r?\n[ \t]{1,12})?)" + _VALUE
 )
+_PLAIN = re.compile(r"[:=>]")
+"""Separators behind which any value of a password is one; in a table or a call it has to look like one."""
 _SPOKEN = re.compile(
     r"(?P<rest>[\w-]{0,12})(?P<sep>(?: for [\w.@-]{1,40}){0,1}[ \t]{1,3}(?:is|was|ist)[ \t]{0,3}:?[ \t]{0,3})"
     rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`]{{3,400}}))"
@@ -59,17 +73,18 @@ _FLAG = re.compile(r"(?:^|\s)--?[\w-]{0,30}\Z|\blogin \S{1,40} \Z")
 _VARIABLE = re.compile(r"[{<%]|\$[A-Za-z_({]")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-SHA256)[ \t]{1,4}", re.IGNORECASE)
 _BEARER = re.compile(r"\b(Bearer|Basic)([ \t]{1,4})([A-Za-z0-9._~+/=-]{8,4000})", re.IGNORECASE)
-_IN_ADDRESS = re.compile(r"(://[^\s/:@\"'<>]{0,100}:)([^\s/\"'<>]{1,200})@(?=[\w.\[-])")
+_IN_ADDRESS = re.compile(r"(://[^\s/:@\"'<>\[]{0,100}:)([^\s/\"'<>]{1,200})@(?=[\w.\[-])")
+_AS_USER = re.compile(r"(://)([A-Za-z0-9_.-]{16,200})(?=(?::[^\s/@\"'<>]{0,200})?@[\w\[])")
 _USER_FLAG = re.compile(
     r"((?:^|\s)(?:-u|--user|--proxy-user)[ \t=]{1,3}[\"']?(?!\w{1,20}://)[^\s:\"']{1,80}:)([^\s\"']{3,200})"
 )
-_SHORT_FLAG = re.compile(
-    r"(\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,200}?\s-p|\bsshpass\s{1,3}-p ?"
-    r"|\bredis-cli\b[^\n|;&]{0,200}?\s-a |\bdocker login\b[^\n|;&]{0,200}?\s-p )([\"']?)([^\s\"'$-][^\s\"']{2,200})"
-)
-_PROGRAMS = ("sshpass", "mysql", "mariadb", "redis-cli", "docker login")
+_SECRET = re.compile(r"\bkind\\{0,3}\"?: ?\\{0,3}\"?Secret\b")
+_DATA = re.compile(r"(?:stringData|data)\\{0,3}\"?:")
+_ENTRY = re.compile(r"([\w.-]\\{0,3}\"?: {0,4}\\{0,3}\"?)([A-Za-z0-9+/]{6,20000}={0,2})(?=\\{0,3}\"|,|\s|\Z)")
+_LAST = re.compile(r"\n[ \t]{0,8}(?:\\{0,3}\"?metadata|kind|type|apiVersion|- )")
+"""What ends the data of a manifest: another field of it, or a list."""
 _REFERENCE = re.compile(
-    r"[$%@{]|0x[0-9a-f]{40}$|[A-Za-z_]\w*=[A-Za-z_$]|\\?\$|[A-Za-z_]+(?:\.[A-Za-z_]+)+$|(?:process|os|env|sys|self|this|config|args|settings|secrets|vars)\."
+    r"[$%@{]|//|\^[A-Z]+\^|(?:ConvertTo|Read|Get|New)-[A-Z]\w+$|0x[0-9a-f]{40}$|[A-Za-z_]\w*=[A-Za-z_$]|\\?\$|[A-Za-z_]+(?:\.[A-Za-z_]+)+$|(?:process|os|env|sys|self|this|config|args|settings|secrets|vars)\."
     r"|(?:none|null|nil|true|false|undefined|str|string|text|bytes|int|number|bool|boolean|any|object|optional|required"
     r"|password|getpass|input|value|varchar|char|yes|no|on|off|not|the|an?|is|was|and|or|for|in|to|of|set|unset|empty"
     r"|missing|invalid|wrong|incorrect|expired|hidden|prompt|stdin|file|env|auto|default|manual|length|must|should)$",
@@ -105,6 +120,7 @@ def in_places(text: str, learn: Learn) -> tuple[str, int]:
     before = text.count("[secret:")
     if "://" in text:
         text = _IN_ADDRESS.sub(partial(_address, learn), text)
+        text = _AS_USER.sub(partial(_user, learn), text)
     lowered = text.lower()
     if words := tuple(word for word in _CORES if word in lowered):
         text = _named(text, lowered if len(lowered) == len(text) else text, words, learn)
@@ -112,8 +128,11 @@ def in_places(text: str, learn: Learn) -> tuple[str, int]:
         text = _BEARER.sub(_header, text)
     if "-u" in text:
         text = _USER_FLAG.sub(partial(_flag, learn), text)
-    if any(program in text for program in _PROGRAMS):
-        text = _SHORT_FLAG.sub(partial(_flag, learn), text)
+    for rule in RULES:
+        if rule.mark in text:
+            text = pattern(rule).sub(partial(_argument, rule.kind, learn), text)
+    if "kind" in text and _SECRET.search(text):
+        text = "\n---".join(_manifest(learn, document) for document in text.split("\n---"))
     return text, max(0, text.count("[secret:") - before)
 
 
@@ -167,8 +186,9 @@ def _kind(core: str) -> str:
         return "password"
     if core in {"bearer", "authorization"}:
         return "authorization"
-    if "key" in core:
-        return "key"
+    for word in ("key", "code"):
+        if word in core:
+            return word
     return {"sessionid": "cookie", "sig": "signature", "x-auth": "token"}.get(core, core)
 
 
@@ -190,13 +210,20 @@ def _named(text: str, lowered: str, words: tuple[str, ...], learn: Learn) -> str
         start, end = found.span(found.lastgroup or 0)
         if kind in {"authorization", "cookie"} and ":" in found["sep"] and not found["rest"]:
             start, end = _header_value(text, start)
-        elif not is_secret(text[start:end], kind) or _called(text, start, end):
+        elif not is_secret(text[start:end], _proof(text, core, found, kind)) or _called(text, start, end):
             continue
         if start < end:
             learn(text[start:end], kind)
             pieces += (text[done:start], f"[secret:{kind}]")
             done = end
     return "".join((*pieces, text[done:]))
+
+
+def _proof(text: str, core: re.Match[str], found: re.Match[str], kind: str) -> str:
+    """The kind of secret that the value must look like: a password by any name need not look random."""
+    short = core[0] in {"pass", "pw"} and _SHORT.match(text, core.start())
+    named = found["sep"].isspace() or not found["sep"].strip() or _PLAIN.search(found["sep"]) or "is" in found["sep"]
+    return kind if named and not short else "token"
 
 
 def _called(text: str, start: int, end: int) -> bool:
@@ -224,12 +251,20 @@ def _after(text: str, core: re.Match[str]) -> re.Match[str] | None:
     if _NOT_ONE.match(text, end) or (core[0] == "token" and _WITHIN.search(text[max(0, start - 16) : start + 1])):
         return None
     found = _ASSIGNED.match(text, end)
-    if found is not None:
+    if found is not None and ("|" not in found["sep"] or _PASSWORD.match(core[0])):
         tag = ">" in found["sep"] and "=" not in found["sep"]
         return None if _NOT_ONE.match(found["rest"]) or (tag and not text.startswith("</", found.end())) else found
     if not text[max(0, start - 1) : start].isalpha() and (found := _SPOKEN.match(text, end)):
         return found if found["bare"] is None or any(c.isdigit() for c in found["bare"]) else None
     return _SPACED.match(text, end) if _FLAG.search(text[max(0, start - 60) : start]) else None
+
+
+def _user(learn: Learn, found: re.Match[str]) -> str:
+    """A token that stands in an address in place of a user."""
+    if len(found[2]) < 16 or not _looks_random(found[2]):
+        return found[0]
+    learn(found[2], "token")
+    return f"{found[1]}[secret:token]"
 
 
 def _address(learn: Learn, found: re.Match[str]) -> str:
@@ -247,9 +282,33 @@ def _header(found: re.Match[str]) -> str:
 
 
 def _flag(learn: Learn, found: re.Match[str]) -> str:
-    """A password on a command line; what stands before it stays."""
+    """A password behind the name of a user; what stands before it stays."""
     value = found[found.lastindex or 0]
     if not is_secret(value, "password"):
         return found[0]
     learn(value, "password")
     return f"{found[0].removesuffix(value)}[secret:password]"
+
+
+def _argument(kind: str, learn: Learn, found: re.Match[str]) -> str:
+    """A secret on a command line or in a call; what stands around it stays."""
+    start, end = found.span(found.lastgroup or 0)
+    value = found.string[start:end]
+    if not is_secret(value, kind):
+        return found[0]
+    learn(value, kind)
+    return f"{found.string[found.start() : start]}[secret:{kind}]{found.string[end : found.end()]}"
+
+
+def _manifest(learn: Learn, text: str) -> str:
+    """The values of a secret of Kubernetes, which are base64 and may have any name."""
+    start = _DATA.search(text) if _SECRET.search(text) else None
+    if start is None:
+        return text
+    end = stop.start() if (stop := _LAST.search(text, start.end())) else len(text)
+
+    def hidden(entry: re.Match[str]) -> str:
+        learn(entry[2], "secret")
+        return f"{entry[1]}[secret:secret]"
+
+    return text[: start.end()] + _ENTRY.sub(hidden, text[start.end() : end]) + text[end:]
