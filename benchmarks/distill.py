@@ -1,6 +1,6 @@
 """What a skill distilled without a model keeps of a session, and whether it is found for the next one.
 
-    python benchmarks/distill.py --trajectories FILE.jsonl[.gz] [--json] [--limit N] [--misses]
+    python benchmarks/distill.py --trajectories FILE.jsonl[.gz] [--among FILE] [--json] [--limit N] [--misses]
 
 Reads sessions, one JSON object per line: `task`, `instance`, `instruction`, `sessions` (messages with tool calls),
 `skill_key_points` (`key_point`, `skill_reference`). Each becomes a skill as `whet distill --yes` makes it. Measured:
@@ -8,8 +8,8 @@ Reads sessions, one JSON object per line: `task`, `instance`, `instruction`, `se
 - the share of key points that the skill holds (see `distill_points`), beside a naive baseline (the instruction and the
   commands that were run), a copy of everything that taught (skill texts, cut), and the same session without the skill
   texts, all in at most 5,000 tokens;
-- whether the skill of one instance, in a library with one skill for each task, is the first hit for the instructions of
-  the other instances of its task;
+- whether the skill of one instance, in a library with one skill for each task (and those of `--among`), is the first
+  hit for the instructions of the other instances of its task;
 - whether secrets planted in messages, commands and outputs come out;
 - whether the skill passes the profiles `spec` and `quality`.
 """
@@ -68,10 +68,6 @@ class Session(NamedTuple):
 
 def read_sessions(path: str, limit: int = 0) -> list[Session]:
     """The sessions of a file."""
-    with open(path, "rb") as file:
-        data = file.read()
-    lines = (gzip.decompress(data) if path.endswith(".gz") else data).decode().split("\n")
-    rows = [json.loads(line) for line in lines if line.strip()]
     return [
         Session(
             row["task"],
@@ -80,7 +76,7 @@ def read_sessions(path: str, limit: int = 0) -> list[Session]:
             row,
             tuple((one.get("key_point") or "", one.get("skill_reference") or "") for one in row["skill_key_points"]),
         )
-        for row in rows[: limit or None]
+        for row in _rows(path)[: limit or None]
     ]
 
 
@@ -135,29 +131,52 @@ def leaks(made: Draft) -> int:
     return sum(secret in text for secret in SECRETS)
 
 
-def found_first(sessions: Sequence[Session], made: Sequence[Draft]) -> dict[str, list[tuple[int, int]]]:
-    """For each task: how many of the other instances' instructions find the skill of each instance first."""
+def found_first(
+    sessions: Sequence[Session], made: Sequence[Draft], among: Sequence[Texts] = ()
+) -> dict[str, list[tuple[int, int]]]:
+    """For each task: how many of the other instances' instructions find the skill of each instance first.
+
+    `among` are further skills of the library.
+    """
     tasks: dict[str, list[int]] = defaultdict(list)
     for at, session in enumerate(sessions):
         tasks[session.task].append(at)
     result: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for task, instances in tasks.items():
-        for number, at in enumerate(instances):
-            library = [at, *(others[number % len(others)] for other, others in tasks.items() if other != task)]
-            router = Router(":memory:")
-            router.update([Entry(str(one), "1", partial(_texts, made[one])) for one in library])
-            asked = [sessions[one].instruction for one in instances if one != at]
-            hits = [router.find(message, 1) for message in asked]
-            router.close()
-            result[task].append((sum(bool(hit) and hit[0].key == str(at) for hit in hits), len(asked)))
+    router = Router(":memory:")
+    others = [Entry(f"other-{at}", "1", partial(_same, texts)) for at, texts in enumerate(among)]
+    for number in range(max(map(len, tasks.values()))):
+        library = {task: instances[number % len(instances)] for task, instances in tasks.items()}
+        router.update([*others, *(Entry(str(one), "1", partial(_texts, made[one])) for one in library.values())])
+        for task, at in library.items():
+            if number < len(tasks[task]):
+                asked = [sessions[one].instruction for one in tasks[task] if one != at]
+                hits = [router.find(message, 1) for message in asked]
+                result[task].append((sum(bool(hit) and hit[0].key == str(at) for hit in hits), len(asked)))
+    router.close()
     return dict(result)
+
+
+def read_others(path: str) -> list[Texts]:
+    """The skills of a file, one JSON object per line: `name`, `description`, `body`."""
+    return [Texts(row["name"], row["description"] or "", row["body"] or "") for row in _rows(path)]
+
+
+def _rows(path: str) -> list[dict[str, Any]]:
+    with open(path, "rb") as file:
+        data = file.read()
+    lines = (gzip.decompress(data) if path.endswith(".gz") else data).decode().split("\n")
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def _same(texts: Texts) -> Texts:
+    return texts
 
 
 def _texts(made: Draft) -> Texts:
     return Texts(made.name, made.description, made.body)
 
 
-def measure(sessions: Sequence[Session], *, misses: bool = False) -> dict[str, Any]:
+def measure(sessions: Sequence[Session], *, misses: bool = False, among: Sequence[Texts] = ()) -> dict[str, Any]:
     """Everything about the sessions, by task and over all tasks."""
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     made: list[Draft] = []
@@ -203,11 +222,12 @@ def measure(sessions: Sequence[Session], *, misses: bool = False) -> dict[str, A
                 for point, share in zip(session.points, held[way], strict=True)
                 if share < least
             ]
-    first = found_first(sessions, made)
+    first = found_first(sessions, made, among)
     by_task = {task: _summed(some, first[task]) for task, some in rows.items()}
     return {
         "sessions": len(sessions),
         "seconds": round(seconds, 2),
+        "library": len(by_task) + len(among),
         "tasks": by_task,
         "all": _overall(by_task),
         "instances": [row for some in rows.values() for row in some],
@@ -295,11 +315,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--trajectories", required=True, metavar="FILE", help="sessions as JSON lines, plain or gzipped"
     )
+    parser.add_argument("--among", metavar="FILE", help="further skills of the library, as JSON lines")
     parser.add_argument("--limit", type=int, default=0, help="read only so many sessions")
     parser.add_argument("--misses", action="store_true", help="list the key points that are not held")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(arguments)
-    result = measure(read_sessions(options.trajectories, options.limit), misses=options.misses)
+    result = measure(
+        read_sessions(options.trajectories, options.limit),
+        misses=options.misses,
+        among=read_others(options.among) if options.among else (),
+    )
     if options.json:
         print(json.dumps(result, indent=1, ensure_ascii=False))
     else:

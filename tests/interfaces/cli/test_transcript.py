@@ -38,9 +38,7 @@ def session(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_every_event_is_a_line_and_secrets_are_hidden(
-    whet: Callable[..., CompletedProcess[str]], session: str
-) -> None:
+def test_every_event_is_a_line_and_secrets_are_hidden(whet: Callable[..., CompletedProcess[str]], session: str) -> None:
     told = whet("transcript", session)
     assert told.returncode == 0
     assert told.stdout == (

@@ -104,7 +104,8 @@ _NO_RULE = re.compile(
     r"(?i)\A(?:(?:do not|don't) (?:worry|bother|know|mind|care|think|see|get|panic|hesitate|understand|be sorry)"
     r"|no need|never mind|try (?:it |that )?again|make sure (?:that )?(?:it|this|that)\b"
     r"|(?:i|it|they|he|she|this|that) )"
-    r"|(?<=\w )(?<!and )(?<!but )(?<!so )(?:always|never|don't|doesn't|do not|does not)\s+(?:seem|fail|crash|break|work|pass|finish|stop|hang|happen"
+    r"|(?<=\w )(?<!and )(?<!but )(?<!so )(?:always|never|don't|doesn't|do not|does not)"
+    r"\s+(?:seem|fail|crash|break|work|pass|finish|stop|hang|happen"
     r"|show up|come up|appear|load|respond|return|match|exist)"
 )
 """Sentences with the words of a rule that lay nothing down: comfort, and how something behaves."""
