@@ -44,7 +44,7 @@ REMEMBERED = 14 * _DAY
 QUIET = 3600 * _SECOND
 """A session that was quiet for so long is over: not every client tells when one ends, and none that is killed does."""
 AGAIN = 3600 * _SECOND
-"""So long nobody else takes up a session that somebody learns from by itself; then whoever did it was killed."""
+"""So long, at least, nobody else takes up a session that somebody learns from by itself; then it was killed."""
 LATER = _DAY
 """So long a session is left alone from which nothing could be learned yet."""
 LEARNING = "learn"
@@ -257,12 +257,15 @@ class Sessions(Door):
     def take_up(self, client: str, id: str) -> bool:  # noqa: A002  as above
         """Take a session that waits, to learn from it by itself; False where somebody else was faster.
 
-        Whoever is killed over it lets it wait again.
+        Whoever is killed over it lets it wait again, each time about twice as long: it may be what kills them.
         """
         time = self._clock()
-        query = "UPDATE sessions SET later = ? WHERE client = ? AND id = ? AND NOT learned AND later <= ?"
+        query = (
+            "UPDATE sessions SET later = ?1 + min(?2, max(?3, ?1 - last)) "
+            "WHERE client = ?4 AND id = ?5 AND NOT learned AND later <= ?1"
+        )
         with self.writing().write() as connection:
-            return bool(connection.execute(query, (time + AGAIN, *_key(client, id), time)).rowcount)
+            return bool(connection.execute(query, (time, LATER, AGAIN, *_key(client, id))).rowcount)
 
     def leave(self, client: str, id: str) -> None:  # noqa: A002  as above
         """Let a session wait for a day before it is taken up again."""
@@ -402,5 +405,5 @@ def _key(client: str, id: str) -> tuple[str, str]:  # noqa: A002  as above
 
 
 def _text(text: str, most: int) -> str:
-    """The text as a database can hold it."""
-    return text[:most].encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+    """The text as a database can hold it, cut last: what is read from there is found again by it."""
+    return text[:most].encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")[:most]

@@ -79,9 +79,10 @@ def learn_waiting(
         with FileLock(lock_path(state, "learning", "waiting"), timeout=0):
             while is_due(sessions, state, env, clock):
                 seen = sessions.waiting(now=True)[-1]
-                if sessions.take_up(seen.client, seen.id):
-                    _learn(sessions, State(state, clock), seen, opened)
-                    count += 1
+                if not sessions.take_up(seen.client, seen.id):
+                    break  # somebody learned from it just now; the next event looks again
+                _learn(sessions, State(state, clock), seen, opened)
+                count += 1
     except Exception as error:  # noqa: BLE001  nobody is there to see it; the doctor tells
         code, message = told(error)
         if code != "lock-timeout":

@@ -7,25 +7,24 @@ plugin, was installed from elsewhere, or is pinned. No body is read but those of
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.drafts_main import main_of, said
 from whet.authoring.trees import read_tree
 from whet.errors import WhetError
+from whet.learning.shelf import held_back
 from whet.routing.duplicates import THRESHOLD
 from whet.routing.duplicates_answer import resembling
 from whet.routing.texts import Texts
 from whet.skill.names import key, slug
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from whet.authoring.changes import Changes
     from whet.authoring.journal import Journal
     from whet.learning.distilling.draft import Draft
-    from whet.learning.sessions import Sessions
+    from whet.learning.shelf import Shelf
     from whet.library.card import Card
-    from whet.library.lookout import Lookout
     from whet.skill.tree import Tree
 
 COUNT = "distilled-sessions"
@@ -40,42 +39,6 @@ _WORDS = 0.6
 """The part of their words that such names share."""
 _THEIRS = frozenset(("bundled", "org", "plugin"))
 """Scopes of skills that are not the user's own."""
-
-
-class Shelf(Protocol):
-    """What learning needs of a library; `whet.api.Library` is one."""
-
-    @property
-    def lookout(self) -> Lookout:
-        """Its skills."""
-        ...
-
-    @property
-    def changes(self) -> Changes:
-        """Its history and proposals."""
-        ...
-
-    @property
-    def sessions(self) -> Sessions:
-        """The sessions that hooks told of."""
-        ...
-
-    def is_locked(self, name: str, *, here: bool = False) -> bool:
-        """Was this skill installed?"""
-        ...
-
-    def manage(
-        self,
-        operations: Sequence[Mapping[str, Any]],
-        *,
-        actor: str = "user",
-        origin: str = "foreground",
-        reason: str = "",
-        stage: bool = False,
-        viewed: Callable[[str, str], bool] | None = None,
-    ) -> dict[str, Any]:
-        """Change skills."""
-        ...
 
 
 class Relative(NamedTuple):
@@ -118,18 +81,10 @@ def least_score(one: str, other: str, *, distilled: bool) -> float:
 
 def is_own(shelf: Shelf, card: Card) -> bool:
     """May this skill be improved without anybody having named it?"""
-    from whet.learning.lifecycle import Lifecycle
-
-    lookout = shelf.lookout
-    outside = card.scope == "external" and lookout.explicit is None
+    outside = card.scope == "external" and shelf.lookout.explicit is None
     if card.kind != "skill" or card.scope in _THEIRS or outside:
         return False
-    lifecycle = Lifecycle(lookout.place.state, lookout.clock)
-    try:
-        pinned = card.key in lifecycle.pins()
-    finally:
-        lifecycle.close()
-    return not pinned and not shelf.is_locked(card.name, here=card.scope == "project")
+    return not held_back(shelf, card)
 
 
 def maker(journal: Journal, path: str) -> str:

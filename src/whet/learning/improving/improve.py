@@ -6,7 +6,7 @@ was changed by somebody else meanwhile, nothing is written at all: what was meas
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from whet.authoring.drafts_main import main_of
 from whet.authoring.history import difference
@@ -19,19 +19,15 @@ from whet.learning.improving.heard import heard_of
 from whet.learning.improving.rejected import Buffer
 from whet.learning.improving.rounds import ALL_MET, Course, body_of
 from whet.learning.improving.trying import Trials, split
-from whet.learning.lifecycle import Lifecycle
 from whet.learning.models.budget import Budget, budgeted
+from whet.learning.shelf import held_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
-    from whet.authoring.changes import Changes
     from whet.learning.improving.trying import Measured
     from whet.learning.models.door import Model
-    from whet.learning.usage import Usage
-    from whet.library.card import Card
-    from whet.library.lookout import Lookout
-    from whet.routing.feedback import Feedback
+    from whet.learning.shelf import Shelf
 
 ROUNDS = 3
 EDITS = 4
@@ -39,47 +35,6 @@ EDITS = 4
 _MOST = {"rounds": 20, "edits": 20, "runs": 100}
 MARK = "Improved by its evals"
 """How the reason of every change begins that comes from here."""
-
-
-class Shelf(Protocol):
-    """What improving needs of a library; `whet.api.Library` is one."""
-
-    @property
-    def lookout(self) -> Lookout:
-        """Its skills."""
-        ...
-
-    @property
-    def changes(self) -> Changes:
-        """Its history and proposals."""
-        ...
-
-    @property
-    def usage(self) -> Usage:
-        """How skills did."""
-        ...
-
-    @property
-    def remarks(self) -> Feedback:
-        """What skills are for, and what not."""
-        ...
-
-    def is_locked(self, name: str, *, here: bool = False) -> bool:
-        """Was this skill installed?"""
-        ...
-
-    def manage(
-        self,
-        operations: Sequence[Mapping[str, Any]],
-        *,
-        actor: str = "user",
-        origin: str = "foreground",
-        reason: str = "",
-        stage: bool = False,
-        viewed: Callable[[str, str], bool] | None = None,
-    ) -> dict[str, Any]:
-        """Change skills."""
-        ...
 
 
 def improve(
@@ -220,7 +175,7 @@ class _Bench:
 
     def keep(self, *, write: bool) -> dict[str, Any]:
         """Write the better version, or propose it where it is not to be written, or may not be."""
-        held_back = _held_back(self._shelf, self._card)
+        kept_back = held_back(self._shelf, self._card)
         before, after = (self._trials.measure(tree).mean() or 0.0 for tree in (self._tree, self.course.best))
         how = f"evals: {len(self._evals.evals)}, runs: {self._runs}, model: {self._model.name}"
         reason = f"{MARK}: {before:.2f} before, {after:.2f} after ({how})."
@@ -234,22 +189,11 @@ class _Bench:
             actor="agent",
             origin="background",
             reason=reason,
-            stage=not write or bool(held_back),
+            stage=not write or bool(kept_back),
             viewed=viewed,
         )
         told = {"version": answer["version"], "reason": reason}
         if answer.get("staged"):
-            cause = held_back if write and held_back else answer["reason"]
+            cause = kept_back if write and kept_back else answer["reason"]
             return {**told, "staged": True, "proposal": answer["proposal"], "cause": cause, "hint": answer["hint"]}
         return {**told, "written": True, "entry": answer["entry"]}
-
-
-def _held_back(shelf: Shelf, card: Card) -> str:
-    """Why a skill may not be written without asking, though it is the user's: a sentence, or nothing."""
-    lifecycle = Lifecycle(shelf.lookout.place.state, shelf.lookout.clock)
-    try:
-        if card.key in lifecycle.pins():
-            return "It is pinned."
-    finally:
-        lifecycle.close()
-    return "It is installed." if shelf.is_locked(card.name, here=card.scope == "project") else ""

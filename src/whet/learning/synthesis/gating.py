@@ -15,9 +15,9 @@ from whet.learning.evals.gate import Gate, Reason, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.learning.distilling.relatives import Shelf
     from whet.learning.distilling.writing import Writing
     from whet.learning.models.door import Model
+    from whet.learning.shelf import Shelf
     from whet.skill.tree import Item
 
 

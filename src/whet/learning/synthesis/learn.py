@@ -28,10 +28,11 @@ from whet.learning.transcripts.redaction import redacted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.learning.distilling.relatives import Relative, Shelf
+    from whet.learning.distilling.relatives import Relative
     from whet.learning.distilling.writing import Writing
     from whet.learning.facts.model import Facts
     from whet.learning.models.door import Model
+    from whet.learning.shelf import Shelf
     from whet.learning.synthesis.judging import Verdict
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder

@@ -21,8 +21,8 @@ from whet.store.locks import FileLock, lock_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.learning.distilling.relatives import Shelf
     from whet.learning.models.door import Model
+    from whet.learning.shelf import Shelf
     from whet.learning.synthesis.learn import Told
 
 STEP = "skill_create"

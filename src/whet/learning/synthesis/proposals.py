@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.proposals import Proposal
     from whet.learning.distilling.draft import Draft
-    from whet.learning.distilling.relatives import Shelf
+    from whet.learning.shelf import Shelf
     from whet.skill.tree import Item
 
 MARK = "Learned from "
