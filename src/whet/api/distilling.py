@@ -155,20 +155,10 @@ def _is_here(library: Library, project: str) -> bool:
 
 
 def _from_text(state: str, text: str) -> Transcript:
-    """The session that a text is. It is read more than once, so it is put into a file for the time being."""
-    import tempfile
+    """The session that a text is."""
+    from whet.learning.distilling.piped import read_piped
 
-    from whet.learning.transcripts.reading import read_transcript
-    from whet.store.atomic import make_directories
-    from whet.store.failures import os_failures
-
-    make_directories(state)
-    with os_failures(state), tempfile.TemporaryDirectory(prefix="reading-", dir=state) as directory:
-        path = os.path.join(directory, "transcript")
-        with open(path, "xb") as file:
-            file.write(text.encode("utf-8", "replace"))
-        try:
-            return read_transcript(path)
-        except InvalidError as error:
-            message = error.message.replace(path, "The text")
-            raise InvalidError("not-a-transcript", message, hint=_HERE) from error
+    try:
+        return read_piped(state, [text.encode("utf-8", "replace")], "The text")
+    except InvalidError as error:
+        raise InvalidError(error.code, error.message, hint=_HERE) from error

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.api.evaluating import Evaluating
-from whet.errors import WhetError
+from whet.errors import FailedError, WhetError
 
 if TYPE_CHECKING:
     import os
@@ -166,24 +166,34 @@ class Learning(Evaluating):
     ) -> dict[str, Any]:
         """A session is over: learn from it as the setting `learn` says, by itself; the report on it.
 
-        Nothing comes of it where the setting is `off` or `note`, nor where the day's allowance or the breaker holds it
-        back; `code` says so. `write` and `model` are those of `learn`. What goes wrong is an `error` in the report.
+        Nothing comes of it where the setting is `off` or `note`, where the day's allowance or the breaker holds it
+        back, nor where a session that hooks told of does not wait; `code` says so. `write` and `model` are those of
+        `learn`. What fails is an `error` in the report.
         """
         level = self.lookout.survey().settings.learn
         told: dict[str, Any] = {"captured": False, "evidence": []}
         if level in ("off", "note"):
             return {**told, "code": "learning-off", "why": [f"The setting `learn` is {level}."]}
-        answer = self._learn((source,), write, model, asked=False)
-        if not answer["sessions"]:
+        try:
+            answer = self._learn((source,), write, model, asked=False)
+        except FailedError as error:
+            return {**told, "code": error.code, "why": [error.message], "error": error.message, "hint": error.hint}
+        if answer["sessions"]:
+            report: dict[str, Any] = answer["sessions"][0]
+            warnings = [*answer.get("warnings", ()), *report.get("warnings", ())]
+            return report | ({"warnings": warnings} if warnings else {})
+        if "stopped" in answer:
             return {**told, "code": answer["stopped"], "why": [answer["stopped_why"]]}
-        report: dict[str, Any] = answer["sessions"][0]
-        return report
+        return {**told, "code": "not-waiting", "why": ["It goes on, or somebody has learned from it already."]}
 
     def _learn(
         self, sources: tuple[Any, ...], write: bool | None, model: str | Model | None, **how: Any
     ) -> dict[str, Any]:
+        import os
+
         from whet.learning.synthesis.learning import learn_from
 
+        sources = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in sources)
         if write is None:
             write = self.lookout.survey().settings.learn == "write"
         warnings: list[str] = []

@@ -105,7 +105,8 @@ class Hooks:
                 return ""
         else:
             ended = {"start": False, "end": True}.get(event.kind)
-            self._note(event, ended=ended, seen=glance(event.transcript) if ended else NOTHING)
+            looks = ended and self._level.now() != "off"
+            self._note(event, ended=ended, seen=glance(event.transcript) if looks else NOTHING)
             if event.kind == "compact" or event.source in _FORGETTING:
                 self.sessions.keep(event.client, event.session, None)
         offer = self._offer(event, began) if event.prompt.strip() else ""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from whet.errors import UsageError
 from whet.interfaces.hooks.answering import told
 from whet.interfaces.hooks.levels import Level
+from whet.learning.hook_log import append
 from whet.learning.sessions import LEARNING, Sessions
 from whet.learning.synthesis.budget import Account, Breaker, State
 from whet.store.clock import system_clock
@@ -78,8 +79,8 @@ def learn_waiting(
     try:
         with FileLock(lock_path(state, "learning", "waiting"), timeout=0):
             while is_due(sessions, state, env, clock):
-                seen = sessions.waiting(now=True)[-1]
-                if not sessions.take_up(seen.client, seen.id):
+                seen = next(reversed(sessions.waiting(now=True)), None)
+                if seen is None or not sessions.take_up(seen.client, seen.id):
                     break  # somebody learned from it just now; the next event looks again
                 _learn(sessions, State(state, clock), seen, opened)
                 count += 1
@@ -141,10 +142,15 @@ class Learner:
             self._turn.release()
 
 
-def give_up_in_time() -> None:
+def give_up_in_time(state: str) -> None:
     """End this process, in the background of a machine that has other things to do, before it becomes a nuisance."""
+
+    def give_up() -> None:
+        append(state, "", LEARNING, "too-slow", f"It took more than {LONGEST:g} seconds and was given up.")
+        os._exit(0)
+
     if hasattr(os, "nice"):
         os.nice(10)
-    watch = threading.Timer(LONGEST, os._exit, (0,))
+    watch = threading.Timer(LONGEST, give_up)
     watch.daemon = True
     watch.start()

@@ -174,9 +174,13 @@ def measured(
     `tokens` limits what it costs; None is no limit but what the models have themselves.
     """
     from whet.learning.evals.running import run_evals
+    from whet.learning.evals.testing import check_sandbox
 
+    evals = subject.evals().evals
+    if any(one.check and one.check["type"] == "exit_code" for item in evals for one in item.expectations):
+        check_sandbox()  # before anything is paid for
     return run_evals(
-        subject.evals().evals,
+        evals,
         sides,
         _setup(lookout, subject, model, grader or model, tokens),
         task_files=subject.files_for,

@@ -65,6 +65,7 @@ def run_evals(
     """
     if runs < 1:
         raise UsageError("bad-runs", f"{runs} runs measure nothing.", hint="Give a number above zero.")
+    files = {item.id: task_files(item) for item in evals}  # one that is missing must cost nothing
     wanted = [(item, side, number) for item in evals for number in range(1, runs + 1) for side in sides]
     done: list[Run] = []
     stopped: ModelError | None = None
@@ -75,7 +76,7 @@ def run_evals(
             done.append(Run(item, side, number, Output(""), error=f"Not run: {stopped.message}"))
             continue
         try:
-            made = run_eval(item, side, number, sides[side], setup, task_files(item))
+            made = run_eval(item, side, number, sides[side], setup, files[item.id])
         except ModelError as error:
             first = first or error
             stopped = error if error.code in FATAL else None

@@ -139,6 +139,14 @@ def _status(ran: Ran) -> str:
     return "passed" if ran.code == 0 else "skipped" if ran.code == SKIPPED else "failed"
 
 
+def check_sandbox() -> None:
+    """Raises RefusedError `no-sandbox` where there is none."""
+    from whet.guard.sandbox.levels import NONE, level
+
+    if not level().isolates:
+        raise RefusedError("no-sandbox", f"{NONE.sentence} Nothing of the skill was run.", hint=NO_SANDBOX_HINT)
+
+
 @contextmanager
 def boxed(
     tree: Mapping[str, Item],
@@ -156,10 +164,9 @@ def boxed(
     from tempfile import TemporaryDirectory
 
     from whet.authoring.trees import put_tree
-    from whet.guard.sandbox.levels import NONE, level, run_program
+    from whet.guard.sandbox.levels import run_program
 
-    if not level().isolates:
-        raise RefusedError("no-sandbox", f"{NONE.sentence} Nothing of the skill was run.", hint=NO_SANDBOX_HINT)
+    check_sandbox()
     with TemporaryDirectory(prefix="whet-", ignore_cleanup_errors=True) as top:
         copy = os.path.join(os.path.realpath(top), "copy")
         put_tree(copy, None, tree)

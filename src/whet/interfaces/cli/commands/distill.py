@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ from whet.interfaces.cli.commands._changing import STDIN, tell
 from whet.interfaces.cli.commands._plans import asks
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.text import clean, plural
-from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -103,7 +101,10 @@ def _begun(context: Context, options: Namespace) -> tuple[Distillation, tuple[En
     from whet.learning.distilling.rounds import session_of
 
     if options.file == STDIN:
-        transcript = _from_input(context.library.place.state)
+        from whet.learning.distilling.piped import read_piped
+
+        pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
+        transcript = read_piped(context.library.place.state, pieces, "Standard input")
     elif options.file is not None:
         transcript = session_of(options.file)
     elif asks(options):
@@ -124,23 +125,6 @@ def _tell_model(context: Context, options: Namespace, model: str | None) -> None
     if name and sys.stderr is not None and sys.stderr.isatty() and not (options.quiet or options.json):
         sys.stderr.write(f"Asking {clean(name)}…\n")
         sys.stderr.flush()
-
-
-def _from_input(state: str) -> Any:
-    """The session on standard input: it is read more than once, so it is put into a file for the time being."""
-    import tempfile
-
-    from whet.learning.distilling.rounds import session_of
-    from whet.store.atomic import make_directories
-
-    with os_failures(state):
-        make_directories(state)
-        with tempfile.TemporaryDirectory(prefix="reading-", dir=state) as directory:
-            path = os.path.join(directory, "standard-input")
-            with open(path, "xb") as file:
-                while sys.stdin and (piece := sys.stdin.buffer.read(_CHUNK)):
-                    file.write(piece)
-            return session_of(path)
 
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:

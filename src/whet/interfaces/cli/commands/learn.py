@@ -69,13 +69,14 @@ def _learn_waiting(context: Context) -> int:
 
     from whet.interfaces.hooks.learning import give_up_in_time, learn_waiting
 
-    give_up_in_time()
+    state = context.library.place.state
+    give_up_in_time(state)
     with ExitStack() as stack:
 
         def opened(directory: str) -> Library:
             return stack.enter_context(context.open_library(directory or None))
 
-        return learn_waiting(context.library.place.state, opened, context.env)
+        return learn_waiting(state, opened, context.env)
 
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
