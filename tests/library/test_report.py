@@ -79,7 +79,7 @@ def guarded(tmp_path: Path, opened: Callable[..., Library]) -> Library:
     with connection:
         connection.execute("UPDATE records SET reason = 'Another.'")
     connection.close()
-    write(tmp_path / "project" / ".whet.toml", '[policy.community]\ncaution = "allow"\n')
+    write(tmp_path / "project" / ".whet.toml", 'learn = "write"\n[policy.community]\ncaution = "allow"\n')
     return library
 
 

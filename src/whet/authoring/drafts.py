@@ -47,7 +47,7 @@ from whet.skill.paths import MAIN_FILE
 from whet.skill.tree import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from whet.skill.frontmatter import Document
     from whet.skill.tree import Tree
@@ -268,9 +268,10 @@ def remove_file(tree: Tree, path: str, *, version: str = "") -> Draft:
 # --- the end of every change ----------------------------------------------------------------------------------------
 
 
-def remarks(before: Tree | None, after: Tree) -> tuple[str, ...]:
-    """What is worth knowing about a result, however many changes it took."""
-    return check_format(before or {}, after, main_of(before) if before else None, main_of(after))
+def remarks(before: Tree | None, after: Tree, known: Collection[str]) -> tuple[str, ...]:
+    """What is worth knowing about a result, however many changes it took, of what is `known` from each of them."""
+    told = check_format(before or {}, after, main_of(before) if before else None, main_of(after))
+    return tuple(text for text in told if text in known)
 
 
 def without_remarks(draft: Draft, before: Tree | None, *, numbered: bool) -> Draft:
@@ -278,7 +279,7 @@ def without_remarks(draft: Draft, before: Tree | None, *, numbered: bool) -> Dra
 
     Where the version was `numbered` before, it is no news that it stays.
     """
-    passing = remarks(before, draft.tree)
+    passing = remarks(before, draft.tree, draft.warnings)
     asked = f": {ASKED}." if numbered else "\0"
     told = (text for text in draft.warnings if text not in passing and not text.endswith(asked))
     return draft._replace(warnings=tuple(told))

@@ -315,7 +315,8 @@ class _Bench:
         first = action if target.tree is None else target.action or action
         self._targets[target.path] = target._replace(tree=draft.tree, action=first)
         if self._several:
-            self.remarks[target.path] = drafts.remarks(target.before, draft.tree)
+            known = (*self.remarks.get(target.path, ()), *draft.warnings)
+            self.remarks[target.path] = drafts.remarks(target.before, draft.tree, known)
             draft = drafts.without_remarks(draft, target.tree, numbered=bool(target.action))
         self.warnings.extend(draft.warnings)
         told = {"name": target.name, "path": target.path, "version": draft.version, "digest": digest(draft.tree)}
