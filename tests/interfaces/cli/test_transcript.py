@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING
 
@@ -57,3 +58,24 @@ def test_facts_are_what_a_skill_would_be_made_of(whet: Callable[..., CompletedPr
     told = whet("transcript", session, "--facts")
     assert "tool\tBash git push\t1 x\n" in told.stdout
     assert TOKEN not in told.stdout + json.dumps(answer)
+
+
+def test_standard_input_is_read_like_a_file(
+    whet: Callable[..., CompletedProcess[str]], session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def piped(text: str) -> CompletedProcess[str]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return whet("transcript", "-")
+
+    read, nothing = piped(SESSION), piped("nothing")
+    assert (read.returncode, read.stdout) == (0, whet("transcript", session).stdout)
+    assert nothing.stderr.splitlines()[0] == ("error: Standard input is not a transcript: nobody speaks in it.")
+
+
+def test_the_arguments_of_a_tool_that_is_not_known_are_shown(
+    whet: Callable[..., CompletedProcess[str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "session.json"
+    call = {"id": "1", "function": {"name": "refund", "arguments": '{"order": 812, "why": "late"}'}}
+    path.write_text(json.dumps([{"role": "user", "content": "Go."}, {"role": "assistant", "tool_calls": [call]}]))
+    assert whet("transcript", str(path)).stdout == "user\t\tGo.\ncall\trefund\torder: 812, why: late\n"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts.redaction import BINARY
-from whet.learning.transcripts.secret_places import is_secret, names_secret
+from whet.learning.transcripts.secret_places import names_secret
+from whet.learning.transcripts.secret_values import ANY, LITERAL, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ class Arguments:
         for key, item in list(value.items())[:ITEMS]:
             name = self._short(key if isinstance(key, str) else str(key))[:200]
             kind = names_secret(name) or (labelled if key in _CONTENTS else "")
-            if kind and isinstance(item, str) and is_secret(item, kind):
+            if kind and isinstance(item, str) and is_secret(item, ANY if kind == ANY else LITERAL):
                 kept[name] = self._secret(item, kind)
             else:
                 kept[name] = self._value(item, depth + 1)
@@ -79,11 +80,19 @@ class Arguments:
     def _sequence(self, value: list[Any], depth: int) -> list[Any]:
         kept: list[Any] = []
         before = ""
-        for item in value[:ITEMS]:
+        shown = self._words(value[:ITEMS])
+        for item, safe in zip(value[:ITEMS], shown, strict=True):
             kind = names_secret(before) if before.startswith("-") and "=" not in before else ""
-            if kind and isinstance(item, str) and is_secret(item, kind):
+            if kind and safe == item and isinstance(item, str) and is_secret(item, ANY if kind == ANY else LITERAL):
                 kept.append(self._secret(item, kind))
             else:
-                kept.append(self._value(item, depth + 1))
+                kept.append(self._value(safe, depth + 1))
             before = item if isinstance(item, str) else ""
         return kept
+
+    def _words(self, value: list[Any]) -> list[Any]:
+        """The words of a command without the secrets that one knows by the words before them."""
+        if len(value) < 3 or not all(isinstance(item, str) and item and " " not in item for item in value):
+            return value
+        found = self._text(" ".join(value)).split(" ")
+        return found if len(found) == len(value) else value

@@ -41,6 +41,7 @@ _BLOCK = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]{0,3}\1|\Z)"
 _SCREEN = re.compile(r"^[ \t]*([⏺●⎿>❯])[ \t]?(.*)$")
 _ON_SCREEN = re.compile(r"^[⏺●] ", re.MULTILINE)
 _CALL = re.compile(r"([A-Za-z][\w:. -]{0,60})\((.*)\)\s*$", re.DOTALL)
+_DIFF = re.compile(r"^[ \t]*\d{1,7} ([+-])(.*)$", re.MULTILINE)
 _SHOWN = {"update": "Edit", "multi-edit": "Edit", "fetch": "Web", "web search": "Web"}
 _SCREEN_SIDES = {">": "user", "❯": "user", "⏺": "assistant", "●": "assistant", "⎿": "result"}
 
@@ -59,8 +60,8 @@ def read(text: str, into: Collector) -> bool:
     sides = {section.side for section in sections if section.text.strip() or section.tool}
     if "user" not in sides or not sides & {"assistant", "call"}:
         return False
-    for section in sections:
-        _section(section, into)
+    for section, after in zip(sections, [*sections[1:], None], strict=True):
+        _section(_changed(section, after), into)
     return True
 
 
@@ -76,6 +77,20 @@ def _section(section: Section, into: Collector) -> None:
         into.returned(_inner(text))
     else:
         into.said("note", text, 0, section.side)
+
+
+def _changed(section: Section, after: Section | None) -> Section:
+    """An edit with what it changed, where only its result shows that, in lines with numbers and signs."""
+    if section.tool != "Edit" or after is None or after.side != "result":
+        return section
+    lines = {sign: [found[2] for found in _DIFF.finditer(after.text) if found[1] == sign] for sign in "-+"}
+    given = arguments(section.text)
+    if not any(lines.values()) or set(given) != {"path"}:
+        return section
+    import json
+
+    given |= {"old": "\n".join(lines["-"]), "new": "\n".join(lines["+"])}
+    return section._replace(text=json.dumps(given, ensure_ascii=False))
 
 
 def _call(tool: str, text: str, into: Collector) -> None:

@@ -15,8 +15,14 @@ _HEADER = re.compile(
 _CODE = re.compile(
     r"(?:exit(?:ed with)? code|exit status|Command failed with exit code|exit_code)[:=]? (-?\d{1,10})\b", re.IGNORECASE
 )
+_LAST = re.compile(r"\n[\[(]?exit(?:ed with)? (?:code|status)[:=]? ?(-?\d{1,10})[\])]?\s*\Z", re.IGNORECASE)
+"""The code below the output, where there is none above it."""
 _FAILURE = re.compile(
     r"(?:Error|ERROR|error)(?::|\s-)|Traceback \(most recent call last\)|Command failed|<tool_use_error>|fatal: "
+    r"|Error (?:response )?from (?:server|daemon)\b|[Aa]n error occurred[ :(]|error\[\w{1,12}\]: |npm (?:ERR!|error) "
+    r"|E: |[A-Z]\w{1,60}(?:Error|Exception): |Exception in thread |make(?:\[\d{1,3}\])?: \*\*\* |curl: \(\d{1,3}\) "
+    r"|ssh: (?:connect|Could not)|Unable to (?:connect|locate|resolve|open|read|access)\b|Permission denied\b"
+    r"|(?:[\w./-]{1,80}: ){1,3}(?:No such file or directory|Permission denied|cannot |(?:invalid|unrecognized) option)"
     r"|(?:[\w./-]{1,80}: )?(?:line \d{1,6}: )?[\w./-]{1,80}: (?:command )?not found\b"
 )
 _JSON = 200_000
@@ -38,7 +44,7 @@ def outcome(text: str, *, failed: bool | None = None) -> Outcome:
     code = None
     if found := _HEADER.match(text):
         text, code = text[found.end() :], found[1] or found[2]
-    elif found := _CODE.match(text):
+    elif found := _CODE.match(text) or _LAST.search(text, max(0, len(text) - 80)):
         code = found[1]
     if failed is None:
         failed = code != "0" if code is not None else _FAILURE.match(text) is not None

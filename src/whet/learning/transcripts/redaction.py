@@ -12,8 +12,9 @@ import re
 from functools import lru_cache, partial
 
 from whet.guard.rules.secrets import SHAPES, Shape
-from whet.learning.transcripts.secret_places import in_places, is_telling
+from whet.learning.transcripts.secret_places import in_places
 from whet.learning.transcripts.secret_shapes import MORE
+from whet.learning.transcripts.secret_values import is_telling
 
 BINARY = "[binary]"
 _REMEMBERED = 100
@@ -85,9 +86,16 @@ class Known:
         hidden = 0
         for value, kind in self._kinds.items():
             if value in text:
-                hidden += text.count(value)
-                text = text.replace(value, placeholder(kind))
+                text, found = _whole(value).subn(placeholder(kind), text)
+                hidden += found
         return text, hidden
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _whole(value: str) -> re.Pattern[str]:
+    """The value; one that is short or made of words only as a whole, not within a longer word."""
+    within = len(value) >= 12 and not re.fullmatch(r"[A-Za-z -]+", value)
+    return re.compile(re.escape(value) if within else rf"(?<![A-Za-z0-9]){re.escape(value)}(?![A-Za-z0-9])")
 
 
 def _unescaped(value: str) -> str:

@@ -1,7 +1,8 @@
 """Secrets known by where they stand: after a name, in an address, in a header, on a command line.
 
 A name says how much proof it takes. After `password` any value is one. After `token` or `api_key`, which also name
-types, counts and columns, the value must look random. References to variables, calls and placeholders are never hidden.
+types, counts and columns, the value must look random, unless the place takes nothing but literals: a query, a header, a
+variable of a shell, a flag, a string. References to variables, calls and placeholders are never hidden.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from whet.learning.transcripts.secret_flags import RULES, pattern
+from whet.learning.transcripts.secret_flags import RULES, Rule, pattern
+from whet.learning.transcripts.secret_speech import in_speech
+from whet.learning.transcripts.secret_values import ANY, EMPTY, LITERAL, REFERENCE, is_said, is_secret, looks_random
 
 _KEYS = (
     *("api", "access", "private", "signing", "encryption", "account", "auth", "master"),
@@ -43,7 +46,7 @@ _SHORT = re.compile(r"(?<![a-z_-])(?:pass|pw)", re.IGNORECASE)
 _NOT_ONE = re.compile(
     r"s?[_-]?(?:count|type|ur[li]|endpoint|file|path|name|ids?|limit|length|len|size|budget|usage|expir\w*|ttl|arn|ref|field"
     r"|policy|reset|hint|sha\d*|hash|digest|index|manager|store|provider|class|regex|pattern|format|version|used|left|total"
-    r"|in|out|scopes?|issuer|iz\w*|auth|length|age|prompt|window|per|rate)\b",
+    r"|in|out|scopes?|issuer|iz\w*|auth|length|age|prompt|window|per|rate|command|cmd|helper)\b",
     re.IGNORECASE,
 )
 """What follows the word where the name is not that of a secret: `token_count`, `secret-name`, `tokenizer`."""
@@ -62,11 +65,24 @@ _ASSIGNED = re.compile(
     r"(?P<sep>\\{0,3}[\"'`]?\]?[ \t]{0,4}(?:=>|:=|={1,2}|[:：|>]|[ \t](?:value|content)=|\((?=[\"']))[ \t]{0,4}"
     r"(?:\r?\n[ \t]{1,12})?)" + _VALUE
 )
+_LITERAL = frozenset({"token", "secret", "key", "credential"})
+"""Kinds of secrets that may be as weak as a password where nothing but a literal can stand."""
+_REST = re.compile(
+    r"(?:[_-]?(?:access|shared|hash|admin))?(?:[_-]?(?:key|value|base|id(?=_key)|\d{1,2}))*", re.IGNORECASE
+)
+"""What may follow the word in a name that is still that of a secret: `SECRET_ACCESS_KEY`."""
+_NAME_BEFORE = re.compile(r"[\w-]+\Z")
+_OWN = re.compile(r"(?:secret|access|api|private|signing)[_-]?key|client[_-]?secret|auth[_-]?token", re.IGNORECASE)
+"""Names of nothing but secrets, behind which a string is one."""
+_MIXED = re.compile(r"(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Za-z0-9!#%^*+]{6,}")
+"""A value of letters and digits that is no name with hyphens, as those of secrets in a cluster are."""
+_CUT = ("...", "…")
+_TIGHT = frozenset({"=", '="', "='"})
 _PLAIN = re.compile(r"[:=>]")
 """Separators behind which any value of a password is one; in a table or a call it has to look like one."""
 _SPOKEN = re.compile(
     r"(?P<rest>[\w-]{0,12})(?P<sep>(?: for [\w.@-]{1,40}){0,1}[ \t]{1,3}(?:is|was|ist)[ \t]{0,3}:?[ \t]{0,3})"
-    rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`]{{3,400}}))"
+    rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`]{{2,400}}[^\s\"'`,.;:)]))"
 )
 _SPACED = re.compile(r"(?P<rest>[\w-]{0,12})(?P<sep>[ \t]{1,3})" + _VALUE)
 _FLAG = re.compile(r"(?:^|\s)--?[\w-]{0,30}\Z|\blogin \S{1,40} \Z")
@@ -76,39 +92,15 @@ _BEARER = re.compile(r"\b(Bearer|Basic)([ \t]{1,4})([A-Za-z0-9._~+/=-]{8,4000})"
 _IN_ADDRESS = re.compile(r"(://[^\s/:@\"'<>\[]{0,100}:)([^\s/\"'<>]{1,200})@(?=[\w.\[-])")
 _AS_USER = re.compile(r"(://)([A-Za-z0-9_.-]{16,200})(?=(?::[^\s/@\"'<>]{0,200})?@[\w\[])")
 _USER_FLAG = re.compile(
-    r"((?:^|\s)(?:-u|--user|--proxy-user)[ \t=]{1,3}[\"']?(?!\w{1,20}://)[^\s:\"']{1,80}:)([^\s\"']{3,200})"
+    r"((?:^|\s)(?:-u|--user|--proxy-user)[ \t=]{1,3}[\"']?(?!\w{1,20}://|\d{1,6}:)[^\s:\"']{0,80}:)([^\s\"']{3,200})"
 )
 _SECRET = re.compile(r"\bkind\\{0,3}\"?: ?\\{0,3}\"?Secret\b")
 _DATA = re.compile(r"(?:stringData|data)\\{0,3}\"?:")
 _ENTRY = re.compile(r"([\w.-]\\{0,3}\"?: {0,4}\\{0,3}\"?)([A-Za-z0-9+/]{6,20000}={0,2})(?=\\{0,3}\"|,|\s|\Z)")
 _LAST = re.compile(r"\n[ \t]{0,8}(?:\\{0,3}\"?metadata|kind|type|apiVersion|- )")
 """What ends the data of a manifest: another field of it, or a list."""
-_REFERENCE = re.compile(
-    r"[$%@{]|//|\^[A-Z]+\^|(?:ConvertTo|Read|Get|New)-[A-Z]\w+$|0x[0-9a-f]{40}$|[A-Za-z_]\w*=[A-Za-z_$]|\\?\$|[A-Za-z_]+(?:\.[A-Za-z_]+)+$|(?:process|os|env|sys|self|this|config|args|settings|secrets|vars)\."
-    r"|(?:none|null|nil|true|false|undefined|str|string|text|bytes|int|number|bool|boolean|any|object|optional|required"
-    r"|password|getpass|input|value|varchar|char|yes|no|on|off|not|the|an?|is|was|and|or|for|in|to|of|set|unset|empty"
-    r"|missing|invalid|wrong|incorrect|expired|hidden|prompt|stdin|file|env|auto|default|manual|length|must|should)$",
-    re.IGNORECASE,
-)
-"""A value that says where the secret is, or of what kind, and is none itself."""
-_WORDS = re.compile(r"[A-Za-z]+(?:[_ .-][A-Za-z]+)*$")
-_EMPTY = re.compile(
-    r"(?:your|insert|enter|replace|example|sample|dummy|fake|placeholder|redacted|changeme)[A-Za-z_ -]{0,60}$"
-    r"|[A-Za-z0-9_]{0,20}your[_ -][A-Za-z0-9_ -]{0,60}$"
-    r"|(?:my|some|the|an?|put|change)[_ -][A-Za-z_ -]{1,60}$|[xX*.•_-]{3,}$|\[secret|\[binary|<|\.\.\.",
-    re.IGNORECASE,
-)
-"""A value that only holds the place of one."""
-_SECRET_WORD = re.compile(r"passw|secret|token|key|credential|pwd|auth", re.IGNORECASE)
-_PATH = re.compile(
-    r"(?:~|\.{1,2})?/(?:[A-Za-z.][a-z0-9_.-]*/){1,20}[\w.-]{0,80}$|/[a-z]{2,12}$|[A-Za-z]:\\|~/|\.{1,2}/"
-)
-_NAMED_NUMBER = re.compile(r"[a-z]+[-_]?v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z]{1,3}")
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+[=+.\w-]*")
-_CASES = re.compile(r"[A-Z][a-z]?[A-Z].*[a-z]|[a-z][A-Z]{2}")
 _HEADER = 4_000
 """Characters of a header that are looked at."""
-_DIGEST = re.compile(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
 
 
 Learn = Callable[[str, str], None]
@@ -130,7 +122,8 @@ def in_places(text: str, learn: Learn) -> tuple[str, int]:
         text = _USER_FLAG.sub(partial(_flag, learn), text)
     for rule in RULES:
         if rule.mark in text:
-            text = pattern(rule).sub(partial(_argument, rule.kind, learn), text)
+            text = pattern(rule).sub(partial(_argument, rule, learn), text)
+    text = in_speech(text, lowered, learn)
     if "kind" in text and _SECRET.search(text):
         text = "\n---".join(_manifest(learn, document) for document in text.split("\n---"))
     return text, max(0, text.count("[secret:") - before)
@@ -140,45 +133,6 @@ def names_secret(name: str) -> str:
     """The kind of secret that a name stands for, or "" where it stands for none."""
     words = list(_core(tuple(_CORES)).finditer(name.lower())) if len(name) <= 80 else []
     return "" if not words or _NOT_ONE.match(name, words[-1].end()) else _kind(words[-1][0])
-
-
-def is_secret(value: str, kind: str) -> bool:
-    """May the value of something called so be a secret?"""
-    bare = value.strip().rstrip(":.!?,;").strip("*_'\"")
-    if (
-        "://" in bare
-        or len(bare) < 3
-        or _REFERENCE.match(bare)
-        or _EMPTY.match(bare)
-        or _PATH.match(bare)
-        or _DIGEST.match(bare)
-    ):
-        return False
-    if kind == "password":
-        return not (_WORDS.match(bare) and (_SECRET_WORD.search(bare) or len(bare) > 60))
-    return _looks_random(bare)
-
-
-def _looks_random(value: str) -> bool:
-    """Letters with digits, or of both cases within a word, or a long word without sense."""
-    if len(value) < 8 or " " in value.strip() or value.isdigit():
-        return False
-    if any(c.isdigit() for c in value) and any(c.isalpha() for c in value):
-        return not (_NAMED_NUMBER.fullmatch(value) and len(value) < 16) and not _VERSION.fullmatch(value)
-    if _WORDS.match(letters := value.rstrip("=")):
-        return letters.isalpha() and (len(letters) >= 20 or _CASES.search(letters) is not None)
-    return any(c in "!#+^~" for c in value)
-
-
-def is_telling(value: str) -> bool:
-    """Can the value be nothing but this secret, wherever it stands?"""
-    mixed = any(c.isalpha() for c in value) and not _WORDS.match(value)
-    return (
-        mixed
-        and 6 <= len(value) <= 400
-        and " " not in value
-        and (len(value) >= 12 or not _NAMED_NUMBER.fullmatch(value))
-    )
 
 
 def _kind(core: str) -> str:
@@ -220,10 +174,44 @@ def _named(text: str, lowered: str, words: tuple[str, ...], learn: Learn) -> str
 
 
 def _proof(text: str, core: re.Match[str], found: re.Match[str], kind: str) -> str:
-    """The kind of secret that the value must look like: a password by any name need not look random."""
+    """How much it takes to be a secret here: a password by any name need not look random."""
     short = core[0] in {"pass", "pw"} and _SHORT.match(text, core.start())
     named = found["sep"].isspace() or not found["sep"].strip() or _PLAIN.search(found["sep"]) or "is" in found["sep"]
-    return kind if named and not short else "token"
+    if kind == ANY:
+        return kind if named and not short else _literal(text, core, found) or "token"
+    return _literal(text, core, found) if kind in _LITERAL else kind
+
+
+def _literal(text: str, core: re.Match[str], found: re.Match[str]) -> str:
+    """The proof in a place that takes nothing but literals; "" elsewhere, and where the name goes on."""
+    if not _REST.fullmatch(found["rest"]):
+        return ""
+    before = _NAME_BEFORE.search(text, max(0, core.start() - 60), core.start())
+    name = (before[0] if before else "") + text[core.start() : core.end()] + found["rest"]
+    start = core.end() + len(found["rest"]) - len(name)
+    sep, edge = found["sep"], text[max(0, start - 1) : start]
+    after = text[found.end() : found.end() + 1]
+    value = text[slice(*found.span(found.lastgroup or 0))]
+    if "session" in name.lower() or " " in value or value.endswith(_CUT) or (value.isalpha() and len(value) < 5):
+        return ""
+    if (sep == "=" and edge in {"?", "&"}) or (sep in _TIGHT and name.isupper() and after != ")"):
+        return ANY
+    if sep.isspace() or name.startswith("-"):
+        return LITERAL
+    quoted = found["quoted"] is not None
+    pair = sep.strip() == ":" and not quoted and after in {"", "\n", "'", '"', "\\"}
+    header = sep.strip() == ":" and "-" in name and (edge in {"", "\n", " "} or quoted)
+    header = header or (
+        pair and (edge in {"'", '"'} or _OWN.search(name) is not None or _MIXED.fullmatch(value) is not None)
+    )
+    if (
+        (header and name[:2] in {"X-", "x-"})
+        or name.startswith("_")
+        or (quoted and _OWN.search(name) and "_" not in value)
+    ):
+        return ANY
+    line = sep == "=" and edge in {"", "\n", "/", ":", " "} and after not in {",", ")"}
+    return LITERAL if header or line or (quoted and sep.strip() not in {"==", "(", "|"}) else ""
 
 
 def _called(text: str, start: int, end: int) -> bool:
@@ -240,8 +228,12 @@ def _header_value(text: str, start: int) -> tuple[int, int]:
     scheme = _SCHEME.match(text, start, end)
     start = scheme.end() if scheme else start
     value = text[start:end].strip()
-    plain = len(value) < 8 or _VARIABLE.search(value) or _EMPTY.match(value)
-    certain = scheme or "=" in value or _looks_random(value)
+    plain = (
+        (len(value) < 8 and (len(value) < 6 or not is_secret(value, LITERAL)))
+        or _VARIABLE.search(value)
+        or EMPTY.match(value)
+    )
+    certain = scheme or "=" in value or looks_random(value) or is_said(value)
     return (0, 0) if plain or not certain else (start, end)
 
 
@@ -261,14 +253,14 @@ def _after(text: str, core: re.Match[str]) -> re.Match[str] | None:
 
 def _user(learn: Learn, found: re.Match[str]) -> str:
     """A token that stands in an address in place of a user."""
-    if len(found[2]) < 16 or not _looks_random(found[2]):
+    if len(found[2]) < 16 or not looks_random(found[2]):
         return found[0]
     learn(found[2], "token")
     return f"{found[1]}[secret:token]"
 
 
 def _address(learn: Learn, found: re.Match[str]) -> str:
-    if _REFERENCE.match(found[2]) or _EMPTY.match(found[2]):
+    if REFERENCE.match(found[2]) or EMPTY.match(found[2]):
         return found[0]
     learn(found[2], "password")
     return f"{found[1]}[secret:password]@"
@@ -278,7 +270,7 @@ def _header(found: re.Match[str]) -> str:
     value = found[3]
     if found[1].lower() == "basic" and re.fullmatch(r"[A-Za-z]?[a-z-]+[.]?", value):
         return found[0]
-    return found[1] + found[2] + "[secret:authorization]" if _looks_random(value) else found[0]
+    return found[1] + found[2] + "[secret:authorization]" if looks_random(value) else found[0]
 
 
 def _flag(learn: Learn, found: re.Match[str]) -> str:
@@ -290,14 +282,14 @@ def _flag(learn: Learn, found: re.Match[str]) -> str:
     return f"{found[0].removesuffix(value)}[secret:password]"
 
 
-def _argument(kind: str, learn: Learn, found: re.Match[str]) -> str:
+def _argument(rule: Rule, learn: Learn, found: re.Match[str]) -> str:
     """A secret on a command line or in a call; what stands around it stays."""
     start, end = found.span(found.lastgroup or 0)
     value = found.string[start:end]
-    if not is_secret(value, kind):
+    if not is_secret(value, rule.proof or rule.kind) or not rule.holds(found):
         return found[0]
-    learn(value, kind)
-    return f"{found.string[found.start() : start]}[secret:{kind}]{found.string[end : found.end()]}"
+    learn(value, rule.kind)
+    return f"{found.string[found.start() : start]}[secret:{rule.kind}]{found.string[end : found.end()]}"
 
 
 def _manifest(learn: Learn, text: str) -> str:

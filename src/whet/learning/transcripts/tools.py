@@ -7,7 +7,7 @@ from typing import Any
 
 _NAMES = {
     "Bash": "bash shell shell_command exec_command local_shell container.exec terminal run_terminal_cmd run_in_terminal"
-    " run_shell_command execute_bash run_command execute_command run_terminal_command powershell sh zsh",
+    " run_shell_command execute_bash run_command execute_command run_terminal_command powershell sh zsh cmd",
     "Read": "read read_file view view_file readfile open_file notebookread read_text_file get_file_contents view_image",
     "Write": "write write_file create_file writefile save_file create",
     "Edit": "edit multiedit notebookedit edit_file str_replace apply_patch patch replace editfile"
@@ -21,7 +21,9 @@ _NAMES = {
 CANONICAL = {alias: name for name, aliases in _NAMES.items() for alias in aliases.split()}
 _FILE = ("file_path", "filepath", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
 _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
-    "Bash": {"command": ("cmd", "script", "shell_command", "CommandLine")},
+    "Bash": {
+        "command": ("cmd", "script", "shell_command", "CommandLine", "commandLine", "commands", "code", "input", "argv")
+    },
     "Read": {"path": _FILE},
     "Write": {"path": _FILE, "content": ("file_text", "contents", "text", "code")},
     "Edit": {
@@ -38,6 +40,12 @@ _KEYS: dict[str, dict[str, tuple[str, ...]]] = {
 _EDITORS = frozenset({"str_replace_based_edit_tool", "str_replace_editor", "text_editor", "editor"})
 _EDITOR_COMMANDS = {"view": "Read", "create": "Write", "str_replace": "Edit", "insert": "Edit", "undo_edit": "Edit"}
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "powershell", "pwsh", "cmd", "powershell.exe", "cmd.exe"})
+_SHELL = re.compile(
+    r"(?:run|exec|execute|invoke|call|use|send)?[_.-]?(?:in[_.-]?)?(?:the[_.-]?)?(?:bash|shell|terminal|console|powershell|zsh)"
+    r"(?:[_.-]?(?:command|commands|cmd|exec|execute|run|script|tool|call|session))?"
+    r"|(?:run|exec|execute|invoke)[_.-]?(?:command|commands|cmd|script)"
+)
+"""Other names of tools that run what one would type."""
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 
 
@@ -47,18 +55,34 @@ def canonical(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         tool = _EDITOR_COMMANDS.get(str(given.get("command")), "Edit")
         given = {key: value for key, value in given.items() if key != "command"}
     else:
-        tool = CANONICAL.get(name.removeprefix("functions.").lower(), name)
+        plain = name.removeprefix("functions.").lower()
+        tool = CANONICAL.get(plain) or ("Bash" if _SHELL.fullmatch(plain) else name)
     keys = _KEYS.get(tool)
     if keys is None:
         return tool, given
     named = {key: next((alias for alias in aliases if alias in given), key) for key, aliases in keys.items()}
     aliases = {alias: key for key, alias in named.items() if key not in given}
     given = {aliases.get(key, key): value for key, value in given.items()}
-    if tool == "Bash" and isinstance(given.get("command"), list):
-        given["command"] = spelled(given["command"])
+    if tool == "Bash":
+        given = _typed(given)
     if tool == "Edit" and isinstance(patch := given.get("patch", given.get("input")), str) and "*** " in patch:
         return _patched(patch, given)
     return tool, given
+
+
+def _typed(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a shell with its command as one would type it, whether it came as words or as lines."""
+    command, more = given.get("command"), given.get("args")
+    if isinstance(command, str) and isinstance(more, list) and more:
+        rest = {key: value for key, value in given.items() if key != "args"}
+        return {**rest, "command": f"{command} {spelled(more)}"}
+    if command is None and isinstance(more, str | list):
+        given = {("command" if key == "args" else key): value for key, value in given.items()}
+        command = more
+    if not isinstance(command, list):
+        return given
+    lines = len(command) > 1 and all(isinstance(line, str) and " " in line.strip() for line in command)
+    return {**given, "command": "\n".join(command) if lines else spelled(command)}
 
 
 def spelled(words: list[Any]) -> str:

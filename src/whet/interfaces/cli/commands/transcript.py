@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from whet.interfaces.cli.commands._changing import STDIN
 from whet.interfaces.cli.commands._showing import grid
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.text import clean, plural
@@ -15,11 +17,13 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.learning.transcripts.events import Transcript
 
 _SHOWN = 200
 """Characters of an event that a line shows; --json has all."""
+_CHUNK = 1 << 20
 _GIVEN = ("command", "path", "query", "url", "skill")
-"""Which argument of a call is shown."""
+"""Which argument of a call is shown; of a tool that has none of them, all."""
 _ENDED = {"yes": "It worked", "no": "It did not work", "unknown": "Whether it worked is not certain"}
 
 
@@ -27,9 +31,9 @@ def configure(parser: Parser) -> None:
     """The arguments of the command."""
     parser.details = (
         "FILE is a session of Claude Code, Codex or Hermes, messages of OpenAI or Anthropic, Markdown, or a recording "
-        "of Whet. Secrets are hidden, and nothing is written. A line is an event: what it is, the tool, and what was "
-        "said, called or answered. --facts shows what `whet distill` and `whet learn` make of it instead. On a pipe, "
-        "tabs stand between them."
+        "of Whet; - is standard input. Secrets are hidden, and nothing is written. A line is an event: what it is, the "
+        "tool, and what was said, called or answered. --facts shows what `whet distill` and `whet learn` make of it "
+        "instead. On a pipe, tabs stand between them."
     )
     parser.positional("file", "FILE", "The session.")
     parser.option("--facts", text="Show goal, inputs, steps, dead ends, corrections and tools instead.")
@@ -37,7 +41,16 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Read it."""
-    return Outcome(context.library.transcript(options.file, facts=options.facts))
+    session = _piped(context) if options.file == STDIN else options.file
+    return Outcome(context.library.transcript(session, facts=options.facts))
+
+
+def _piped(context: Context) -> Transcript:
+    """The session that standard input is."""
+    from whet.learning.distilling.piped import read_piped
+
+    pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
+    return read_piped(context.library.place.state, pieces, "Standard input")
 
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
@@ -58,7 +71,8 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
 def _event(event: dict[str, Any]) -> tuple[str, str, str]:
     kind = "failed" if event["failed"] else event["kind"]
     given = event["given"]
-    shown = next((given[key] for key in _GIVEN if isinstance(given.get(key), str)), "") or event["text"]
+    known = next((given[key] for key in _GIVEN if isinstance(given.get(key), str)), "")
+    shown = known or event["text"] or ", ".join(f"{key}: {value}" for key, value in given.items())
     return kind, event["tool"] or event["about"], " ".join(shown.split())[:_SHOWN]
 
 

@@ -1,0 +1,94 @@
+"""Secrets that somebody tells: `use the token X`, `the pin is X`, `log in with dana / X`.
+
+Prose also says what passwords are like, so a value has to be one that prose has no use for: letters with digits, signs
+within, two words with a hyphen that are no quality. A plain word counts only as what a password is, at a clause's end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from whet.learning.transcripts.secret_values import is_said, is_said_word, looks_random
+
+_NAME = (
+    r"(?:(?P<key>(?:api |access |secret |private |license |deploy )keys?|tokens?|secrets?)|(?P<pin>pin|otp|passcode|puk"
+    r"|(?:pin|2fa|verification|security|access|door) codes?)|pass(?:word|wort|phrase)|pwd|pw|kennwort|contraseña|senha)"
+)
+_VALUE = r"(?P<mark>\\{0,3}[\"'`*]{0,3})(?P<value>[^\s\"'`<>()\[\]{}|$]{3,200})"
+_TOLD = re.compile(
+    r"(?:,|\b(?:us(?:e|ing)|with|try|take|here(?:'s| is)|and|nimm|mit|benutze))"
+    r"(?: (?:the|this|that|my|our|a|das|dem|den|mein))?"
+    rf"(?: \w{{1,20}}){{0,2}}? {_NAME}(?: for \S{{1,40}})?:? {{1,3}}{_VALUE}",
+    re.IGNORECASE,
+)
+_IS = re.compile(
+    rf"\b{_NAME}(?: (?:for|of|to|on|für|von)(?: \w{{1,20}}){{0,2}}? [\w.@-]{{1,40}})?"
+    rf"(?: (?P<verb>is|was|ist|war|es)(?: now| still)?:?|(?(pin):|(?!))) {{1,3}}{_VALUE}",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(
+    r"\b(?:log(?:ged)?[ -]?(?:in|on)|sign[ -]?in|credentials?|creds)(?: \w{1,12}){0,2}?:? {1,3}"
+    rf"(?P<user>[\w.@+-]{{2,60}})(?: / | : |:(?!/)|/(?=[a-z]{2, 40}\d|\d{1, 20}[a-z])){_VALUE}",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(rf"(?<![\w-]){_NAME} {{1,2}}{_VALUE}", re.IGNORECASE)
+_CLAUSE = re.compile(r"[.,;!]?(?:\s{0,2}\Z|\n|[,;] |\. [A-Z]| (?:for|on|and|use|please)\b)")
+_WORDS = ("pass", "token", "key", "secret", "pin", "otp", "code", "puk", "pw", "kennwort", "contraseña", "senha")
+"""One of these is there wherever something is told."""
+Learn = Callable[[str, str], None]
+
+
+def in_speech(text: str, lowered: str, learn: Learn) -> str:
+    """The text without secrets that somebody tells in it; `lowered` is the text in lower case."""
+    if any(word in lowered for word in _WORDS):
+        text = _IS.sub(partial(_told, learn, is_=True), text)
+        text = _TOLD.sub(partial(_told, learn), text)
+        text = _BESIDE.sub(partial(_beside, learn), text)
+    if "log" in lowered or "sign" in lowered or "cred" in lowered:
+        text = _LOGIN.sub(partial(_login, learn), text)
+    return text
+
+
+def _told(learn: Learn, found: re.Match[str], *, is_: bool = False) -> str:
+    value = _value(found)
+    kind = "pin" if found["pin"] else "token" if found["key"] else "password"
+    word = is_ and kind == "password" and is_said_word(value) and _ends(found, value)
+    number = is_ and kind == "pin" and value.isdigit() and len(value) >= 4
+    said = is_said(value) and not (is_ and found["verb"] is None)
+    return _hidden(learn, found, value, kind) if word or number or said else found[0]
+
+
+def _beside(learn: Learn, found: re.Match[str]) -> str:
+    """A value right after the word, which has to look like nothing but a secret."""
+    value = _value(found)
+    mixed = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
+    certain = (
+        mixed
+        and len(value) <= 40
+        and looks_random(value)
+        and is_said(value)
+        and re.fullmatch(r"[\w!#%+^~*@&?-]+", value)
+    )
+    return _hidden(learn, found, value, "token" if found["key"] else "password") if certain else found[0]
+
+
+def _login(learn: Learn, found: re.Match[str]) -> str:
+    value = _value(found)
+    return _hidden(learn, found, value, "password") if is_said(value) and "/" not in value else found[0]
+
+
+def _value(found: re.Match[str]) -> str:
+    return found["value"].rstrip(",.;:)*")
+
+
+def _ends(found: re.Match[str], value: str) -> bool:
+    """Does the clause end with the value?"""
+    return bool(found["mark"]) or _CLAUSE.match(found.string, found.start("value") + len(value)) is not None
+
+
+def _hidden(learn: Learn, found: re.Match[str], value: str, kind: str) -> str:
+    learn(value, kind)
+    start = found.start("value") - found.start()
+    return f"{found[0][:start]}[secret:{kind}]{found[0][start + len(value) :]}"
