@@ -15,7 +15,7 @@ def main() -> None:
     from whet.api import Library
     from whet.interfaces.hooks import service as serving
     from whet.interfaces.hooks.answering import Hooks
-    from whet.interfaces.hooks.learning import Learner
+    from whet.interfaces.hooks.learning import learn_after
 
     state, mode = sys.argv[1:]
     libraries: dict[str, Library] = {}
@@ -35,7 +35,7 @@ def main() -> None:
     if mode == "old":
         vars(serving)["__version__"] = "0.0.1"
     answer = {"slow": slow, "cut": cut}.get(mode, Hooks(state, opened).answer)
-    service = serving.Service(state, answer, after=Learner(state, opened, os.environ).after)
+    service = serving.Service(state, answer, after=lambda event: learn_after(event, state, os.environ))
     print("ready" if service.start() else "no socket", flush=True)
     sys.stdin.read()
     service.close()

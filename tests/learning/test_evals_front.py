@@ -9,6 +9,7 @@ import pytest
 
 from learning.evaluated import BODY, DESCRIPTION, EVALS, NAME, edit, improver, obedient, opened, with_evals
 from whet.errors import WhetError
+from whet.guard.sandbox import levels
 from whet.guard.sandbox.levels import level
 from whet.interfaces.cli import main
 from whet.learning.models.recorded import Recorded
@@ -160,7 +161,7 @@ def test_the_command_line_improves(tmp_path: Path, run: Callable[..., tuple[int,
     assert (code, said.split("\n")[2:]) == (
         0,
         [
-            "It waits as proposal 1. Writes are staged.",
+            "It waits as proposal 1. Nobody has looked at it yet.",
             "hint: Nothing is changed yet. It waits until a person says `whet approve 1`; `whet pending 1` shows it.",
             "",
         ],
@@ -187,3 +188,23 @@ def test_a_no_is_said_with_what_was_tried(tmp_path: Path, run: Callable[..., tup
         "[not-improved]"
     )
     assert told[3].startswith("hint: `rounds` tells what was tried.")
+
+
+@pytest.mark.parametrize(
+    ("last", "code"),
+    [
+        ({"files": ["gone.csv"], "expectations": ["It adds up"]}, "eval-file-missing"),
+        ({"expectations": [{"type": "exit_code", "command": "true"}]}, "no-sandbox"),
+    ],
+)
+def test_what_cannot_be_measured_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: dict[str, Any], code: str
+) -> None:
+    monkeypatch.setattr(levels, "level", lambda: levels.NONE)
+    with opened(tmp_path) as library:
+        library.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
+        with_evals(tmp_path, evals={"evals": [*EVALS["evals"], {"id": "last", "prompt": "Add it up.", **last}]})
+        model = obedient()
+        with pytest.raises(WhetError) as caught:
+            library.eval_skill(NAME, model)
+    assert (caught.value.code, model.requests) == (code, [])

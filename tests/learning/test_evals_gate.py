@@ -56,6 +56,29 @@ def test_a_worse_verdict_of_the_guard_refuses() -> None:
     assert examined(bad, bad) == []
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("Read", "Read Bash(rm:*)", ["It asks for tools that it did not have before: Bash(rm:*)."]),
+        ("", "Bash(git log:*)", ["It asks for tools that it did not have before: Bash(git log:*)."]),
+        ("Bash(git log:*)", "Bash(git:*)", ["It asks for tools that it did not have before: Bash(git:*)."]),
+        ("Read, Bash(git log:*)", "Bash(git log:*) Read", []),
+        ("Read Bash", "Read", []),
+        ("Read", "", []),
+    ],
+)
+def test_nobody_gets_more_tools_unseen(before: str, after: str, told: list[str]) -> None:
+    one, other = (allowing(tools) for tools in (before, after))
+    assert [reason.message for reason in Gate().examine(one, other, NAME) if reason.code == "gate-tools"] == told
+    assert examined(None, other) == []
+
+
+def allowing(tools: str) -> dict[str, Item]:
+    """The skill with these tools."""
+    text = _main(tree()).replace(b"\n---\n\n", f"\nallowed-tools: {tools}\n---\n\n".encode() if tools else b"\n---\n\n")
+    return {**tree(), "SKILL.md": Item(text)}
+
+
 def test_a_short_skill_has_room_to_grow_and_a_long_one_a_share() -> None:
     long = "Word and word. " * 2_000
     assert examined(tree("x\n"), tree("x\n" + "Say. " * 250)) == []

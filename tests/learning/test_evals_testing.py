@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from argparse import Namespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from learning.evaluated import BODY, opened, tree
 from whet.errors import NotFoundError, RefusedError
 from whet.guard.sandbox.levels import level
+from whet.interfaces.cli.commands.test import render
+from whet.interfaces.cli.output import Screen
 from whet.learning.evals.answer import run_own_tests
 from whet.learning.evals.checks import judge
 from whet.learning.evals.formats import Expectation
@@ -116,3 +119,21 @@ def test_without_a_sandbox_nothing_is_run(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(RefusedError) as caught:
         run_tests(Subject("x", str(tmp_path), {**tree(), **TESTS}), {}, "")
     assert caught.value.code == "no-sandbox"
+
+
+def test_what_a_failed_test_printed_is_told_on_a_pipe_too() -> None:
+    test = {"path": "tests/a.sh", "status": "failed", "seconds": 0.3, "output": "one\ntwo\n"}
+    answer = {"tests": [test], "passed": 0, "failed": 1, "skipped": 0, "success": False}
+    screen = Screen(tty=False, colour=False, columns=80)
+    render({**answer, "error": "1 test failed.", "code": "tests-failed"}, screen, Namespace(list=False))
+    assert (screen.text(), screen.said, screen.hints) == (
+        "failed\t0.3\ttests/a.sh\n",
+        [
+            "tests/a.sh printed:",
+            "  one",
+            "  two",
+            "1 test: 0 passed, 1 failed, 0 skipped.",
+            "1 test failed. [tests-failed]",
+        ],
+        ["--json has all that they printed."],
+    )

@@ -10,10 +10,12 @@ from learning.episodes import release_notes, rollout
 from learning.recordings import claude_code
 
 from whet.api import Library
-from whet.interfaces.hooks.learning import Learner, is_due, learn_waiting
+from whet.interfaces.hooks.learning import is_due, learn_after, learn_waiting
 from whet.interfaces.hooks.levels import Level
+from whet.learning.hook_log import read
 from whet.learning.sessions import AGAIN, LATER
 from whet.learning.synthesis.budget import Breaker, State
+from whet.learning.synthesis.consent import offered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,9 +74,9 @@ def test_with_write_skills_are_written_and_told_of(machine: Machine, tmp_path: P
     setting(machine, "write")
     over(machine, tmp_path, release_notes())
     assert learn(machine) == 1
-    written = "1 skill written from your last sessions (write-release-notes-version): `whet history`."
+    written = "1 skill written from your last sessions (write-release-notes-command-line-client): `whet history`."
     assert machine.tell("claude-code", "start", session="next") == written
-    assert machine.library.find("write-release-notes-version").scope == "user"
+    assert machine.library.find("write-release-notes-command-line-client").scope == "user"
 
 
 def test_with_note_sessions_wait_for_a_person(machine: Machine, tmp_path: Path) -> None:
@@ -148,6 +150,24 @@ def test_sessions_of_a_project_are_learned_from_as_it_says(
     assert bool(seen.transcript) == bool(left)
 
 
+def test_a_project_that_says_off_is_forgotten_with_the_end(machine: Machine, tmp_path: Path) -> None:
+    with project(machine, "off"):
+        over(machine, tmp_path, release_notes())
+    (seen,) = machine.hooks.sessions.all()
+    assert (seen.transcript, set(seen.counts), seen.hard, waiting(machine)) == ("", {0}, False, [])
+    assert machine.failures() == []
+
+
+def test_sessions_of_a_project_that_says_off_meanwhile_are_offered_nowhere(machine: Machine, tmp_path: Path) -> None:
+    over(machine, tmp_path, release_notes())
+    assert len(offered(machine.library)) == 1
+    with project(machine, "off"):
+        assert (waiting(machine), offered(machine.library)) == (["release-notes"], ())
+        assert machine.library.learn(dry_run=True)["sessions"] == []
+        (machine.work / ".whet.toml").write_text("learn = ", encoding="utf-8")
+        assert offered(machine.library) == ()
+
+
 def test_a_session_that_somebody_was_killed_over_waits_again(machine: Machine, tmp_path: Path) -> None:
     over(machine, tmp_path, release_notes())
     sessions = machine.hooks.sessions
@@ -194,6 +214,20 @@ def test_a_damaged_file_is_told_and_set_aside(machine: Machine) -> None:
     assert [name for name in os.listdir(machine.state) if name.startswith("learning.json.broken-")] != []
 
 
+def test_whoever_takes_too_long_gives_up_and_says_so(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    program = (
+        "import sys, time\nfrom whet.interfaces.hooks import learning\n"
+        "learning.LONGEST = 0.1\nlearning.give_up_in_time(sys.argv[1])\ntime.sleep(60)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], timeout=50, check=False)
+    ((_, *noted),) = read(str(tmp_path))
+    told = ["", "learn", "too-slow", "It took more than 0.1 seconds and was given up."]
+    assert (done.returncode, noted) == (0, told)
+
+
 def test_a_project_that_is_gone_does_not_lose_the_session(machine: Machine, tmp_path: Path) -> None:
     path = claude_code(tmp_path / "a.jsonl", release_notes())
     machine.hooks.sessions.note("codex", "s", project="/no/such/place", transcript=str(path), tools=8, ended=True)
@@ -205,15 +239,21 @@ def test_a_project_that_is_gone_does_not_lose_the_session(machine: Machine, tmp_
     assert machine.library.changes.pending()["count"] == 1
 
 
-def test_a_server_learns_in_a_thread_after_a_start_or_an_end(machine: Machine, tmp_path: Path) -> None:
+def test_a_server_has_it_learned_in_a_process_after_a_start_or_an_end(machine: Machine, tmp_path: Path) -> None:
     import threading
 
     over(machine, tmp_path, release_notes())
-    learner = Learner(str(machine.state), machine.open, machine.env, machine.clock)
     for event in ("prompt", "tool", "stop", "end"):
         assert machine.library.changes.pending()["count"] == 0
-        learner.after(event)
+        learn_after(event, str(machine.state), machine.env)
     for thread in threading.enumerate():
         if thread.name == "whet-learning":
             thread.join(60)
     assert machine.library.changes.pending()["count"] == 1
+
+
+def test_a_server_that_can_begin_no_process_notes_it(machine: Machine) -> None:
+    (machine.state / "sessions.db").mkdir()
+    learn_after("end", str(machine.state), machine.env)
+    ((_, *noted),) = read(str(machine.state))
+    assert noted[:2] == ["", "learn"]

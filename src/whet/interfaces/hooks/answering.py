@@ -105,8 +105,11 @@ class Hooks:
                 return ""
         else:
             ended = {"start": False, "end": True}.get(event.kind)
-            looks = ended and self._level.now() != "off"
+            forgets = bool(ended) and self._project_is_off(event)
+            looks = ended and not forgets and self._level.now() != "off"
             self._note(event, ended=ended, seen=glance(event.transcript) if looks else NOTHING)
+            if forgets:
+                self.sessions.forget(event.client, event.session)
             if event.kind == "compact" or event.source in _FORGETTING:
                 self.sessions.keep(event.client, event.session, None)
         offer = self._offer(event, began) if event.prompt.strip() else ""
@@ -115,6 +118,12 @@ class Hooks:
     def _note(self, event: Event, **what: Any) -> bool:
         what |= {"project": event.project, "transcript": event.transcript, "mark": event.mark}
         return self.sessions.note(event.client, event.session, learning=self._level.now() != "off", **what)
+
+    def _project_is_off(self, event: Event) -> bool:
+        """Does the project not want to be learned from? It is asked when a session is over: that is not often."""
+        from whet.learning.synthesis.consent import has_say, is_off
+
+        return has_say(event.project) and is_off(self._open(event.project).lookout)
 
     # what was learned
 

@@ -1,8 +1,9 @@
-"""Learning by itself, once a client has its answer: in a thread of a server, or in a process of its own.
+"""Learning by itself, once an event is answered, in a process of its own.
 
-Nobody waits for it and nobody hears of it: what became of it is told when the next session begins, what failed by
-`whet doctor`. Only one learns at a time, each session in the library of its project and as that project's settings say;
-whoever is killed over one lets it wait again.
+A server that answers hooks does not do it itself: a client ends its server together with the session, and whoever
+learns would hold up its answers. Nobody waits for it and nobody hears of it: what became of it is told when the next
+session begins, what failed by `whet doctor`. Only one learns at a time, each session in the library of its project and
+as that project's settings say; whoever is killed over one lets it wait again.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from whet.store.clock import system_clock
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Mapping
 
     from whet.api import Library
@@ -44,18 +46,18 @@ def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock 
     return bool(left.sessions and left.skills) and not Breaker(kept).until()
 
 
-def start_if_due(state: str, env: Mapping[str, str]) -> bool:
+def start_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
     """Begin to learn in a process of its own, if there is anything to learn; whoever begins it may end at once."""
     sessions = Sessions(state, system_clock)
     try:
         if not is_due(sessions, state, env):
-            return False
+            return None
     finally:
         sessions.close()
     import subprocess
 
     null, flags = subprocess.DEVNULL, 0x208 if sys.platform == "win32" else 0  # without a console, a group of its own
-    subprocess.Popen(  # noqa: S603  it is Whet itself
+    return subprocess.Popen(  # noqa: S603  it is Whet itself
         [sys.executable, *_ALONE],
         cwd=state,
         env=env,
@@ -65,7 +67,15 @@ def start_if_due(state: str, env: Mapping[str, str]) -> bool:
         start_new_session=True,
         creationflags=flags,
     )
-    return True
+
+
+def learn_after(event: str, state: str, env: Mapping[str, str]) -> None:
+    """Look in a server whether there is anything to learn, now that this event is over. Never raises: it is noted."""
+    try:
+        if event in WHEN and (begun := start_if_due(state, env)):
+            threading.Thread(target=begun.wait, name="whet-learning", daemon=True).start()
+    except Exception as error:  # noqa: BLE001  nobody is there to see it; the doctor tells
+        append(state, "", LEARNING, *told(error))
 
 
 def learn_waiting(
@@ -119,27 +129,6 @@ def _library(seen: Seen, opened: Callable[[str], Library]) -> Library:
         return opened(seen.project)
     except UsageError:
         return opened("")
-
-
-class Learner:
-    """Learns in a thread of a server, in one at a time."""
-
-    def __init__(
-        self, state: str, opened: Callable[[str], Library], env: Mapping[str, str], clock: Clock = system_clock
-    ) -> None:
-        self._job = state, opened, env, clock
-        self._turn = threading.Lock()
-
-    def after(self, event: str) -> None:
-        """Look whether there is anything to learn, now that this event was answered. Returns at once."""
-        if event in WHEN and self._turn.acquire(blocking=False):
-            threading.Thread(target=self._run, name="whet-learning", daemon=True).start()
-
-    def _run(self) -> None:
-        try:
-            learn_waiting(*self._job)
-        finally:
-            self._turn.release()
 
 
 def give_up_in_time(state: str) -> None:

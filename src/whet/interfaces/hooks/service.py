@@ -45,8 +45,8 @@ class Service:
         env: Mapping[str, str] = os.environ,
         after: Callable[[str], None] | None = None,
     ) -> None:
-        """`answer` gets client, event, payload and working directory, in any thread; `after` the event, once the client
-        has its answer."""
+        """`answer` gets client, event, payload and working directory, in any thread; `after` gets the event before the
+        client has its answer: with the last one, the client may end this process."""
         self.path = os.path.join(state, DIRECTORY, f"hook-{os.getpid()}.sock")
         self._answer = answer
         self._after = after
@@ -112,7 +112,6 @@ class Service:
                 guest.close()
 
     def _serve(self, guest: socket.socket) -> None:
-        event = ""
         try:
             with guest, suppress(OSError):  # who went away needs no answer
                 guest.settimeout(_SECONDS)
@@ -123,11 +122,11 @@ class Service:
                     return
                 event, client, cwd = map(os.fsdecode, request[2:5])
                 text = self._answer(client, event, request[FIELDS], cwd)
+                if self._after is not None:
+                    self._after(event)
                 guest.sendall(b"+%d\n%b" % (len(text), text))
         finally:
             self._free.release()
-        if event and self._after is not None:
-            self._after(event)
 
     def _is_ours(self, fields: list[bytes]) -> bool:
         """Is the request from the same Whet, for the same person, with the same settings?"""

@@ -6,13 +6,14 @@ import os
 import signal
 import sys
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 from mcp.server.stdio import stdio_server
 
 from whet.interfaces.hooks.answering import Hooks
-from whet.interfaces.hooks.learning import Learner
+from whet.interfaces.hooks.learning import learn_after
 from whet.interfaces.hooks.service import Service
 from whet.interfaces.mcp import http
 from whet.interfaces.mcp.guests import Libraries
@@ -81,8 +82,8 @@ def _libraries(open_library: Open, *, hooks: bool) -> Iterator[Libraries]:
     libraries = Libraries(open_library)
     place = libraries.of(None).place
     answering = Hooks(place.state, lambda directory: libraries.of(directory or None))
-    learner = Learner(place.state, lambda directory: libraries.of(directory or None), place.env)
-    service = Service(place.state, answering.answer, env=place.env, after=learner.after)
+    after = partial(learn_after, state=place.state, env=place.env)
+    service = Service(place.state, answering.answer, env=place.env, after=after)
     try:
         if hooks:
             service.start()

@@ -1,9 +1,9 @@
 """May a change of a skill stay that nobody looked at? Only if it is sound, no larger than it must be, and no worse.
 
 What can be told without a model comes first and is enough to say no: the package is valid, it grew by little, the guard
-thinks no worse of it, its links lead somewhere, and it left the evals it is measured by alone. Then the scores decide:
-every eval that was measured before is measured again, none is worse, and all together are no worse. A score that is
-missing is a no; nobody is let through for want of a measurement.
+thinks no worse of it, its links lead somewhere, it asks for no further tools, and it left the evals it is measured by
+alone. Then the scores decide: every eval that was measured before is measured again, none is worse, and all together
+are no worse. A score that is missing is a no; nobody is let through for want of a measurement.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from whet.skill.validate.findings import Package
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from whet.guard.permissions.grants import Grant
     from whet.skill.tree import Item
 
     Scores = Mapping[str, float | None]
@@ -83,6 +84,7 @@ class Gate:
         return (
             *_invalid(old, after, name),
             *self._grown(old, after),
+            *_tools_added(old, after),
             *_measures_changed(old, after),
             *self._guarded(before, after),
         )
@@ -172,6 +174,23 @@ def _findings(tree: Mapping[str, Item], name: str) -> tuple[Any, ...]:
     main = next((path for path in MAIN_FILES if path in tree), "")
     text = tree[main].data if main else None
     return validate(Package(name.rpartition(":")[2], text, main or MAIN_FILES[0], tuple(tree)), "quality")
+
+
+def _tools_added(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
+    """Tools that a skill asks for are used without asking: nobody gets more of them unseen."""
+    if not before:
+        return ()
+    known = {(grant.tool, grant.rule) for grant in _grants(before)}
+    more = [grant.text for grant in _grants(after) if (grant.tool, grant.rule) not in known]
+    return (Reason("gate-tools", f"It asks for tools that it did not have before: {_listed(more)}."),) if more else ()
+
+
+def _grants(tree: Mapping[str, Item]) -> tuple[Grant, ...]:
+    from whet.guard.permissions.deciding import declared_tools
+    from whet.skill.dialects import read_skill
+    from whet.skill.frontmatter import read_document
+
+    return declared_tools(read_skill(read_document(_main(tree)))) or ()
 
 
 def _measures_changed(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
