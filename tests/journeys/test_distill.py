@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA2cD4fG6hJ8"
 posix = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
-NOTES = "write-release-notes-version"
+NOTES = "write-release-notes-command-line-client"
 
 
 @pytest.fixture
@@ -128,8 +128,9 @@ def test_what_a_person_wrote_under_the_name_only_gains(machine: Machine, tmp_pat
     rules = "- Be brief.\n- Group the entries by kind: Added, Fixed, Changed.\n- Always put breaking changes first.\n"
     text = machine.text(NOTES)
     assert answer["created"] is False
-    assert text.partition("\n## Further steps\n")[0].endswith(f"## Steps\n\n1. Ask Ida.\n\n## Rules\n\n{rules}")
-    assert "git tag -a v{version}" in text.partition("\n## Further steps\n")[2]
+    assert f"\n## Rules\n\n{rules}" in text
+    assert "## Steps\n\n1. Ask Ida.\n\n## Further steps\n" in text
+    assert "git tag -a v{version}" in text.partition("\n## Further steps\n")[2].partition("## Rules")[0]
     assert "description: Writes notes.\n" in text
 
 
@@ -171,13 +172,14 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
         terminal.until("write-notes-release").until("> ").types("---")
         terminal.until("cannot be a name").types("notes")
         terminal.until("2/4  When to use it").until("Words that call for it:").types("e")
-        terminal.until("Description:").until('"changelog", "what is new"').types("b")
+        terminal.until("Description:").until('"changelog", "what is').types("b")
         terminal.until("changelog, what is new").types("").types("")
         terminal.until("3/4  Which tools").types("-Bash(npx markdown-link-check:*), +Read")
         terminal.until("4/4  Where it runs").types("b")
         terminal.until("Write, Bash(git tag:*), Read").types("-Nothing")
         terminal.until("is not among them").types("")
-        terminal.types("yes").until("Write it? [Y/n/b] ").types("b")
+        terminal.types("yes").until("Write it? [Y/n/b/s] ").types("s").until("\r\n# Write notes of a release\r\n")
+        terminal.until("Write it? [Y/n/b/s] ").types("b")
         terminal.until("Run apart (fork):\r\n    yes").types("no").types("y")
         code, lines = terminal.end()
     assert (code, lines[-1].startswith("Created notes, version 1.") or "Created notes, version 1." in lines) == (
@@ -205,7 +207,7 @@ def test_an_interrupt_keeps_the_answers(machine: Machine, tmp_path: Path) -> Non
     assert kept.stat().st_mode & 0o077 == 0
     with Terminal(machine, "distill", "--resume") as terminal:
         terminal.until("2/4  When to use it").types("b")
-        terminal.until("1/4  What was done").types("").until("Name:\r\n    notes")
+        terminal.until("1/4  What was done").until("Name:\r\n    notes")
         for _ in range(6):
             terminal.types("")
         assert terminal.end()[0] == 0
@@ -313,3 +315,23 @@ def test_the_sessions_that_wait_are_offered(machine: Machine, tmp_path: Path) ->
         assert [seen.id for seen in library.sessions.waiting()] == ["release-notes"]
     answer = machine.ask("distill", code=2)
     assert answer["error"] == "FILE is missing."
+
+
+@posix
+def test_of_two_that_were_interrupted_each_can_be_gone_on_with(machine: Machine, tmp_path: Path) -> None:
+    files = [str(claude_code(tmp_path / f"{one.session}.jsonl", one)) for one in (release_notes(), rollout())]
+    for file, name in zip(files, ("notes", "rollback"), strict=True):
+        with Terminal(machine, "distill", file) as terminal:
+            terminal.until("What it does:").types("").until("Name:").types(name).until("2/4").until("> ")
+            terminal.process.send_signal(signal.SIGINT)
+            assert terminal.end()[0] == 130
+    with Terminal(machine, "distill", files[0]) as terminal:
+        terminal.until("There are answers for this session from before").until("> ")
+        terminal.process.send_signal(signal.SIGKILL)
+        assert terminal.process.wait() == -signal.SIGKILL
+    assert machine.ask("distill", files[1], "--resume", "--yes")["skill"] == "rollback"
+    assert machine.ask("distill", files[1], "--resume", "--yes", code=1)["code"] == "nothing-to-resume"
+
+
+def test_an_empty_answer_is_none(machine: Machine) -> None:
+    assert machine.ask("distill", "a.jsonl", "--description", "", code=2)["error"] == "--description is empty."

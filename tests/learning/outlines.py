@@ -382,6 +382,14 @@ NOT: tuple[Outline, ...] = (
         DONE,
     ),
     outline(
+        "secrets put down on the way",
+        "secret",
+        user("Write the production credentials into .env and start it."),
+        write("/home/kim/app/.env", f"DB_PASSWORD={KEY}\nTOKEN={KEY}\nSTAGE=production\n"),
+        runs("chmod 600 .env", "make up", "make check", "make ok", "make load", "make ready"),
+        DONE,
+    ),
+    outline(
         "a secret for the pipeline",
         "secret",
         user("Store the deploy key."),

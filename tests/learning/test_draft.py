@@ -26,8 +26,9 @@ from whet.guard.scan import scan
 from whet.learning.distilling.choosing import chosen, cut
 from whet.learning.distilling.draft import Answers, Draft, draft, main_file
 from whet.learning.distilling.excerpt import excerpt
-from whet.learning.distilling.naming import description_of, name_of
+from whet.learning.distilling.naming import description_of, name_of, plain_goal
 from whet.learning.facts import Passage, facts
+from whet.learning.facts.parameters import Blanks
 from whet.prompt.tokens import estimate
 from whet.routing.router import Entry, Router
 from whet.routing.texts import Texts
@@ -86,23 +87,19 @@ def test_every_tool_that_is_asked_for_was_used_and_every_step_has_a_check(episod
 
 def test_a_draft_as_a_whole() -> None:
     made = made_from(release_notes)
-    assert (made.name, made.fork, made.files) == ("write-release-notes-version", False, {})
+    assert (made.name, made.fork, made.files) == ("write-release-notes-command-line-client", False, {})
     assert made.allowed_tools == ("Write", "Bash(npx markdown-link-check:*)", "Bash(git tag:*)")
     assert made.description == (
-        "Write the release notes for a given version of the command line client and tag the release. "
-        "Use when the user asks to write the release notes for a given version of the command line client and tag "
-        "the release, or mentions "
-        '"release notes", "command line client", "write", "version", "tag", "entry", "link", "pull", "request", '
-        '"push", '
-        "or gives .md files for it."
+        "Write the release notes for the command line client and tag the release. "
+        'Use when the user asks for this, or mentions "release notes", "command line client".'
     )
     assert made.body == (
-        "# Write the release notes for a given version of the command line client and tag the release\n\n"
+        "# Write the release notes for the command line client and tag the release\n\n"
         "## Overview\n\n"
-        "The steps below worked in this order, with `git`, `gh`, `npx`. "
+        "The steps below worked in this order, with `npx`, `git`. "
         "Values that differ from case to case stand in braces; put your own there.\n\n"
         "## Inputs\n\n"
-        "- `{notes_md}`: the .md file to write.\n"
+        "- `{notes_md}`: the .md to write.\n"
         "- `{version}`: the version.\n\n"
         "## Rules\n\n"
         "- Group the entries by kind: Added, Fixed, Changed.\n"
@@ -129,8 +126,8 @@ def test_a_draft_as_a_whole() -> None:
         '- Every point under "What the result must be like" holds.\n'
         '- Nothing was done against "Rules".\n\n'
         "## Examples\n\n"
-        '- "Write the release notes for a given version of the command line client and tag the release."\n'
-        '- "Can you write the release notes for a given version of the command line client?"\n\n'
+        '- "Write the release notes for the command line client and tag the release."\n'
+        '- "Can you write the release notes for the command line client?"\n\n'
         "## Requirements\n\n"
         "- Commands: `npx`, `git`.\n"
     )
@@ -154,7 +151,7 @@ def test_what_was_known_is_told_with_its_source_and_dead_ends_are_pitfalls() -> 
     assert (
         "## Pitfalls\n\n- `cd {api_dir} && alembic revision --autogenerate -m 'add {column}'` fails: "
         "ERROR [alembic.util.messaging] Target database is not up to date. "
-        "Instead: `cd {api_dir} && alembic upgrade head`.\n"
+        "First: `cd {api_dir} && alembic upgrade head`.\n"
     ) in made_from(database_migration).body
 
 
@@ -180,8 +177,10 @@ def test_a_variable_that_tells_of_a_secret_is_not_set_and_an_address_keeps_its_s
         )
     )
     assert "hash-export --in a.csv\n" in made.body
-    assert "fetch 'https://media.example/m.mov?part=1&mark={signature}' -u kim:{password}\n" in made.body
-    assert "- Environment variables: `HASH_SALT`. Never write their values down.\n" in made.body
+    assert "fetch 'https://media.example/m.mov?part=1&mark=$SIGNATURE' -u kim:$PASSWORD\n" in made.body
+    assert (
+        "- Environment variables: `HASH_SALT`, `PASSWORD`, `SIGNATURE`. Never write their values down.\n" in made.body
+    )
 
 
 def test_what_the_session_did_not_reach_is_said() -> None:
@@ -232,7 +231,9 @@ def test_the_telling_lines_of_a_script_are_shown_where_there_is_room() -> None:
 
 def test_a_goal_without_a_verb_is_not_asked_for_with_one() -> None:
     made = draft(facts(session(user("Thumbnails of the gallery in webp, list size"), bash("thumbs photos", "done"))))
-    assert "Use for this: thumbnails of the gallery" in made.description
+    assert made.description.startswith(
+        "Thumbnails of the gallery in webp, list size. Use when the user asks for this, or"
+    )
     assert "Can you" not in made.body
 
 
@@ -250,12 +251,73 @@ def test_names_are_for_a_class_of_tasks(goal: str, name: str) -> None:
     assert name_of(goal) == name
 
 
+@pytest.mark.parametrize(
+    ("goal", "plain"),
+    [
+        ("Sort the refunds by country, for thx: key is [secret:api-key].", "Sort the refunds by country."),
+        ("Write the production credentials into .env.", "Write the production credentials into .env."),
+        ("@docs/plan.md implement the export endpoint.", "Implement the export endpoint."),
+        ("Mend the queue: I think it is the upgrade but not sure.", "Mend the queue."),
+        ("Kannst du bitte die Bilder verkleinern.", "Die Bilder verkleinern."),
+        ("Generate the Go client and make the tests pass.", "Generate the Go client."),
+        ("Rotate the password of the broker.", "Rotate the password of the broker."),
+    ],
+)
+def test_a_goal_is_without_chatter_guesses_and_secrets(goal: str, plain: str) -> None:
+    assert plain_goal(goal, Blanks(()), ()) == plain
+
+
+def test_a_goal_names_the_kind_where_the_case_named_a_thing() -> None:
+    request = "Add a nullable column `vat_id` to the customers table and backfill it from the legacy_tax table."
+    command = "fill --table customers --column vat_id --from legacy_tax > out/add_vat_id.log"
+    made = draft(facts(session(user(request), bash(command, "done"))))
+    assert made.body.startswith("# Add a nullable column to a table and backfill it from another table\n")
+    assert "fill --table {table} --column {column} --from {from_table} > out/add_{column}.log\n" in made.body
+    assert "- `{from_table}`: the table for `--from`.\n" in made.body
+
+
+def test_an_own_goal_gets_its_full_stop() -> None:
+    assert description_of("Release the shop", (), ()) == "Release the shop. Use when the user asks for this."
+
+
+def test_triggers_are_the_words_of_the_job_and_not_what_is_said_around_it() -> None:
+    request = (
+        "Hi, sorry for the mess, please be careful. Upload the wheels of the shop to the artifact mirror, thx, hope "
+        "it works. My key is [secret:api-key].\n\n```\nTraceback (most recent call last):\n  File 'a.py', line 3\n```\n"
+    )
+    made = draft(facts(session(user(request), bash("twine check dist/*", "ok"), bash("mirrorctl sync wheels", "ok"))))
+    assert made.triggers == ("artifact mirror", "wheels", "twine", "mirrorctl", "shop")
+    german = user("Kannst du bitte die Screenshots in docs/img auf 1200px verkleinern und als WebP speichern?")
+    assert draft(facts(session(german, bash("cwebp -resize 1200 0 a.png -o a.webp")))).triggers == (
+        *("WebP speichern", "cwebp", "screenshots", "img", "verkleinern"),
+    )
+
+
+def test_what_is_no_value_of_the_case_stays_and_inputs_are_those_that_are_used() -> None:
+    asked = "Upload the wheel and tell ina@shop.example. Not /simple/, uploads go to /legacy/. See /etc/cron.d/."
+    made = draft(
+        facts(
+            session(
+                user(asked),
+                bash("scp dist/a.whl ops@build.shop.example:wheels", ""),
+                bash("python tools/mark.py --issue '(#812)'", "ok"),
+                user("Always use tools/mark.py for that, and never /simple/."),
+                bash("push-wheel --to https://pypi.shop.example/legacy/", "done"),
+            )
+        )
+    )
+    assert made.body.partition("## Inputs\n\n")[2].partition("\n\n")[0] == (
+        "- `{login}`: the user and the machine.\n- `{issue}`: the number of the issue or pull request."
+    )
+    assert "- Always use tools/mark.py for that, and never /simple/.\n" in made.body
+
+
 def test_descriptions_never_grow_too_long() -> None:
     text = description_of(
         "Do " + "very " * 200 + "much.", ["word" * 7] * 3 + [f"trigger-{n}" for n in range(80)], [".csv"]
     )
     assert len(text) <= 1_024
-    assert text.endswith("or gives .csv files for it.")
+    assert text.endswith("or comes with .csv.")
 
 
 def test_passages_are_chosen_for_what_they_add() -> None:

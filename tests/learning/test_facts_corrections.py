@@ -56,6 +56,26 @@ KEPT = {
     ),
     "Only merge when the pipeline is green.": ("Only merge when the pipeline is green.",),
     "Nein, immer die lange Fassung nehmen.": ("Immer die lange Fassung nehmen.",),
+    "hmm no. dont weaken the settings, use a signed request instead": (
+        "Don't weaken the settings, use a signed request instead.",
+    ),
+    "no, never delete the lock. use the unlock command": ("Never delete the lock.", "Use the unlock command."),
+    "yes, always paginate, it caps at 100. and amounts are in cents!!": (
+        "Always paginate, it caps at 100.",
+        "Amounts are in cents.",
+    ),
+    "That would overwrite the table! Use /etc/cron.d/ instead, and restore what was there.": (
+        "Use /etc/cron.d/ instead.",
+    ),
+    "👍 remember: we never call pool.get() directly": ("We never call pool.get() directly.",),
+    "always sign the wheel from now on": ("Always sign the wheel.",),
+    "Never do it in one UPDATE. Use scripts/fill.py with --batch 5000.": (
+        "Never do it in one UPDATE.",
+        "Use scripts/fill.py with --batch 5000.",
+    ),
+    "No, everything goes through the repo: edit values.yaml there.": (
+        "Everything goes through the repo: edit values.yaml there.",
+    ),
     "Please be careful with the production database.": ("Be careful with the production database.",),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from learning.episodes import Part, bash, calls, edit, says, session, user, write
-from whet.learning.facts import facts
+from whet.learning.facts import DeadEnd, facts
 
 ASK = user("Get the report of this week built and put it where the others are.")
 LINT = bash("lintall docs", "docs/a.md: heading level was skipped\n1 problem", failed=True)
@@ -153,7 +153,38 @@ NOTHING: dict[str, list[Part]] = {
 @pytest.mark.parametrize("name", GOT_OVER)
 def test_what_helped_is_told(name: str) -> None:
     parts, ends = GOT_OVER[name]
-    assert tuple((end.tried, end.said, end.instead) for end in facts(session(ASK, *parts)).dead_ends) == ends
+    found = facts(session(ASK, *parts)).dead_ends
+    assert tuple((end.tried, end.said, _helped(end)) for end in found) == ends
+
+
+def _helped(end: DeadEnd) -> str:
+    """What helped; a change with its file."""
+    return end.instead + {"added": f" (in {end.file})", "removed": f" (taken out of {end.file})"}.get(end.help, "")
+
+
+def test_what_has_to_be_done_before_is_told_from_what_takes_the_place_of_something() -> None:
+    late = facts(session(ASK, bash("mk a", "error: not initialised", failed=True), bash("setup a"), bash("mk a")))
+    assert [(end.instead, end.help) for end in late.dead_ends] == [("setup a", "first")]
+    other = facts(session(ASK, bash("mk a", "error: name missing", failed=True), bash("mk a --name b")))
+    assert [(end.instead, end.help) for end in other.dead_ends] == [("mk a --name b", "instead")]
+
+
+def test_a_remedy_is_told_in_the_form_it_had_in_the_end() -> None:
+    found = facts(
+        session(
+            ASK,
+            bash("gen -kind client spec.yaml > client.go", "error: package missing, use -package", failed=True),
+            bash("gen -kind client -package c spec.yaml > client.go"),
+            bash("go test ./...", "client.go:12: undefined: types\nFAIL", failed=True),
+            bash("gen -kind types,client -package c spec.yaml > client.go"),
+            bash("go test ./...", "ok"),
+        )
+    )
+    good = "gen -kind types,client -package c spec.yaml > client.go"
+    assert [(end.said, end.instead, end.help) for end in found.dead_ends] == [
+        ("error: package missing, use -package", good, "instead"),
+        ("client.go:N: undefined: types", good, "first"),
+    ]
 
 
 @pytest.mark.parametrize("name", NOTHING)

@@ -1,4 +1,4 @@
-"""The parts facts are made of: commands, requests, values, passages, signs of use."""
+"""The parts facts are made of: commands, values, passages, signs of use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from learning.episodes import bash, calls, note, read, says, session, user, write
 from whet.learning.facts import facts
 from whet.learning.facts.acts import acts, plain
-from whet.learning.facts.asking import goal_of, requirements_of
 from whet.learning.facts.criteria import lasting
 from whet.learning.facts.model import Parameter
 from whet.learning.facts.parameters import Blanks
@@ -81,41 +80,6 @@ def test_a_command_is_called_by_what_it_is_for() -> None:
 )
 def test_commands_lose_what_only_served_the_session(command: str, short: str) -> None:
     assert tidy(command, ("/home/kim/app",)) == short
-
-
-@pytest.mark.parametrize(
-    ("request_text", "goal"),
-    [
-        ("Hi there! Could you please resize the logo to 64x64?", "Resize the logo to 64x64."),
-        ("You are a data engineer. Given a dump, you need to load it into Postgres.", "Load it into Postgres."),
-        ("I want you to help me rename all invoices by date.", "Rename all invoices by date."),
-        (
-            "# Task\n\nYour goal is to carefully merge the two branches without losing commits.",
-            "Merge the two branches without losing commits.",
-        ),
-        ("The build is red since noon. Fix it.", "Fix it: the build is red since noon."),
-        (
-            "Ticket SHOP-2214 from kim@example.org: bring the French strings up to date, please.",
-            "Bring the French strings up to date, please.",
-        ),
-        ("How do I rotate the TLS certificate of the gateway?", "Rotate the TLS certificate of the gateway."),
-        ("", ""),
-    ],
-)
-def test_the_goal_is_one_imperative_sentence(request_text: str, goal: str) -> None:
-    assert goal_of(request_text) == goal
-
-
-def test_requirements_are_what_the_result_must_be_like() -> None:
-    request = (
-        "Export the orders. I am in a hurry today.\n\nFor each order, give:\n- number\n- total\n\n"
-        'Dates must be ISO 8601.\n\n```json\n{"orders": []}\n```\n'
-    )
-    assert requirements_of(request, goal_of(request)) == (
-        "For each order, give: number; total",
-        "Dates must be ISO 8601.",
-        '```json\n{"orders": []}\n```',
-    )
 
 
 def test_sentences_do_not_end_at_abbreviations_and_code_comes_whole() -> None:

@@ -173,14 +173,18 @@ def test_a_script_that_took_three_attempts_is_kept_once_with_what_was_wrong() ->
             run,
             "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xfc",
             "import sys; df = pd.read_csv(sys.argv[1], sep=';', encoding='latin-1'); "
-            "df = df.dropna(subset=['order_id']).drop_duplicates('order_id') (in clean.py)",
+            "df = df.dropna(subset=['order_id']).drop_duplicates('order_id')",
             (6, 8),
+            "added",
+            "clean.py",
         ),
         DeadEnd(
             f"{run} /Users/noor/data/sales-2025-11.csv /Users/noor/data/sales-clean.parquet",
             "TypeError: unsupported operand type(s) for /: 'str' and 'float'",
-            "df = pd.read_csv(sys.argv[1], sep=';', decimal=',', encoding='cp1252') (in clean.py)",
+            "df = pd.read_csv(sys.argv[1], sep=';', decimal=',', encoding='cp1252')",
             (10, 12),
+            "added",
+            "clean.py",
         ),
     )
 
@@ -193,6 +197,7 @@ def test_a_command_that_had_to_wait_for_another_is_a_dead_end_with_the_way_out()
             "ERROR [alembic.util.messaging] Target database is not up to date.",
             "cd /srv/shop/api && alembic upgrade head",
             (6, 9),
+            "first",
         ),
     )
     assert found.signals == ("the last test or build passed", "the last answer says that it is done")
@@ -209,8 +214,8 @@ def test_corrections_become_rules_and_thanks_a_sign_of_success() -> None:
     assert [(one.name, one.example) for one in found.parameters] == [
         ("notes_md", "docs/releases/notes-4.2.0.md"),
         ("version", "4.2.0"),
-        ("id", "#811"),
-        ("id_2", "#815"),
+        ("issue", "#811"),
+        ("issue_2", "#815"),
         ("workdir", "/home/ida/cli"),
     ]
     assert (found.succeeded, found.signals[0]) == ("yes", "the user was content")
@@ -247,7 +252,10 @@ def test_documentation_is_kept_word_for_word_and_what_was_not_used_is_not() -> N
         found.knowledge[1].weight,
     )
     assert found.dead_ends[0].said == "HTTP 400: field external_id is missing"
-    assert found.dead_ends[0].instead == "row['external_id'] = row['email'] (in bulk_import.py)"
+    assert (found.dead_ends[0].instead, found.dead_ends[0].file) == (
+        "row['external_id'] = row['email']",
+        "bulk_import.py",
+    )
 
 
 def test_wrappers_are_seen_through_and_a_refusal_by_the_user_is_a_rule() -> None:

@@ -154,9 +154,12 @@ def test_by_default_it_is_a_proposal_and_a_dry_run_keeps_nothing(library: Librar
     assert not (tmp_path / "state" / "improving").exists()
     answer = library.improve(NAME, echo([BETA]), rounds=1)
     assert (answer["written"], answer["staged"], answer["proposal"], answer["cause"], body(library)) == (
-        *(False, True, 1, "Writes are staged."),
+        *(False, True, 1, "Nobody has looked at it yet."),
         BODY.strip("\n"),
     )
+    again = library.improve(NAME, echo([BETA]), rounds=1)
+    assert (again["proposal"], again["cause"], again["version"]) == (1, "The same was proposed before.", "2")
+    assert library.changes.pending()["count"] == 1
     library.changes.approve(1)
     assert body(library) == f"{BODY}\nSay beta."
 

@@ -99,3 +99,10 @@ def test_the_old_go_and_only_the_newest_stay(kept: Kept, begun: Distillation, tm
         os.utime(directory / f"{name}.json", ns=(NOW + number, NOW + number))
     left = {path.stem for path in directory.iterdir()} - {"notes"}
     assert len(left) == MOST and not left & set(others)
+
+
+def test_the_newest_is_the_one_that_was_changed_last(kept: Kept, begun: Distillation, tmp_path: Path) -> None:
+    assert kept.newest() == ""
+    first, second = kept.keep(begun), kept.keep(begun.answer())
+    os.utime(tmp_path / DIRECTORY / f"{second}.json", ns=(1, 1))
+    assert (kept.newest(), Kept(str(tmp_path), lambda: NOW, "elsewhere").newest()) == (first, "")

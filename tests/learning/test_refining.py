@@ -457,7 +457,7 @@ def test_settings_name_the_model_and_an_empty_name_is_none(tmp_path: Path) -> No
         helped = library.distill(release_notes(), dry_run=True)
         plain = library.distill(release_notes(), model="", dry_run=True)
     assert (helped["skill"], helped["model"]["refused"], plain["model"]) == ("write-release-notes", [], None)
-    assert plain["skill"] == "write-release-notes-version"
+    assert plain["skill"] == "write-release-notes-command-line-client"
 
 
 def test_a_setting_that_names_no_model_is_told_and_an_argument_raises(tmp_path: Path) -> None:

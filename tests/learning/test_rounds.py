@@ -75,7 +75,7 @@ def test_the_first_question_as_a_whole() -> None:
                 "name": "name",
                 "label": "Name",
                 "kind": "text",
-                "value": "write-release-notes-version",
+                "value": "write-release-notes-command-line-client",
                 "options": [],
             },
         ],
@@ -109,8 +109,8 @@ def test_answers_are_those_of_the_draft() -> None:
 def test_a_proposal_follows_the_answer_it_rests_on() -> None:
     first = BEGUN.answer({"goal": "Publish the changelog."})
     assert first.draft().name == "publish-changelog"
-    confirmed = BEGUN.answer({"goal": "Publish the changelog.", "name": "write-release-notes-version"})
-    assert confirmed.draft().name == "write-release-notes-version"
+    confirmed = BEGUN.answer({"goal": "Publish the changelog.", "name": "write-release-notes-command-line-client"})
+    assert confirmed.draft().name == "write-release-notes-command-line-client"
     shown = first.question().fields[1].value
     second = first.answer({"triggers": ["changelog"], "description": shown})
     assert second.draft().description != shown
@@ -270,7 +270,7 @@ def test_every_session_goes_through_json(episode: Any) -> None:
 
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "goal": st.sampled_from(["", "Write notes.", "Tag the release of a client."]),
-    "name": st.sampled_from(["", "notes", "Release Notes", "write-release-notes-version"]),
+    "name": st.sampled_from(["", "notes", "Release Notes", "write-release-notes-command-line-client"]),
     "triggers": st.lists(st.sampled_from(["changelog", "what is new", "tag"]), max_size=3),
     "description": st.sampled_from(["", "Writes notes. Use when a release is due."]),
     "tools": st.lists(st.sampled_from(["Write", "Read", "Bash(git tag:*)"]), max_size=3),

@@ -12,7 +12,7 @@ import pytest
 
 from whet.errors import FailedError
 from whet.learning import hook_log
-from whet.learning.sessions import FAILURES, MOST, QUIET, REMEMBERED, TOLD, Failure, Seen, Sessions
+from whet.learning.sessions import AGAIN, FAILURES, LATER, MOST, QUIET, REMEMBERED, TOLD, Failure, Seen, Sessions
 from whet.learning.signals import Counts
 from whet.library.doctor import Repaired
 from whet.library.report import Entry
@@ -183,6 +183,25 @@ def test_names_that_no_database_takes_are_kept_all_the_same(sessions: Sessions) 
     seen = only(sessions)
     assert (seen.client, seen.id, seen.project, len(seen.transcript)) == ("co\\x00dex", "half \\ud800", "p\\x00", 4096)
     assert sessions.learned("co\0dex", "half \ud800")
+
+
+@pytest.mark.parametrize("name", ["\0" * 200, "\ud800" * 200, "x" * 300])
+def test_a_session_is_found_again_by_what_it_was_kept_as(sessions: Sessions, name: str) -> None:
+    sessions.note("codex", name, tools=5, ended=True)
+    kept = only(sessions).id
+    assert (len(kept) <= 256, sessions.take_up("codex", kept), sessions.waiting(now=True)) == (True, True, ())
+
+
+def test_a_session_that_kills_whoever_takes_it_up_waits_ever_longer(sessions: Sessions, clock: Clock) -> None:
+    sessions.note("codex", "s", tools=5, ended=True)
+    waited = []
+    for _ in range(7):
+        began = clock.now
+        assert sessions.take_up("codex", "s")
+        while not sessions.waiting(now=True):
+            clock.now += AGAIN
+        waited.append((clock.now - began) // AGAIN)
+    assert (waited, LATER // AGAIN) == ([1, 1, 2, 4, 8, 16, 24], 24)
 
 
 def test_many_at_once_lose_nothing(sessions: Sessions, tmp_path: Path, clock: Clock) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from learning.episodes import bash, edit, says, session, user
 from learning.outlines import TABLE
+from learning.recordings import claude_code
 from whet.api import Library
 from whet.errors import WhetError
 from whet.learning.synthesis.budget import Allowance
@@ -266,6 +267,53 @@ def test_what_nobody_asked_for_is_held_back_and_fails_in_silence(library: Librar
     assert (report["captured"], report["code"]) == (False, "breaker")
     assert report["why"][0].startswith("3 failures in a row, the last: There is no file no/such/file.")
     assert library.learn(migration())["captured"] == 1
+
+
+def test_a_version_that_asks_for_more_tools_is_not_written_unseen(library: Library) -> None:
+    made = learn(library, migration(), WRITE)
+    plain = migration(name="second")
+    wider = plain._replace(events=(*plain.events[:-1], *bash("mypy src", "Success: no issues found"), plain.events[-1]))
+    report = learn(library, wider, WRITE)
+    assert (report["skill"], report["staged"]) == (made["skill"], True)
+    assert report["gate"]["reasons"] == [
+        {"code": "gate-tools", "message": "It asks for tools that it did not have before: Bash(mypy:*)."}
+    ]
+
+
+def noted(library: Library, tmp_path: Path) -> Path:
+    """The file of a session that hooks told of, and that waits."""
+    path = claude_code(tmp_path / "s.jsonl", migration(name="s"))
+    library.sessions.note("claude-code", "s", transcript=str(path), tools=8, ended=True)
+    return path
+
+
+def test_a_session_that_does_not_wait_any_more_is_no_error(library: Library, tmp_path: Path) -> None:
+    noted(library, tmp_path)
+    (seen,) = library.sessions.waiting()
+    assert library.finish(seen)["captured"]
+    why = ["It goes on, or somebody has learned from it already."]
+    assert library.finish(seen) == {"captured": False, "evidence": [], "code": "not-waiting", "why": why}
+
+
+def test_state_that_cannot_be_kept_is_an_error_in_the_report(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "home" / "state" / "learning.json").mkdir(parents=True)
+    report = library.finish(migration())
+    assert (report["captured"], report["code"], report["why"]) == (False, "read-failed", [report["error"]])
+
+
+def test_a_model_that_cannot_be_opened_is_a_warning_in_the_report(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "home" / "state").mkdir()
+    (tmp_path / "home" / "state" / "config.toml").write_text('model = "nobody:knows"\n')
+    report = library.finish(migration())
+    assert (report["captured"], [text.partition(":")[0] for text in report["warnings"]]) == (
+        True,
+        ["The skill was made without the model of the settings (bad-model)"],
+    )
+
+
+def test_a_path_is_as_good_as_its_text(library: Library, tmp_path: Path) -> None:
+    path = noted(library, tmp_path)
+    assert library.learn(path, dry_run=True) == library.learn(str(path), dry_run=True)
 
 
 def test_a_transcript_in_memory_keeps_no_secret(library: Library) -> None:

@@ -62,10 +62,6 @@ BOTH = """# Migrate
    alembic upgrade head
    ```
 
-## Pitfalls
-
-- `alembic revision` fails: not up to date. Instead: `alembic upgrade head`.
-
 ## Further steps
 
 - Check it.
@@ -74,6 +70,10 @@ BOTH = """# Migrate
    pytest -q
    ```
    Check: all tests pass.
+
+## Pitfalls
+
+- `alembic revision` fails: not up to date. Instead: `alembic upgrade head`.
 """
 
 

@@ -130,7 +130,7 @@ def test_evals_that_cannot_be_done_make_it_a_proposal_that_says_why(library: Lib
 
 def test_a_skill_that_grows_too_much_is_proposed_with_what_the_gate_said(library: Library) -> None:
     name = library.learn(migration(), write=True)["sessions"][0]["skill"]
-    library.manage([{"action": "edit", "name": name, "body": "# Migrate\n\nUse Alembic.\n"}])
+    library.manage([{"action": "edit", "name": name, "body": "# Migrate\n\nUse Alembic.\n"}], reason="Learned from it.")
     report = library.learn(migration(correction=SAID, name="second"), write=True)["sessions"][0]
     assert (report["captured"], report["staged"]) == (True, True)
     assert [reason["code"] for reason in report["gate"]["reasons"]] == ["gate-grown"]

@@ -161,14 +161,17 @@ def test_a_project_may_only_narrow(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["false", "true", '"none"', "[]", '""', "3"])
-def test_what_is_learned_must_be_understood(tmp_path: Path, value: str) -> None:
+def test_nothing_is_learned_where_nobody_understands_how_much(tmp_path: Path, value: str) -> None:
     (tmp_path / "config.toml").write_text(f"learn = {value}\n")
-    with pytest.raises(UsageError) as caught:
-        read_settings(str(tmp_path / "config.toml"), home=HOME)
-    assert (caught.value.code, caught.value.hint) == (
-        "bad-config",
-        "Give one of off, note, propose, write, in quotes.",
+    (tmp_path / ".whet.toml").write_text(f"learn = {value}\n")
+    settings, (note,) = read_settings(str(tmp_path / "config.toml"), home=HOME)
+    assert (settings.learn, note.code, note.hint) == (
+        "off",
+        "bad-setting",
+        "Expected: one of off, note, propose, write, in quotes.",
     )
+    assert note.message.endswith("; it counts as 'off'.")
+    assert read_project_settings(str(tmp_path), home=HOME)[0].learn == "off"
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,8 @@ def _transcript(library: Library, session: Session, given: Mapping[str, Any]) ->
 
 def _seen(library: Library, session: Session, label: str) -> Seen:
     """The session of this name, the one that goes on, or the newest that waits."""
+    from whet.learning.synthesis.consent import offered
+
     sessions = library.sessions
     if label == CURRENT:
         client = session.caller.surface.partition("/")[2]
@@ -135,7 +137,7 @@ def _seen(library: Library, session: Session, label: str) -> Seen:
             if not seen.ended and seen.transcript and client in ("", seen.client) and _is_here(library, seen.project):
                 return seen
         raise NotFoundError("no-such-session", "Hooks told of no session that goes on here.", hint=_HERE)
-    waiting = [seen for seen in reversed(sessions.waiting()) if os.path.isfile(seen.transcript)]
+    waiting = [seen for seen in reversed(offered(library)) if os.path.isfile(seen.transcript)]
     if not label:
         if not waiting:
             raise NotFoundError("no-session-waits", "No session waits to be learned from.", hint=_HERE)
@@ -161,4 +163,4 @@ def _from_text(state: str, text: str) -> Transcript:
     try:
         return read_piped(state, [text.encode("utf-8", "replace")], "The text")
     except InvalidError as error:
-        raise InvalidError(error.code, error.message, hint=_HERE) from error
+        raise InvalidError("not-a-transcript", error.message, hint=_HERE) from error

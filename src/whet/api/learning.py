@@ -125,8 +125,11 @@ class Learning(Evaluating):
         writing = writing_of(self.lookout, self.changes.author.journal, distillation)
         told = _told(writing)
         if dry_run:
-            files = dict(writing.made.files)
+            made = writing.made
+            files = dict(made.files)
+            similar = self._similar(made.name, {"description": made.description, "body": made.body})
             answer = {**told, **_foreseen(writing), "text": writing.text, "files": files, "warnings": []}
+            answer["similar"] = similar if answer["created"] else []
         else:
             answer = {
                 **told,
@@ -134,7 +137,7 @@ class Learning(Evaluating):
             }
             if stage or not answer.get("staged"):
                 self._note_learned(distillation, answer)
-        answer["warnings"] = [*distillation.warnings, *answer["warnings"]]
+        answer["warnings"] = [*distillation.warnings, *writing.kept, *answer["warnings"]]
         return {**answer, "model": _model(distillation), "facts": facts_to_json(distillation.worded)}
 
     def learn(

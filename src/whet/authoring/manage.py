@@ -146,7 +146,8 @@ class Author:
         checked = self.checked(changes, by)
         warnings.extend(checked.remarks)
         staged = stage or self.lookout.survey().settings.stage_writes
-        cause = checked.cause or bench.cause() or ("Writes are staged." if staged else "")
+        waits = "Nobody has looked at it yet." if stage and by.origin == "background" else "Writes are staged."
+        cause = checked.cause or bench.cause() or (waits if staged else "")
         if cause:
             number = self.proposals.propose(changes, bench.bases(), by, cause, bench.originals())
             told = {"staged": True, "proposal": number, "reason": cause, "hint": _WAITS.format(number)}

@@ -2,8 +2,9 @@
 
 Every knob is one row of `KNOBS`; the documentation, the checks and the defaults derive from that table. A file that
 is not TOML is an error, because running without it could show what it was meant to hide, and so is a list of disabled
-skills that cannot be understood; any other bad value is reported and its default used. A project may only narrow: it
-can disable skills, make the policy stricter and have less learned from its sessions, and only once it is trusted.
+skills that cannot be understood; any other bad value is reported and its default used, for `learn` the least. A project
+may only narrow: it can disable skills, make the policy stricter and have less learned from its sessions, and only once
+it is trusted.
 """
 
 from __future__ import annotations
@@ -80,7 +81,6 @@ _HIDING = {
     "disabled": "Give a list of names in quotes.",
     "disabled_on": "Give a list of names in quotes.",
     "policy": "Give `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust.",
-    "learn": f"Give one of {', '.join(LEARN)}, in quotes.",
 }
 """Settings that must be understood, with how to write them: without them more would be done than was meant."""
 
@@ -193,14 +193,18 @@ def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str])
                 "precedence": " ".join(SCOPES),
                 "inline_shell": f"a list of {', '.join(TRUST)}",
                 "sandbox": " or ".join(SANDBOX),
+                "learn": f"one of {', '.join(LEARN)}, in quotes",
             }.get(name, knobs[name].kind)
+            used = "the default is used"
+            if name == "learn":  # less than was meant, never more
+                values[name], used = LEARN[0], f"it counts as {LEARN[0]!r}"
             notes.append(
                 Entry(
                     "bad-setting",
                     "warning",
                     "",
                     path,
-                    f"{name} is {raw!r}; the default is used.",
+                    f"{name} is {raw!r}; {used}.",
                     f"Expected: {wanted}.",
                 )
             )

@@ -131,7 +131,7 @@ async def test_forms_ask_the_user_themselves(world: World, era: str) -> None:
     assert user.forms[2].requested_schema["properties"]["tools"] == {
         "type": "string",
         "title": "Allowed tools",
-        "default": "Bash(make docs:*), Bash(rclone sync:*)",
+        "default": "Bash(make docs:*)",
         "description": "With commas between them.",
     }
 

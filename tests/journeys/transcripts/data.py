@@ -112,7 +112,7 @@ def invoices() -> Kind:
             second, (SMTP,), ("2026-03", "Delta Optik", "RE-2026-0341", "/home/vera", " 9 "),
             ("VAT number",), ("No such file or directory",),
         ),
-        ("Write", "Bash(python3:*)", "mcp__ledger__book"),
+        ("Write",),
         (
             "Read", "Bash(pdfinfo:*)", "Bash(qpdf:*)", "Bash(swaks:*)", "Bash(apt-get install:*)", "Bash(mkdir:*)",
             "Bash(stripe customers list:*)", "Bash(stripe customers:*)",
@@ -220,7 +220,7 @@ def cleaning() -> Kind:
             second, (WAREHOUSE, SNOWFLAKE), ("2026-01", "8807", "/mnt/exports/basel", "A-88123", "basel-"),
             ("order date",), ("Unable to find a usable engine", "pyarrow"),
         ),
-        ("Write", "Bash(python3:*)"),
+        ("Write",),
         ("Read", "Bash(curl:*)", "Bash(snowsql:*)", "Bash(pip install:*)", "mcp__catalog__tag"),
         "remove double rows from the shop's sales table and compute the net price",
     )  # fmt: skip
@@ -317,7 +317,7 @@ def export() -> Kind:
             second, (SALT, SENDGRID), ("C-81004", "GDPR-602", "Piet", "de Boer", "1187", "118"),
             ("audit entry",), ("phone number", "scrub-text"),
         ),
-        ("Bash(dwh export:*)", "Bash(anonymise:*)", "Bash(pii-scan:*)", "mcp__tickets__attach"),
+        ("Bash(dwh export:*)", "Bash(anonymise:*)", "Bash(pii-scan:*)"),
         (
             "Read", "mcp__warehouse__tables", "Bash(mkdir:*)", "Bash(tar:*)", "Bash(age:*)", "Bash(shred:*)",
             "Bash(rm:*)",
@@ -430,7 +430,7 @@ def video() -> Kind:
             second, (SIGNATURE, RENDER), ("spring-keynote", "AST-91230", "5402.9", "0502", "812331"),
             ("LUFS",), ("mono tracks", "amerge"),
         ),
-        ("Bash(ffmpeg:*)", "mcp__library__publish"),
+        ("Bash(ffmpeg:*)",),
         ("Read", "Bash(ffprobe:*)", "Bash(curl:*)", "Bash(rm:*)"),
         "encode a movie for streaming in several sizes",
     )  # fmt: skip

@@ -134,8 +134,7 @@ def incident() -> Kind:
             ("autoscaler",), ("Metrics API not available",),
         ),
         (
-            "Write", "Bash(kubectl rollout undo:*)", "Bash(kubectl rollout status:*)", "mcp__pagerduty__get_incident",
-            "mcp__pagerduty__resolve_incident",
+            "Write", "Bash(kubectl rollout status:*)", "mcp__pagerduty__get_incident",
         ),
         (
             "Read", "Bash(kubectl get:*)", "Bash(kubectl get pods:*)", "Bash(kubectl describe:*)",
@@ -242,7 +241,7 @@ def infrastructure() -> Kind:
             second, (AWS_ID, AWS_SECRET, made("ico-", 32)), ("902210377741", "/home/lee", "4.12", "line 12"),
             ("infracost",), ("aws_resource_missing_tags",),
         ),
-        ("Edit", "Bash(terraform init:*)", "Bash(terraform plan:*)", "Bash(terraform apply:*)"),
+        ("Edit", "Bash(terraform init:*)", "Bash(terraform plan:*)"),
         (
             "Read", "Bash(terraform fmt:*)", "Bash(terraform validate:*)", "Bash(terraform show:*)", "Bash(jq:*)",
             "Bash(aws s3api:*)", "Bash(aws s3api get-bucket-lifecycle-configuration:*)", "Bash(tflint:*)",
@@ -348,7 +347,7 @@ def migration() -> Kind:
             second, (DATABASE,), ("e01b77d3c4f5", "5d7c1f9a22b0", "DB-187"),
             ("naming convention",), ("lock timeout",),
         ),
-        ("Edit", "Bash(alembic upgrade:*)", "Bash(alembic downgrade:*)", "Bash(alembic revision:*)"),
+        ("Edit", "Bash(alembic revision:*)"),
         (
             "Read", "Bash(ls:*)", "Bash(alembic current:*)", "Bash(alembic heads:*)", "Bash(pg_dump:*)",
             "Bash(pytest:*)",

@@ -138,7 +138,7 @@ def release() -> Kind:
             second, (PYPI, GITHUB), ("0.12.1", "0.12.0", "/home/ida", "#97", "c04d9ee", "2026-03-02"),
             ("fresh environment",), ("Distribution not found",),
         ),
-        ("Edit", "Bash(uv build:*)", "Bash(twine upload:*)", "Bash(git tag:*)", "Bash(gh release create:*)"),
+        ("Edit", "Bash(uv build:*)", "Bash(git tag:*)"),
         (
             "Read", "Bash(twine check:*)", "Bash(git log:*)", "Bash(git status:*)", "Bash(git commit:*)",
             "Bash(git push:*)", "Bash(pip index:*)", "Bash(pip index versions:*)", "Bash(rm:*)", "Bash(uv run:*)",
@@ -238,7 +238,7 @@ def site() -> Kind:
             second, (CLOUDFLARE, SLACK, SSH), ("5.3.1", "2026-02-24", "1377", "0c55e1d7"),
             ("oxipng",), ("No such file or directory",),
         ),
-        ("Bash(hugo:*)", "Bash(wrangler pages deploy:*)", "mcp__cdn__purge"),
+        ("Bash(hugo:*)",),
         (
             "Bash(lychee:*)", "Bash(curl:*)", "Bash(git pull:*)", "Bash(git submodule update:*)",
             "Bash(hugo version:*)",

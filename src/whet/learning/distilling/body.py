@@ -26,6 +26,8 @@ _BELOW = re.compile(
 """A file of somebody's project that could be taken for one of this package."""
 _SHAPED = re.compile(r"[ \t]*[-|] |[^\n]{0,700}\n")
 _MARKER = re.compile(r"\b(?:TODO|FIXME|TBD)\b")
+_VAGUE = 4
+"""Words of a question that may ask for anything."""
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 
 
@@ -47,11 +49,16 @@ def inputs(parameters: Sequence[Parameter]) -> list[str]:
         name = one.example.replace("\\", "/").rpartition("/")[2]
         stem = name.rpartition(".")[0] if one.sort == "file" else ""
         kind = f" ({stem})" if stem and not any(value in stem.lower() for value in named) else ""
-        lines.append(f"- `{{{one.name}}}`: {one.about}{_kind(kind)}.")
+        lines.append(f"- `{{{one.name}}}`: {_briefly(one.about)}{_kind(kind)}.")
     if details:
         listed = ", ".join(f"`{{{one.name}}}`" for one in details)
         lines.append(f"- {listed}: details of the case, as the user gives them.")
     return lines
+
+
+def _briefly(about: str) -> str:
+    """Without a word that would have any message about files find the skill."""
+    return re.sub(r"(\.\w+) file\b", r"\1", about)
 
 
 def _kind(kind: str) -> str:
@@ -115,10 +122,22 @@ def foreign(text: str, owner: str) -> str:
 
 
 def pitfalls(ends: Sequence[DeadEnd]) -> list[str]:
-    """What does not work, what it says, what does."""
+    """What does not work, what it says, what does; and what the user does not want."""
     lines = []
     for end in ends:
-        lines.append(f"- `{_inline(end.tried)}` fails: {end.said.rstrip('.')}. Instead: `{_inline(end.instead)}`.")
+        tried, helped, file = f"`{_inline(end.tried)}`", f"`{_inline(end.instead)}`", f"`{_inline(end.file)}`"
+        remedy = {
+            "instead": f"Instead: {helped}",
+            "first": f"First: {helped}",
+            "added": f"Put into {file}: {helped}",
+            "removed": f"Take out of {file}: {helped}",
+        }
+        said = end.said.rstrip(".")
+        lines.append(
+            f"- {tried}: the user said: {said}."
+            if end.help == "forbidden"
+            else f"- {tried} fails: {said}. {remedy[end.help]}."
+        )
     return lines
 
 
@@ -126,23 +145,25 @@ def _inline(text: str) -> str:
     return shorten(foreign(text, "…").replace("`", "'"), 180)
 
 
-def examples(goal: str, requirements: Sequence[str]) -> list[str]:
+def examples(goal: str) -> list[str]:
     """Messages that call for the skill."""
     action = goal.rstrip(".")
-    short = re.split(r",| (?:and|based on|so that|which|to be) ", action, maxsplit=1)[0]
-    extra = next((text for text in requirements if not re.search(r"```|\{", text) and 4 <= len(text.split()) <= 25), "")
+    short = re.split(r",| (?:and|based on|so that|which|to be) ", action, maxsplit=1)[0].replace("`", "")
     lines = [f'- "{action}."']
-    if not starts_with_verb(action):
-        return lines
-    if short == action and extra and not extra.startswith(short[:40]):
-        lines.append(f'- "{short}. {extra}"'.replace("`", ""))
-    else:
-        lines.append(f'- "Can you {short[:1].lower()}{short[1:]}?"'.replace("`", ""))
+    if starts_with_verb(action):
+        asked = short if len(short.split()) > _VAGUE else action.replace("`", "")
+        lines.append(f'- "Can you {asked[:1].lower()}{asked[1:]}?"')
     return lines
 
 
-def needs(programs: Sequence[str], skills: Sequence[str], tools: Sequence[str], variables: Sequence[str]) -> list[str]:
-    """The programs, tools and variables that have to be there."""
+def needs(
+    programs: Sequence[str],
+    skills: Sequence[str],
+    tools: Sequence[str],
+    variables: Sequence[str],
+    asked: Sequence[str] = (),
+) -> list[str]:
+    """The programs, tools and variables that have to be there, and what nobody has allowed beforehand."""
     lines = []
     if programs:
         lines.append(f"- Commands: {', '.join(f'`{name}`' for name in programs)}.")
@@ -151,6 +172,11 @@ def needs(programs: Sequence[str], skills: Sequence[str], tools: Sequence[str], 
     if variables:
         lines.append(
             f"- Environment variables: {', '.join(f'`{name}`' for name in variables)}. Never write their values down."
+        )
+    if asked:
+        named = [one.removeprefix("Bash(").removesuffix(":*)") for one in asked]
+        lines.append(
+            f"- Not allowed beforehand, so that the user is asked: {', '.join(f'`{name}`' for name in named)}."
         )
     if skills:
         lines.append(f"- What to know comes from these skills; load them for more: {', '.join(skills)}.")

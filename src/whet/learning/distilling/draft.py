@@ -17,7 +17,6 @@ from whet.learning.distilling.excerpt import excerpt
 from whet.learning.distilling.granting import grants_of, programs_of
 from whet.learning.distilling.naming import description_of, extensions_of, name_of, plain_goal, triggers_of
 from whet.learning.facts.parameters import Blanks
-from whet.learning.facts.shell import LOOKING
 from whet.learning.facts.titles import says_little
 from whet.learning.transcripts.redaction import redacted
 from whet.prompt.tokens import estimate
@@ -77,6 +76,8 @@ class Draft(NamedTuple):
     files: Mapping[str, str]
     """Supporting files by path: long scripts as templates."""
     triggers: tuple[str, ...]
+    asked: tuple[str, ...] = ()
+    """Grants that the steps could use and that it does not have: the client asks."""
 
 
 def draft(facts: Facts, answers: Answers | None = None) -> Draft:
@@ -84,15 +85,24 @@ def draft(facts: Facts, answers: Answers | None = None) -> Draft:
     answers = answers or Answers()
     blanks = Blanks(facts.parameters)
     goal = answers.goal or plain_goal(facts.goal, blanks, facts.parameters)
-    triggers = answers.triggers or triggers_of(facts, blanks)
+    triggers = answers.triggers or triggers_of(facts, goal)
     name = answers.name or name_of(goal)
     description = answers.description or description_of(goal, triggers, extensions_of(facts.parameters))
     steps = tuple(_blanked(step, blanks) for step in facts.steps)
-    text, files = _body(facts, goal, steps, blanks)
-    tools = answers.tools if answers.tools is not None else grants_of(facts, steps)
+    grants = grants_of(facts, steps)
+    tools = answers.tools if answers.tools is not None else grants.proposed
+    asked = tuple(one for one in (*grants.proposed, *grants.asked) if one not in tools)
+    text, files = _body(facts, goal, steps, blanks, (*asked, *grants.never))
     fork = answers.fork if answers.fork is not None else facts.calls >= _LONG and not facts.corrections
     return Draft(
-        name, _safe(description), _safe(text), tools, fork, {path: _safe(one) for path, one in files.items()}, triggers
+        name,
+        _safe(description),
+        _safe(text),
+        tools,
+        fork,
+        {path: _safe(one) for path, one in files.items()},
+        triggers,
+        asked,
     )
 
 
@@ -121,22 +131,34 @@ def _blanked(step: Step, blanks: Blanks) -> Step:
 
 
 def _variables(facts: Facts) -> list[str]:
-    """The variables that held secrets."""
-    return sorted(
-        {found[1] for step in facts.steps for one in (_SECRET, _KEPT_SECRET) for found in one.finditer(step.action)}
-    )
+    """The variables that held secrets, and those that stand for secrets in commands."""
+    held = {found[1] for step in facts.steps for one in (_SECRET, _KEPT_SECRET) for found in one.finditer(step.action)}
+    hidden = {found for step in facts.steps for found in _HIDDEN.finditer(_SECRET.sub("", step.action))}
+    return sorted(held | {_variable(found)[1:] for found in hidden})
 
 
 def _unset(command: str) -> str:
     """A command without the variables that were set to secrets, and with names for other secrets in it."""
     text = _KEPT_SECRET.sub("", _SECRET.sub("", command))
-    return _HIDDEN.sub(lambda found: f"{{{(found[1] or 'secret').replace('-', '_')}}}", text)
+    return _HIDDEN.sub(_variable, text)
 
 
-def _body(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> tuple[str, dict[str, str]]:
-    head, demands = _overview(facts, goal), _demands(facts, blanks)
+def _variable(found: re.Match[str]) -> str:
+    """What stands for a secret: a variable that the environment has, and no input that somebody would write down."""
+    return "$" + (found[1] or "secret").replace("-", "_").upper()
+
+
+def _named(text: str) -> str:
+    """Prose in which secrets are named by their variables."""
+    return _HIDDEN.sub(lambda found: f"`{_variable(found)}`", text)
+
+
+def _body(
+    facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks, asked: Sequence[str]
+) -> tuple[str, dict[str, str]]:
+    head, demands = _overview(facts, goal, steps, blank=bool(facts.parameters)), _demands(facts, blanks)
     inputs = _inputs(facts.parameters)
-    tail = _tail(facts, goal, steps, blanks)
+    tail = _tail(facts, goal, steps, blanks, asked)
     room = TOKENS - estimate("\n".join((*head, *inputs, *demands, *tail))) - 60
     passages = tuple(one._replace(text=blanks(one.text), section=blanks(one.section)) for one in facts.knowledge)
     wanted = estimate("\n\n".join(one.text for one in passages)) + 12 * len(passages)
@@ -154,34 +176,29 @@ def _body(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> tup
         know = []
     rest = "\n".join((*demands, *middle, *know, *tail))
     said = "\n".join((rest, *files.values()))
-    inputs = _inputs([one for one in facts.parameters if "request" in one.where or f"{{{one.name}}}" in said])
+    inputs = _inputs([one for one in facts.parameters if f"{{{one.name}}}" in said])
+    head = _overview(facts, goal, steps, blank=bool(inputs))
     return bounded("\n".join((*head, *inputs, rest)).rstrip() + "\n", TOKENS, CHARACTERS, LINES), files
 
 
-def _overview(facts: Facts, goal: str) -> list[str]:
+def _overview(facts: Facts, goal: str, steps: Sequence[Step], *, blank: bool) -> list[str]:
     title = goal.rstrip(".") or "Repeat a procedure"
-    steps = f"The steps below worked in this order{_with(facts)}."
+    named = [f"`{name}`" for name in programs_of(steps)[:4]]
+    how = f"The steps below worked in this order{', with ' if named else ''}{', '.join(named)}."
     if facts.succeeded == "no":
-        steps = "The session this comes from did not reach its goal; treat the steps as a start."
-    inputs = " Values that differ from case to case stand in braces; put your own there." if facts.parameters else ""
-    return [f"# {title}", "", "## Overview", "", steps + inputs]
-
-
-def _with(facts: Facts) -> str:
-    """What the work was done with, in a few words."""
-    programs = dict.fromkeys(one.command.partition(" ")[0] for one in facts.tools if one.command)
-    named = [f"`{name}`" for name in programs if name not in LOOKING and name not in ("mkdir", "rm", "cp", "mv")][:4]
-    return f", with {', '.join(named)}" if named else ""
+        how = "The session this comes from did not reach its goal; treat the steps as a start."
+    inputs = " Values that differ from case to case stand in braces; put your own there." if blank else ""
+    return [f"# {title}", "", "## Overview", "", how + inputs]
 
 
 def _demands(facts: Facts, blanks: Blanks) -> list[str]:
     lines: list[str] = []
-    rules = [f"- {rule}" for rule in (blanks(one) for one in facts.corrections)]
+    rules = [f"- {_named(blanks(one))}" for one in facts.corrections]
     if rules:
         lines += ["", "## Rules", "", *rules]
     wanted: list[str] = []
     for text in facts.requirements:
-        plain = blanks(text)
+        plain = _named(blanks(text))
         code = plain.lstrip().startswith(("```", "~~~"))
         wanted.append(dedent(plain) if code else f"- {plain.replace('**', '') if plain.count('**') % 2 else plain}")
     if wanted:
@@ -282,7 +299,7 @@ def _known(passages: Sequence[Passage]) -> list[str]:
     return ["## What to know", "", *lines, ""] if lines else []
 
 
-def _tail(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> list[str]:
+def _tail(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks, asked: Sequence[str]) -> list[str]:
     lines: list[str] = []
     ends = [
         one._replace(
@@ -296,11 +313,11 @@ def _tail(facts: Facts, goal: str, steps: Sequence[Step], blanks: Blanks) -> lis
         lines += ["## Pitfalls", "", *write.pitfalls(ends), ""]
     lines += ["## Check at the end", "", *_checks(facts, steps), ""]
     if goal:
-        lines += ["## Examples", "", *write.examples(goal, [blanks(text) for text in facts.requirements]), ""]
+        lines += ["## Examples", "", *write.examples(goal), ""]
     others = dict.fromkeys(
         one.tool for one in facts.tools if one.tool not in ("Bash", "Read", "Write", "Edit", "Search")
     )
-    needed = write.needs(programs_of(steps), facts.skills, tuple(others), _variables(facts))
+    needed = write.needs(programs_of(steps), facts.skills, tuple(others), _variables(facts), asked)
     return [*lines, "## Requirements", "", *needed, ""] if needed else lines
 
 
@@ -313,7 +330,7 @@ def _checks(facts: Facts, steps: Sequence[Step]) -> list[str]:
     ]
     telling = [step.criterion for step in steps if "`" in step.criterion and step.tool == "Bash"]
     last = tests[-1:] or ([] if lines else telling[-1:])
-    lines += [f"- Of the last check: {one[:1].lower()}{one[1:]}" for one in last]
+    lines += [f"- The last test or check ends well. {one}" for one in last]
     if facts.requirements:
         lines.append('- Every point under "What the result must be like" holds.')
     if facts.corrections:

@@ -1,42 +1,133 @@
-"""The tools a distilled skill asks for: those its steps use, to the sub-command, and none that stands for anything."""
+"""The tools a distilled skill asks for: those its steps use, to the sub-command, and only what does no harm.
+
+A grant holds for any arguments, so it is proposed only for what is harmless with all of them. What deletes, overwrites,
+publishes, changes a system that others use or shows secrets stays a step that the client asks for; whoever answers the
+rounds may allow it. What starts anything at all, or runs on another machine, is not even offered.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.shell.commands import SHELLS
+from whet.guard.shell.commands import INTERPRETERS, SHELLS, inner, name_of, parse, unwrapped
 from whet.learning.facts.labels import COMMANDED
-from whet.learning.facts.steps import tools_in
+from whet.learning.facts.shell import LONGEST, LOOKING, programs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from whet.learning.facts.model import Facts, Step
 
 MOST = 40
 _OURS = {"Search": ("Grep", "Glob"), "Web": ("WebFetch", "WebSearch"), "NotebookEdit": ("NotebookEdit",)}
-_LOOKS = frozenset(("head", "tail", "true", "false", "tee", "wait"))
-_ANYTHING = SHELLS | {
-    *("npx", "bunx", "uvx", "pnpx", "pipx", "npm run", "pnpm run", "yarn run", "bun run", "docker exec", "docker run"),
-    *("uv run", "poetry run", "pipenv run", "pdm run", "hatch run", "env", "xargs", "sudo", "ssh"),
-}
+_KNOWN = frozenset(("Read", "Write", "Edit", "MultiEdit", "Task", *_OURS))
+"""Tools of the client itself, which has its own care for them."""
+_LOOKS = frozenset(("head", "tail", "true", "false", "wait"))
+_ANYTHING = (
+    SHELLS
+    | INTERPRETERS.keys()
+    | {
+        *("npx", "bunx", "uvx", "pnpx", "pipx", "npm run", "pnpm run", "yarn run", "bun run", "docker exec"),
+        *("docker run", "podman exec", "podman run", "kubectl exec", "uv run", "poetry run", "pipenv run", "pdm run"),
+        *("hatch run", "env", "xargs", "sudo", "ssh"),
+    }
+)
 """Commands that start whatever stands behind them: without that they stand for anything."""
+_HARMFUL = frozenset(
+    """
+    rm rmdir shred dd truncate mkfs mv cp ln install tee sed find chmod chown chgrp mount umount kill pkill killall
+    crontab at service su passwd useradd usermod userdel groupadd shutdown reboot psql mysql sqlite3 mongosh redis-cli
+    snowsql bq createdb dropdb createuser dropuser pg_restore pass op bw gpg vault security secret-tool printenv scp
+    sftp rsync rclone curl wget http lftp nc ncat telnet mail mailx mutt sendmail swaks
+    """.split()  # noqa: SIM905  a paragraph of names reads better than a list of sixty strings
+)
+"""Programs that with some arguments delete, overwrite, send, change a system or show secrets."""
+_SYSTEMS = frozenset(
+    """
+    kubectl oc helm terraform tofu terragrunt pulumi argocd flux istioctl eksctl aws gcloud az gsutil doctl flyctl
+    heroku vercel netlify wrangler firebase supabase systemctl docker podman docker-compose consul nomad stripe gh glab
+    alembic prisma dbt airflow ansible ansible-playbook virsh nmcli tailscale
+    """.split()  # noqa: SIM905  a paragraph of names reads better than a list of forty strings
+)
+"""Programs that work on what others use, too: only what looks is harmless."""
+_LOOKING_WORDS = frozenset(
+    """
+    get list ls describe show status log logs diff plan validate fmt format view top history version versions info
+    inspect search query read lookup find fetch check lint test build init current heads revision explain wait template
+    outdated graph render count tables ps images lock parse docs compile breakdown events generate
+    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of fifty strings
+)
+_CHANGING_WORDS = frozenset(
+    """
+    delete destroy remove rm rmi purge prune drop push publish unpublish upload release deploy apply reset rollback undo
+    restart stop kill scale drain patch send submit close approve revoke rotate login logout auth secret secrets
+    password passwords token tokens credential credentials install uninstall wipe truncate erase flush downgrade
+    migrate restore exec terminate shutdown reboot transfer pay refund charge post promote ship unlock
+    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of sixty strings
+)
+_GIT = frozenset(
+    ("push", "reset", "clean", "checkout", "restore", "rm", "rebase", "drop", "prune", "remove", "send-email")
+)
+"""What git does that cannot be taken back, or is seen by others."""
+_EVERYWHERE = (LOOKING - {"rg", "ag", "ack", "fd", "bat", "jq", "tree"}) | frozenset(
+    "mkdir rmdir rm cp mv ln touch chmod chown install sed awk tr tee xargs sh bash kill".split()  # noqa: SIM905  names
+)
+"""Programs that every system has."""
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
-def grants_of(facts: Facts, steps: Sequence[Step]) -> tuple[str, ...]:
-    """Grants as `allowed-tools` spells them, in the order of use; what cannot be narrowed down is asked for instead."""
+class Grants(NamedTuple):
+    """The tools of some steps, as `allowed-tools` spells them, in the order of use."""
+
+    proposed: tuple[str, ...]
+    asked: tuple[str, ...]
+    """Those that could be allowed, and are better asked for each time."""
+    never: tuple[str, ...] = ()
+    """Commands that stand for anything: the client asks for them, too."""
+
+
+def grants_of(facts: Facts, steps: Sequence[Step]) -> Grants:
+    """What to allow for the steps, and what the client is to ask for."""
     used = {(one.tool, one.command) for one in facts.tools}
     commands = {command for tool, command in used if tool == "Bash"}
-    found: dict[str, None] = {}
-    if any(tool == "Read" for tool, _ in used):
-        found["Read"] = None
-    for tool, command in tools_in(steps):
-        if tool == "Bash":
-            if command not in _LOOKS | _ANYTHING and "{" not in command and _was_used(command, commands):
-                found.setdefault(f"Bash({command}:*)")
-        elif (tool, "") in used:
-            found.update(dict.fromkeys(_OURS.get(tool, (tool,))))
-    return tuple(found)[:MOST]
+    found: dict[str, bool] = {"Read": True} if any(tool == "Read" for tool, _ in used) else {}
+    never: dict[str, None] = {}
+    for tool, command in _tools(steps):
+        if tool != "Bash":
+            if (tool, "") in used:
+                found.update(dict.fromkeys(_OURS.get(tool, (tool,)), tool in _KNOWN or _only_asks(tool)))
+        elif command in _ANYTHING:
+            never[command] = None
+        elif command not in _LOOKS and "{" not in command and _was_used(command, commands):
+            found.setdefault(f"Bash({command}:*)", is_harmless(command))
+    kept = tuple(found.items())[:MOST]
+    return Grants(
+        tuple(name for name, harmless in kept if harmless),
+        tuple(name for name, harmless in kept if not harmless),
+        tuple(never),
+    )
+
+
+def is_harmless(command: str) -> bool:
+    """May a program with its sub-command be run with any arguments, and nothing is lost or seen by others?"""
+    program, *rest = command.split()
+    if program in ("uv", "poetry", "pipenv", "pdm", "hatch") and len(rest) > 1 and rest[0] == "run":
+        program, *rest = rest[1:]
+    words = [part for word in rest for part in re.split(r"[-:_]", word)]
+    if program in _HARMFUL or {"secret", "secrets", "password", "token", "credentials"} & set(words):
+        return False
+    if program == "git":
+        return not _GIT & set(rest)
+    if program in _SYSTEMS:
+        return bool(rest) and re.split(r"[-:_]", rest[-1])[0] in _LOOKING_WORDS
+    return not _CHANGING_WORDS & set(words)
+
+
+def _only_asks(tool: str) -> bool:
+    """Does the name of a connected tool say that it looks something up?"""
+    words = {part.lower() for part in _PARTS.findall(tool.rpartition("__")[2])}
+    return bool(words & _LOOKING_WORDS) and not words & _CHANGING_WORDS
 
 
 def _was_used(command: str, used: Collection[str]) -> bool:
@@ -44,25 +135,32 @@ def _was_used(command: str, used: Collection[str]) -> bool:
     return command in used or (command not in COMMANDED and any(one.startswith(f"{command} ") for one in used))
 
 
+def _tools(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
+    """The tools that steps need on this machine; what another one runs is behind `ssh`."""
+    for step in steps:
+        if step.tool != "Bash":
+            yield step.tool, ""
+            continue
+        elsewhere = _elsewhere(step.action)
+        if elsewhere is not None:
+            yield "Bash", "ssh"
+        for ran in programs(step.action):
+            if ran.label and ran.label not in (elsewhere or ()):
+                yield "Bash", ran.label
+
+
+def _elsewhere(text: str) -> set[str] | None:
+    """What a command runs on other machines; None when it goes to none."""
+    if "ssh" not in text:
+        return None
+    found: set[str] | None = None
+    for command in parse(text[:LONGEST]).commands:
+        if command.argv and name_of(unwrapped(command.argv)) == "ssh":
+            found = (found or set()) | {ran.label for one in inner(command) for ran in programs(one.text)}
+    return found
+
+
 def programs_of(steps: Sequence[Step]) -> tuple[str, ...]:
     """The programs that have to be installed for the steps, those of every system left out."""
-    from whet.learning.facts.shell import LOOKING
-
-    plain = LOOKING | {
-        "mkdir",
-        "rm",
-        "cp",
-        "mv",
-        "ln",
-        "touch",
-        "chmod",
-        "sed",
-        "awk",
-        "tr",
-        "tee",
-        "xargs",
-        "sh",
-        "bash",
-    }
-    names = (command.partition(" ")[0] for tool, command in tools_in(steps) if tool == "Bash" and command)
-    return tuple(name for name in dict.fromkeys(names) if name not in plain)[:20]
+    names = (command.partition(" ")[0] for tool, command in _tools(steps) if tool == "Bash" and command)
+    return tuple(name for name in dict.fromkeys(names) if name not in _EVERYWHERE)[:20]

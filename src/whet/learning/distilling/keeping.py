@@ -36,11 +36,11 @@ _PATIENCE = 30.0
 
 
 class Kept:
-    """The distillations of one state directory. Reading never creates it."""
+    """The distillations of one directory of the state. Reading never creates it."""
 
-    def __init__(self, state: str, clock: Clock) -> None:
+    def __init__(self, state: str, clock: Clock, directory: str = DIRECTORY) -> None:
         self._state = state
-        self._directory = os.path.join(state, DIRECTORY)
+        self._directory = os.path.join(state, directory)
         self._clock = clock
 
     def alone(self) -> FileLock:
@@ -79,6 +79,10 @@ class Kept:
         except (ValueError, RecursionError, UsageError) as error:
             message = f"The distillation {id} is damaged, or of another version."
             raise UsageError("bad-distillation", message, hint="Begin again with the session.", path=path) from error
+
+    def newest(self) -> str:
+        """The id of the one that was changed last; empty where there is none."""
+        return next((os.path.basename(path)[:-5] for _, path in self._all()), "")
 
     def forget(self, id: str) -> None:  # noqa: A002  as above
         """Remove one, if it is there."""

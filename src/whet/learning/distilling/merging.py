@@ -29,6 +29,10 @@ _ORDER = (
 _GAINS = frozenset(("rules", "pitfalls", "further steps"))
 """What is added to sections that a person wrote."""
 _STEPS = frozenset(("steps", "workflow", "procedure"))
+_END = frozenset(("check at the end", "checks", "verification", "examples", "requirements", "references", "see also"))
+"""Sections that come behind all that is done."""
+_ABOUT = frozenset(("", "overview", "examples"))
+"""What says what a skill is for."""
 _FURTHER = "## Further steps"
 _FURTHER_MOST = 4
 """Steps that are added to those that a person wrote."""
@@ -47,23 +51,36 @@ class _Part(NamedTuple):
     rows: tuple[str, ...]
 
 
-def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = ()) -> str:
+def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = (), named: bool = False) -> str:
     """Two bodies as one. `own` says that the old one was distilled, too, so that what it says may be replaced.
 
-    `refused` are bodies that somebody did not want in its place.
+    `refused` are bodies that somebody did not want in its place. With `named`, somebody has said what it is for: those
+    sections stay.
     """
     before = _parts(old)
-    after = _wanted(_parts(new), before, refused)
+    after = _wanted(_parts(new), before, refused, own=own)
     if not own:
         return _text([*_extended(before, after)])
     known = {_key(part.title): part for part in before}
     result = []
     for part in after:
-        earlier = known.pop(_key(part.title), None)
-        result.append(_joined(part, earlier) if earlier and _key(part.title) in _ADDING else part)
+        key = _key(part.title)
+        earlier = known.pop(key, None)
+        if earlier and named and key in _ABOUT:
+            result.append(earlier)
+        else:
+            part = _joined(part, earlier) if earlier and key in _ADDING else part  # noqa: PLW2901  it grows
+            held = {*known, *(_key(one.title) for one in result)}
+            result.append(_referring(part, earlier, held) if earlier and key in _END else part)
     known.pop("", None)
     late = [part for part in known.values() if part.title]
     return _fitting(result, late, {_key(part.title): part for part in after})
+
+
+def retitled(old: str, new: str) -> str:
+    """A body that says what it is for as another one does."""
+    fresh = {_key(part.title): part for part in _parts(new) if _key(part.title) in _ABOUT}
+    return _text([fresh.get(_key(part.title), part) for part in _parts(old)])
 
 
 def kept_triggers(description: str, triggers: Sequence[str]) -> tuple[str, ...]:
@@ -80,8 +97,8 @@ def added(old: str, new: str) -> tuple[str, ...]:
     return tuple(item[0] for item in items if re.match(r"[-*+] |\d+[.)] ", item[0]) and _plain(item) not in known)
 
 
-def _wanted(after: list[_Part], before: list[_Part], refused: Sequence[str]) -> list[_Part]:
-    """The newer parts without what was refused: points one by one, of other sections the older one instead."""
+def _wanted(after: list[_Part], before: list[_Part], refused: Sequence[str], *, own: bool) -> list[_Part]:
+    """The newer parts without what was refused: points one by one, of sections to replace the older one instead."""
     known = {_plain(item) for part in before for item in _items(part.rows)}
     no = {_plain(item) for body in refused for part in _parts(body) for item in _items(part.rows)} - known
     held = {_key(part.title): part for part in before}
@@ -91,7 +108,7 @@ def _wanted(after: list[_Part], before: list[_Part], refused: Sequence[str]) -> 
         kept = [item for item in items if _plain(item) not in no]
         if len(kept) == len(items):
             result.append(part)
-        elif _key(part.title) not in _ADDING:
+        elif own and _key(part.title) not in _ADDING:
             result += [held[_key(part.title)]] if _key(part.title) in held else []
         elif kept:
             result.append(part._replace(rows=tuple(row for item in kept for row in item)))
@@ -107,8 +124,25 @@ def _extended(before: list[_Part], after: list[_Part]) -> list[_Part]:
     result = [
         _joined(part, new[_key(part.title)]) if _key(part.title) in _GAINS & new.keys() else part for part in before
     ]
-    wanted = ("rules", "steps", "pitfalls", _key(_FURTHER))
-    return [*result, *(new[key] for key in wanted if key in new and key not in held)]
+    keys = [_key(part.title) for part in result]
+    steps = next((at for at, key in enumerate(keys) if key in _STEPS), 0)
+    end = next((at for at, key in enumerate(keys) if at > steps and key in _END), len(keys))
+    places = {"pitfalls": end, _key(_FURTHER): steps + 1, "steps": end, "rules": steps or end}
+    for key, place in sorted(places.items(), key=lambda one: -one[1]):  # from the end: the places before stay
+        if key in new and key not in held:
+            result.insert(place, new[key])
+    return result
+
+
+def _referring(part: _Part, earlier: _Part, sections: set[str]) -> _Part:
+    """A section with the points of an earlier one that name sections which are still there."""
+    said = {_plain(item) for item in _items(part.rows)}
+    points = [
+        item
+        for item in _items(earlier.rows)
+        if _plain(item) not in said and any(name.lower() in sections for name in re.findall(r'"([^"]{1,60})"', item[0]))
+    ]
+    return part._replace(rows=(*_stripped(part.rows), *_listed(points))) if points else part
 
 
 def _further(before: list[_Part], steps: _Part | None) -> tuple[str, ...]:
@@ -159,10 +193,25 @@ def _joined(first: _Part, second: _Part) -> _Part:
     items = _items(first.rows)
     said = {_plain(item) for item in items}
     new = [item for item in _items(second.rows) if _plain(item) and _plain(item) not in said]
-    added = [row for item in new[: max(0, _MOST - len(items))] for row in item]
+    added = _listed(new[: max(0, _MOST - len(items))])
     if not added:
         return first
-    return first._replace(rows=(*_stripped(first.rows), *added, ""))
+    between = () if not items or (_is_point(items[-1]) and _is_point(new[0])) else ("",)
+    return first._replace(rows=(*_stripped(first.rows), *between, *added, ""))
+
+
+def _listed(items: Sequence[tuple[str, ...]]) -> list[str]:
+    """Items below each other: plain points without a line between them."""
+    rows: list[str] = []
+    for before, item in zip((None, *items), items, strict=False):
+        rows += [""] if before is not None and not (_is_point(before) and _is_point(item)) else []
+        rows += _stripped(item)
+    return rows
+
+
+def _is_point(item: tuple[str, ...]) -> bool:
+    """Is it a point of a list, of one paragraph?"""
+    return re.match(r"[-*+] ", item[0]) is not None and all(map(str.strip, _stripped(item)))
 
 
 def _items(rows: tuple[str, ...]) -> list[tuple[str, ...]]:

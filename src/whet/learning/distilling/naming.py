@@ -7,16 +7,17 @@ when to use it and which words a request would hold.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from whet.learning.facts.asking import POINTING, starts_with_verb
-from whet.learning.facts.wording import capital, shorten
+from whet.learning.distilling.granting import programs_of
+from whet.learning.distilling.telling import is_chatter, is_foreign, is_rare, tells
+from whet.learning.facts.asking import POINTING
+from whet.learning.facts.wording import capital, shorten, spoken
 from whet.routing.words import chunks, is_common, words
 from whet.skill.names import slug
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Container, Iterable, Sequence
 
     from whet.learning.facts.model import Facts, Parameter
     from whet.learning.facts.parameters import Blanks
@@ -25,7 +26,14 @@ DESCRIPTION = 1_024
 NAME = 48
 """Characters of a name that is made here; the format allows a few more."""
 TRIGGERS = 14
+"""As many as there may be."""
+_PROPOSED = 6
+"""As many as are proposed."""
+_PHRASES = 3
+_STEM = 5
+"""Letters by which two words are of one family."""
 _WORDS = 6
+_FEW = 2
 _ENOUGH = 4
 """Words after which a name may end where a clause does."""
 _JOINTS = frozenset(
@@ -36,9 +44,10 @@ _LIGHT = frozenset(
     following given upcoming several different current existing provided certain specific internal called named new
     own please single item items today tomorrow yesterday keeps below above here based showing ever belong belongs
     located include includes including able correct correctly properly directly final finally via per etc task tasks
-    goal step steps step1 example
+    goal step steps step1 example described
     """.split()  # noqa: SIM905  a paragraph of words reads better than a list of forty strings
 )
+_SOURCE = frozenset("py js ts tsx jsx mjs java kt go rs rb php c cc cpp h hpp cs swift scala sh bash ps1 md".split())  # noqa: SIM905  names
 _RESERVED = frozenset(("anthropic", "claude"))
 _BELOW = re.compile(
     r"(?i),?\s+(?:based on|using|from|in|with|as in|according to) the [\w ]{3,40}? (?:below|above)(?=[,.;]|\Z| and\b)"
@@ -49,7 +58,36 @@ _PLACE = re.compile(
 )
 _LEFT_OUT = frozenset(("file", "directory", "url", "name", "id", "word", "email", "phone"))
 """Sorts of values without which a goal says the same."""
-_EMPTY_AND = re.compile(r"(?:,?\s+(?:and|or|,)\s*)+(?=[.,;]|\Z)|\s+(?=[,.;])")
+_EMPTY_AND = re.compile(
+    r"(?:,?\s+(?:and|or|,|(?:for|in|to|from|on|at|of|with|by|into|as)(?=\s*(?:[,;:]|\.?\Z)))\s*)+(?=[,;:]|\.?\Z)"
+    r"|\s+(?=[,;:]|\.(?:\s|\Z))"
+)
+"""A joint that lost what it joined."""
+_MASKED = re.compile(r"[,;:.]?[^,;:.\[\]]{0,80}\[secret[^\]\n]{0,40}\][^,;:.\[\]]{0,80}")
+"""A clause around the mask of a secret: it is about this case, and nobody may ask for it."""
+_UNSURE = re.compile(
+    r"(?i)\b(?:i (?:think|guess|suppose|believe|assume|suspect)|not (?:quite |so )?sure|no idea|maybe|perhaps|probably"
+    r"|possibly|might be|could be|i don'?t know|dunno|apparently)\b"
+    r"|\A(?:we|i)(?:'re|'m| are| am| use) (?:still )?(?:on|using|running)\b"
+)
+_POLITE = re.compile(
+    r"(?i)\A(?:@\S{1,200}\s+|(?:(?:kannst|könntest|koenntest|würdest) du|(?:können|könnten|würden) sie"
+    r"|(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous|(?:puedes|podrías|puede|puoi|potresti|podes|kun je|kunt u)\b"
+    r"|bitte\b|s'il (?:te|vous) pla[iî]t|por favor|per favore|mal\b|pls\b|plz\b),?\s+)+"
+)
+"""What stands before a request: a file that is pointed to, and how other languages ask."""
+_ROUTINE = re.compile(
+    r"(?i),?\s+(?:and|then)(?: then)? (?:make|run|check|see|verify|ensure|confirm)(?: sure)?(?: that)?"
+    r"(?: (?:all|the|our|its|unit|existing))* (?:it|everything|tests?|test suite|suite)"
+    r"(?: (?:still )?(?:pass(?:es)?|works?|succeeds?|(?:is|are) green))?(?=\.?\Z)"
+)
+"""What every job ends with."""
+_THING = re.compile(
+    r"(?i)\b(?:the|our|my|an?) [`'\"]?\{(?P<name>[a-z0-9_]+)\}[`'\"]? (?P<after>[a-z]+)\b"
+    r"|\b(?P<noun>[a-z]+) [`'\"]?\{(?P<own>[a-z0-9_]+)\}[`'\"]?"
+)
+_ARTICLE = re.compile(r"(?i)\b(?:the|an?|our|my|this|each|every) (?:[\w-]+ ){0,2}\Z")
+_WHICH = re.compile(r"(?i)\b(?:the |an? )?given (?:version|date|id|amount) of (?=\w)")
 _OURS = re.compile(r"\b(?:our|my)(?: own)?\b", re.IGNORECASE)
 """Whose it is; a skill is for everybody who has such a thing."""
 _PRAISE = re.compile(
@@ -78,13 +116,42 @@ def plain_goal(goal: str, blanks: Blanks, parameters: Sequence[Parameter]) -> st
             return " " if sort in ("name", "word") else ""
         return f"{lead} a given {sort or 'value'}"
 
-    text = _PLACE.sub(said, blanks(goal))
+    text = _PLACE.sub(said, _things(blanks(_certain(goal)), {name for name, sort in sorts.items() if sort == "word"}))
     text = re.sub(r"(?i)\b(\w+) a given \1\b", r"a given \1", text)
     text = re.sub(r"(?i)\b(release|tag|build|revision) a given version\b(?! of)", r"a given \1", text)
-    text = _BELOW.sub("", _PRAISE.sub("", text))
+    text = _BELOW.sub("", _WHICH.sub("", _PRAISE.sub("", text)))
     text = _OURS.sub("the", re.sub(r"[<>]", "", text).replace("`", ""))
     text = _EMPTY_AND.sub("", " ".join(_balanced(text).split()))
-    return capital(text.strip(" ,;:.-")) + "." if text.strip(" ,;:.-") else ""
+    text = re.sub(r"(?i)\b(?:the|this|that) (a given \w)", r"\1", text)
+    shorter = _ROUTINE.sub("", text)
+    text = (shorter if len(shorter.split()) > _FEW else text).strip(" ,;:.-")
+    return capital(text) + "." if text else ""
+
+
+def _things(text: str, names: Container[str]) -> str:
+    """With the kind where the goal names a thing: `the {table} table` is `a table`."""
+    seen: set[str] = set()
+
+    def kind(found: re.Match[str]) -> str:
+        noun, name = found["after"] or found["noun"], found["name"] or found["own"]
+        if name not in names or not re.sub(r"_\d+\Z", "", name).endswith(noun.lower()):
+            return found[0]
+        if found["own"] and _ARTICLE.search(text[: found.start()]):
+            return found["noun"]
+        article = "another" if noun in seen else "a" if found["after"] else "a given"
+        seen.add(noun)
+        return f"{article} {noun}"
+
+    return _THING.sub(kind, text)
+
+
+def _certain(goal: str) -> str:
+    """The goal without guesses, chatter, secrets and what only politeness puts before it."""
+    text = _MASKED.sub("", goal)
+    parts = re.split(r"(?<=[.:;])\s+|\s+[-–—]\s+", _POLITE.sub("", text.strip()))
+    sure = [part for part in parts if not _UNSURE.search(part)]
+    text = " ".join(sure or parts)
+    return " ".join(word for word in text.split() if not is_chatter(word.strip(".,;:!?")) or word[:1].isupper())
 
 
 def _balanced(text: str) -> str:
@@ -103,6 +170,8 @@ def name_of(goal: str) -> str:
         if (word in _JOINTS or chunk in ",.;:") and len(kept) >= _ENOUGH:
             break
         bare = not is_common(next(iter(words(word)), "the")) or (not kept and len(word) > 2)
+        if is_foreign(word) or is_chatter(word):
+            continue
         if bare and word not in _JOINTS | _LIGHT | _RESERVED and not re.search(r"\d", word) and chunk not in ",.;:":
             kept.append(word)
         if len(kept) >= _WORDS:
@@ -113,67 +182,71 @@ def name_of(goal: str) -> str:
     return text[:NAME].rstrip("-")
 
 
-def triggers_of(facts: Facts, blanks: Blanks) -> tuple[str, ...]:
-    """Words of the request that tell it from others, as the user spells them, the most telling first."""
-    parts = [
-        *[facts.goal] * 3,
-        *(text for text in facts.requirements if not text.startswith("```")),
-        facts.request[:1_500],
-    ]
-    text = re.sub(r"\{[a-z0-9_]+\}", " ", _PRAISE.sub(" ", blanks("\n".join(parts))))
-    counts: Counter[str] = Counter()
-    spelled: dict[str, str] = {}
-    for chunk in chunks(text):
-        key = (words(chunk) or [""])[-1]
-        if _tells(chunk, key):
-            counts[key] += 1
-            spelled.setdefault(key, chunk)
-    order = {key: at for at, key in enumerate(spelled)}
-    ranked = sorted(counts, key=lambda key: (-min(counts[key], 6), order[key]))
-    phrases = _phrases(re.sub(r"\{[a-z0-9_]+\}", ".", blanks(facts.goal)))
-    held = " ".join(phrases).lower()
-    single = [_spelled(spelled[key]) for key in ranked if spelled[key].lower() not in held]
-    return (*phrases, *single)[:TRIGGERS]
+def triggers_of(facts: Facts, goal: str) -> tuple[str, ...]:
+    """The words that tell this job from others, the most telling first.
+
+    They are phrases of the goal, then what the user named and a step worked on or with, then rare words of the goal.
+    """
+    done = [text for step in facts.steps for text in (step.tool, step.title, step.action[:2_000], step.criterion)]
+    acted = {term for chunk in chunks(" ".join(done)) for term in words(chunk)}
+    values = {term for one in facts.parameters for term in words(f"{one.example} {' '.join(one.spellings)}")}
+    phrases = _phrases(goal)
+    held = {term for phrase in phrases for term in words(phrase)}
+    named = [one for one in chunks(goal) if is_rare(one)]
+    said = chunks(_MASKED.sub("", " ".join(spoken(facts.request[:1_500]))))
+    told = [one for one in (*named, *said) if is_rare(one) and not set(words(one)) & values and _acted(one, acted)]
+    used = [name for name in programs_of(facts.steps) if is_rare(name)]
+    rest = dict.fromkeys(_spelled(one) for one in (*told, *used, *named) if not set(words(one)) <= held)
+    return (*phrases, *_apart(rest))[:_PROPOSED]
+
+
+def _acted(chunk: str, acted: Collection[str]) -> bool:
+    """Did a step have to do with it? `deploy` is in `deployment`."""
+    keys = words(chunk)
+    long = [key for key in keys if len(key) >= _STEM]
+    return any(key in acted for key in keys) or any(
+        one.startswith(key) or (key.startswith(one) and len(one) >= _STEM) for key in long for one in acted
+    )
+
+
+def _apart(found: Iterable[str]) -> list[str]:
+    """Without those that are the same but for an ending or a capital."""
+    kept: dict[str, str] = {}
+    for one in found:
+        kept.setdefault((words(one) or [one])[-1], one)
+    return list(kept.values())
 
 
 def _phrases(goal: str) -> tuple[str, ...]:
-    """Words of the goal that stand together: `parental leave request form`."""
+    """Words of the goal that stand together, one of them rare: `parental leave request`."""
     runs: list[list[str]] = [[]]
     for piece in re.findall(r"[\w'-]+|[^\w\s]", goal)[1:]:
-        key = (words(piece) or [""])[-1]
-        if _tells(piece, key) and piece.lower() not in _JOINTS:
-            runs[-1].append(_spelled(piece))
+        if tells(piece) and piece.lower() not in _JOINTS | _LIGHT:
+            runs[-1].append(piece)
         else:
             runs.append([])
-    return tuple(dict.fromkeys(" ".join(run[:4]) for run in runs if len(run) > 1))[:4]
+    told = (run[:3] for run in runs if len(run) > 1 and any(is_rare(word) for word in run[:3]))
+    return tuple(dict.fromkeys(" ".join(map(_spelled, run)) for run in told))[:_PHRASES]
 
 
 def _spelled(word: str) -> str:
     return word if word.isupper() or not word.istitle() else word.lower()
 
 
-def _tells(chunk: str, key: str) -> bool:
-    if not key or is_common(key) or len(chunk) < 3 or len(chunk) > 30 or chunk.lower() in _LIGHT:
-        return False
-    return not re.search(r"\d{2}|[<>]", chunk) and re.search(r"[^\W\d_]{3}", chunk) is not None
-
-
 def extensions_of(parameters: Iterable[Parameter]) -> list[str]:
-    """The kinds of files a session was about."""
+    """The kinds of files that were handed over; code is not, it is there."""
     ends = (one.example.rpartition(".")[2].lower() for one in parameters if one.sort == "file" and "." in one.example)
-    return list(dict.fromkeys(f".{end}" for end in ends if re.fullmatch(r"[a-z][a-z0-9]{0,5}", end)))[:4]
+    return list(
+        dict.fromkeys(f".{end}" for end in ends if re.fullmatch(r"[a-z][a-z0-9]{0,5}", end) and end not in _SOURCE)
+    )[:4]
 
 
 def description_of(goal: str, triggers: Sequence[str], extensions: Sequence[str]) -> str:
     """What the skill does, when to use it, and the words that call for it; never longer than the format allows."""
-    what = goal or "Repeats a procedure that worked once."
-    action = what.rstrip(".")
-    action = action[:1].lower() + action[1:] if not action[:2].isupper() else action
-    ask = "when the user asks to" if starts_with_verb(what) else "for this:"
-    when = f" Use {ask} {shorten(action, 200)}"
-    text = f"{shorten(what, 400)}{when}"
+    what = shorten((goal or "Repeats a procedure that worked once").rstrip(" .") + ".", 400)
+    text = f"{what} Use when the user asks for this"
     quoted = [f'"{word}"' for word in dict.fromkeys(triggers)]
-    files = f", or gives {' and '.join(extensions)} files for it" if extensions else ""
+    files = f", or comes with {' or '.join(extensions)}" if extensions else ""
     while quoted and len(text) + len(files) + len(_mentions(quoted)) + 1 > DESCRIPTION:
         quoted.pop()
     text += _mentions(quoted) + files + "."

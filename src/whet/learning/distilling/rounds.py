@@ -234,7 +234,8 @@ class Distillation(NamedTuple):
     def _field(self, name: str, made: Draft) -> Field:
         value = _current(name, made, self.goal)
         if name == "tools":
-            return Field(name, _LABELS[name], "list", value, self._without(name).draft().allowed_tools)
+            proposed = self._without(name).draft()
+            return Field(name, _LABELS[name], "list", value, (*proposed.allowed_tools, *proposed.asked))
         if name == "triggers":
             return Field(name, _LABELS[name], "list", value, self._without(name).draft().triggers)
         return Field(name, _LABELS[name], "yes-no" if name == "fork" else "text", value)

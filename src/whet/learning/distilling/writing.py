@@ -1,22 +1,24 @@
 """From a distillation to the operations that write it: a new skill, or a better version of the one that is there.
 
 A skill says in its metadata from how many sessions it was distilled. Where it does, the next session may replace its
-steps; where it does not, somebody wrote it, and it only gains what it lacks.
+steps, but not what somebody decided; where it does not, somebody wrote it, and it only gains what it lacks.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.drafts import FIRST
 from whet.authoring.drafts_main import main_of, numbered, said, version_of
 from whet.authoring.trees import read_tree
 from whet.errors import NotFoundError, RefusedError
+from whet.learning.distilling.carrying import carried
+from whet.learning.distilling.decided import CHOSEN, DISTILLED, FIELDS, answered, decided
 from whet.learning.distilling.draft import main_file
-from whet.learning.distilling.merging import kept_triggers, merged
+from whet.learning.distilling.merging import kept_triggers, merged, retitled
 from whet.learning.distilling.relatives import COUNT, sessions_in
+from whet.skill.dialects import read_skill
 from whet.skill.edit import remove_key, replace_body, set_value
 from whet.skill.paths import MAIN_FILE
 from whet.skill.tree import Item
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.authoring.journal import Journal
+    from whet.learning.distilling.decided import Decided
     from whet.learning.distilling.draft import Draft
     from whet.learning.distilling.rounds import Distillation
     from whet.library.card import Card
     from whet.library.lookout import Lookout
+    from whet.skill.model import Skill
     from whet.skill.tree import Tree
 
 
@@ -45,6 +49,8 @@ class Writing(NamedTuple):
     operations: tuple[dict[str, Any], ...]
     before: Tree | None = None
     """The skill as it is; None for a new one."""
+    kept: tuple[str, ...] = ()
+    """What was kept though the session says otherwise, in sentences."""
 
     @property
     def after(self) -> Tree:
@@ -56,7 +62,7 @@ class Writing(NamedTuple):
 
 def reason_of(distillation: Distillation) -> str:
     """Why, for the history."""
-    return f"distilled from {session_label(distillation)}"
+    return f"{DISTILLED}{session_label(distillation)}"
 
 
 def session_label(distillation: Distillation) -> str:
@@ -86,22 +92,49 @@ def writing_of(
 
     With `gains`, nothing of it is replaced, though it was distilled. `refused` are bodies that nobody wanted.
     """
-    made = distillation.draft()
-    card = card or _known(lookout, made.name)
+    card = card or _known(lookout, distillation.draft().name)
     tree = read_tree(_directory(card)) if card is not None and card.kind == "skill" else None
     if card is None or tree is None:
-        text = set_value(main_file(made), f"metadata.{COUNT}", "1")
+        made = distillation.draft()
+        text = _chosen(set_value(main_file(made), f"metadata.{COUNT}", "1"), answered(distillation.edits))
         create = {"action": "create", "name": made.name, "body": text}
         return Writing(made, "", text, FIRST, (create, *_files(made, {})))
-    old, count = main_of(tree), sessions_in(tree)
-    own = bool(count) and not gains
-    text = old.text
-    if own:
-        made = _kept(distillation, said(old.document, "description"))
-        text = _framed(text, made, count if _is_learned(journal, card, distillation) else count + 1)
-    text = replace_body(text, "\n" + merged(old.document.body, made.body, own=own, refused=refused))
+    if not sessions_in(tree) or gains:
+        known = decided(journal, _directory(card), tree).bodies if sessions_in(tree) else ()
+        made, old = distillation.draft(), main_of(tree)
+        text = _with_body(old.text, merged(old.document.body, made.body, own=False, refused=[*refused, *known]))
+        return _next(card, tree, made, text)
+    return _again(card, tree, distillation, decided(journal, _directory(card), tree), refused)
+
+
+def _again(card: Card, tree: Tree, distillation: Distillation, known: Decided, refused: Sequence[str]) -> Writing:
+    """The next version of a distilled skill. What somebody decided stays, and all of it if it knows the session."""
+    old, answers = main_of(tree), answered(distillation.edits)
+    again = known.past.knows(session_label(distillation))
+    stays = (frozenset(FIELDS) if again else known.fields) - answers
+    distillation = distillation if "body" in stays else carried(distillation, old.document.body)
+    wanted = _kept(distillation, said(old.document, "description"))
+    made = _as_decided(wanted, read_skill(old.document), stays)
+    gone = [*refused, *known.bodies] if "body" in stays else refused
+    body = merged(old.document.body, made.body, own="body" not in stays, refused=gone, named="goal" in stays)
+    if "goal" in answers and "body" not in known.fields:
+        body = retitled(body, made.body)
+    text = _with_body(old.text, body)
+    if not again or answers:
+        count = sessions_in(tree) + (not again)
+        text = set_value(_framed(text, made, stays), f"metadata.{COUNT}", str(count))
+        text = _chosen(text, known.fields | answers)
+    files = () if "body" in stays else _files(made, tree, known.files)
+    return _next(card, tree, made, text, files)._replace(
+        kept=_remarks(wanted, made, known.fields - answers, again=again)
+    )
+
+
+def _next(card: Card, tree: Tree, made: Draft, text: str, files: tuple[dict[str, Any], ...] = ()) -> Writing:
+    """The operations for the next version."""
+    old = main_of(tree)
     edit = {"action": "edit", "name": card.path, "body": text}
-    files = _files(made._replace(name=card.path), tree) if own else ()
+    files = tuple({**one, "name": card.path} for one in files)
     if files and text == old.text:
         del files[0]["version"]
     operations = (edit, *files) if text != old.text or not files else files
@@ -113,12 +146,6 @@ def writing_of(
 def written_files(writing: Writing) -> dict[str, str]:
     """The files beside the main one that are written, by their paths."""
     return {one["file_path"]: one["content"] for one in writing.operations if one["action"] == "write_file"}
-
-
-def _is_learned(journal: Journal, card: Card, distillation: Distillation) -> bool:
-    """Does the history of a skill name this session already?"""
-    named = re.compile(re.escape(session_label(distillation)) + r"(?![\w-])")
-    return any(named.search(entry.reason) for entry in journal.entries(path=_directory(card)))
 
 
 def _known(lookout: Lookout, name: str) -> Card | None:
@@ -141,18 +168,55 @@ def _kept(distillation: Distillation, description: str) -> Draft:
     return distillation._replace(edits=edits).draft()
 
 
-def _framed(text: str, made: Draft, count: int) -> str:
+def _as_decided(made: Draft, skill: Skill, stays: frozenset[str]) -> Draft:
+    """The draft, but for what stays as it is in the skill."""
+    return made._replace(
+        description=skill.description if "description" in stays else made.description,
+        allowed_tools=skill.allowed_tools if "tools" in stays else made.allowed_tools,
+        fork=skill.execution.context == "fork" if "fork" in stays else made.fork,
+    )
+
+
+def _remarks(wanted: Draft, made: Draft, fields: frozenset[str], *, again: bool) -> tuple[str, ...]:
+    """What was kept, for whoever asked for the next version."""
+    if again:
+        return ("It has learned from this session before.",)
+    differ = {
+        "description": wanted.description != made.description,
+        "tools": wanted.allowed_tools != made.allowed_tools,
+        "fork": wanted.fork != made.fork,
+    }
+    names = {"description": "description", "tools": "allowed tools", "fork": "place where it runs"}
+    kept = [name for field, name in names.items() if field in fields and differ[field]]
+    listed = " and ".join([", ".join(kept[:-1]), kept[-1]] if kept[1:] else kept)
+    remarks = [f"Somebody decided its {listed}: that stays."] if kept else []
+    if "body" in fields:
+        remarks.append("Somebody edited its text: it only gains, and nothing in it is replaced.")
+    return tuple(remarks)
+
+
+def _with_body(text: str, body: str) -> str:
+    return replace_body(text, "\n" + body)
+
+
+def _chosen(text: str, fields: frozenset[str]) -> str:
+    """The text, with what somebody decided in its metadata."""
+    return set_value(text, f"metadata.{CHOSEN}", " ".join(sorted(fields))) if fields else text
+
+
+def _framed(text: str, made: Draft, stays: frozenset[str]) -> str:
     """The old frontmatter with what is new in it."""
-    text = set_value(text, "description", made.description)
-    if made.allowed_tools:
-        text = set_value(text, "allowed-tools", " ".join(made.allowed_tools))
-    elif _has(text, "allowed-tools"):
-        text = remove_key(text, "allowed-tools")
-    if made.fork:
-        text = set_value(text, "metadata.context", "fork")
-    elif _has(text, "metadata.context"):
-        text = remove_key(text, "metadata.context")
-    return set_value(text, f"metadata.{COUNT}", str(count))
+    if "description" not in stays:
+        text = set_value(text, "description", made.description)
+    if "tools" not in stays:
+        text = _set_or_removed(text, "allowed-tools", " ".join(made.allowed_tools))
+    return text if "fork" in stays else _set_or_removed(text, "metadata.context", "fork" if made.fork else "")
+
+
+def _set_or_removed(text: str, key: str, value: str) -> str:
+    if value:
+        return set_value(text, key, value)
+    return remove_key(text, key) if _has(text, key) else text
 
 
 def _has(text: str, key: str) -> bool:
@@ -161,10 +225,10 @@ def _has(text: str, key: str) -> bool:
     return key in read_document(text).lines
 
 
-def _files(made: Draft, tree: Tree) -> tuple[dict[str, Any], ...]:
+def _files(made: Draft, tree: Tree, edited: frozenset[str] = frozenset()) -> tuple[dict[str, Any], ...]:
     """The operations for files that are not there, or not so; the main file has counted the version up already."""
     return tuple(
         {"action": "write_file", "name": made.name, "file_path": path, "content": text, "version": "keep"}
         for path, text in made.files.items()
-        if path not in tree or tree[path].data != text.encode()
+        if path not in edited and (path not in tree or tree[path].data != text.encode())
     )

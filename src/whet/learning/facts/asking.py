@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.learning.facts.wording import capital, pieces, shorten, spoken
+from whet.learning.facts.wording import capital, pieces, shorten, small_sentences, spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from whet.learning.transcripts.events import Event
 
@@ -27,7 +27,7 @@ _BLOCK = 1_500
 _GREETING = re.compile(r"(?i)\A(?:hi|hello|hey|dear \w+|good (?:morning|afternoon|evening))\b[^,.!\n]{0,30}[,.!]\s*")
 _LEAD = re.compile(
     r"(?i)\A(?:(?:ok(?:ay)?|so|now|then|next|first|also|and|but|alright|great|thanks|thank you)\b[,.!]?\s+"
-    r"|(?:task|goal|objective|instructions?|request)\s*[:-]\s+)"
+    r"|(?:task|goal|objective|instructions?|request)\s*[:-]\s+|@[\w./-]{1,200}[,:]?\s+)"
 )
 _ASK = re.compile(
     r"(?i)\A(?:please|kindly|(?:can|could|would|will) (?:you|we)(?: please)?(?: help me(?: to| with)?)?"
@@ -35,6 +35,7 @@ _ASK = re.compile(
     r"|i am trying to|i'm trying to|help me(?: to| with)?|let's|let us"
     r"|you (?:need|have|ought) to|you are (?:asked|tasked|required|supposed|expected|given the task) (?:to|with)"
     r"|(?:your|the|my|our) (?:main |overall )?(?:task|goal|job|objective|mission|assignment|aim) (?:here )?is(?: to)?"
+    r"|(?:kannst|könntest|würdest) du(?: (?:mir|uns))?(?: (?:bitte|mal))*|bitte|(?:peux|pourrais)-tu|puedes|podrías"
     r"|you (?:will|should|must|shall)|how (?:do|can|would|should) (?:i|we|you)|how to)\s+(?!be\b|not\b)"
 )
 _CLAUSE = re.compile(r"(?i)\A(?:given|for|in|using|based on|from|with|after|before|when|if|as)\s[^,.;\n]{2,90},\s+")
@@ -43,13 +44,33 @@ _PREAMBLE = re.compile(r"\A(?:[^:.!?\n]|\.(?=\S)){3,160}:\s+")
 _ADVERB = re.compile(r"\A[A-Za-z]{4,16}ly\s+(?=[a-z])")
 _WEAK = frozenset("work use look make get give put set handle take provide".split())  # noqa: SIM905  words
 POINTING = re.compile(r"(?i)\b(?:this|that|these|those|the following|the above|it|them)\b")
-_ARTICLE = re.compile(r"\A(?:The|A|An|Why|My|Our|Some|When|After|Since)\b")
+_ARTICLE = re.compile(r"(?i)\A(?:The|A|An|Why|My|Our|Some|When|After|Since)\b")
+_WORD = re.compile(r"https?://\S+|[\w'-]+")
+_POLITE = re.compile(
+    r"(?i),?\s+(?:for|to|cc|by) [\w.+-]{1,60}@[\w-]{1,60}\.[\w.-]{1,60}(?<!\.)"
+    r"|[,;]?\s+(?:thx|thanks|thank you|pls|plz|please"
+    r"|cheers)\b[ .!]*(?=\Z)|[,;(]?\s+(?:(?:the|my) )?[\w ]{1,20}(?:is|=|:) ?\[secret[^\]]{0,40}\]\)?"
+)
+"""What of a wish is for somebody: thanks, an address, a key."""
+_LOOK = re.compile(r"(?i)\A(?:look at|see|check(?: out)?|have a look at|read|open)\s+https?://\S+\Z")
+"""Where to look, without what for."""
+_UNSURE = re.compile(
+    r"(?i)\b(?:i (?:think|guess|suspect|believe|assume|hope|wonder)|not sure|no idea|any idea|maybe|perhaps|probably"
+    r"|might be|could be|seems? to)\b"
+    r"|\A(?:it|this|that|they|(?:i|we)(?:'m|'re| am| are)?(?: \w+)? (?:on|using|running|use|have))\b"
+)
+"""A guess, what goes on from another sentence, and what somebody works with."""
 _ROLE = re.compile(r"(?i)\A(?:you are|you're|act as|imagine|assume|this is|there (?:is|are)|here (?:is|are)|in this)\b")
 _MUST = re.compile(
     r"(?i)\b(?:must|should|shall|only|exactly|never|always|do not|don't|cannot|at least|at most|no more than|ensure"
     r"|make sure|required?|needs? to|format|columns?|fields?|keys?|include|exclude|avoid|leave|keep|each|every|all|use"
     r"|without|instead|unless|prefer|follow|match|within|valid|sorted|unique|unchanged|empty|save|write|store|output)\b"
 )
+_REPORTS = re.compile(
+    r"(?i)\A(?:it|this|that|they)\s+(?:\w+ly |still |only |always |never )?(?:fail|crash|break|hang|happen|says?\b|work"
+    r"|doesn't|does not|did)"
+)
+"""How something behaves, as opposed to how it should."""
 _PERSONAL = re.compile(r"(?i)\b(?:i am|i'm|i was|i have|i live|my|mine|his|her|he|she|i bought|i paid)\b")
 _VERBS = frozenset(
     """
@@ -72,22 +93,46 @@ _VERBS = frozenset(
 )
 
 
-def request_of(events: Sequence[Event]) -> tuple[int, str]:
-    """The first message that asks for something, and its number; -1 when the user never said anything."""
-    users = [(at, event.text.strip()) for at, event in enumerate(events) if event.kind == "user" and event.text.strip()]
-    for at, text in users:
-        if len(re.findall(r"\w+", _GREETING.sub("", text))) >= 3:
-            return at, text[:REQUEST]
-    return (users[0][0], users[0][1][:REQUEST]) if users else (-1, "")
+def request_of(events: Sequence[Event], work: Collection[int] = ()) -> tuple[int, str]:
+    """The first message that asks for something, and its number; -1 when the user never said anything.
+
+    `work` are the numbers of the calls that did something. A message that was answered without any, a joke or a
+    question before the work begins, is not what the session was about, unless it was a request that was asked back.
+    """
+    every = [(at, event.text.strip()) for at, event in enumerate(events) if event.kind == "user" and event.text.strip()]
+    begun = min(work, default=len(events))
+    users = [(at, text) for at, text in every if at < begun] or every
+    said = [(at, text) for at, text in users if len(re.findall(r"\w+", _GREETING.sub("", text))) >= 3]
+    if not work:
+        return _cut((said or users or [(-1, "")])[0])
+    wishes = [(at, text) for at, text in said if any(_wishes(sentence) for sentence in spoken(text))]
+    led = [(at, text) for at, text in wishes if at == users[-1][0] or _asked_back(events, at)]
+    return _cut((led or wishes or said[-1:] or users or [(-1, "")])[0])
+
+
+def _cut(request: tuple[int, str]) -> tuple[int, str]:
+    return request[0], request[1][:REQUEST]
+
+
+def _wishes(sentence: str) -> bool:
+    """Does a sentence ask for something to be done?"""
+    plain, asked = imperative_of(sentence)
+    return asked or starts_with_verb(plain)
+
+
+def _asked_back(events: Sequence[Event], at: int) -> bool:
+    """Was a message answered with a question?"""
+    after = next((event for event in events[at + 1 :] if event.kind in ("assistant", "user", "call")), None)
+    return after is None or after.kind != "assistant" or after.text.rstrip(" *_`").endswith("?")
 
 
 def goal_of(request: str) -> str:
     """The request as one imperative sentence, as it was worded; empty when there is none."""
     best, sentence, number = -99.0, "", 0
-    sentences = list(spoken(request))[:_CANDIDATES]
+    sentences = [one for text in spoken(request) for one in small_sentences(text)][:_CANDIDATES]
     for at, text in enumerate(sentences):
         plain, asked = imperative_of(text)
-        words = re.findall(r"[\w'-]+", plain)
+        words = _WORD.findall(plain)
         if not words:
             continue
         verb = words[0].lower() in _VERBS
@@ -97,19 +142,22 @@ def goal_of(request: str) -> str:
         score -= 2.5 * (content < 4) + 1.0 * (words[0].lower() in _WEAK)
         if score > best:
             best, sentence, number = score, plain, at
-    goal = capital(sentence.rstrip(" :;,.!?"))
+    goal = capital(_POLITE.sub("", sentence).rstrip(" :;,.!?"))
     topic = next((text for text in reversed(sentences[:number]) if _is_topic(text)), "")
-    if topic and POINTING.search(goal) and len(goal) < GOAL // 2:
+    if topic and _LOOK.match(goal):
+        goal = f"Look into {_ARTICLE.sub(lambda found: found[0].lower(), topic.rstrip(' .!?:'))}"
+        topic = ""
+    points = POINTING.search(goal) or len(_WORD.findall(goal)) < 4
+    if topic and points and len(goal) < GOAL // 2:
         goal += f": {_ARTICLE.sub(lambda found: found[0].lower(), topic.rstrip(' .!?:'))}"
     return shorten(goal, GOAL) + "." if goal else ""
 
 
 def _is_topic(sentence: str) -> bool:
-    """Does it say what the matter is?"""
+    """Does it say what the matter is, and no guess?"""
     words = len(re.findall(r"\w+", sentence))
-    return (
-        4 <= words <= 45 and not _ROLE.match(sentence) and not _GREETING.match(sentence) and not sentence.endswith(":")
-    )
+    talk = _ROLE.match(sentence) or _GREETING.match(sentence) or _UNSURE.search(sentence)
+    return 4 <= words <= 45 and not talk and not sentence.endswith((":", "?"))
 
 
 def imperative_of(sentence: str) -> tuple[str, bool]:
@@ -139,15 +187,21 @@ def starts_with_verb(text: str) -> bool:
     return bool(found) and found[0].lower() in _VERBS if found else False
 
 
+def _small(kind: str, text: str) -> list[str]:
+    return [text] if kind == "code" else small_sentences(text)
+
+
 def requirements_of(request: str, goal: str) -> tuple[str, ...]:
     """The sentences and patterns of a request that say how things have to be done, without the story around them."""
     found: list[str] = []
     listing = False
-    for kind, text in pieces(request):
+    parts = ((kind, one) for kind, text in pieces(request) for one in _small(kind, text))
+    for kind, said in parts:
         if kind == "code":
-            found += [text] if len(text) <= _BLOCK else []
+            found += [said] if len(said) <= _BLOCK else []
             listing = False
             continue
+        text = _POLITE.sub("", said)
         plain = _LEAD.sub("", text)
         asked = _ASK.match(plain)
         plain = capital(plain[asked.end() :] if asked else plain)
@@ -158,7 +212,7 @@ def requirements_of(request: str, goal: str) -> tuple[str, ...]:
         listing = False
         words = len(re.findall(r"\w+", plain))
         same = goal.startswith(capital(imperative).rstrip(" :;,.!?")[:_SAME])
-        if same or not 3 <= words <= 120 or _ROLE.match(plain):
+        if same or not 3 <= words <= 120 or _ROLE.match(plain) or _REPORTS.match(plain) or "[secret" in plain:
             continue
         verb = starts_with_verb(imperative)
         if (verb or _MUST.search(plain) or kind == "item") and (verb or not _PERSONAL.search(plain)):

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.learning.facts.asking import imperative_of, starts_with_verb
-from whet.learning.facts.wording import capital, shorten, spoken
+from whet.learning.facts.wording import capital, shorten, small_sentences, spoken
 from whet.learning.signals import corrects
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ _REJECTED = re.compile(
 )
 _OBJECTS = re.compile(
     r"(?i)\A(?:(?:no(?:pe)?|nah|wrong|wait|stop|hold on|actually|hmm+|not quite|careful|one correction|oops|nein|halt"
-    r"|moment|doch)\b\s*[,.;:!…—–-]|(?:actually|careful|rather)\s)"
+    r"|moment|doch)\b\s*[,.;:!…—–-]|(?:actually|careful|rather)\s|(?:hmm+|oh|uh|um|ah|well)\b[ ,]+no\b"
+    r"|(?:that|this|it)(?:'ll|'d| would| will) (?!be (?:great|good|nice|fine|ok|perfect|all)|work|help|do\b|make sense)"
+    r"[a-z]{4,} )"
 )
 """How a message begins that puts something right."""
 _REMARK = re.compile(
@@ -41,9 +43,18 @@ _REMARK = re.compile(
     r"|actually|rather|ok(?:ay)?|yes|yeah|right|great|good|nice|perfect|thanks|thank you|btw|by the way"
     r"|one correction|fyi|note"
     r"|that(?:'s| is| was) (?:not (?:right|what i \w+(?: for)?|correct|it)|wrong|incorrect)|not (?:like that|quite)"
-    r"|that did(?:n't| not) work|still (?:failing|broken|wrong|not working)|try again|undo that|revert (?:that|it))"
+    r"|that did(?:n't| not) work|still (?:failing|broken|wrong|not working)|try again|undo that|revert (?:that|it)"
+    r"|(?:please )?remember|reminder|(?:hmm+|oh|uh|um|ah|well) no)"
     r"\s*(?:[,.;:!…—–-]+\s*|\Z)(?:(?:please|but|and|so)\s+)?"
 )
+_SIGNS = re.compile(r"\A[^\w\s`'\"(\[{<./@#$~*-]+\s*")
+"""A thumb or a smile before the first word."""
+_TAIL = re.compile(
+    r"(?i),?\s+(?:from now on|ok(?:ay)?|please|pls|thx|thanks)\Z"
+    r"|,\s+(?:and|then) (?:please )?(?:undo|revert|restore|roll back|put back)\b[^,;]{0,60}\Z"
+)
+"""What ends a sentence and is no part of the rule: that it is one, and what only had to be done this once."""
+_APOSTROPHE = re.compile(r"(?i)\b(do|does|did|is|are|should|must|would|could|was|were|have|has)nt\b|\b(ca|wo)nt\b")
 _OPENER = re.compile(r"(?i)\A(?:actually|rather|please|pls|bitte|just)\s+")
 _REWORDED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(rf"(?i)\A{pattern}"), words)
@@ -96,6 +107,8 @@ _NORM = re.compile(
     r"|go(?:es)? (?:in|into|to|under|before|after|first)|belongs? |never|always))\b"
 )
 """A sentence that says how things have to be."""
+_WITH = re.compile(r"(?i)\A(?:use|go through|stick (?:to|with)|work with) \S")
+"""A sentence beside a rule that says with what it is kept to."""
 _STATES = re.compile(
     r"(?i)\A(?!(?:i|it|this|that|there|he|she|they|you|what|which|who|we)\b)\S.{1,120}?"
     r"\b(?:is|are|has|have|go(?:es)?|belongs?|comes?|stays?|counts?|starts?|ends?|holds?|means?|only)\b"
@@ -135,7 +148,7 @@ def corrections_of(events: Sequence[Event], first: int, found: Sequence[Act]) ->
 
 def rules_of(message: str, *, objects: bool = False) -> Iterator[str]:
     """The rules that a message lays down; `objects` where it is known to put something right."""
-    said = [sentence.strip().replace("’", "'") for sentence in spoken(message[:_MESSAGE])]
+    said = sentences_of(message)
     objects = objects or corrects(message) or any(_OBJECTS.match(sentence) for sentence in said)
     plain = [(sentence, *_plain(sentence)) for sentence in said]
     laid = any(_is_rule(text, reworded) for _, text, reworded in plain)
@@ -143,16 +156,30 @@ def rules_of(message: str, *, objects: bool = False) -> Iterator[str]:
         if len(re.findall(r"\w+", text)) < 3 or _NO_RULE.search(text) or _asks(sentence, text):
             continue
         wanted = text.startswith(_WANTED) or _says_what_to_do(text) or _STATES.match(text)
-        beside = (objects and wanted) or (laid and _NORM.match(text))
+        beside = (objects and wanted) or (laid and (_NORM.match(text) or _WITH.match(text) or _added(sentence, text)))
         if beside or _is_rule(text, reworded):
             yield shorten(capital(text.rstrip(" .!?:;,")), _LONGEST) + "."
 
 
-def _plain(sentence: str) -> tuple[str, bool]:
-    """A sentence without what leads up to the rule, and whether it told of a slip."""
+def sentences_of(message: str) -> list[str]:
+    """The sentences of a message, also of one without capitals and apostrophes."""
+    said = (one for sentence in spoken(message[:_MESSAGE]) for one in small_sentences(sentence))
+    return [_APOSTROPHE.sub(lambda word: f"{word[0][:-2]}n't", one.strip().replace("’", "'")) for one in said]
+
+
+def stripped(sentence: str) -> str:
+    """A sentence without what leads up to what it says."""
     text = sentence
     for _ in range(3):
-        text = _OPENER.sub("", _REMARK.sub("", text))
+        text = _OPENER.sub("", _REMARK.sub("", _SIGNS.sub("", text)))
+    return text
+
+
+def _plain(sentence: str) -> tuple[str, bool]:
+    """A sentence without what leads up to the rule, and whether it told of a slip."""
+    text = stripped(sentence)
+    while (end := _TAIL.search(text.rstrip(" .!"))) and end.start():
+        text = text[: end.start()]
     for pattern, words in _REWORDED:
         if found := pattern.match(text):
             return found.expand(words) + text[found.end() :], True
@@ -160,7 +187,8 @@ def _plain(sentence: str) -> tuple[str, bool]:
         return _WANTED + text[found.end() :], False
     if _case(text):
         return text, False
-    return imperative_of(text)[0], False
+    plain, asked = imperative_of(text)
+    return (plain if asked or not text.endswith(plain) or ": " not in text[: -len(plain)] else text), False
 
 
 def _is_rule(text: str, reworded: bool) -> bool:
@@ -168,6 +196,11 @@ def _is_rule(text: str, reworded: bool) -> bool:
     if reworded or _ORDER.match(text) or _CLAUSE.search(text) or _case(text) or _FOREIGN.search(text):
         return not _NO_RULE.search(text)
     return bool(_NORM.match(text) or (_LASTING.search(text) and _says_what_to_do(text)))
+
+
+def _added(sentence: str, text: str) -> bool:
+    """Does a sentence add to the rule before it how things are? `and amounts are in cents`"""
+    return re.match(r"(?i)(?:and|also)\s", sentence) is not None and _STATES.match(text) is not None
 
 
 def _case(text: str) -> bool:

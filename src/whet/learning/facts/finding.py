@@ -14,12 +14,14 @@ from whet.learning.facts.mishaps import dead_ends_of, resolved
 from whet.learning.facts.model import Facts, ToolUse
 from whet.learning.facts.outcome import outcome_of
 from whet.learning.facts.parameters import parameters_of
+from whet.learning.facts.pasted import without_pasted
 from whet.learning.facts.shell import programs
 from whet.learning.facts.steps import steps_of
+from whet.learning.facts.withdrawn import settled
 from whet.learning.facts.wording import spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from whet.learning.facts.acts import Act
     from whet.learning.transcripts.events import Event, Transcript
@@ -32,28 +34,31 @@ _HOMES = ("~", "~/", ".", "$HOME")
 def facts(transcript: Transcript) -> Facts:
     """What is known of a session."""
     events = _by_the_user(transcript.events)
-    first, request = request_of(events)
     every = acts(events)
     done = list(working(every))
-    goal = goal_of(request)
-    requirements = requirements_of(request, goal)
+    first, request = request_of(events, [act.at for act in done])
+    asked = without_pasted(request) or request
+    goal = goal_of(asked)
+    requirements = requirements_of(asked, goal)
     corrections = corrections_of(events, first, done)
-    parameters = parameters_of(
-        request, goal, _story(request, goal, requirements), corrections, done, transcript.project
-    )
+    parameters = parameters_of(asked, goal, _story(asked, goal, requirements), corrections, done, transcript.project)
     homes = (*_HOMES, *(one.example for one in parameters if one.name in ("workdir", "home_dir")))
     succeeded, signals = outcome_of(events, done, first)
+    stays = settled(events, first, request, done)
     return Facts(
         goal=goal,
         request=request,
         requirements=requirements,
         parameters=parameters,
-        steps=steps_of(done, homes, request),
-        dead_ends=dead_ends_of(done, homes, _turns(events)),
+        steps=steps_of(stays.acts, homes, request),
+        dead_ends=dead_ends_of(stays.acts, homes, _turns(events), stays.objections),
         corrections=corrections,
-        tools=_tools(done),
-        files=_files(done),
-        knowledge=(*knowledge_of(events, every, request), *insights_of(events, done, request, parameters)),
+        tools=_tools(stays.acts),
+        files=_files(stays.acts),
+        knowledge=(
+            *knowledge_of(events, every, request),
+            *insights_of(_without(events, every, stays.dropped), stays.acts, request, parameters),
+        ),
         succeeded=succeeded,
         signals=signals,
         resolved=resolved(done),
@@ -73,6 +78,15 @@ def _by_the_user(events: Sequence[Event]) -> tuple[Event, ...]:
         event._replace(kind="note", about="subagent")
         if event.kind == "user" and _beginning(event.text) in told
         else event
+        for event in events
+    )
+
+
+def _without(events: Sequence[Event], every: Sequence[Act], dropped: Collection[int]) -> tuple[Event, ...]:
+    """The events with what was said before calls that were taken back as notes: it explains what nobody wanted."""
+    said = {text for act in every if act.at in dropped for text in (act.said, act.thought) if text}
+    return tuple(
+        event._replace(kind="note", about="withdrawn") if event.kind != "user" and event.text in said else event
         for event in events
     )
 

@@ -11,15 +11,17 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.shell.commands import INTERPRETERS
+from whet.learning.facts.criteria import TESTING
 from whet.learning.facts.model import DeadEnd
 from whet.learning.facts.shell import main_program, only_looks, shape, tidy
 from whet.learning.facts.using import terms
 from whet.learning.facts.wording import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from whet.learning.facts.acts import Act
+    from whet.learning.facts.model import Help
 
 MOST = 8
 _AHEAD = 12
@@ -52,7 +54,7 @@ _NAMED = re.compile(r"(?:\A|\s|[\w.]\.)[A-Z]\w*(?:Error|Exception|NotFound|Denie
 _TELLS = re.compile(
     r"(?i)(?:\b\w*(?:Error|Exception|Warning)\b: .{3,200}|\berror\b[:\[ ].{3,200}|not found\b|no such .{3,80}"
     r"|cannot .{3,120}|can't .{3,120}|failed .{3,120}|unable to .{3,120}|denied.{0,80}|invalid .{3,120}"
-    r"|undefined .{3,120}|missing .{3,120}|unrecognized .{3,120}|unknown .{3,120}|must be .{3,120}|expected .{3,120}"
+    r"|undefined[ :].{3,120}|missing .{3,120}|unrecognized .{3,120}|unknown .{3,120}|must be .{3,120}|expected .{3,120}"
     r"|unsupported.{0,80}|is (?:not .{3,80}|missing|required)|FAILED .{3,120}|no module named .{1,80}"
     r"|\bnot (?:divisible|available|defined|allowed|set|supported|permitted|valid|enough|match|running)\b)"
 )
@@ -64,11 +66,35 @@ _WELL = re.compile(
 """Lines that are about something else."""
 
 
-def dead_ends_of(found: Sequence[Act], homes: Sequence[str], turns: Sequence[int] = ()) -> tuple[DeadEnd, ...]:
+def dead_ends_of(
+    found: Sequence[Act],
+    homes: Sequence[str],
+    turns: Sequence[int] = (),
+    objections: Sequence[tuple[Act, str]] = (),
+) -> tuple[DeadEnd, ...]:
     """The dead ends of a session that were got over, each once, in the order they came.
 
     `turns` are the numbers of the messages in which the user said what to do: with each something else may begin.
+    `objections` are the calls that the user did not want, with what was said.
     """
+    done = {act.at: act for act in found}
+    unwanted = {act.at for act, _ in objections}
+    ends = [
+        end
+        for end in _failed(found, homes, turns)
+        if end.evidence[0] not in unwanted or _same_thing(done[end.evidence[0]], done[end.evidence[1]])
+    ]
+    failed = {end.evidence[0] for end in ends}
+    forbidden = [
+        DeadEnd(tried, said, "", (act.at,), "forbidden")
+        for act, said in objections
+        if act.at not in failed and (tried := _wrong(act, homes))
+    ][:MOST]
+    return tuple(sorted((*forbidden, *ends[: MOST - len(forbidden)]), key=lambda end: end.evidence[0]))
+
+
+def _failed(found: Sequence[Act], homes: Sequence[str], turns: Sequence[int]) -> Iterable[DeadEnd]:
+    """What failed and was got over, each once."""
     ends: dict[tuple[str, str], DeadEnd] = {}
     for number, act in enumerate(found):
         if not act.failed or _SLIP.search(act.output[:3_000]):
@@ -77,12 +103,45 @@ def dead_ends_of(found: Sequence[Act], homes: Sequence[str], turns: Sequence[int
         turn = next((at for at in turns if at > act.at), None)
         remedy = _remedy(act, said, found[number + 1 :], turn) if tried and said else None
         if remedy is not None:
-            worked = _change(remedy, found) or _tried(remedy, homes)
+            how, worked = _change(remedy, found)
+            file = _name(remedy.text("path")) if worked else ""
+            if not worked:
+                how = "first" if _comes_before(act, remedy, found[number + 1 :]) else "instead"
+                worked = _tried(remedy if how == "first" else _last_form(remedy, found), homes)
             key = (" ".join(shape(act.text("command"))) or act.tool, said[:60])
             machine = _MACHINE.search(said) and not re.search(r"\binstall\b", remedy.text("command"))
             if worked and worked != tried and not machine and not _INLINE.search(worked):
-                ends.setdefault(key, DeadEnd(tried, said, worked, (act.at, remedy.at)))
-    return tuple(ends.values())[:MOST]
+                ends.setdefault(key, DeadEnd(tried, said, worked, (act.at, remedy.at), how, file))
+    return ends.values()
+
+
+def _comes_before(failed: Act, remedy: Act, later: Sequence[Act]) -> bool:
+    """Did what failed work after the remedy, so that it had to be done before and not in its place?"""
+    return not _same_thing(failed, remedy) and any(
+        act.at > remedy.at and not act.failed and _same_thing(failed, act) for act in later[:_AGAIN]
+    )
+
+
+def _last_form(remedy: Act, found: Sequence[Act]) -> Act:
+    """A command as it was given in the end, when it was only the first one that did not fail."""
+    mine = shape(remedy.text("command"))
+    forms = [
+        act
+        for act in found
+        if act.at > remedy.at and not act.failed and shape(act.text("command")) == mine and _much_alike(remedy, act)
+    ]
+    same = TESTING.search(remedy.text("command")) or not mine or only_looks(remedy.text("command"))
+    return forms[-1] if forms and not same and _switches(forms[-1]) == _switches(remedy) else remedy
+
+
+def _switches(act: Act) -> set[str]:
+    return set(re.findall(r"(?<=\s)--?[A-Za-z][\w-]*", act.text("command")))
+
+
+def _wrong(act: Act, homes: Sequence[str]) -> str:
+    """What the user did not want, in a line: the command, or what was put into a file."""
+    how, text = _change(act, ())
+    return f"{text} (in {_name(act.text('path'))})" if text and how == "added" else _tried(act, homes)
 
 
 def resolved(found: Sequence[Act]) -> bool:
@@ -158,20 +217,23 @@ def _related(failed: Act, said: str, act: Act) -> bool:
     return bool(about & terms(f"{act.said[-1_000:]} {act.words[:2_000]}"))
 
 
-def _change(remedy: Act, found: Sequence[Act]) -> str:
+def _change(remedy: Act, found: Sequence[Act]) -> tuple[Help, str]:
     """What an edit or a new text of a file put into it, or took away; empty for a command."""
     path, text, old = remedy.text("path"), remedy.text("new") or remedy.text("content"), remedy.text("old")
     if remedy.tool not in ("Write", "Edit") or not (text or old):
-        return ""
+        return "added", ""
     earlier = [act for act in found if act.at < remedy.at and act.text("path") == path]
     known = {line for act in earlier for line in (act.text("new") or act.text("content")).split("\n")}
     before, after = old.split("\n"), text.split("\n")
     added = [line.strip() for line in after if line.strip(" \t…") and line not in known and line not in before]
     removed = [line.strip() for line in before if line.strip(" \t…") and line not in after]
-    name = path.replace("\\", "/").rpartition("/")[2]
     if added:
-        return f"{shorten('; '.join(added[:3]), 140)} (in {name})"
-    return f"{shorten('; '.join(removed[:3]), 140)} (taken out of {name})" if removed else ""
+        return "added", shorten("; ".join(added[:3]), 140)
+    return "removed", shorten("; ".join(removed[:3]), 140)
+
+
+def _name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _words(text: str) -> set[str]:

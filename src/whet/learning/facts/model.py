@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple
 
 Sort = Literal["file", "directory", "url", "date", "version", "id", "email", "phone", "amount", "name", "word"]
 Outcome = Literal["yes", "no", "unknown"]
+Help = Literal["instead", "first", "added", "removed", "forbidden"]
+"""How a dead end was got over: by another call, by one before it, by a change of a file; `forbidden`: by leaving it."""
 
 
 class Parameter(NamedTuple):
@@ -44,14 +46,18 @@ class Step(NamedTuple):
 
 
 class DeadEnd(NamedTuple):
-    """Something that was tried and failed."""
+    """Something that was tried and failed, or that the user did not want."""
 
     tried: str
     said: str
-    """The line of the error that says what was wrong."""
+    """The line of the error that says what was wrong; of something forbidden what the user said."""
     instead: str
-    """What worked afterwards; empty when nothing did."""
+    """What helped; empty for something forbidden."""
     evidence: tuple[int, ...]
+    help: Help = "instead"
+    """What to do with it."""
+    file: str = ""
+    """The file in which the change helped."""
 
 
 class ToolUse(NamedTuple):

@@ -22,6 +22,7 @@ from whet.learning.facts.values import (
     identifiers,
     is_code,
     listed,
+    logins,
     numbered,
     owned,
     parties,
@@ -30,12 +31,13 @@ from whet.learning.facts.values import (
     paths,
     quoted,
     releases,
+    scripts,
     values,
 )
 from whet.skill.names import slug
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from whet.learning.facts.acts import Act
 
@@ -103,21 +105,21 @@ def parameters_of(
     words = owned(said, commands)
     for noun, value in (*parties(said), *_handed_over(said, found)):
         _collect(collected, Found(noun, value.text, value.sort, f"the {noun}"))
-    named = (*_places(said), *numbered(said), *values(said), *releases(said), *called(said))
+    for login in logins(commands):
+        _collect(collected, Found("login", login, "email", "the user and the machine"))
+    named = (*_places(said, scripts(commands)), *numbered(said), *values(said), *releases(said), *called(said))
     for value in (*named, *_quoted(said, goal, commands), *coined(said, commands)):
         _collect(collected, _named(value, said, written, collected, words))
     collected = _some(collected, _ASKED)
     for word, noun in words.items():
-        _collect(collected, Found(noun, word, "word", f"the {noun}"))
+        _collect(collected, _word(noun, word, commands, collected))
     for noun, day in _dates(said, commands, collected):
         _collect(collected, Found(noun, day, "date", f"the {noun}"))
     for value in list(passed_on(story, commands))[:_DETAILS]:
         if not any(value.text in one.value for one in collected.values()):
             _collect(collected, Found("detail", value.text, "name", "a detail of the case"))
     found_out = {value.text: Found("email", value.text, "email", "the email") for value in emails(commands)}
-    found_out |= {
-        value.text: Found(value.sort, value.text, value.sort, f"the {value.sort}") for value in passing(commands)
-    }
+    found_out |= {value.text: _passing(value) for value in passing(commands)}
     found_out |= {text: Found("id", text, "id", "the id") for text in sorted(identifiers(commands))}
     for one in _some({key: one for key, one in found_out.items() if key not in collected}, _FOUND_OUT).values():
         _collect(collected, one)
@@ -132,6 +134,12 @@ def parameters_of(
 
 def _parameter(one: Found, request: str, commands: str, written: set[str]) -> Parameter:
     return Parameter(one.name, one.value, one.sort, _where(one, request, commands, written), one.about, one.spellings)
+
+
+def _passing(value: Value) -> Found:
+    if value.text.startswith("#"):
+        return Found("issue", value.text, "id", "the number of the issue or pull request")
+    return Found(value.sort, value.text, value.sort, f"the {value.sort}")
 
 
 def _dates(said: str, commands: str, collected: Mapping[str, Found]) -> Iterable[tuple[str, str]]:
@@ -156,14 +164,24 @@ def _some(collected: dict[str, Found], most: int) -> dict[str, Found]:
     return some
 
 
-def _places(text: str) -> Iterable[Value]:
+def _word(noun: str, word: str, commands: str, collected: Mapping[str, Found]) -> Found:
+    """A thing that has a name of its own; the second one of its kind is called by the option it was given to."""
+    option = re.search(rf"(?<![\w-])--?([a-z][a-z-]{{1,20}})[ =][\"']?{re.escape(word)}(?![\w-])", commands)
+    if option and option[1] != noun and noun in {one.name for one in collected.values()}:
+        return Found(f"{option[1].replace('-', '_')}_{noun}", word, "word", f"the {noun} for `--{option[1]}`")
+    return Found(noun, word, "word", f"the {noun}")
+
+
+def _places(text: str, run: Container[str]) -> Iterable[Value]:
     named = list(paths(text, anywhere=True))
     inside = [(value.at, value.at + len(value.text)) for value in named]
     known = {value.text.replace("\\", "/").rpartition("/")[2] for value in named}
     others = [
         value
         for value in file_names(text)
-        if value.text not in known and not any(start <= value.at < end for start, end in inside)
+        if value.text not in known
+        and value.text not in run
+        and not any(start <= value.at < end for start, end in inside)
     ]
     series = _series({value.text for value in (*named, *others)})
     kept = [
@@ -239,6 +257,8 @@ def _named(
         name, about = "end_date", "the last date"
     elif value.sort in ("id", "name") and noun and _NOUN.match(noun[1].lower()):
         name, about = noun[1].lower(), f"the {noun[1].lower()}"
+    elif value.text.startswith("#"):
+        name, about = "issue", "the number of the issue or pull request"
     elif value.text.startswith("test_"):
         name, about = "test", "the test"
     else:
@@ -353,9 +373,10 @@ def _edges(form: str, one: Parameter) -> tuple[str, str]:
     """How a value is found in prose, and in code."""
     plain = re.escape(form)
     if one.sort == "word":
-        noun = re.sub(r"_\d+\Z", "", one.name)
+        noun = re.sub(r"_\d+\Z", "", one.name).rpartition("_")[2]
         beside = rf"(?<=\b{noun} ){plain}\b|(?<=\b{noun} [`'\"]){plain}\b|(?<!\w){plain}(?=[`'\"]? {noun}\b)"
-        return beside, rf"(?<![\w-]){plain}(?![\w-])"
+        glued = "_" in form  # a name of several words is known inside another one, too
+        return beside, rf"(?<![A-Za-z0-9-]){plain}(?![A-Za-z0-9-])" if glued else rf"(?<![\w-]){plain}(?![\w-])"
     before = _BEFORE_FORM.get(one.sort, r"\w.~-" if form[0] in "/~" else r"/@\w.~-")
     after = _AFTER_FORM.get(one.sort, r"(?![\w@-])")
     edge = rf"(?<![{before}]){plain}{after}"

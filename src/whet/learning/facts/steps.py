@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from whet.learning.facts.criteria import criterion
 from whet.learning.facts.joining import joined
 from whet.learning.facts.model import Step
+from whet.learning.facts.reversing import parts
 from whet.learning.facts.shell import only_looks, programs, tidy
 from whet.learning.facts.titles import command_title, fallback, purpose
 from whet.learning.facts.values import identifiers
 from whet.learning.facts.wording import shorten
-from whet.learning.facts.written import language_of, outline
+from whet.learning.facts.written import language_of, outline, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,19 +33,26 @@ _FEW = 3
 _INVESTIGATES = re.compile(r"(?i)\b(?:find (?:out|the)|why|cause|diagnos\w+|investigat\w+|debug|reproduce|look into)\b")
 """A request in which looking is half of the work."""
 _SEARCHES = frozenset(("grep", "rg", "find", "jq", "fd", "ag", "ack"))
+_KEEPS = re.compile(r"\s*(?:git|ls|cat|head|wc|rm|chmod|ruff|eslint|mypy|black|prettier)\s")
+"""Commands that name a file and do not use it."""
+_SCRIPT = re.compile(r"\A#!|^if __name__ ==", re.MULTILINE)
+_ADDED = re.compile(r"\s*\d{1,6}\s*\+ ?(.*)\Z")
+_TEXTS = {"Write": "content", "Edit": "new"}
+"""Where the tools that change files have what they put in."""
 _PATHS = ("path", "notebook_path", "file")
 
 
 def steps_of(found: Sequence[Act], homes: Sequence[str], request: str) -> tuple[Step, ...]:
     """The steps of a session, in the order in which they finally worked."""
-    worked = [act for act in found if not act.failed]
+    worked = amended([act for act in found if not act.failed])
     used = _handed_on(worked)
+    ran = "\n".join(part for act in worked for part in parts(act.text("command")) if not _KEEPS.match(part))
     if _INVESTIGATES.search(request):
         used |= {act.at for act in worked if _examines(act)}
-    steps = [step for act in worked if not _looks(act, used) and (step := _step(act, homes))]
+    steps = [step for act in worked if not _looks(act, used) and (step := _step(act, homes, ran))]
     if len(steps) < _FEW:
         some = bool(steps)
-        found_out = (_searched(act, homes, some=some) or _look(act, homes, request) for act in worked)
+        found_out = (_searched(act, homes, ran, some=some) or _look(act, homes, request) for act in worked)
         steps = [step for step in found_out if step]
     steps = joined(steps)
     if len(steps) > MOST:
@@ -65,11 +73,11 @@ def _examines(act: Act) -> bool:
     return act.tool == "Bash" and any(ran.looks and " " in ran.label for ran in programs(act.text("command")))
 
 
-def _searched(act: Act, homes: Sequence[str], *, some: bool) -> Step | None:
+def _searched(act: Act, homes: Sequence[str], ran: str, *, some: bool) -> Step | None:
     """A step of a session that mostly looked; a glance at a file or a directory counts when there is nothing else."""
     command = act.text("command")
     glances = command and only_looks(command) and not _SEARCHES & {ran.label for ran in programs(command)}
-    return None if glances and some else _step(act, homes)
+    return None if glances and some else _step(act, homes, ran)
 
 
 def _handed_on(found: Sequence[Act]) -> set[int]:
@@ -92,7 +100,7 @@ def _handed_on(found: Sequence[Act]) -> set[int]:
     return used
 
 
-def _step(act: Act, homes: Sequence[str]) -> Step | None:
+def _step(act: Act, homes: Sequence[str], ran: str) -> Step | None:
     command = act.text("command")
     if command:
         return _command(act, tidy(command, homes))
@@ -100,6 +108,7 @@ def _step(act: Act, homes: Sequence[str]) -> Step | None:
     path = next((act.text(key) for key in _PATHS if act.text(key)), "")
     if act.tool == "Write":
         text, language = outline(path, act.text("content"))
+        text = text if _SCRIPT.search(text) or _runs(path, ran) else signatures(text)
         return Step(f"Write `{path}`", act.tool, text[:ACTION], why, criterion(act), (act.at,), language, 2.0)
     if act.tool in ("Edit", "NotebookEdit", "MultiEdit"):
         text, language = _changed(act, path)
@@ -150,12 +159,49 @@ def _changed(act: Act, path: str) -> tuple[str, str]:
     new = act.text("new") or act.text("content") or act.text("patch")
     edits = act.given.get("edits")
     if not new and isinstance(edits, list):
-        parts = [str(edit.get("new_string") or edit.get("new") or "") for edit in edits[:20] if isinstance(edit, dict)]
-        new = "\n…\n".join(part for part in parts if part)
+        texts = [str(edit.get("new_string") or edit.get("new") or "") for edit in edits[:20] if isinstance(edit, dict)]
+        new = "\n…\n".join(text for text in texts if text)
     if "*** Begin Patch" in new:
         lines = (line for line in new.split("\n") if line[:1] in "+@" and not line.startswith("+++"))
         new = "\n".join("…" if line.startswith("@") else line[1:] for line in lines).removeprefix("…\n")
-    return new.strip("\n"), language_of(path)
+    return (new or _added(act.output)).strip("\n"), language_of(path)
+
+
+def _added(output: str) -> str:
+    """The lines that a difference in a result shows as new, as it is where a client keeps nothing else."""
+    found = [_ADDED.match(line) for line in output[:ACTION].split("\n")]
+    return "\n".join(line[1] for line in found if line)
+
+
+def _runs(path: str, ran: str) -> bool:
+    """Was a file that was written run or handed to a program later? Then it is a tool and no result."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return bool(name) and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", ran) is not None
+
+
+def amended(found: Sequence[Act]) -> list[Act]:
+    """The calls with the text of each file as later edits left it; an edit of an edit is one."""
+    kept: list[Act] = []
+    files: dict[str, list[int]] = {}
+    for act in found:
+        old, new, path = act.text("old"), act.text("new"), act.text("path")
+        places = files.setdefault(path, []) if act.tool in _TEXTS else []
+        before = next((at for at in reversed(places) if _holds(kept[at], old)), None) if act.tool == "Edit" else None
+        if before is None:
+            places.append(len(kept))
+            kept.append(act)
+            continue
+        key = _TEXTS[kept[before].tool]
+        given = {**kept[before].given, key: kept[before].text(key).replace(old, new, 1)}
+        kept[before] = kept[before]._replace(given=given)
+        if key == "content":
+            kept.append(act)
+    return kept
+
+
+def _holds(act: Act, text: str) -> bool:
+    """Did a call put a text into its file?"""
+    return bool(text.strip()) and text in act.text(_TEXTS[act.tool])
 
 
 def tools_in(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from whet.guard.shell.commands import INTERPRETERS
 from whet.learning.facts.asking import starts_with_verb
 from whet.learning.facts.criteria import TESTING
-from whet.learning.facts.shell import main_program, programs
+from whet.learning.facts.shell import main_program, programs, shape
 from whet.learning.facts.wording import bare, capital, shorten, spoken
 
 if TYPE_CHECKING:
@@ -33,6 +33,14 @@ _COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//|--)[ \t]*([A-Za-z][^\n]{8,120})$")
 _DOCSTRING = re.compile(r"\A\s*(?:\"\"\"|''')\s*([A-Za-z][^\n\"]{8,120})")
 _INLINE = re.compile(r"<<-?\s*['\"]?\w+|\s-[ce]\s")
 _LISTS = re.compile(r"(?:\s--?(?:list|check|verify|dry-run|status)\b|\s-l\s)")
+_IN_PLACE = re.compile(r"\b(?:sed|perl|gawk|yq)\b[^|;&\n]{0,80}\s(?:-[a-zA-Z]*i\b|--in-place)")
+_CHECKOUT = re.compile(
+    r"\bgit (?:-C \S+ )?checkout (?:(?P<new>-[bB]\b)"
+    r"|(?P<file>--\s|(?:HEAD\S* )?(?:-- )?[\w./-]*\w\.[A-Za-z]\w{0,8}(?=\s|\Z)))"
+)
+_CHECKOUTS = {"new": "Start a branch", "file": "Restore the file"}
+_PARTS = 4
+"""Parts of a command that its title names."""
 _PLAIN = {
     "git commit": "Commit the changes",
     "git push": "Push the commits",
@@ -44,6 +52,7 @@ _PLAIN = {
     "git revert": "Revert the commit",
     "git apply": "Apply the patch",
     "git checkout": "Switch to the branch or file",
+    "git mv": "Move the files",
     "git switch": "Switch to the branch",
     "git fetch": "Fetch from the remote",
     "git pull": "Pull from the remote",
@@ -93,19 +102,42 @@ def _told(command: str) -> Iterator[str]:
 
 def fallback(command: str) -> str:
     """What a command is called when nobody said anything."""
-    main = main_program(command)
+    main, does = main_program(command), shape(command)
     if TESTING.search(command):
         return f"Run the tests with `{main}`"
+    if len(does) > 1 and any(one in _PLAIN for one in does):
+        named = [one for one in does if one != "git add" or "git commit" not in does]
+        return _listed([_called(one, command) for one in named[:_PARTS]])
     if main in _PLAIN and not _LISTS.search(command):
-        return _PLAIN[main]
-    if _LISTS.search(command) and main.partition(" ")[0] not in INTERPRETERS:
+        return _called(main, command)
+    if _LISTS.search(command) and len(does) == 1 and not _IN_PLACE.search(command) and main not in INTERPRETERS:
         return f"Check with `{main}`"
     if main in INTERPRETERS:
         script = re.search(r"([\w-]{1,60}\.(?:py|sh|js|mjs|ts|rb|pl|php|R|jl))\b", command)
         return f"Run `{script[1]}`" if script and "<<" not in command else f"Run this {main.rstrip('3')} script"
+    if _IN_PLACE.search(command):
+        return f"Change the files with `{main}`"
     return f"Run `{main}`" if any(one.label for one in programs(command)) else "Set the shell up"
+
+
+def _called(label: str, command: str) -> str:
+    """What everybody calls a program's work."""
+    if label == "git checkout":
+        kind = _CHECKOUT.search(command)
+        return _CHECKOUTS[kind.lastgroup or ""] if kind else _PLAIN[label]
+    return _PLAIN.get(label, f"Run `{label}`")
+
+
+def _listed(titles: list[str]) -> str:
+    """Several in a sentence."""
+    told = list(dict.fromkeys(titles))
+    rest = [f"{one[:1].lower()}{one[1:]}" for one in told[1:]]
+    return " and ".join(filter(None, (", ".join((told[0], *rest[:-1])), *rest[-1:])))
 
 
 def says_little(title: str) -> bool:
     """Is it one of the titles that nobody gave?"""
-    return title.startswith(("Run ", "Check with `", "Set the shell up")) or title in _PLAIN.values()
+    plain = {one.lower() for one in (*_PLAIN.values(), *_CHECKOUTS.values())}
+    return title.startswith(("Run ", "Check with `", "Set the shell up", "Change the files with `")) or all(
+        part.lower() in plain or part.startswith("run `") for part in re.split(r", | and ", title)
+    )

@@ -38,6 +38,8 @@ ROOTS = frozenset(
     """.split()  # noqa: SIM905  a paragraph of names reads better than a list of thirty strings
 )
 """First parts of paths that differ from machine to machine; those of the system do not."""
+_SYSTEM = frozenset(("etc", "usr", "bin", "sbin", "lib", "dev", "proc", "sys", "boot"))
+"""Directories that are the same on every machine, with those below them."""
 _PATH = re.compile(r"(?<![\w.:/~$}\\-])(?:/|~/|[A-Za-z]:[\\/])(?:[\w.@%+~-]{1,120}[\\/]){0,20}[\w.@%+~*-]{0,120}")
 _NAME = re.compile(
     r"(?<![\w./\\@%-])(?:[\w-]{1,60}/){0,6}[\w-]{1,80}(?:\.[\w-]{1,40}){0,4}\.([A-Za-z][A-Za-z0-9]{0,6})(?![\w(/@-])"
@@ -64,7 +66,14 @@ _PHONE = (
     r"(?<![\w.-])(?:\+\d{1,3}[ -]?)?(?:\(\d{2,4}\)[ -]?|\d{2,4}[ -])\d{3}[ -]?\d{3,5}(?!\w)"
     r"|(?<![\w.-])\+\d{10,13}(?![\w.])|(?i:(?<=phone )|(?<=phone: )|(?<=tel )|(?<=mobile ))\d{9,13}(?![\w.])"
 )
-_EMAIL = re.compile(r"(?<![\w.+:/-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}(?!\w)")
+_EMAIL = re.compile(r"(?<![\w.+:/-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}(?!\w|:[\w~/.])")
+_REMOTE = re.compile(r"\b(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)[ \t][^\n]{0,400}")
+_LOGIN = re.compile(r"(?<![\w.+/@-])(?!git@)[\w.-]{1,40}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,5}(?![\w@])")
+_RUN = re.compile(
+    r"(?:\b(?:python[\d.]*|node|ruby|perl|php|bash|sh|zsh|Rscript|deno run|uv run)[ \t]+(?:-\w+[ \t]+){0,3}"
+    r"|(?<![\w.])\./)"
+    r"([\w-][\w./-]{0,120}\.\w{1,5})"
+)
 _TICKET = (
     r"(?<![\w-])(?!(?:CVE|UTF|ISO|SHA|GPT|RFC|HTTP|COVID|GHSA|CWE)-)(?:[A-Z][A-Z0-9]{1,9}|[A-Z](?=-\d{3}))"
     r"(?:-\d{1,6}){1,3}(?!\w)"
@@ -87,7 +96,7 @@ _SHAPES: tuple[tuple[Sort, re.Pattern[str]], ...] = (
 )
 _MADE_UP = re.compile(
     r"(?<![\w#-])(?:[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
-    r"|[a-z][a-z-]{1,40}-(?=[a-z]{0,9}\d)[a-z0-9]{8,10}-[a-z0-9]{5})(?![\w-])"
+    r"|[a-z][a-z-]{1,40}-(?=[a-z]{0,9}\d)[a-z0-9]{6,10}-[a-z0-9]{5})(?![\w-])"
     r"|(?<![0-9A-Za-z#])(?=[0-9a-f]{0,39}[0-9])(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}(?![0-9A-Za-z])"
 )
 _RELEASE = re.compile(
@@ -151,9 +160,8 @@ def paths(text: str, *, anywhere: bool = False) -> Iterator[Value]:
         path = found[0].rstrip(".*,")
         first = path.removeprefix("/").partition("/")[0]
         ours = path[:1] == "~" or path[1:2] == ":" or first in ROOTS
-        asked = (
-            anywhere and path.count("/") > 1 and not _METHOD.search(text[max(0, found.start() - 10) : found.start()])
-        )
+        deep = path.rstrip("/").count("/") > 1 and (first not in _SYSTEM or _extension(path))
+        asked = anywhere and deep and not _METHOD.search(text[max(0, found.start() - 10) : found.start()])
         if "%" not in path and text[found.end() : found.end() + 1] not in _OPEN and len(path) > 2 and (ours or asked):
             yield Value(path, "file" if _extension(path) else "directory", found.start())
 
@@ -181,6 +189,16 @@ def values(text: str) -> Iterator[Value]:
 def emails(text: str) -> Iterator[Value]:
     """The addresses of people."""
     return (Value(found[0], "email", found.start()) for found in _EMAIL.finditer(text))
+
+
+def logins(commands: str) -> dict[str, None]:
+    """Users on other machines: what looks like an address of mail and is handed to `ssh` and its like."""
+    return {found[0]: None for line in _REMOTE.finditer(commands) for found in _LOGIN.finditer(line[0])}
+
+
+def scripts(commands: str) -> set[str]:
+    """The scripts of a project that commands run: they belong to how it is done."""
+    return {found[1] for found in _RUN.finditer(commands)}
 
 
 def listed(text: str) -> dict[str, None]:
@@ -271,7 +289,7 @@ def owned(text: str, commands: str) -> dict[str, str]:
         key = next(iter(words(word)), "")
         if plain and (not key or is_common(key) or word.lower() in _ADJECTIVES or re.fullmatch(_OWNERS, word.lower())):
             continue
-        if re.search(rf"(?<=[\s=/:'\"]){re.escape(word)}(?=[\s=/:;,'\"]|\Z)", commands):
+        if re.search(rf"(?<=[\s=/:@'\"]){re.escape(word)}(?=[\s=/:;,'\"]|\Z)", commands):
             found.setdefault(word, noun)
     return found
 

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 _FENCE = re.compile(r"[ \t]{0,8}(`{3,}|~{3,})")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-zA-Z][.)]|#{1,6})[ \t]+")
 _END = re.compile(r"(?<=[.!?])[\"')*]{0,2}\s+(?=[\"'(*`]{0,2}[A-Z0-9`À-Þ])")
+_SMALL_END = re.compile(r"(?<=[a-zß-ÿ0-9)`'\"][.!?])\s+(?=[a-zß-ÿ])|\s+[:;]-?[)(D]+(?:\s+|\Z)")
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|eq|dr|mr|mrs|ms|st|inc|ltd|v)\.|\b[A-Z]\.)\Z", re.IGNORECASE
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|eq|dr|mr|mrs|ms|st|inc|ltd|v|incl|resp|nr|z\.b|bzw|ca)\.|\b[A-Z]\.)\Z",
+    re.IGNORECASE,
 )
 _LEAD = re.compile(
     r"(?i)\A(?:(?:ok(?:ay)?|good|great|perfect|excellent|alright|sure|now|next|then|first|finally|so|and|also|actually"
@@ -51,6 +53,17 @@ def shorten(text: str, most: int) -> str:
 def spoken(text: str) -> Iterator[str]:
     """The sentences of a message, without code. A list item or a heading begins a sentence of its own."""
     return (sentence for kind, sentence in pieces(text) if kind != "code")
+
+
+def small_sentences(sentence: str) -> list[str]:
+    """What is more than one sentence for those who write without capitals, or end one with a smile."""
+    found: list[str] = []
+    start = 0
+    for end in _SMALL_END.finditer(sentence):
+        if not _ABBREVIATION.search(sentence[start : end.start()]):
+            found.append(sentence[start : end.start()])
+            start = end.end()
+    return [one for one in (*found, sentence[start:]) if one.strip()]
 
 
 def pieces(text: str) -> Iterator[tuple[Kind, str]]:

@@ -13,6 +13,13 @@ _CODE = {
     "html": "html", "vue": "vue", "svelte": "svelte", "proto": "protobuf", "ini": "ini", "cfg": "ini", "diff": "diff",
     "patch": "diff", "swift": "swift", "scala": "scala", "pl": "perl", "dockerfile": "dockerfile", "makefile": "make",
 }  # fmt: skip
+_WHOLE = 60
+"""Lines of a file that are shown as they are."""
+_SIGNATURE = re.compile(
+    r"\s{0,8}(?:@\w|(?:export |pub(?:\(\w+\))? |public |private |protected |static |async |abstract |final |default )*"
+    r"(?:def|class|func|function|fn|interface|type|struct|enum|trait|impl|module|package|resource|CREATE|ALTER"
+    r"|describe|it|test)\b)"
+)
 _DEPTH = 4
 _KEYS = 24
 
@@ -39,6 +46,15 @@ def outline(path: str, content: str) -> tuple[str, str]:
         headings = [line for line in content.split("\n") if re.match(r"#{1,3} \S", line)]
         return "\n".join(headings[:20]), ""
     return "", ""
+
+
+def signatures(text: str) -> str:
+    """Of a long file what it defines; of one that defines nothing the beginning."""
+    lines = text.split("\n")
+    if len(lines) <= _WHOLE:
+        return text
+    told = [line for line in lines if _SIGNATURE.match(line)][:_WHOLE]
+    return "\n".join(told if len(told) > 1 else [*lines[: _WHOLE // 4], "…"])
 
 
 def _json_shape(content: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.drafts_main import main_of
+from whet.authoring.drafts_main import main_of, version_of
 from whet.authoring.history import difference
 from whet.authoring.trees import digest, read_tree
 from whet.errors import ConflictError, UsageError, WhetError
@@ -23,11 +23,12 @@ from whet.learning.models.budget import Budget, budgeted
 from whet.learning.shelf import held_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from whet.learning.improving.trying import Measured
     from whet.learning.models.door import Model
     from whet.learning.shelf import Shelf
+    from whet.skill.tree import Item
 
 ROUNDS = 3
 EDITS = 4
@@ -184,6 +185,8 @@ class _Bench:
             self._check(seen)
             return True
 
+        if not write and (known := self._proposed_already()):
+            return known
         answer = self._shelf.manage(
             [{"action": "edit", "name": self._card.path, "body": main_of(self.course.best).text}],
             actor="agent",
@@ -197,3 +200,22 @@ class _Bench:
             cause = kept_back if write and kept_back else answer["reason"]
             return {**told, "staged": True, "proposal": answer["proposal"], "cause": cause, "hint": answer["hint"]}
         return {**told, "written": True, "entry": answer["entry"]}
+
+    def _proposed_already(self) -> dict[str, Any]:
+        """The proposal that says the same and waits, as `keep` tells it; nothing where there is none."""
+        proposals, best = self._shelf.changes.author.proposals, self.course.best
+        for proposal in proposals.all("pending"):
+            for change in proposals.changes(proposal):
+                after = change.after if change.path == self._path else None
+                new = main_of(after).document if after else None
+                if after and new and _rest(after) == _rest(best) and new.body == main_of(best).document.body:
+                    told = {"version": version_of(new), "reason": proposal.reason, "proposal": proposal.id}
+                    cause, hint = "The same was proposed before.", f"`whet approve {proposal.id}` does it."
+                    return {**told, "staged": True, "cause": cause, "hint": hint}
+        return {}
+
+
+def _rest(tree: Mapping[str, Item]) -> dict[str, Item]:
+    """What is there beside the main file."""
+    main = main_of(tree).path
+    return {path: item for path, item in tree.items() if path != main}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.learning.facts.shell import programs
 from whet.learning.signals import HARD_TOOLS, corrects
-from whet.learning.synthesis.work import does, got_over, stores_secret, taught, work_of
+from whet.learning.synthesis.work import does, got_over, keeps_credentials, stores_secret, taught, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,6 +150,8 @@ def _is_kept(facts: Facts, events: Sequence[Event], work: Work) -> bool:
 
 def _is_secret(work: Work) -> bool:
     doing = [act for act in work.doing if act not in work.needless]
+    if any(map(keeps_credentials, doing)):
+        return True
     return bool(doing) and sum(map(stores_secret, doing)) >= _SHARE * len(doing)
 
 

@@ -212,7 +212,7 @@ def _done(
     if passed.is_nothing:
         return {**told, **_left("gate-refused", verdict), "why": [MEANINGS["gate-refused"], passed.sentence]}
     if terms.dry_run:
-        return {**told, "preview": writing.text, "warnings": list(state.warnings)}
+        return {**told, "preview": writing.text, "warnings": [*state.warnings, *writing.kept]}
     seen = digest(writing.before)
     answer = shelf.manage(
         list(writing.operations),
@@ -224,7 +224,7 @@ def _done(
     )
     result = answer["results"][-1] if "results" in answer else answer
     told |= {"version": result["version"], "place": result["path"]}
-    told["warnings"] = [*state.warnings, *answer["warnings"]]
+    told["warnings"] = [*state.warnings, *writing.kept, *answer["warnings"]]
     if answer.get("staged"):
         return {**told, "staged": True, "proposal": answer["proposal"], "hint": answer["hint"]}
     return {**told, "staged": False, "entries": answer["entries"]}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.learning.sessions import Seen
 from whet.learning.synthesis.budget import Account, Allowance, Breaker, State
+from whet.learning.synthesis.consent import offered
 from whet.learning.synthesis.learn import Terms, learn
 from whet.learning.synthesis.proposals import own_proposals
 from whet.learning.transcripts.recorder import Recorder
@@ -52,7 +53,7 @@ def learn_from(
     account, breaker = Account(state, allowance), Breaker(state)
     if not dry_run:
         breaker.decided((one.decided, one.state) for one in own_proposals(shelf))
-    chosen = list(sources) or list(reversed(shelf.sessions.waiting()))
+    chosen = list(sources) or list(reversed(offered(shelf)))
     told: list[dict[str, Any]] = []
     stopped, gone = "", 0
     for number, source in enumerate(chosen):
@@ -140,7 +141,8 @@ def _why(stopped: str, account: Account, breaker: Breaker) -> str:
     if stopped == "limit":
         return "More wait than the limit allows."
     used, most = account.used(), account.allowance
-    return f"Today {used.sessions} of {most.sessions} sessions and {used.skills} of {most.skills} skills are used up."
+    spent = f"Today {used.sessions} of {most.sessions} sessions and {used.skills} of {most.skills} skills are used up."
+    return f"{spent} A session that is named is looked at all the same."
 
 
 def _failure(shelf: Shelf, source: Told, error: WhetError, breaker: Breaker | None) -> dict[str, Any]:

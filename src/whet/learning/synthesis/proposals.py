@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
+from whet.learning.distilling.decided import LEARNED
 from whet.learning.distilling.relatives import SAME_NAME, least_score
 from whet.routing.duplicates import alike, spread
 from whet.routing.texts import Texts, texts_of
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from whet.learning.shelf import Shelf
     from whet.skill.tree import Item
 
-MARK = "Learned from "
+MARK = LEARNED
 """How the reason of every change begins that comes from here."""
 _LATEST = 200
 """Proposals that are looked at."""

@@ -57,6 +57,8 @@ _SKILLS = re.compile(
 _STORES = re.compile(r"\[secret")
 _PUTS = re.compile(r"\b(?:echo|printf|tee|export|cat\s*<<|secret set|kv put|put-secret|create-secret|setx|add-generic)")
 
+_SAYS = re.compile(r"\b(?:echo|printf|cat\s*<<)[^|;&]{0,400}\[secret")
+
 
 class Work(NamedTuple):
     """What was done in a session; every item is a call with its result."""
@@ -130,6 +132,15 @@ def stores_secret(act: Act) -> bool:
         return any(_STORES.search(act.text(key)) for key in ("content", "new"))
     command = act.text("command")
     return bool(_STORES.search(command) and _PUTS.search(command))
+
+
+def keeps_credentials(act: Act) -> bool:
+    """Does a call write a file that is there for secrets, rather than one in which there is one, too?"""
+    if act.tool in WRITING:
+        lines = [line for key in ("content", "new") for line in act.text(key).split("\n") if line.strip()]
+        return 2 * sum(_STORES.search(line) is not None for line in lines) >= max(1, len(lines))
+    command = act.text("command")
+    return _SAYS.search(command) is not None and _redirects(command)
 
 
 def _again(failed: Act, other: Act) -> bool:

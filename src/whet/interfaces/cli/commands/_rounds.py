@@ -12,22 +12,25 @@ from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.text import clean, wrap
-from whet.store.failures import os_failures
+from whet.interfaces.cli.text import clean, clean_block, plural, wrap
+from whet.learning.distilling.writing import session_label
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from whet.interfaces.cli.context import Context
+    from whet.learning.distilling.keeping import Kept
     from whet.learning.distilling.rounds import Distillation, Field
     from whet.learning.sessions import Seen
 
 DIRECTORY = "distilling"
 """Below Whet's state directory."""
-_LARGEST = 64 * 1024 * 1024
 _WIDTH = 92
 """Columns of a line, where the terminal has as many."""
 _LEAST = 20
+_HEAD = 256 * 1024
+"""Bytes of a transcript that are read to tell what it was about."""
+_SHORT = 84
 _HELP = (
     "Enter keeps what is proposed; what you type replaces it. e opens your editor, b goes back, Ctrl-C stops and keeps "
     "your answers."
@@ -49,58 +52,50 @@ class _BackError(Exception):
 # --- kept ------------------------------------------------------------------------------------------------------------
 
 
-def keep(state: str, distillation: Distillation) -> None:
-    """Write a distillation down."""
-    import json
-
-    from whet.store.atomic import make_directories, write_text
-
-    path = _path(state, distillation)
-    with os_failures(path):
-        make_directories(os.path.dirname(path))
-        write_text(path, json.dumps(distillation.to_json(), ensure_ascii=False), mode=0o600)
-
-
-def forget(state: str, distillation: Distillation) -> None:
+def forget(context: Context, distillation: Distillation) -> None:
     """Remove what was written down, if anything was."""
-    from contextlib import suppress
-
-    path = _path(state, distillation)
-    with os_failures(path, doing="remove"), suppress(FileNotFoundError):
-        os.unlink(path)
+    _kept(context).forget(_key(distillation))
 
 
-def kept(state: str) -> Distillation:
-    """The distillation that was interrupted last. Raises NotFoundError `nothing-to-resume`."""
-    import json
+def resumed(context: Context, begun: Distillation | None = None) -> Distillation:
+    """The distillation that was interrupted last, or that of a session. Raises NotFoundError `nothing-to-resume`."""
+    kept = _kept(context)
+    if begun is not None:
+        try:
+            return kept.read(_key(begun))
+        except NotFoundError as error:
+            message, hint = "No distillation of this session was interrupted.", "Begin without --resume."
+            raise NotFoundError("nothing-to-resume", message, hint=hint) from error
+    newest = kept.newest()
+    if not newest:
+        hint = "Begin one with `whet distill FILE`."
+        raise NotFoundError("nothing-to-resume", "No distillation was interrupted.", hint=hint)
+    return kept.read(newest)
 
-    from whet.learning.distilling.rounds import Distillation
 
-    directory = os.path.join(state, DIRECTORY)
-    with os_failures(directory, doing="read", other="read-failed"):
-        names = [name for name in os.listdir(directory) if name.endswith(".json")] if os.path.isdir(directory) else []
-        paths = [os.path.join(directory, name) for name in names]
-        if not paths:
-            hint = "Begin one with `whet distill FILE`."
-            raise NotFoundError("nothing-to-resume", "No distillation was interrupted.", hint=hint)
-        path = max(paths, key=os.path.getmtime)
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST)
+def remind(context: Context, begun: Distillation) -> None:
+    """Tell whoever begins anew that there are answers already."""
     try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        hint = f"Remove {path} and begin again."
-        raise UsageError("bad-distillation", f"{path} is damaged.", hint=hint, path=path) from error
-    return Distillation.from_json(value)
+        known = _kept(context).read(_key(begun))
+    except WhetError:  # there are none that could be gone on with
+        return
+    if known.at or known.edits:
+        _say("There are answers for this session from before; Ctrl-C now, then --resume goes on with them.")
 
 
-def _path(state: str, distillation: Distillation) -> str:
+def _kept(context: Context) -> Kept:
+    from whet.learning.distilling.keeping import Kept
+
+    return Kept(context.library.place.state, context.library.lookout.clock, DIRECTORY)
+
+
+def _key(distillation: Distillation) -> str:
+    """The id of what is kept: the same for the same session."""
     from hashlib import sha256
 
     from whet.learning.distilling.writing import reason_of
 
-    name = sha256(reason_of(distillation).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return os.path.join(state, DIRECTORY, f"{name}.json")
+    return sha256(reason_of(distillation).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 # --- asked -----------------------------------------------------------------------------------------------------------
@@ -108,19 +103,22 @@ def _path(state: str, distillation: Distillation) -> str:
 
 def ask(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
     """Ask what is left to ask, and whether to write it. Raises RefusedError `not-agreed` and StoppedError."""
-    state = context.library.place.state
+    kept, key = _kept(context), _key(distillation)
+    back = False
     _say(*_folded(context, _HELP), *_folded(context, _LIST))
-    keep(state, distillation)
+    _say("", *_folded(context, f"{session_label(distillation)}: {distillation.goal}"))
+    kept.keep(distillation, key)
     try:
         while True:
             try:
                 if distillation.done:
                     _agreed(context, distillation)
                     return distillation
-                distillation = _round(context, options, distillation)
+                distillation, back = _round(context, options, distillation, back=back), False
             except _BackError:
+                back = distillation.at > 0
                 distillation = distillation.back()
-            keep(state, distillation)
+            kept.keep(distillation, key)
     except KeyboardInterrupt:
         _say("", KEPT)
         raise StoppedError("interrupted", "Interrupted.") from None
@@ -128,16 +126,17 @@ def ask(context: Context, options: Namespace, distillation: Distillation) -> Dis
 
 def choose(context: Context) -> Seen:
     """The session to learn from, of those that wait. Raises NotFoundError `no-session-waits`."""
+    from whet.learning.synthesis.consent import offered
     from whet.store.clock import iso
 
-    waiting = [seen for seen in reversed(context.library.sessions.waiting()) if os.path.isfile(seen.transcript)]
+    waiting = [seen for seen in reversed(offered(context.library)) if os.path.isfile(seen.transcript)]
     if not waiting:
         hint = "Name the file of a session: `whet distill FILE`."
         raise NotFoundError("no-session-waits", "No session waits to be learned from.", hint=hint)
     _say("Sessions to learn from:")
     for number, seen in enumerate(waiting[:20], 1):
-        counts = f"{seen.counts.tools} calls, {seen.counts.errors} errors"
-        _say(f"  {number}  {iso(seen.last)}  {seen.client}  {seen.project}  {counts}")
+        counts = f"{plural(seen.counts.tools, 'call')}, {plural(seen.counts.errors, 'error')}"
+        _say(f"  {number}  {iso(seen.last)}  {seen.client}  {seen.project}  {counts}", f"     {_about(context, seen)}")
     while True:
         said = _read("Which one? [1] ") or "1"
         if said.isascii() and said.isdecimal() and 1 <= int(said[:9]) <= min(len(waiting), 20):
@@ -145,20 +144,42 @@ def choose(context: Context) -> Seen:
         _say(f"Give a number from 1 to {min(len(waiting), 20)}.")
 
 
-def _round(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
-    """One round, field by field; what is proposed for a field follows what was said of the one before."""
+def _about(context: Context, seen: Seen) -> str:
+    """The beginning of what a session was about, secrets hidden; empty where that cannot be told."""
+    from whet.learning.distilling.piped import read_piped
+
+    try:
+        with open(seen.transcript, "rb") as file:
+            data = file.read(_HEAD)
+        read = read_piped(context.library.place.state, [data.rpartition(b"\n")[0] or data], "It")
+    except (OSError, WhetError):
+        return ""
+    said = next((event.text for event in read.events if event.kind == "user" and event.text.strip()), "")
+    text = " ".join(said.split())
+    return text if len(text) <= _SHORT else f"{text[:_SHORT].rstrip()}…"
+
+
+def _round(context: Context, options: Namespace, distillation: Distillation, *, back: bool = False) -> Distillation:
+    """One round, field by field; what is proposed for a field follows what was said of the one before.
+
+    Whoever comes `back` sees the last question.
+    """
     question = distillation.question()
     _say("", f"{question.round}/{question.of}  {question.title}")
     for line in question.text.split("\n"):
         _say(*_folded(context, line, 2))
-    at = 0
+    at = len(question.fields) - 1 if back else 0
     while at < len(question.fields):
         field = distillation.question().fields[at]
         _say("", f"  {field.label}:", *_folded(context, _shown(field), 4))
+        if more := [one for one in field.options if isinstance(field.value, tuple) and one not in field.value]:
+            _say(*_folded(context, f"Not among them, add with +: {', '.join(more)}", 4))
         try:
             said = _answer(context, options, field)
             if said is not None:
                 distillation = distillation.answer({field.name: said}).back()
+                if field.name == "triggers" and "description" in distillation.edits:
+                    _say("  The description is yours, and stays as it is.")
         except _BackError:
             if not at:
                 raise
@@ -208,9 +229,13 @@ def _shown(field: Field) -> str:
 
 
 def _agreed(context: Context, distillation: Distillation) -> None:
-    made = distillation.draft()
-    _say("", *_folded(context, f"{made.name}: {made.description}"))
-    reply = _read("Write it? [Y/n/b] ").lower()
+    foreseen = context.library.finish_distillation(distillation, dry_run=True)
+    _say("", *_folded(context, f"{foreseen['skill']}: {foreseen['description']}"))
+    for warning in foreseen["warnings"]:
+        _say(*_folded(context, warning))
+    _say("s shows the whole text.")
+    while (reply := _read("Write it? [Y/n/b/s] ").lower()) == "s":
+        _say("", *clean_block(foreseen["text"]).rstrip("\n").split("\n"), "")
     if reply == "b":
         raise _BackError
     if reply not in ("", "y", "yes"):
@@ -222,6 +247,7 @@ def _read(question: str) -> str:
     sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:
+        _say("")
         raise RefusedError("not-agreed", "Nobody answered.", hint="Nothing was changed. --yes asks nothing.")
     return line.strip()
 

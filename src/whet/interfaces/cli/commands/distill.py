@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.learning.distilling.rounds import Distillation
+    from whet.learning.transcripts.events import Transcript
     from whet.library.report import Entry
 
 _CHUNK = 1 << 20
@@ -46,21 +47,23 @@ def configure(parser: Parser) -> None:
     parser.option("--inline", text="Run it in the conversation.")
     parser.option("--model", metavar="M", text="Let this model word the proposals, such as openai:gpt-5.")
     parser.option("--no-model", text="Ask no model, whatever the settings say.")
-    parser.option("--resume", text="Go on with the rounds that were interrupted last.")
+    parser.option("--resume", text="Go on with the rounds that were interrupted last, or with those for FILE.")
     parser.option("--dry-run", text="Write nothing; show what would be written.")
 
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Ask, and write it."""
     from whet.interfaces.cli.commands import _rounds
+    from whet.learning.distilling.rounds import begin
 
     given = _given(options)
-    state = context.library.place.state
     report: tuple[Entry, ...] = ()
     if options.resume:
-        distillation = _rounds.kept(state)
+        distillation = _rounds.resumed(context, begin(_session(context, options)) if options.file else None)
     else:
         distillation, report = _begun(context, options)
+        if asks(options):
+            _rounds.remind(context, distillation)
     if given:
         at = distillation.at
         distillation = distillation._replace(at=0).answer_all(given)._replace(at=at)
@@ -68,7 +71,7 @@ def run(context: Context, options: Namespace) -> Outcome:
         distillation = _rounds.ask(context, options, distillation)
     answer = context.library.finish_distillation(distillation, dry_run=options.dry_run)
     if not options.dry_run:
-        _rounds.forget(state, distillation)
+        _rounds.forget(context, distillation)
     return Outcome({**answer, "report": [entry.to_json() for entry in report]})
 
 
@@ -77,7 +80,6 @@ def _given(options: Namespace) -> dict[str, Any]:
     for one, other, both in (
         ("--fork", "--inline", options.fork and options.inline),
         ("--allow", "--no-tools", options.allow and options.no_tools),
-        ("--resume", "FILE", options.resume and options.file is not None),
         ("--resume", "--model", options.resume and options.model is not None),
         ("--resume", "--no-model", options.resume and options.no_model),
         ("--model", "--no-model", options.model is not None and options.no_model),
@@ -93,27 +95,34 @@ def _given(options: Namespace) -> dict[str, Any]:
         "tools": [] if options.no_tools else options.allow,
         "fork": True if options.fork else False if options.inline else None,
     }
+    for name in ("name", "goal", "description"):
+        if answers[name] is not None and not answers[name].strip():
+            raise UsageError("usage", f"--{name} is empty.", hint="Leave it out to have it proposed.")
     return {name: value for name, value in answers.items() if value is not None}
 
 
-def _begun(context: Context, options: Namespace) -> tuple[Distillation, tuple[Entry, ...]]:
-    """The first round for the session that is named, and what was left out of its transcript."""
+def _session(context: Context, options: Namespace) -> Transcript:
+    """The session that is named, or chosen."""
     from whet.learning.distilling.rounds import session_of
 
     if options.file == STDIN:
         from whet.learning.distilling.piped import read_piped
 
         pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
-        transcript = read_piped(context.library.place.state, pieces, "Standard input")
-    elif options.file is not None:
-        transcript = session_of(options.file)
-    elif asks(options):
+        return read_piped(context.library.place.state, pieces, "Standard input")
+    if options.file is not None:
+        return session_of(options.file)
+    if asks(options):
         from whet.interfaces.cli.commands._rounds import choose
 
         seen = choose(context)
-        transcript = session_of(seen.transcript)._replace(client=seen.client, session=seen.id)
-    else:
-        raise UsageError("usage", "FILE is missing.", hint="`whet distill --help` explains it.")
+        return session_of(seen.transcript)._replace(client=seen.client, session=seen.id)
+    raise UsageError("usage", "FILE is missing.", hint="`whet distill --help` explains it.")
+
+
+def _begun(context: Context, options: Namespace) -> tuple[Distillation, tuple[Entry, ...]]:
+    """The first round for the session that is named, and what was left out of its transcript."""
+    transcript = _session(context, options)
     model = "" if options.no_model else options.model
     _tell_model(context, options, model)
     return context.library.begin_distillation(transcript, model=model), transcript.report
@@ -144,5 +153,6 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
         screen.said.append(f"{model['name']} helped with the words, for {model['tokens']:,} tokens{refused}.")
     found = [item for item in answer["findings"] if item["severity"] != "info"]
     if found:
-        screen.said.append(f"The linter has {plural(len(found), 'remark')}; `whet validate {name}` shows them.")
+        where = "--json" if options.dry_run else f"`whet validate {name}`"
+        screen.said.append(f"The linter has {plural(len(found), 'remark')}; {where} shows them.")
     screen.said.extend(entry["message"] for entry in answer["report"])

@@ -26,7 +26,8 @@ def configure(parser: Parser) -> None:
         "Tests are what lies in tests/ of the skill: test_*.py, *_test.py, *.sh, and whatever else is executable. Each "
         "runs in the sandbox on a copy of the skill, without a network, for a minute at most; without a sandbox "
         "nothing is run. A test passes when it exits with 0; 77 says that it is skipped. Exits with 1 where one fails. "
-        "On a pipe, each test is a line of status, seconds and path, with tabs between them."
+        "On a pipe, each test is a line of status, seconds and path, with tabs between them; the last lines of what a "
+        "failed one printed are on standard error."
     )
     parser.positional("name", "NAME", "The skill.")
     parser.option("--list", text="Only tell which tests there are.")
@@ -54,13 +55,15 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
         [(test["status"], f"{test['seconds']:.1f}", test["path"]) for test in tests],
     )
     for test in tests:
-        if screen.tty and test["status"] not in ("passed", "skipped") and test["output"]:
-            screen.line()
-            screen.line(screen.paint(clean(test["path"]), "bold"))
-            for line in clean_block(test["output"]).split("\n")[-_LINES:]:
-                screen.line(f"  {line}")
+        if test["status"] not in ("passed", "skipped") and test["output"]:
+            printed = [f"  {line}" for line in clean_block(test["output"]).rstrip("\n").split("\n")[-_LINES:]]
+            if screen.tty:
+                for line in ("", screen.paint(clean(test["path"]), "bold"), *printed):
+                    screen.line(line)
+            else:
+                screen.said.extend([f"{clean(test['path'])} printed:", *printed])
     told = f"{plural(len(tests), 'test')}: {answer['passed']} passed, {answer['failed']} failed"
     screen.said.append(f"{told}, {answer['skipped']} skipped.")
     if not answer["success"]:
         screen.said.append(f"{clean(answer['error'])} [{answer['code']}]")
-        screen.hints.append(answer["hint"])
+        screen.hints.append("--json has all that they printed.")

@@ -1,0 +1,51 @@
+"""Which sessions may be learned from: those of projects that have not said `learn = "off"` meanwhile."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from whet.errors import WhetError
+from whet.library.settings import PROJECT_FILE
+
+if TYPE_CHECKING:
+    from whet.learning.sessions import Seen
+    from whet.learning.shelf import Shelf
+    from whet.library.lookout import Lookout
+
+
+def offered(shelf: Shelf) -> tuple[Seen, ...]:
+    """The sessions that wait and may be learned from, the oldest first."""
+    waiting = shelf.sessions.waiting()
+    off = {project for project in {seen.project for seen in waiting} if has_say(project) and _is_off(shelf, project)}
+    return tuple(seen for seen in waiting if seen.project not in off)
+
+
+def has_say(project: str) -> bool:
+    """Is there a file with settings in the directory of a project, or above it?"""
+    directory = os.path.abspath(project) if project else ""
+    while directory:
+        if os.path.lexists(os.path.join(directory, PROJECT_FILE)):
+            return True
+        above = os.path.dirname(directory)
+        directory = above if above != directory else ""
+    return False
+
+
+def is_off(lookout: Lookout) -> bool:
+    """Is nothing to be learned here? Settings that cannot be read may say so."""
+    try:
+        return lookout.survey().settings.learn == "off"
+    except WhetError:
+        return True
+
+
+def _is_off(shelf: Shelf, project: str) -> bool:
+    from whet.library.lookout import Lookout
+
+    known = shelf.lookout
+    lookout = Lookout(known.place._replace(directory=project), known.explicit, known.clock, None)
+    try:
+        return is_off(lookout)
+    finally:
+        lookout.close()

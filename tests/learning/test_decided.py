@@ -1,0 +1,240 @@
+"""What somebody decided about a distilled skill outlives the next session: answers, edits, and what was taken out."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from learning.episodes import bash, says, session, user
+from learning.test_synthesis_learning import Clock
+from whet.api import Library
+from whet.learning.distilling.carrying import values_of
+from whet.learning.distilling.merging import merged, retitled
+from whet.skill.dialects import read_skill
+from whet.skill.edit import replace_body, set_value
+from whet.skill.frontmatter import read_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from whet.learning.transcripts.events import Transcript
+
+EDITED = "Somebody edited its text: it only gains, and nothing in it is replaced."
+BEFORE = "It has learned from this session before."
+SAME = "Nothing changes: the skill is so already."
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    home = tmp_path / "home"
+    (home / "project").mkdir(parents=True)
+    env = {"HOME": str(home), "PATH": ""}
+    with Library.open(home=home / "state", project=home / "project", env=env, clock=Clock()) as made:
+        yield made
+
+
+def packing(name: str, *more: tuple[str, str], said: str = "") -> Transcript:
+    """One of many sessions of the same kind."""
+    done = (("twine check dist/*", "PASSED"), ("twine upload dist/*", "uploaded"), *more)
+    return session(
+        user("Pack the wheel of the command line client and upload it to the index."),
+        bash("python -m build", "ERROR Backend 'setuptools.build_meta' is not available", failed=True),
+        bash("uv build", "built"),
+        user(said) if said else [],
+        *(bash(command, output) for command, output in done),
+        says("Done. The wheel is uploaded."),
+        project="/srv",
+        name=name,
+    )
+
+
+def text(library: Library, name: str) -> str:
+    with open(library.find(name).path, encoding="utf-8") as file:
+        return file.read()
+
+
+def frame(library: Library, name: str) -> tuple[str, tuple[str, ...], str, str]:
+    """Description, tools, context and what is noted as chosen."""
+    document = read_document(text(library, name))
+    skill = read_skill(document)
+    chosen = document.values["metadata"].get("chosen", "")
+    return skill.description, skill.allowed_tools, skill.execution.context, chosen
+
+
+def change(library: Library, name: str, old: str, new: str) -> None:
+    """What a person does with an editor."""
+    before = text(library, name)
+    assert old in before
+    with open(library.find(name).path, "w", encoding="utf-8") as file:
+        file.write(before.replace(old, new))
+
+
+ANSWERS = {"description": "Packs our wheel. Use when a release is due.", "tools": ["Bash(uv build:*)"], "fork": True}
+CHOSEN = ("Packs our wheel. Use when a release is due.", ("Bash(uv build:*)",), "fork", "description fork tools")
+
+
+def test_answers_stay_when_the_next_session_comes(library: Library) -> None:
+    name = library.distill(packing("first"), answers=ANSWERS)["skill"]
+    answer = library.distill(packing("second", ("pip download x", "Saved")))
+    assert (answer["skill"], answer["version"], frame(library, name)) == (name, "2", CHOSEN)
+    assert answer["warnings"][0] == (
+        "Somebody decided its description, allowed tools and place where it runs: that stays."
+    )
+    assert (answer["description"], answer["allowed_tools"], answer["fork"]) == (CHOSEN[0], [*CHOSEN[1]], True)
+    assert "pip download" in text(library, name)
+
+
+def test_answers_stay_when_nobody_looks(library: Library) -> None:
+    name = library.distill(packing("first"), answers=ANSWERS)["skill"]
+    report = library.learn(packing("second", ("pip download x", "Saved"), ("pip check", "ok")))["sessions"][0]
+    assert report["warnings"][0].startswith("Somebody decided its description")
+    library.changes.approve(report["proposal"])
+    assert frame(library, name) == CHOSEN
+
+
+def test_new_answers_count_and_the_others_stay(library: Library) -> None:
+    name = library.distill(packing("first"), answers=ANSWERS)["skill"]
+    library.distill(packing("first"), answers={"tools": ["Read"]})
+    assert frame(library, name) == (CHOSEN[0], ("Read",), "fork", CHOSEN[3])
+    library.distill(packing("second"), answers={"description": "Packs it. Use when told."})
+    assert frame(library, name) == ("Packs it. Use when told.", ("Read",), "fork", CHOSEN[3])
+
+
+def test_a_goal_that_was_chosen_stays(library: Library) -> None:
+    name = library.distill(packing("first"), answers={"goal": "Ship the client"})["skill"]
+    library.distill(packing("second", ("pip download x", "Saved")), name=name)
+    assert text(library, name).count("# Ship the client\n") == 1
+    assert frame(library, name)[3] == "description goal"
+
+
+def test_the_same_session_changes_nothing_whatever_came_between(library: Library) -> None:
+    name = library.distill(packing("first"))["skill"]
+    library.distill(packing("second", ("pip download x", "Saved"), said="No, always sign the wheel first."))
+    change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
+    before = text(library, name)
+    for number in ("first", "second"):
+        answer = library.distill(packing(number, said="No, always sign the wheel first." * (number == "second")))
+        assert (answer["entry"], answer["warnings"]) == (None, [BEFORE, SAME])
+    assert text(library, name) == before
+    assert library.learn(packing("first", ("pip check", "ok"), ("pip list", "ok")))["sessions"][0]["skill"] == name
+
+
+def test_a_session_that_went_on_adds_what_is_new_in_it(library: Library) -> None:
+    name = library.distill(packing("first"))["skill"]
+    answer = library.distill(packing("first", said="No, always sign the wheel first."))
+    assert (answer["version"], answer["warnings"]) == ("2", [BEFORE])
+    assert "- Always sign the wheel first.\n" in text(library, name)
+    assert library.changes.history(name)["entries"][-1]["reason"].endswith("session first")
+
+
+def test_what_was_edited_by_hand_is_not_taken_back(library: Library) -> None:
+    name = library.distill(packing("first"))["skill"]
+    change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
+    pitfall = next(line for line in text(library, name).split("\n") if line.startswith("- `python -m build`"))
+    change(library, name, f"{pitfall}\n", "")
+    change(library, name, "description: ", "description: Ours. ")
+    answer = library.distill(packing("second", said="No, always sign the wheel first."))
+    new = text(library, name)
+    assert answer["warnings"][:2] == ["Somebody decided its description: that stays.", EDITED]
+    assert ("rm -rf dist && uv build" in new, pitfall in new, "- Always sign the wheel" in new) == (True, False, True)
+    assert frame(library, name)[3] == "body description"
+    third = library.distill(packing("third", ("pip download x", "Saved")))
+    assert (third["warnings"][1], "rm -rf dist && uv build" in text(library, name)) == (EDITED, True)
+    assert pitfall not in text(library, name)
+
+
+def test_what_was_edited_by_hand_is_not_taken_back_when_nobody_looks(library: Library) -> None:
+    name = library.distill(packing("first"))["skill"]
+    change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
+    report = library.learn(packing("second", said="No, always sign the wheel first."))["sessions"][0]
+    assert report["added"] == ["- Always sign the wheel first."]
+    assert EDITED in report["warnings"]
+    library.changes.approve(report["proposal"])
+    assert "rm -rf dist && uv build" in text(library, name)
+
+
+def test_what_was_undone_was_not_learned(library: Library) -> None:
+    name = library.distill(packing("first"))["skill"]
+    second = library.distill(packing("second", ("pip download x", "Saved")))
+    library.changes.undo(str(second["entry"]))
+    assert "pip download" not in text(library, name)
+    again = library.distill(packing("second", ("pip download x", "Saved")))
+    assert again["warnings"] == []
+    assert 'distilled-sessions: "2"' in text(library, name)
+    assert "pip download" in text(library, name)
+
+
+def test_of_a_skill_without_a_history_nothing_is_replaced(library: Library) -> None:
+    answer = library.distill(packing("first"), dry_run=True)
+    root = f"{library.place.home}/.agents/skills/{answer['skill']}"
+    os.makedirs(root)
+    main = set_value(replace_body(answer["text"], "\n# Mine\n"), "description", "Mine. Use it.")
+    with open(f"{root}/SKILL.md", "w", encoding="utf-8") as file:
+        file.write(main)
+    library.distill(packing("second"), name=answer["skill"])
+    assert frame(library, answer["skill"])[0] == "Mine. Use it."
+    assert "# Mine\n" in text(library, answer["skill"])
+
+
+def code(*lines: str) -> str:
+    return "## Steps\n\n1. Run it.\n\n   ```bash\n" + "".join(f"   {line}\n" for line in lines) + "   ```\n"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "found"),
+    [
+        ("backfill --table {table} --from {table_2}", "backfill --table {table} --from legacy", {"table_2": "legacy"}),
+        ("backfill --from {table_2}", "backfill --from legacy --normalise", {"table_2": "legacy"}),
+        ("backfill --from {table_2}", "restore --from legacy", {}),
+        ("backfill --from {table}", "backfill --from {table}", {}),
+        ("backfill --from {a} --to {b}", "backfill --from one --to one", {}),
+        ("ls {a}", "ls one", {}),
+    ],
+)
+def test_a_value_in_the_place_of_an_input_is_one(older: str, newer: str, found: dict[str, str]) -> None:
+    assert values_of(code(older), code(newer)) == found
+
+
+def exporting(table: str, *, name: str) -> Transcript:
+    """Only the first session says that the table is one."""
+    word = f"the table {table}" if name == "first" else table
+    return session(
+        user(f"Export {word} of the warehouse to the archive and check it."),
+        bash(f"warehouse export --from {table} --compress", "exported"),
+        bash("warehouse check --archive", "ok"),
+        says("Done. The export is complete."),
+        project="/srv",
+        name=name,
+    )
+
+
+def test_a_second_session_does_not_make_a_value_of_an_input(library: Library) -> None:
+    name = library.distill(exporting("orders", name="first"))["skill"]
+    assert "--from {table} --compress" in text(library, name)
+    library.distill(exporting("legacy_bank", name="second"), name=name)
+    assert ("--from {table} --compress" in text(library, name), "legacy_bank" in text(library, name)) == (True, False)
+
+
+def test_points_that_name_a_section_stay_with_it() -> None:
+    old = '## Rules\n\n- One two.\n\n## Check at the end\n\n- It is old.\n- Nothing was done against "Rules".\n'
+    new = "## Check at the end\n\n- It is new.\n"
+    assert merged(old, new, own=True) == old.replace("- It is old.\n", "- It is new.\n")
+
+
+def test_new_points_stand_directly_below_the_others() -> None:
+    old = "## Rules\n\n- One two.\n\n- Three four.\n"
+    assert merged(old, "## Rules\n\n- Five six.\n", own=True) == "## Rules\n\n- Five six.\n- One two.\n- Three four.\n"
+
+
+def test_what_is_added_stands_before_the_checks() -> None:
+    old = f"# A\n\n{code('uv build')}\n## Check at the end\n\n- Look.\n"
+    new = f"## Rules\n\n- Sign it.\n\n{code('sigstore sign')}\n## Pitfalls\n\n- It fails.\n"
+    titles = [line for line in merged(old, new, own=False).split("\n") if line.startswith("## ")]
+    assert titles == ["## Rules", "## Steps", "## Further steps", "## Pitfalls", "## Check at the end"]
+
+
+def test_another_goal_is_another_title() -> None:
+    assert retitled("# A\n\n## Rules\n\n- B.\n", "# C\n\n## Rules\n\n- D.\n") == "# C\n\n## Rules\n\n- B.\n"
