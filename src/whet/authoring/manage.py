@@ -251,9 +251,7 @@ class _Bench:
     """The skills that a batch of operations concerns, as they would become."""
 
     def __init__(self, author: Author, allowed: Callable[[Card], None], *, several: bool) -> None:
-        self._author = author
-        self._allowed = allowed
-        self._several = several
+        self._author, self._allowed, self._several = author, allowed, several
         self._targets: dict[str, Target] = {}
         self._names: dict[str, str] = {}
         self.warnings: list[str] = []
