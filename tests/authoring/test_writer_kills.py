@@ -161,7 +161,9 @@ SEVERAL = ("batch", "rename")
 
 
 STEPS_APART = (
-    {"batch": 3, "files": 3, "rename": 4, "restore": 3, "rollback": 3, "undo": 3, "compact": 2} if SECONDS < 60 else {}
+    {"batch": 3, "create": 2, "files": 3, "patch": 3, "rename": 4, "restore": 3, "rollback": 3, "undo": 3, "compact": 2}
+    if SECONDS < 60
+    else {}
 )
 """These go the same ways as others of the changes; a quick run tries some of the steps."""
 
