@@ -37,8 +37,9 @@ class Learning(Evaluating):
     def transcript(self, source: Session, *, facts: bool = False) -> dict[str, Any]:
         """A session as it is read, secrets hidden: {client, session, project, events, report}, and its `facts`.
 
-        `source` is the path of a transcript, a Transcript, or a list of messages. Events are {kind, text, time, tool,
-        id, given, failed, about}. Raises InvalidError `not-a-transcript`, NotFoundError `transcript-missing`.
+        `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. Events are {kind, text,
+        time, tool, id, given, failed, about}. Raises InvalidError `not-a-transcript`, NotFoundError
+        `transcript-missing`.
         """
         from whet.learning.distilling.rounds import session_of
 
@@ -138,7 +139,7 @@ class Learning(Evaluating):
             if stage or not answer.get("staged"):
                 self._note_learned(distillation, answer)
         answer["warnings"] = [*distillation.warnings, *writing.kept, *answer["warnings"]]
-        return {**answer, "model": _model(distillation), "facts": facts_to_json(distillation.worded)}
+        return {**answer, "model": distillation.help(), "facts": facts_to_json(distillation.worded)}
 
     def learn(
         self,
@@ -267,14 +268,6 @@ def _told(writing: Writing) -> dict[str, Any]:
         "fork": made.fork,
         "findings": [finding.to_json() for finding in validate(package, "quality")],
     }
-
-
-def _model(distillation: Distillation) -> dict[str, Any] | None:
-    """What is told of the model that helped."""
-    refined = distillation.refined
-    if refined is None:
-        return None
-    return {"name": distillation.model, "tokens": refined.tokens, "refused": list(refined.refused)}
 
 
 def _foreseen(writing: Writing) -> dict[str, Any]:

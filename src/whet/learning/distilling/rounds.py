@@ -44,6 +44,8 @@ VERSION = 2
 MARK = "whet-distillation"
 GOAL = 400
 TRIGGER = 60
+ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "Whether it worked is not certain."}
+"""How a session ended, in words."""
 _SHOWN_STEPS = 12
 _LABELS = {
     "name": "Name",
@@ -196,6 +198,12 @@ class Distillation(NamedTuple):
         facts = self.worded
         return plain_goal(facts.goal, Blanks(facts.parameters), facts.parameters)
 
+    def help(self) -> dict[str, Any] | None:
+        """What is told of the model that helped: {name, tokens, refused}; None where none did."""
+        if self.refined is None:
+            return None
+        return {"name": self.model, "tokens": self.refined.tokens, "refused": list(self.refined.refused)}
+
     def to_json(self) -> dict[str, Any]:
         """All of it, for `from_json`."""
         return {
@@ -256,8 +264,7 @@ class Distillation(NamedTuple):
             told = [f"{number}. {step.title}" for number, step in enumerate(facts.steps[:_SHOWN_STEPS], 1)]
             told += [f"... and {len(facts.steps) - _SHOWN_STEPS} more"] if len(facts.steps) > _SHOWN_STEPS else []
             told += [f"Rule: {rule}" for rule in facts.corrections]
-            ended = {"yes": "It worked", "no": "It did not work", "unknown": "Whether it worked is not certain"}
-            told.append(f"{ended[facts.succeeded]}.")
+            told.append(ENDED[facts.succeeded])
             told += [f"The skill {self.known} is for the same; under its name, it is improved."] if self.known else []
             told += [f"The words are from {self.model}."] if self.model else []
             return "\n".join(told)

@@ -206,9 +206,8 @@ def _done(
 
     passed = gated(shelf, writing, name, terms.model, measure=terms.write and agents and not terms.dry_run)
     told: dict[str, Any] = {"gate": passed.verdict.to_json()}
-    if state.refined is not None:
-        refined = state.refined
-        told["model"] = {"name": state.model, "tokens": refined.tokens, "refused": list(refined.refused)}
+    if (helped := state.help()) is not None:
+        told["model"] = helped
     if passed.is_nothing:
         return {**told, **_left("gate-refused", verdict), "why": [MEANINGS["gate-refused"], passed.sentence]}
     if terms.dry_run:

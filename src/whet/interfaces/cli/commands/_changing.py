@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.learning.transcripts.events import Transcript
 
 STDIN = "-"
+_CHUNK = 1 << 20
 
 
 def reason_option(parser: Parser) -> None:
@@ -94,6 +96,14 @@ def data_given(text: str | None, file: str | None, command: str, name: str) -> s
         hint = f"`whet {command} --help` explains it."
         raise UsageError("usage", f"Give --{name} or --{name}-file, not both.", hint=hint)
     return text if file is None else _read(file)
+
+
+def piped_session(context: Context) -> Transcript:
+    """The session that standard input is."""
+    from whet.learning.distilling.piped import read_piped
+
+    pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
+    return read_piped(context.library.place.state, pieces, "Standard input")
 
 
 def _read(file: str) -> bytes:

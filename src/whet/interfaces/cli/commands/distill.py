@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError
-from whet.interfaces.cli.commands._changing import STDIN, tell
+from whet.interfaces.cli.commands._changing import STDIN, piped_session, tell
 from whet.interfaces.cli.commands._plans import asks
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.text import clean, plural
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from whet.learning.distilling.rounds import Distillation
     from whet.learning.transcripts.events import Transcript
     from whet.library.report import Entry
-
-_CHUNK = 1 << 20
 
 
 def configure(parser: Parser) -> None:
@@ -106,10 +104,7 @@ def _session(context: Context, options: Namespace) -> Transcript:
     from whet.learning.distilling.rounds import session_of
 
     if options.file == STDIN:
-        from whet.learning.distilling.piped import read_piped
-
-        pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
-        return read_piped(context.library.place.state, pieces, "Standard input")
+        return piped_session(context)
     if options.file is not None:
         return session_of(options.file)
     if asks(options):

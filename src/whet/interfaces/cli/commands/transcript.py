@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from whet.interfaces.cli.commands._changing import STDIN
+from whet.interfaces.cli.commands._changing import STDIN, piped_session
 from whet.interfaces.cli.commands._showing import grid
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.text import clean, plural
@@ -17,14 +16,11 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.learning.transcripts.events import Transcript
 
 _SHOWN = 200
 """Characters of an event that a line shows; --json has all."""
-_CHUNK = 1 << 20
 _GIVEN = ("command", "path", "query", "url", "skill")
 """Which argument of a call is shown; of a tool that has none of them, all."""
-_ENDED = {"yes": "It worked", "no": "It did not work", "unknown": "Whether it worked is not certain"}
 
 
 def configure(parser: Parser) -> None:
@@ -41,23 +37,17 @@ def configure(parser: Parser) -> None:
 
 def run(context: Context, options: Namespace) -> Outcome:
     """Read it."""
-    session = _piped(context) if options.file == STDIN else options.file
+    session = piped_session(context) if options.file == STDIN else options.file
     return Outcome(context.library.transcript(session, facts=options.facts))
-
-
-def _piped(context: Context) -> Transcript:
-    """The session that standard input is."""
-    from whet.learning.distilling.piped import read_piped
-
-    pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
-    return read_piped(context.library.place.state, pieces, "Standard input")
 
 
 def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     """A line for each event, or for each fact."""
     if options.facts:
         grid(screen, ("FACT", "WHAT", "DETAIL"), [*_facts(answer["facts"])])
-        screen.said.append(f"{_ENDED[answer['facts']['succeeded']]}.")
+        from whet.learning.distilling.rounds import ENDED
+
+        screen.said.append(ENDED[answer["facts"]["succeeded"]])
     else:
         grid(screen, ("EVENT", "TOOL", "WHAT"), [_event(event) for event in answer["events"]])
     where = " ".join(filter(None, (clean(answer["client"]), "session", clean(answer["session"]))))
