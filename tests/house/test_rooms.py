@@ -76,8 +76,3 @@ def test_the_skill_room_is_pure() -> None:
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             wrong += [f"{path.name} imports {name}" for name in names if name.split(".")[0] in forbidden]
     assert wrong == []
-
-
-def test_modules_stay_small() -> None:
-    sizes = {str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
-    assert {name: lines for name, lines in sizes.items() if lines > 500} == {}
