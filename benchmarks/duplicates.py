@@ -24,7 +24,7 @@ from math import log, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.routing.duplicates import THRESHOLD, near_duplicates
-from whet.routing.likeness import Likeness
+from whet.routing.similarity import Similarity
 from whet.routing.texts import Texts
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def measure(skills: Sequence[Skill], threshold: float) -> dict[str, Any]:
     texts = [skill.texts for skill in skills]
     heads = [f"{text.name} {text.description}" for text in texts]
     bodies = [text.body for text in texts]
-    likeness = Likeness(texts)
+    likeness = Similarity(texts)
     ways: dict[str, Callable[[int, int], float]] = {
         "same name": lambda one, other: float(texts[one].name == texts[other].name),
         "TF-IDF, name and description": tfidf(heads),

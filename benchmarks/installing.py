@@ -258,8 +258,8 @@ def measure(contenders: Sequence[Contender], handout: Handout, server: Server, r
 def take_apart(url: str) -> Parts:
     """Install everything in this process and tell the seconds of each part."""
     from whet import Library
-    from whet.guard.attestations import Attestations
-    from whet.sources.chain.depot import Depot
+    from whet.guard.scan_cache import ScanCache
+    from whet.sources.install.installer import Installer
 
     parts: Parts = {}
 
@@ -274,8 +274,8 @@ def take_apart(url: str) -> Parts:
         return call
 
     os.fsync = timed("of that, fsync", os.fsync)
-    Depot.fetch = timed("of that, fetching", Depot.fetch)  # type: ignore[method-assign]  # only to time it
-    Attestations.scan = timed("of that, scanning", Attestations.scan)  # type: ignore[method-assign]  # only to time it
+    Installer.fetch = timed("of that, fetching", Installer.fetch)  # type: ignore[method-assign]  # only to time it
+    ScanCache.scan = timed("of that, scanning", ScanCache.scan)  # type: ignore[method-assign]  # only to time it
     with Library.open() as library:
         plan = timed("planning", library.plan_install)(url, every=True)
         timed("applying", library.apply)(plan)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from whet import Library
     from whet.library.cache import Cache
     from whet.library.catalogue import Catalogue
-    from whet.library.lookout import Survey
+    from whet.library.workspace import ResolvedConfig
 
 
 def ask(
@@ -60,8 +60,8 @@ def whet(root: str, state: str, rounds: int) -> dict[str, Any]:
 
     library = _open(root, state)
     first = library.index()
-    snapshot = library.lookout.look()
-    cards, scopes = visible(snapshot, MODEL), [item.scope for item in snapshot.survey.roots]
+    snapshot = library.workspace.snapshot()
+    cards, scopes = visible(snapshot, MODEL), [item.scope for item in snapshot.config.roots]
     best: dict[str, float] = {}
     texts = set()
 
@@ -74,7 +74,7 @@ def whet(root: str, state: str, rounds: int) -> dict[str, Any]:
 
     for _ in range(rounds):
         with _open(root, state) as fresh:
-            rows = timed("rows", partial(_rows, fresh.lookout.cache, fresh.lookout.survey())).cards
+            rows = timed("rows", partial(_rows, fresh.workspace.cache, fresh.workspace.config())).cards
         if len(rows) != len(snapshot.catalogue.cards):
             raise SystemExit(f"{len(rows)} of {len(snapshot.catalogue.cards)} skills are in the cache.")
         texts.add(timed("index", library.index)["text"])
@@ -89,10 +89,10 @@ def _open(root: str, state: str) -> Library:
     return Library.open([root], home=state, project=state)
 
 
-def _rows(cache: Cache, survey: Survey) -> Catalogue:
+def _rows(cache: Cache, config: ResolvedConfig) -> Catalogue:
     from whet.library.catalogue import assemble
 
-    return assemble([shelf for item in survey.roots if (shelf := cache.shelf(item, survey.bounds))])
+    return assemble([shelf for item in config.roots if (shelf := cache.shelf(item, config.bounds))])
 
 
 # --- peers ----------------------------------------------------------------------------------------------------------

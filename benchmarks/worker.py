@@ -70,8 +70,8 @@ def whet_cold(root: str, state: str) -> Run:
     from whet.library.discovery import discover
 
     def run() -> tuple[Any, ...]:
-        survey = _open(root, state).lookout.survey()
-        shelves = [discover(item, survey.bounds, None, time.time_ns()) for item in survey.roots]
+        config = _open(root, state).workspace.config()
+        shelves = [discover(item, config.bounds, None, time.time_ns()) for item in config.roots]
         return assemble(shelves).cards
 
     return run
@@ -111,8 +111,8 @@ def whet_watched(root: str, state: str) -> Run:
     from whet.library.discovery import discover
 
     def run() -> list[str]:
-        survey = _open(root, state).lookout.survey()
-        shelf = discover(survey.roots[0], survey.bounds, None, time.time_ns())
+        config = _open(root, state).workspace.config()
+        shelf = discover(config.roots[0], config.bounds, None, time.time_ns())
         return [*shelf.containers, *(path for card in shelf.cards() for path in (card.path, card.directory))]
 
     return run

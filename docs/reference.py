@@ -20,7 +20,7 @@ from whet.authoring.changes import Changes
 from whet.learning.curating import Curating
 from whet.learning.usage import Usage
 from whet.prompt.compaction import Active
-from whet.sources.chain.plan import Plan, Step
+from whet.sources.install.plan import Plan, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

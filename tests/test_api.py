@@ -13,7 +13,7 @@ import whet
 from whet import MODEL, Caller, Library, Loaded
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.permissions.deciding import Policy, read_grants
-from whet.library.lookout import Lookout
+from whet.library.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -232,7 +232,7 @@ def test_a_missing_root_does_not_make_finding_expensive_or_wrong(world: World, m
     library = world.library("first", "second", clock=lambda: 4 * 10**18)
     assert library.find("same").description == "Second."
     with monkeypatch.context() as patch:
-        patch.setattr(Lookout, "look", lambda _: pytest.fail("looked at everything"))
+        patch.setattr(Workspace, "snapshot", lambda _: pytest.fail("looked at everything"))
         assert library.find("same").description == "Second."
     world.skill("first/same", description="First.")
     assert library.find("same").description == "First."

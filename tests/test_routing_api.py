@@ -15,7 +15,7 @@ import pytest
 
 from whet import MODEL, PERSON, Caller, Library, Session, UsageError
 from whet.errors import FailedError, NotFoundError
-from whet.library.lookout import Lookout
+from whet.library.workspace import Workspace
 from whet.routing.meaning import installed
 from whet.routing.router import Router
 from whet.store.clock import system_clock
@@ -390,13 +390,13 @@ def test_where_nothing_changed_nothing_is_updated(world: World, monkeypatch: pyt
 
 def test_a_new_process_reads_no_skill_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    real = Lookout.read
+    real = Workspace.read
 
-    def counted(self: Lookout, card: Card) -> Skill:
+    def counted(self: Workspace, card: Card) -> Skill:
         read.append(card.name)
         return real(self, card)
 
-    monkeypatch.setattr(Lookout, "read", counted)
+    monkeypatch.setattr(Workspace, "read", counted)
     world.library(clock=later).find_relevant("fill in this form")
     assert sorted(read) == sorted(SKILLS)
     read.clear()
@@ -436,14 +436,14 @@ def test_a_list_of_all_only_adds_hidden_skills(query: str, world: World) -> None
 
 
 def test_a_skill_that_cannot_be_read_is_a_note(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Lookout.read
+    real = Workspace.read
 
-    def broken(self: Lookout, card: Card) -> Skill:
+    def broken(self: Workspace, card: Card) -> Skill:
         if card.name == "charts":
             raise FailedError("unreadable", "It cannot be read.")
         return real(self, card)
 
-    monkeypatch.setattr(Lookout, "read", broken)
+    monkeypatch.setattr(Workspace, "read", broken)
     answer = world.library().find_relevant("fill in this pdf form and draw a chart")
     assert (answer["results"][0]["name"], codes(answer)) == ("pdf-forms", ["not-indexed"])
     assert answer["notes"][0]["message"] == "charts is not found by what it says: It cannot be read."
@@ -729,9 +729,10 @@ def test_near_duplicates_are_told(world: World) -> None:
 def test_neither_numpy_nor_the_index_is_loaded_before_a_message_is_asked_about(world: World) -> None:
     code = (
         "import sys\nfrom whet import Library, Session\n"
+        "names = ('numpy', 'whet.routing.router', 'whet.routing.index_manager')\n"
         f"library = Library.open(home={str(world.state)!r}, project={str(world.project)!r})\n"
         "library.list()\nlibrary.index()\nSession(library).index()\n"
-        "print(*(name for name in sys.modules if name in ('numpy', 'whet.routing.router', 'whet.routing.keeping')))"
+        "print(*(name for name in sys.modules if name in names))"
     )
     env = {**os.environ, "HOME": str(world.home)}
     run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)

@@ -15,7 +15,7 @@ from whet.authoring.history import exported
 from whet.authoring.journal import ORIGIN, Entry, Journal, Note, advance, chained
 from whet.authoring.proposals import Proposals
 from whet.authoring.trees import digest
-from whet.authoring.writer import By, Change
+from whet.authoring.writer import Change, Provenance
 from whet.skill.tree import Item
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def test_compaction_removes_only_what_nothing_refers_to_and_only_after_a_while(
     Proposals(written).propose(
         [Change("patch", "a", "/skills/a", trees["after"])],
         {"/skills/a": trees["base"]},
-        By("agent"),
+        Provenance("agent"),
         "Why.",
         {"/skills/a": trees["copied"]},
     )

@@ -13,7 +13,7 @@ from authoring.world import PRELUDE, World, check_whole, content, created, diges
 from whet import Library
 from whet.authoring.checks import Verdict
 from whet.authoring.trees import read_tree
-from whet.authoring.writer import By
+from whet.authoring.writer import Provenance
 from whet.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_a_proposal_changes_nothing_and_shows_what_it_would(world: World, staged
 
 def test_approving_writes_exactly_what_was_shown(world: World, staged: Library) -> None:
     wanted = staged.changes.pending(1)["changes"][0]["after"]
-    answer = staged.changes.approve(1, By("user", reason="Fine."))
+    answer = staged.changes.approve(1, Provenance("user", reason="Fine."))
     assert (answer["state"], answer["entries"]) == ("approved", [2])
     assert digest_of(str(world.root / "deploy")) == wanted
     entry = staged.changes.history("deploy")["entries"][-1]
@@ -212,7 +212,7 @@ def test_what_a_check_asks_about_is_approved_for_a_reason_only(world: World) -> 
     assert cause.startswith("Skills that an agent writes with a dangerous finding wait for a person to decide: ")
     refused(lambda: library.changes.approve(1), "reason-needed")
     assert library.changes.pending()["count"] == 1 and library.changes.history()["entries"] == []
-    library.changes.approve(1, By("user", reason="It is our own build machine."))
+    library.changes.approve(1, Provenance("user", reason="It is our own build machine."))
     (entry,) = library.changes.history()["entries"]
     assert (entry["actor"], entry["checked"]) == ("agent", "dangerous")
     override = library.audit_log()["records"][-1]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from authoring.world import content, refused
 from whet.authoring import trees
-from whet.authoring.trees import digest, put_tree, read_tree
+from whet.authoring.trees import digest, read_tree, write_tree
 from whet.library.files import open_beneath
 from whet.library.package import list_files, package_digest
 from whet.skill.tree import Item, Tree
@@ -36,9 +36,9 @@ def test_any_tree_can_take_the_place_of_any_other(
     tmp_path_factory: pytest.TempPathFactory, before: Tree | None, after: Tree | None
 ) -> None:
     path = str(tmp_path_factory.mktemp("case") / "skill")
-    put_tree(path, None, before)
+    write_tree(path, None, before)
     assert read_tree(path) == before
-    put_tree(path, before, after)
+    write_tree(path, before, after)
     assert read_tree(path) == after
     assert os.listdir(os.path.dirname(path)) == ([] if after is None else ["skill"])
     if after is not None:
@@ -47,20 +47,20 @@ def test_any_tree_can_take_the_place_of_any_other(
 
 @pytest.fixture
 def skill(tmp_path: Path) -> Path:
-    put_tree(str(tmp_path / "skill"), None, OLD)
+    write_tree(str(tmp_path / "skill"), None, OLD)
     return tmp_path / "skill"
 
 
 def swapped(skill: Path) -> Tree:
     """Change several files at once, so that the whole directory is swapped."""
     after = {**OLD, "SKILL.md": Item(b"new"), "new.md": Item(b"new")}
-    put_tree(str(skill), read_tree(str(skill)), after)
+    write_tree(str(skill), read_tree(str(skill)), after)
     return after
 
 
 def test_one_file_is_replaced_without_touching_the_others(skill: Path) -> None:
     before = {path: (skill / path).stat().st_ino for path in ("references/a.md", "scripts/run")}
-    put_tree(str(skill), OLD, {**OLD, "SKILL.md": Item(b"new")})
+    write_tree(str(skill), OLD, {**OLD, "SKILL.md": Item(b"new")})
     assert {path: (skill / path).stat().st_ino for path in before} == before
     assert (skill / "SKILL.md").read_bytes() == b"new"
 
@@ -83,17 +83,17 @@ def test_what_changes_keeps_its_permissions(skill: Path, alone: bool) -> None:
     os.chmod(skill / "SKILL.md", 0o600)
     os.chmod(skill / "scripts/run", 0o700)
     others = {} if alone else {"scripts/run": Item(b"new", executable=True)}
-    put_tree(str(skill), OLD, {**OLD, "SKILL.md": Item(b"new"), **others})
+    write_tree(str(skill), OLD, {**OLD, "SKILL.md": Item(b"new"), **others})
     assert stat.S_IMODE((skill / "SKILL.md").stat().st_mode) == 0o600
     assert stat.S_IMODE((skill / "scripts/run").stat().st_mode) == 0o700
 
 
 def test_the_executable_bit_follows_who_may_read(skill: Path) -> None:
     os.chmod(skill / "SKILL.md", 0o640)
-    put_tree(str(skill), OLD, {**OLD, "SKILL.md": Item(b"old", executable=True)})
+    write_tree(str(skill), OLD, {**OLD, "SKILL.md": Item(b"old", executable=True)})
     assert stat.S_IMODE((skill / "SKILL.md").stat().st_mode) == 0o750
     tree = read_tree(str(skill))
-    put_tree(str(skill), tree, OLD)
+    write_tree(str(skill), tree, OLD)
     assert stat.S_IMODE((skill / "SKILL.md").stat().st_mode) == 0o640
 
 
@@ -123,7 +123,7 @@ def test_what_a_killed_writer_left_in_a_skill_is_not_carried_along(skill: Path) 
 def test_a_folder_goes_with_its_last_file_unless_somebodys_repository_is_in_it(skill: Path) -> None:
     (skill / "references/.git").mkdir()
     (skill / "references/.git/HEAD").write_bytes(b"mine")
-    put_tree(str(skill), OLD, {"SKILL.md": Item(b"new")})
+    write_tree(str(skill), OLD, {"SKILL.md": Item(b"new")})
     assert content(skill) == {"SKILL.md": b"new", "references/.git/HEAD": b"mine"}
 
 
@@ -132,7 +132,7 @@ def test_a_directory_with_a_repository_in_it_is_not_removed(skill: Path, place: 
     (skill / place / ".git").mkdir(parents=True)
     (skill / place / ".git/HEAD").write_bytes(b"mine")
     before = content(skill)
-    error = refused(lambda: put_tree(str(skill), OLD, None), "holds-repository")
+    error = refused(lambda: write_tree(str(skill), OLD, None), "holds-repository")
     assert error.details["path"] == os.path.join(str(skill), place).rstrip("/")
     assert content(skill) == before
 
@@ -148,7 +148,7 @@ def test_a_directory_that_appears_where_a_skill_is_made_stays_as_it_is(
         (path / "SKILL.md").write_bytes(b"by hand")
 
     monkeypatch.setattr(trees, "_fill", meanwhile)
-    refused(lambda: put_tree(str(path), None, OLD), "skill-exists")
+    refused(lambda: write_tree(str(path), None, OLD), "skill-exists")
     assert content(tmp_path) == {"skill/SKILL.md": b"by hand"}
 
 
@@ -171,7 +171,7 @@ def test_a_tree_is_read_as_it_was_at_one_moment(skill: Path, monkeypatch: pytest
     def meanwhile(directory: str, path: str) -> int:
         opens[0] += 1
         if opens[0] == 2:
-            put_tree(str(skill), OLD, after)
+            write_tree(str(skill), OLD, after)
         return real(directory, path)
 
     monkeypatch.setattr(trees, "open_beneath", meanwhile)
@@ -183,7 +183,7 @@ def test_a_directory_that_vanishes_while_it_is_read_is_not_there(skill: Path, mo
 
     def meanwhile(directory: str, path: str) -> int:
         if skill.exists():
-            put_tree(str(skill), OLD, None)
+            write_tree(str(skill), OLD, None)
         return real(directory, path)
 
     monkeypatch.setattr(trees, "open_beneath", meanwhile)

@@ -13,8 +13,8 @@ import pytest
 from authoring.world import World, check_whole, content, created, digest_of, patched, refused, world
 from whet.authoring import writer as writing
 from whet.authoring.journal import Journal
-from whet.authoring.trees import digest, put_tree, read_tree
-from whet.authoring.writer import By, Change, Writer
+from whet.authoring.trees import digest, read_tree, write_tree
+from whet.authoring.writer import Change, Provenance, Writer
 from whet.skill.tree import Item, Tree
 from whet.store.atomic import temporary_path
 from whet.store.locks import FileLock, lock_path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["world"]
 
-BY = By("agent", "background", "Why.", "safe")
+BY = Provenance("agent", "background", "Why.", "safe")
 OLD: Tree = {"SKILL.md": Item(b"old")}
 NEW: Tree = {"SKILL.md": Item(b"new"), "a": Item(b"a")}
 
@@ -48,10 +48,10 @@ def crash(writer: Writer, monkeypatch: pytest.MonkeyPatch, changes: list[Change]
         left[0] -= 1
         if left[0] < 0:
             raise SystemExit
-        put_tree(directory, before, wanted)
+        write_tree(directory, before, wanted)
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "put_tree", dying)
+        patch.setattr(writing, "write_tree", dying)
         patch.setattr(Writer, "_take_back", lambda *_: None)
         if after >= len(changes):
             patch.setattr(Journal, "settle", dying)

@@ -33,7 +33,7 @@ def created(top: Path) -> Library:
 
 
 def measured(library: Library, model: Model, **how: Any) -> dict[str, Any]:
-    return eval_skill(library.lookout, library.changes.author.journal, NAME, model, min_pass_rate=1.0, **how)
+    return eval_skill(library.workspace, library.changes.author.journal, NAME, model, min_pass_rate=1.0, **how)
 
 
 def looped(top: Path, model: Model) -> list[Any]:
@@ -42,8 +42,8 @@ def looped(top: Path, model: Model) -> list[Any]:
         told: list[Any] = []
         first = measured(library, model, out=str(top / "out"))
         told.append((first["success"], first["code"], first["evals"]))
-        before = dict(subject_at(library.lookout, NAME).tree)
-        score = scorer(library.lookout, NAME, model)
+        before = dict(subject_at(library.workspace, NAME).tree)
+        score = scorer(library.workspace, NAME, model)
         for body in (WORSE, BETTER):
             verdict = Gate().judge(before, improve(before, body=body).tree, NAME, score)
             told.append((verdict.accepted, [reason.code for reason in verdict.reasons], verdict.before, verdict.after))
@@ -77,9 +77,9 @@ def test_the_loop_runs_offline_from_recorded_answers(tmp_path: Path) -> None:
 def test_a_worse_candidate_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     with created(tmp_path) as library:
         library.manage([{"action": "edit", "name": NAME, "body": BETTER}])
-        before = dict(subject_at(library.lookout, NAME).tree)
+        before = dict(subject_at(library.workspace, NAME).tree)
         verdict = Gate().judge(
-            before, improve(before, body=WORSE).tree, NAME, scorer(library.lookout, NAME, obedient())
+            before, improve(before, body=WORSE).tree, NAME, scorer(library.workspace, NAME, obedient())
         )
         assert [reason.code for reason in verdict.reasons] == ["gate-regression", "gate-not-better"]
         assert (verdict.accepted, verdict.before, verdict.after) == (False, 1.0, 0.0)
@@ -93,7 +93,7 @@ def test_what_is_asked_for_must_be_there(tmp_path: Path) -> None:
         with_evals(tmp_path)
         with pytest.raises(UsageError) as odd:
             measured(library, obedient(), against="odd")
-        journal, subject = library.changes.author.journal, subject_at(library.lookout, NAME)
+        journal, subject = library.changes.author.journal, subject_at(library.workspace, NAME)
         with pytest.raises(NotFoundError) as first:
             earlier(journal, subject)
     codes = (missing.value.code, odd.value.code, first.value.code)

@@ -10,7 +10,7 @@ import pytest
 
 from learning.evaluated import BETTER, EVALS, obedient, one_eval, subject
 from whet.errors import InvalidError, UsageError
-from whet.learning.evals import workspace
+from whet.learning.evals import results_directory
 from whet.learning.evals.grading import grader
 from whet.learning.evals.page import page
 from whet.learning.evals.results import Output, Result, Run
@@ -167,8 +167,8 @@ def told(runs: tuple[Run, ...] | list[Run]) -> dict[str, Any]:
 
 def test_the_workspace_has_the_common_layout(tmp_path: Path) -> None:
     runs = done(obedient(), runs=2)
-    place, number = workspace.begin(str(tmp_path / "out"))
-    workspace.write(place, runs, told(runs))
+    place, number = results_directory.begin(str(tmp_path / "out"))
+    results_directory.write(place, runs, told(runs))
     found = sorted(str(path.relative_to(place)) for path in (tmp_path / "out").rglob("*") if path.is_file())
     each = ("grading.json", "outputs/answer.md", "timing.json")
     sides = [f"eval-signed/{side}/run-{run}/{file}" for side in SIDES for run in (1, 2) for file in each]
@@ -181,15 +181,15 @@ def test_the_workspace_has_the_common_layout(tmp_path: Path) -> None:
     assert (timing["total_tokens"], timing["duration_ms"]) == (runs[3].tokens, 1000)
     whole = json.loads((tmp_path / "out" / "iteration-1" / "benchmark.json").read_text())
     assert whole["run_summary"]["delta"]["pass_rate"] == "+0.50" and len(whole["runs"]) == 4
-    assert workspace.begin(str(tmp_path / "out"))[1] == 2
+    assert results_directory.begin(str(tmp_path / "out"))[1] == 2
 
 
 def test_the_history_knows_the_best(tmp_path: Path) -> None:
-    history = workspace.read_history(str(tmp_path))
+    history = results_directory.read_history(str(tmp_path))
     for number, rate in enumerate((0.5, 0.9, 0.9, None, 0.7), 1):
         about = {"skill": "x", "digest": f"d{number}", "rate": rate, "timestamp": "now"}
-        workspace.add_to_history(str(tmp_path), history, number, **about)  # type: ignore[arg-type]  # mixed values
-        history = workspace.read_history(str(tmp_path))
+        results_directory.add_to_history(str(tmp_path), history, number, **about)  # type: ignore[arg-type]  # mixed values
+        history = results_directory.read_history(str(tmp_path))
     rows = [
         (row["version"], row["parent"], row["grading_result"], row["is_current_best"]) for row in history["iterations"]
     ]
@@ -203,7 +203,7 @@ def test_the_history_knows_the_best(tmp_path: Path) -> None:
     assert history["current_best"] == "v2"
     (tmp_path / "history.json").write_text("[1]")
     with pytest.raises(InvalidError) as caught:
-        workspace.read_history(str(tmp_path))
+        results_directory.read_history(str(tmp_path))
     assert caught.value.code == "eval-history-unreadable"
 
 

@@ -88,15 +88,15 @@ def test_a_library_runs_the_tests_of_a_skill(tmp_path: Path) -> None:
         (directory / "tests").mkdir(parents=True)
         (directory / "SKILL.md").write_text(f"---\nname: adding\ndescription: Adds.\n---\n{BODY}")
         with pytest.raises(NotFoundError) as caught:
-            run_own_tests(library.lookout, "adding")
+            run_own_tests(library.workspace, "adding")
         assert caught.value.code == "no-tests"
         (directory / "tests" / "ok.sh").write_text("exit 0\n")
-        good = run_own_tests(library.lookout, "adding")
+        good = run_own_tests(library.workspace, "adding")
         assert (good["success"], good["passed"], good["failed"]) == (True, 1, 0)
         (directory / "tests" / "no.sh").write_text("echo why; exit 2\n")
-        bad = run_own_tests(library.lookout, "adding")
+        bad = run_own_tests(library.workspace, "adding")
         assert (bad["success"], bad["code"], bad["tests"][0]["output"]) == (False, "tests-failed", "why")
-        listed = run_own_tests(library.lookout, "adding", only_list=True)
+        listed = run_own_tests(library.workspace, "adding", only_list=True)
         assert listed["tests"] == [{"path": "tests/no.sh"}, {"path": "tests/ok.sh"}]
         assert sorted(os.listdir(directory / "tests")) == ["no.sh", "ok.sh"]
 

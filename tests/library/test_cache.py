@@ -13,7 +13,7 @@ import pytest
 
 from whet.library import cache as cache_module
 from whet.library.cache import Cache, fingerprint
-from whet.library.discovery import Bounds, Container, Shelf, discover
+from whet.library.discovery import Bounds, Container, RootListing, discover
 from whet.library.files import Signature
 from whet.library.report import Entry
 from whet.library.roots import Root
@@ -161,9 +161,9 @@ def test_a_root_nobody_used_for_long_is_forgotten(root: str, tmp_path: Path) -> 
     now = 1_700_000_000 * 10**9
     places = [Root(f"{root}/{name}", "user", real=f"{root}/{name}") for name in ("a", "b")]
     cache = Cache(str(tmp_path / "state"), lambda: now)
-    cache.save(Shelf(places[0], {}), None, bounds)
+    cache.save(RootListing(places[0], {}), None, bounds)
     now += 91 * 24 * 3600 * 10**9
-    cache.save(Shelf(places[1], {}), None, bounds)
+    cache.save(RootListing(places[1], {}), None, bounds)
     assert [cache.shelf(place, bounds) is None for place in places] == [True, False]
     cache.close()
 
@@ -196,7 +196,7 @@ def test_one_edit_in_a_large_flat_root_writes_one_row(
         skill(root, f"skill-{number:03}")
     library = opened(root, settled=True)
     library.list()
-    connection = library.lookout.cache._open().connection
+    connection = library.workspace.cache._open().connection
 
     def written(action: Callable[[], Any]) -> int:
         before = connection.total_changes
@@ -335,7 +335,7 @@ def test_bytes_flipped_in_the_middle_never_raise_and_lose_no_skill(
         path.write_bytes(data)
         library = opened(filled, settled=True)
         assert library.list() == expected
-        outcomes.add(library.lookout.cache.problem.code if library.lookout.cache.problem else "")
+        outcomes.add(library.workspace.cache.problem.code if library.workspace.cache.problem else "")
         library.close()
     assert outcomes == {"", "cache-rebuilt"}
 
@@ -460,7 +460,7 @@ def test_a_full_disk_is_said_and_forgotten_when_there_is_room_again(tmp_path: Pa
     root, bounds = Root("/a", "user", real="/a"), Bounds(6, 100, ("/a",))
     connection = cache._open().connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
-    shelf = Shelf(root, {str(number): _container(str(number)) for number in range(2000)})
+    shelf = RootListing(root, {str(number): _container(str(number)) for number in range(2000)})
     outcomes = []
     for room in (pages, 100_000):
         connection.execute(f"PRAGMA max_page_count = {room}")

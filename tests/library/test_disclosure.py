@@ -191,7 +191,7 @@ def test_a_page_of_nothing_makes_no_sense(limit: int, root: str, opened: Callabl
 def test_a_view_tells_everything_about_one_skill(guide: str, root: str, opened: Callable[..., Library]) -> None:
     library = opened(root)
     answer = library.view("guide")
-    assert answer.pop("digest") == library.lookout.open(library.find("guide")).digest
+    assert answer.pop("digest") == library.workspace.open(library.find("guide")).digest
     assert answer == {
         "success": True,
         "name": "guide",
@@ -283,7 +283,7 @@ def test_a_skill_that_is_gone_a_moment_later_is_said_so(guide: str, root: str, o
     card = library.find("guide")
     os.rename(guide, f"{root}/elsewhere")
     with pytest.raises(NotFoundError) as caught:
-        library.lookout.open(card)
+        library.workspace.open(card)
     assert caught.value.code == "skill-gone"
 
 

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.library.discovery import NOT_SKILLS, OLD_MAINS, SKIPPED, SUPPORT, Bounds, Shelf, discover
+from whet.library.discovery import NOT_SKILLS, OLD_MAINS, SKIPPED, SUPPORT, Bounds, RootListing, discover
 from whet.library.roots import Root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def walk(root: str, *, kind: str = "skills", depth: int = 6, directories: int = 1000) -> Shelf:
+def walk(root: str, *, kind: str = "skills", depth: int = 6, directories: int = 1000) -> RootListing:
     place = Root(root, "user", kind=kind, real=os.path.realpath(root))
     return discover(place, Bounds(depth, directories, (place.real,)), None, time.time_ns())
 
 
-def found(shelf: Shelf) -> list[tuple[str, str, str]]:
+def found(shelf: RootListing) -> list[tuple[str, str, str]]:
     """Directory below the root, name and category of each skill."""
     base = shelf.root.path
     return sorted((os.path.relpath(card.location, base), card.name, card.category) for card in shelf.cards())
 
 
-def notes(shelf: Shelf) -> list[tuple[str, str]]:
+def notes(shelf: RootListing) -> list[tuple[str, str]]:
     """Code and path below the root of everything reported about places."""
     entries = [*shelf.notes, *(note for container in shelf.containers.values() for note in container.notes)]
     return sorted((entry.code, os.path.relpath(entry.path, shelf.root.path)) for entry in entries)
@@ -43,7 +43,7 @@ def write(path: str, text: str) -> None:
 
 def test_an_empty_and_a_missing_root_hold_nothing(root: str) -> None:
     assert (found(walk(root)), notes(walk(root))) == ([], [])
-    assert walk(f"{root}/missing") == Shelf(Root(f"{root}/missing", "user", real=f"{root}/missing"), {}, ())
+    assert walk(f"{root}/missing") == RootListing(Root(f"{root}/missing", "user", real=f"{root}/missing"), {}, ())
 
 
 def test_the_category_is_the_path(root: str, skill: Callable[..., str]) -> None:

@@ -215,7 +215,7 @@ def test_a_damaged_state_database_is_set_aside_and_its_rows_saved(
     answer = library.repair()
     assert answer["repaired"][0].startswith(f"Set the damaged state database aside as {path}.broken-")
     assert list(examine_state(str(tmp_path / "state"))) == []
-    assert library.lookout.decisions.disabled()
+    assert library.workspace.decisions.disabled()
     assert library.repair() == {"repaired": [], "lost": []}
 
 

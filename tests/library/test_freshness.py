@@ -384,7 +384,7 @@ def test_a_skill_that_settles_is_not_reported_as_changed(
         file.write("{}")
     library = opened(root)
     assert library.reload() == change(["alpha"], [], [], 0, 1)
-    late, library.lookout.clock = library.lookout.clock, lambda: late() + 10**12
+    late, library.workspace.clock = library.workspace.clock, lambda: late() + 10**12
     assert library.reload() == change([], [], [], 1, 1)
     assert library.reload() == change([], [], [], 1, 1)
 

@@ -276,7 +276,7 @@ def test_a_link_behind_a_link_that_is_turned_outside_is_refused_at_once(
     os.unlink(f"{root}/.current")
     os.symlink(outside, f"{root}/.current")
     with pytest.raises(RefusedError) as caught:
-        library.lookout.open(card)
+        library.workspace.open(card)
     assert caught.value.code == "path-escape"
     assert names(library) == []
     assert notes(library, root) == [("link-escape", "error", "a-skill"), ("link-escape", "error", "category")]

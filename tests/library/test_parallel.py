@@ -171,5 +171,5 @@ def test_threads_share_one_library(root: str, skill: Callable[..., str], opened:
     for thread in threads:
         thread.join()
     assert failures == []
-    assert library.lookout.cache.problem is None
+    assert library.workspace.cache.problem is None
     assert library.list()["count"] == 10

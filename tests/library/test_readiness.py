@@ -181,7 +181,7 @@ def test_the_environment_that_will_run_it_is_asked(
 ) -> None:
     skill(root, "frob", more=NEEDS)
     library = opened(root, probe=probe)
-    assert library.lookout.survey().probe is probe
+    assert library.workspace.config().probe is probe
     assert (library.list()["skills"][0]["ready"], library.view("frob")["ready"]) == (ready, ready)
 
 

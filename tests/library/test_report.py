@@ -74,7 +74,7 @@ def guarded(tmp_path: Path, opened: Callable[..., Library]) -> Library:
     """A library whose record was changed, in a repository that wants to be looser than its user."""
     library = opened(home=str(tmp_path / "changed"))
     library.trust()
-    library.lookout.judge.audit.close()
+    library.workspace.judge.audit.close()
     connection = sqlite3.connect(tmp_path / "changed" / "audit.db")
     with connection:
         connection.execute("UPDATE records SET reason = 'Another.'")
@@ -140,7 +140,7 @@ def test_every_reason_to_hide_is_given(
     skill(f"{tmp_path}/project/.agents/skills", "kept-back")
     project = opened()
     project.trust()
-    project.lookout.decisions.block(project.find("kept-back").resolved, "It steals keys.")
+    project.workspace.decisions.block(project.find("kept-back").resolved, "It steals keys.")
     given |= {item.get("hidden") for item in project.list(include_hidden=True)["skills"]}
     assert given - {None} == sayable("Hidden")
 

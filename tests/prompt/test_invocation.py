@@ -224,10 +224,10 @@ def test_a_very_long_body_leads_on_to_its_second_page(world: World) -> None:
 def test_a_skill_that_vanishes_before_it_is_read(world: World) -> None:
     for name in ("one", "two"):
         world.skill(name)
-    lookout = world.library().lookout
-    snapshot = lookout.look()
+    workspace = world.library().workspace
+    snapshot = workspace.snapshot()
     os.remove(world.mine / "one" / "SKILL.md")
-    stage = stage_of(lookout, snapshot)
+    stage = stage_of(workspace, snapshot)
     with pytest.raises(NotFoundError) as caught:
         invoke(Asked(snapshot.catalogue.cards[:1], "x"), stage)
     assert caught.value.code == "skill-gone"
@@ -639,7 +639,7 @@ def test_a_project_cannot_switch_the_sandbox_off(world: World) -> None:
     (world.project / ".whet.toml").write_text('sandbox = "off"\n')
     library = world.library()
     library.trust()
-    assert library.lookout.survey().settings.sandbox == "required"
+    assert library.workspace.config().settings.sandbox == "required"
     assert "unknown-setting" in {entry.code for entry in library.report()}
 
 

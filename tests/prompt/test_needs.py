@@ -271,6 +271,6 @@ def test_an_agent_that_keeps_nothing_is_asked_again_elsewhere(world: World) -> N
     first.collect(desk.ask, desk.keep, "wiki")
     second = Session(Library.open(home=world.state, project=world.project, env={**world.env, "WIKI_TOKEN": SECRET}))
     assert [need.name for need in second.needs("wiki")] == ["wiki.path"]
-    second.library.lookout.close()
+    second.library.workspace.close()
     third = world.session()
     assert [need.name for need in third.needs("wiki")] == ["WIKI_TOKEN", "wiki.path"]

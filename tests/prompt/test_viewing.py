@@ -125,13 +125,13 @@ def test_skills_that_are_one_file_are_viewed_like_any_other(world: World) -> Non
 def test_a_session_brings_its_own_runner_and_probe(world: World) -> None:
     world.skill("touch", "!`touch made`\n", "required_environment_variables: [KEY]\n")
     world.config('inline_shell = ["local"]')
-    lookout, runner = world.library().lookout, Recorder()
+    workspace, runner = world.library().workspace, Recorder()
     probe = LocalProbe({"KEY": "given"}, "linux")
-    card, survey = lookout.find("touch")
-    answer = view_card(lookout, card, survey, None, 1, caller=MODEL, runner=runner, probe=probe)
+    card, config = workspace.find("touch")
+    answer = view_card(workspace, card, config, None, 1, caller=MODEL, runner=runner, probe=probe)
     assert (answer["content"], answer["ready"], answer["missing"]) == ("ran\n", True, [])
     assert runner.scripts == ["bash, 10 s, 4000 characters: touch made"]
-    assert not view_card(lookout, card, survey, None, 1, caller=PERSON, runner=runner)["ready"]
+    assert not view_card(workspace, card, config, None, 1, caller=PERSON, runner=runner)["ready"]
     assert len(runner.scripts) == 1
     assert not (world.project / "made").exists()
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing.duplicate_pairs import FAMILIES, area, labelled
-from whet.routing import likeness
+from whet.routing import similarity
 from whet.routing.duplicates import Pair, alike, likely, near_duplicates, spread
-from whet.routing.likeness import BODY, Likeness
+from whet.routing.similarity import BODY, Similarity
 from whet.routing.texts import Texts
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def test_two_skills_for_the_same_step_are_found_with_the_words_that_tell() -> No
 
 def test_skills_for_one_job_score_above_all_others_whatever_they_are_called() -> None:
     skills = labelled()
-    likeness = Likeness([skill.texts for skill in skills.values()])
+    similarity = Similarity([skill.texts for skill in skills.values()])
     jobs = [skill.job for skill in skills.values()]
     pairs = list(combinations(range(len(jobs)), 2))
-    assert area([(likeness.score(*pair), jobs[pair[0]] == jobs[pair[1]]) for pair in pairs]) >= 0.95
+    assert area([(similarity.score(*pair), jobs[pair[0]] == jobs[pair[1]]) for pair in pairs]) >= 0.95
     found = near_duplicates({name: skill.texts for name, skill in skills.items()}, threshold=0.3)
     assert len(found) >= 10
     assert {(skills[pair.one].job == skills[pair.other].job) for pair in found} == {True}
@@ -109,7 +109,7 @@ def test_a_copy_under_another_name_is_found() -> None:
 def test_a_word_that_only_tells_editions_apart_tells_nothing() -> None:
     def score(one: str, other: str) -> float:
         texts = [KEYFRAMES._replace(name=f"ffmpeg-{one}"), FRAMES._replace(name=f"ffmpeg-{other}"), TAXES]
-        return Likeness(texts).score(0, 1)
+        return Similarity(texts).score(0, 1)
 
     assert score("v2", "old") > 1.5 * score("subtitles", "thumbnails")
 
@@ -127,7 +127,7 @@ def test_a_copy_that_has_grown_is_found_by_what_it_still_says_word_for_word(monk
         "x": LETTERS,
     }
     assert names(near_duplicates(texts)) == [("taxes", "year-end")]
-    monkeypatch.setattr(likeness, "_COPIED", 2.0)
+    monkeypatch.setattr(similarity, "_COPIED", 2.0)
     assert near_duplicates(texts) == ()
 
 
@@ -175,15 +175,15 @@ def test_the_most_alike_come_first_and_no_more_than_asked_for() -> None:
 def test_of_very_many_that_say_the_same_each_is_compared_with_a_few() -> None:
     body = "\n".join((*KEYFRAMES, *TAXES, *LETTERS)[2::9])
     texts = [Texts(f"skill-{number:03}", KEYFRAMES.description, f"{body}\nNumber {number}.") for number in range(300)]
-    likeness = Likeness(texts)
-    assert {at for pair in likeness.pairs for at in pair} == set(range(300))
-    assert len(likeness.pairs) <= 16 * len(texts)
+    similarity = Similarity(texts)
+    assert {at for pair in similarity.pairs for at in pair} == set(range(300))
+    assert len(similarity.pairs) <= 16 * len(texts)
 
 
 def test_what_is_remembered_for_pairs_is_bounded_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {name: skill.texts for name, skill in labelled().items()}
     found = near_duplicates(texts, threshold=0.1)
-    monkeypatch.setattr(likeness, "_REMEMBERED", 1)
+    monkeypatch.setattr(similarity, "_REMEMBERED", 1)
     assert near_duplicates(texts, threshold=0.1) == found
 
 
@@ -265,17 +265,20 @@ def test_pairs_are_of_two_skills_each_named_once_whatever_their_order(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(TEXTS, min_size=2, max_size=8))
 def test_a_score_is_the_same_from_both_sides_and_a_bound_changes_none_that_reaches_it(texts: list[Texts]) -> None:
-    likeness = Likeness(texts)
+    similarity = Similarity(texts)
     for one, other in combinations(range(len(texts)), 2):
-        score = likeness.score(one, other)
+        score = similarity.score(one, other)
         assert 0 <= score <= 1
-        assert likeness.score(other, one) == score
-        assert likeness.score(one, other, 0.5) == score or (likeness.score(one, other, 0.5), score < 0.5) == (0, True)
+        assert similarity.score(other, one) == score
+        assert similarity.score(one, other, 0.5) == score or (similarity.score(one, other, 0.5), score < 0.5) == (
+            0,
+            True,
+        )
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(TEXTS, max_size=6), TEXTS.filter(lambda text: any(len(word) > 2 for word in text.name.split("-"))))
 def test_the_same_text_scores_one_in_any_library(others: list[Texts], text: Texts) -> None:
     text = text._replace(body=f"{text.body} lighthouse")
-    assert Likeness([*others, text, text]).score(len(others), len(others) + 1) == 1.0
+    assert Similarity([*others, text, text]).score(len(others), len(others) + 1) == 1.0
     assert alike(text, {"same": text}, others)[0][:2] == ("same", 1.0)

@@ -36,7 +36,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 def test_all_pairs_with_what_they_share_and_where_they_are(library: Library, tmp_path: Path) -> None:
-    answer = duplicates_answer(library.lookout, threshold=0.48, most=2)
+    answer = duplicates_answer(library.workspace, threshold=0.48, most=2)
     assert answer == {
         "success": True,
         "pairs": [
@@ -70,10 +70,10 @@ def test_all_pairs_with_what_they_share_and_where_they_are(library: Library, tmp
 
 
 def test_what_is_like_one_skill_whatever_its_spelling(library: Library) -> None:
-    answer = duplicates_answer(library.lookout, "Container_Diet", 0.3)
+    answer = duplicates_answer(library.workspace, "Container_Diet", 0.3)
     assert {(pair["one"], pair["other"]) for pair in answer["pairs"]} == {(DOCKER[0], other) for other in DOCKER[1:]}
     assert (answer["compared"] <= CANDIDATES, answer["total"]) == (True, 39)
-    assert duplicates_answer(library.lookout, "depot-webhook-create", 0.3)["pairs"] == []
+    assert duplicates_answer(library.workspace, "depot-webhook-create", 0.3)["pairs"] == []
 
 
 def test_one_skill_is_compared_without_reading_the_whole_library(
@@ -86,48 +86,48 @@ def test_one_skill_is_compared_without_reading_the_whole_library(
             f"---\nname: extra-{number:03}\ndescription: Item {number}.\n---\nNothing.\n"
         )
     opened: list[str] = []
-    lookout = library.lookout
-    real = lookout.open
+    workspace = library.workspace
+    real = workspace.open
 
     def counted(card: Card) -> Opened:
         opened.append(card.name)
         return real(card)
 
-    monkeypatch.setattr(lookout, "open", counted)
-    answer = duplicates_answer(lookout, DOCKER[0], 0.3)
+    monkeypatch.setattr(workspace, "open", counted)
+    answer = duplicates_answer(workspace, DOCKER[0], 0.3)
     assert {pair["other"] for pair in answer["pairs"]} == set(DOCKER[1:])
     assert len(opened) <= 2 * CANDIDATES + 1
 
 
 def test_a_new_skill_that_is_not_on_disk_is_compared_by_what_it_says(library: Library) -> None:
     new = Texts("lean-images", "Ship less.", labelled()[DOCKER[1]].texts.body)
-    assert [found.name for found in resembling(library.lookout, "lean-images", new)][:1] == [DOCKER[1]]
+    assert [found.name for found in resembling(library.workspace, "lean-images", new)][:1] == [DOCKER[1]]
     sibling = FAMILIES["depot"][0]
     body = sibling.body.replace("webhook", "bucket").replace("signing secret", "region")
     new = Texts("depot-bucket-create", "Create buckets with the depot tool.", body)
-    assert resembling(library.lookout, "depot-bucket-create", new) == ()
+    assert resembling(library.workspace, "depot-bucket-create", new) == ()
 
 
 def test_what_cannot_be_read_is_judged_by_its_card_and_named(library: Library, tmp_path: Path) -> None:
-    lookout = library.lookout
-    snapshot = lookout.look()
+    workspace = library.workspace
+    snapshot = workspace.snapshot()
     path = tmp_path / "skills" / DOCKER[0] / "SKILL.md"
     path.unlink()
-    lookout.look = lambda: snapshot  # type: ignore[method-assign]  # a look from before the file went
-    (problem,) = duplicates_answer(lookout)["report"]
+    workspace.snapshot = lambda: snapshot  # type: ignore[method-assign]  # a look from before the file went
+    (problem,) = duplicates_answer(workspace)["report"]
     assert (problem["code"], problem["skill"], problem["path"]) == ("skill-gone", DOCKER[0], str(path))
 
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.01, float("nan")])
 def test_a_threshold_lies_between_zero_and_one(library: Library, threshold: float) -> None:
     with pytest.raises(UsageError, match="makes no sense") as error:
-        duplicates_answer(library.lookout, threshold=threshold)
+        duplicates_answer(library.workspace, threshold=threshold)
     assert error.value.code == "bad-threshold"
 
 
 def test_questions_that_make_no_sense(library: Library) -> None:
     with pytest.raises(UsageError) as error:
-        duplicates_answer(library.lookout, most=0)
+        duplicates_answer(library.workspace, most=0)
     assert error.value.code == "bad-limit"
     with pytest.raises(NotFoundError):
-        duplicates_answer(library.lookout, "no-such")
+        duplicates_answer(library.workspace, "no-such")

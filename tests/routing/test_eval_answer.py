@@ -60,7 +60,7 @@ def ask(root: Path, tmp_path: Path) -> Iterator[Callable[..., dict[str, Any]]]:
         judge = Counting({card.path: card.description for card in library.catalogue.cards})
         if options.pop("verify", False):
             options["try_phrase"] = judge.with_phrase
-        return eval_triggers(library.lookout, judge, names, key_of=key_of, **options)
+        return eval_triggers(library.workspace, judge, names, key_of=key_of, **options)
 
     yield run
     library.close()
@@ -91,7 +91,7 @@ def test_a_skill_by_its_name(ask: Callable[..., dict[str, Any]]) -> None:
 def test_a_library_without_evals_is_no_failure(tmp_path: Path) -> None:
     skill(tmp_path / "skills", "plain", "Does one thing.")
     library = Library.open([tmp_path / "skills"], home=tmp_path / "state")
-    answer = eval_triggers(library.lookout, Counting({}), key_of=key_of)
+    answer = eval_triggers(library.workspace, Counting({}), key_of=key_of)
     assert (answer["success"], answer["cases"], answer["skills"], answer["files"]) == (True, 0, [], [])
     library.close()
 

@@ -9,7 +9,7 @@ import pytest
 
 from whet.authoring.journal import Journal
 from whet.authoring.trees import digest, read_tree
-from whet.authoring.writer import By, Change, Writer
+from whet.authoring.writer import Change, Provenance, Writer
 from whet.skill.tree import Item, entries
 from whet.sources.lock.file import Installed, lock_file, read
 from whet.sources.lock.ledger import Ledger
@@ -84,7 +84,7 @@ class Machine:
         return {path: entry for path, entry in new.items() if entry is not None}
 
     def writing(self, changes: list[Change], run: str) -> Callable[[], object]:
-        return lambda: self.writer.write(changes, By("user", "install", run=run))
+        return lambda: self.writer.write(changes, Provenance("user", "install", run=run))
 
     def locked(self) -> dict[str, Installed]:
         """What the file says."""

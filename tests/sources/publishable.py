@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.authoring.trees import digest
-from whet.guard.attestations import Attestation
+from whet.guard.scan_cache import Attestation
 from whet.library.roots import Place
 from whet.sources.publishing.prepare import Prepared, prepare
 

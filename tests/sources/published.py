@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sources.publishable import place
 from whet.authoring.trees import digest
 from whet.sources.indexes.wellknown import WellKnownSource
-from whet.sources.model import Reach, Ref
+from whet.sources.model import FetchContext, Ref
 from whet.sources.publishing.index import LOCK, SITE
 from whet.sources.web.client import Web
 
@@ -55,7 +55,7 @@ def served(site: Path) -> Iterator[str]:
 def fetched(host: str, top: Path) -> dict[str, str]:
     """Name -> content digest of everything that our own client gets from there."""
     web = Web(env={}, private_hosts=(host,))
-    reach = Reach(place(top), web, threading.Event(), lambda _: None)
+    reach = FetchContext(place(top), web, threading.Event(), lambda _: None)
     source = WellKnownSource(Ref("well-known", f"http://{host}"), reach)
     listing = source.inspect()
     assert listing.notes == ()

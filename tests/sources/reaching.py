@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from whet.library.roots import Place
 from whet.skill.archive import File, pack
-from whet.sources.model import Reach
+from whet.sources.model import FetchContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from whet.sources.web.client import Web
 
 
-def reach(web: Web, env: Mapping[str, str] | None = None, state: str = "", seen: list[Progress] | None = None) -> Reach:
+def reach(
+    web: Web, env: Mapping[str, str] | None = None, state: str = "", seen: list[Progress] | None = None
+) -> FetchContext:
     """What a source may use: this web, and nothing of this machine."""
     place = Place(state, state, state, "linux", env or {})
-    return Reach(place, web, threading.Event(), (seen if seen is not None else []).append)
+    return FetchContext(place, web, threading.Event(), (seen if seen is not None else []).append)
 
 
 def main(name: str, description: str = "Does one thing.") -> bytes:

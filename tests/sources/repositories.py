@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from whet.library.roots import Place
 from whet.sources.git.source import GitSource
-from whet.sources.model import Progress, Reach, Ref
+from whet.sources.model import FetchContext, Progress, Ref
 from whet.sources.web.client import Web
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ class World:
         self.web = Web(env=self.env, private_hosts=private, timeout=timeout, total=total, resolve=resolve)
         self.seen: list[Progress] = []
         self._sources: list[GitSource] = []
-        self.reach = Reach(place, self.web, threading.Event(), self.seen.append)
+        self.reach = FetchContext(place, self.web, threading.Event(), self.seen.append)
 
     def source(self, location: str, ref: str = "", path: str = "") -> GitSource:
         """The source of a repository; closed at the end at the latest."""

@@ -15,7 +15,7 @@ from sources.loopback import answer, serving
 from sources.reaching import dumped, packed, sha256
 from sources.repositories import serving_git
 from sources.world import BODY, World, main, refused, told, world
-from whet.sources.chain.asking import ask
+from whet.sources.install.asking import ask
 from whet.sources.lock.file import lock_file, read, write
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def test_nothing_is_asked_when_nothing_is_installed(world: World) -> None:
     assert library.plan_update().steps == library.plan_restore().steps == ()
     assert library.outdated()["skills"] == []
     refused(lambda: library.plan_update("deploy"), "not-installed")
-    assert ask(library.depot(), (), lambda *_: True) == []
+    assert ask(library.installer(), (), lambda *_: True) == []
 
 
 @pytest.mark.parametrize("recorded", [False, True])
@@ -236,7 +236,7 @@ def test_what_a_source_has_now_or_had_then(world: World, *, recorded: bool) -> N
     library.install(repository.url)
     repository.commit({"deploy/SKILL.md": main("deploy", NEWER)})
     entry = world.locked()["skills/deploy"]
-    (found,) = ask(library.depot(), (entry,), lambda *_: True, recorded=recorded)
+    (found,) = ask(library.installer(), (entry,), lambda *_: True, recorded=recorded)
     assert found.package is not None
     assert found.package.tree["SKILL.md"].data.decode() == main("deploy", BODY if recorded else NEWER)
     assert found.package.offer.revision == (entry.revision if recorded else repository.git("rev-parse", "main"))

@@ -158,10 +158,12 @@ def test_when_the_skills_cannot_be_written_nothing_is_recorded(machine: Machine)
 def test_an_interrupt_after_the_skills_are_written_loses_nothing(machine: Machine) -> None:
     tree = skill("pdf")
     entry = installed("pdf", tree)
-    from whet.authoring.writer import By, Change
+    from whet.authoring.writer import Change, Provenance
 
     def write() -> None:
-        machine.writer.write([Change("install", "pdf", os.path.join(machine.root, "pdf"), tree)], By("user", run="r"))
+        machine.writer.write(
+            [Change("install", "pdf", os.path.join(machine.root, "pdf"), tree)], Provenance("user", run="r")
+        )
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -260,11 +262,11 @@ def test_somebody_at_work_is_not_disturbed(machine: Machine) -> None:
     other = Machine(machine.top)
 
     def work() -> None:
-        from whet.authoring.writer import By, Change
+        from whet.authoring.writer import Change, Provenance
 
         def write() -> None:
             change = Change("install", "xlsx", os.path.join(other.root, "xlsx"), tree)
-            other.writer.write([change], By("user", run="r"))
+            other.writer.write([change], Provenance("user", run="r"))
             written.set()
             looked.wait(30)
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from whet.sources.model import Reach
+    from whet.sources.model import FetchContext
     from whet.sources.web.client import Web
 
 LINKS = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
 
 
-def reaching(seen: list[Progress] | None = None) -> Reach:
+def reaching(seen: list[Progress] | None = None) -> FetchContext:
     return reach(cast("Web", None), seen=seen)  # nothing here needs the network
 
 

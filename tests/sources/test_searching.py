@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.library.roots import Place
-from whet.sources.model import Listing, Offer, Reach, Ref
+from whet.sources.model import FetchContext, Listing, Offer, Ref
 from whet.sources.opening import open_source
 from whet.sources.refs.reading import ref_text
 from whet.sources.refs.trusting import ref_trust
@@ -47,7 +47,7 @@ class Shop:
         self.closed = 0
         self.now = 10 * HOUR
         place = Place(str(state), str(state), str(state / "state"), "linux", {})
-        self.reach = Reach(place, Web(env={}), threading.Event(), lambda _: None)
+        self.reach = FetchContext(place, Web(env={}), threading.Event(), lambda _: None)
 
     def search(self, query: str, limit: int = 20, offline: bool = False) -> Found:
         """A search over all of them."""

@@ -9,8 +9,8 @@ import pytest
 from sources.loopback import answer, redirect, serving
 from sources.repositories import Repository, World, skill
 from whet.errors import NotFoundError
-from whet.sources.chain.depot import DOUBTS
 from whet.sources.indexes.url import UrlSource
+from whet.sources.install.installer import DOUBTS
 from whet.sources.model import Ref
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from whet.library.roots import Place
 from whet.skill.archive import File, pack
 from whet.skill.tree import Item, digest, entries
 from whet.sources.indexes.url import UrlSource
-from whet.sources.model import Fetched, Listing, Offer, Progress, Reach, Ref
+from whet.sources.model import FetchContext, Fetched, Listing, Offer, Progress, Ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def source(progress: list[Progress]) -> Iterator[Opening]:
             server = stack.enter_context(serving(routes))
             web = stack.enter_context(server.web())
             place = Place("/", "/", "/", "linux", {})
-            reach = Reach(place, web, threading.Event(), progress.append)
+            reach = FetchContext(place, web, threading.Event(), progress.append)
             return UrlSource(Ref("url", f"{server.url}{address}", **more), reach), server
 
         yield opened
@@ -253,7 +253,7 @@ def test_a_path_that_is_not_there_is_refused(
 
 
 def test_an_address_in_an_odd_spelling_is_refused() -> None:
-    reach = Reach(Place("/", "/", "/", "linux", {}), None, threading.Event(), print)  # type: ignore[arg-type]  # not used
+    reach = FetchContext(Place("/", "/", "/", "linux", {}), None, threading.Event(), print)  # type: ignore[arg-type]  # not used
     assert failure(lambda: UrlSource(Ref("url", "https://127.1/SKILL.md"), reach)) == (UsageError, "bad-address")
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet.authoring.journal import Journal
-    from whet.sources.chain.plan import Plan
+    from whet.sources.install.plan import Plan
     from whet.sources.lock.file import Installed
 
 BODY = "First line.\n\nMiddle line.\n\nLast line.\n"

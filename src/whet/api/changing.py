@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whet.learning.sessions import Sessions
     from whet.learning.usage import Kind, Usage
     from whet.library.card import Card
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
     from whet.prompt.ranking import Use
 
 
@@ -29,9 +29,9 @@ OUTCOMES: dict[str, Kind] = {"helped": "helped", "failed": "failed", "corrected"
 class Changing:
     """What can be done to the skills of one place."""
 
-    def __init__(self, lookout: Lookout, check: Check | None) -> None:
-        self.lookout = lookout
-        self.place = lookout.place
+    def __init__(self, workspace: Workspace, check: Check | None) -> None:
+        self.workspace = workspace
+        self.place = workspace.place
         self._check = check
         self._changes: Changes | None = None
         self._usage: Usage | None = None
@@ -47,10 +47,10 @@ class Changing:
             from whet.authoring.journal import Journal
             from whet.authoring.manage import Author
 
-            journal, guard = Journal(self.place.state, self.lookout.clock), Guarded(self.lookout)
+            journal, guard = Journal(self.place.state, self.workspace.clock), Guarded(self.workspace)
             check, accepted = (self._check, None) if self._check else (guard, guard.accepted)
             self._changes = Changes(
-                Author(self.lookout, journal, check=check, new_root=self.new_root, accepted=accepted)
+                Author(self.workspace, journal, check=check, new_root=self.new_root, accepted=accepted)
             )
         return self._changes
 
@@ -60,7 +60,7 @@ class Changing:
         if self._usage is None:
             from whet.learning.usage import Usage
 
-            self._usage = Usage(self.place.state, self.lookout.clock)
+            self._usage = Usage(self.place.state, self.workspace.clock)
         return self._usage
 
     @property
@@ -69,7 +69,7 @@ class Changing:
         if self._sessions is None:
             from whet.learning.sessions import Sessions
 
-            self._sessions = Sessions(self.place.state, self.lookout.clock)
+            self._sessions = Sessions(self.place.state, self.workspace.clock)
         return self._sessions
 
     @property
@@ -80,7 +80,7 @@ class Changing:
         if self._lifecycle is None:
             from whet.learning.lifecycle import Lifecycle
 
-            self._lifecycle = Lifecycle(self.place.state, self.lookout.clock)
+            self._lifecycle = Lifecycle(self.place.state, self.workspace.clock)
         return Curating(self.changes.author, self.usage, self._lifecycle)
 
     def manage(
@@ -95,9 +95,11 @@ class Changing:
         allowed: Callable[[Card], None] | None = None,
     ) -> dict[str, Any]:
         """Change skills: an ordered batch of operations, applied wholly or not at all (the tool `skill_manage`)."""
-        from whet.authoring.writer import By
+        from whet.authoring.writer import Provenance
 
-        answer = self.changes.manage(operations, By(actor, origin, reason), stage=stage, viewed=viewed, allowed=allowed)
+        answer = self.changes.manage(
+            operations, Provenance(actor, origin, reason), stage=stage, viewed=viewed, allowed=allowed
+        )
         for operation, result in zip(operations, answer.get("results", [answer]), strict=True):
             self._count(result, staged=bool(answer.get("staged")))
             if result.get("created"):
@@ -123,7 +125,7 @@ class Changing:
         from whet.routing.texts import Texts
 
         told = Texts(name, operation.get("description") or "", operation.get("body") or "")
-        found = resembling(self.lookout, name, told)
+        found = resembling(self.workspace, name, told)
         return [{"name": item.name, "score": round(item.score, 2), "shared": list(item.shared)} for item in found]
 
     def skill_manage(self, arguments: Any, **how: Any) -> dict[str, Any]:
@@ -144,8 +146,8 @@ class Changing:
         """
         if outcome not in OUTCOMES:
             raise UsageError("bad-outcome", f"{outcome!r} is no outcome.", hint=f"Say one of {', '.join(OUTCOMES)}.")
-        card, _ = self.lookout.find(name)
-        recorded = self.usage.record(OUTCOMES[outcome], card.qualified, self.lookout.open(card).digest)
+        card, _ = self.workspace.find(name)
+        recorded = self.usage.record(OUTCOMES[outcome], card.qualified, self.workspace.open(card).digest)
         return {"success": True, "name": card.full_name, "outcome": outcome, "recorded": recorded}
 
     def used(self) -> dict[str, Use]:
@@ -164,8 +166,8 @@ class Changing:
         It may not be there yet. Raises UsageError `no-project` where explicit roots have no project.
         """
         if project:
-            repository = self.lookout.survey().repository
+            repository = self.workspace.config().repository
             if repository is None:
                 raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root or --here.")
             return os.path.join(repository.root, ".agents", "skills")
-        return self.lookout.survey().roots[0].path if self.lookout.explicit else user_root(self.place)
+        return self.workspace.config().roots[0].path if self.workspace.explicit else user_root(self.place)

@@ -19,7 +19,7 @@ class Choosing(Routing):
         """Every repository that is trusted, and since when: {identity, path, since}."""
         from whet.library.deciding import list_trusted
 
-        return list_trusted(self.lookout)
+        return list_trusted(self.workspace)
 
     def trust(self) -> dict[str, Any]:
         """Trust the repository around the project directory; its skills are loaded from now on.
@@ -29,13 +29,13 @@ class Choosing(Routing):
         """
         from whet.library.deciding import set_trust
 
-        return set_trust(self.lookout, trusted=True)
+        return set_trust(self.workspace, trusted=True)
 
     def untrust(self, path: str | None = None) -> dict[str, Any]:
         """Take that trust back; with a `path`, from the repository trusted under it, which may be gone by now."""
         from whet.library.deciding import set_trust, untrust_path
 
-        return set_trust(self.lookout, trusted=False) if path is None else untrust_path(self.lookout, path)
+        return set_trust(self.workspace, trusted=False) if path is None else untrust_path(self.workspace, path)
 
     def enable(self, name: str, surface: str = "") -> dict[str, Any]:
         """Offer a skill again, everywhere or on one surface.
@@ -44,13 +44,13 @@ class Choosing(Routing):
         """
         from whet.library.deciding import set_enabled
 
-        return set_enabled(self.lookout, name, surface, enabled=True)
+        return set_enabled(self.workspace, name, surface, enabled=True)
 
     def disable(self, name: str, surface: str = "") -> dict[str, Any]:
         """Stop offering a skill, everywhere or on one surface, such as `cli`. It stays on disk."""
         from whet.library.deciding import set_enabled
 
-        return set_enabled(self.lookout, name, surface, enabled=False)
+        return set_enabled(self.workspace, name, surface, enabled=False)
 
     # bundles
 
@@ -61,13 +61,13 @@ class Choosing(Routing):
         """
         from whet.prompt.desk import list_bundles
 
-        return list_bundles(self.lookout)
+        return list_bundles(self.workspace)
 
     def bundle(self, name: str) -> dict[str, Any]:
         """One bundle, and which of its skills cannot be had (`missing`). Raises NotFoundError."""
         from whet.prompt.desk import show_bundle
 
-        return show_bundle(self.lookout, name)
+        return show_bundle(self.workspace, name)
 
     def save_bundle(
         self,
@@ -87,10 +87,10 @@ class Choosing(Routing):
         from whet.prompt.desk import save_bundle
 
         what = {"name": name, "skills": skills, "description": description, "instruction": instruction}
-        return save_bundle(self.lookout, project=project, overwrite=overwrite, **what)
+        return save_bundle(self.workspace, project=project, overwrite=overwrite, **what)
 
     def remove_bundle(self, name: str, *, project: bool = False) -> dict[str, Any]:
         """Take a bundle of the user's, or of the project, out of use; its file is kept under another name."""
         from whet.prompt.desk import remove_bundle
 
-        return remove_bundle(self.lookout, name, project=project)
+        return remove_bundle(self.workspace, name, project=project)

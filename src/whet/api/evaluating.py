@@ -30,7 +30,7 @@ class Evaluating(Choosing):
 
         A model is taken as it is; an empty name is no model, whatever the settings say.
         """
-        named = self.lookout.survey().settings.model if spec is None else spec
+        named = self.workspace.config().settings.model if spec is None else spec
         if not isinstance(named, str):
             return named
         if not named:
@@ -47,7 +47,7 @@ class Evaluating(Choosing):
         """
         from whet.learning.evals.answer import run_own_tests
 
-        return run_own_tests(self.lookout, name, only_list=only_list, progress=self._counting("Tests", "tests"))
+        return run_own_tests(self.workspace, name, only_list=only_list, progress=self._counting("Tests", "tests"))
 
     def eval_skill(
         self,
@@ -76,9 +76,9 @@ class Evaluating(Choosing):
 
         from whet.learning.evals.answer import eval_skill
 
-        self.lookout.find(name)
+        self.workspace.find(name)
         return eval_skill(
-            self.lookout,
+            self.workspace,
             self.changes.author.journal,
             name,
             self._needed(model, "Evals of what a skill does need a model."),
@@ -101,10 +101,10 @@ class Evaluating(Choosing):
         """
         from whet.learning.evals.describing import described, optimise_description
 
-        answer = optimise_description(self.lookout, self.offers.keeper, name, self.model(model))
+        answer = optimise_description(self.workspace, self.offers.index_manager, name, self.model(model))
         answer["applied"] = False
         if apply and answer["improved"]:
-            text = described(self.lookout, name, answer["description"])
+            text = described(self.workspace, name, answer["description"])
             gain = f"{answer['before']['held_out']:.2f} to {answer['after']['held_out']:.2f}"
             reason = f"A description that does better on held-out trigger evals, {gain}."
             written = self.manage([{"action": "edit", "name": name, "body": text}], reason=reason)
@@ -137,7 +137,7 @@ class Evaluating(Choosing):
         """
         from whet.learning.improving.improve import improve
 
-        self.lookout.find(name)
+        self.workspace.find(name)
         return improve(
             self,
             name,

@@ -39,12 +39,12 @@ class Guarding(Changing):
         from whet.library.scanning import read_package, read_paths, scan_package
         from whet.store.clock import iso
 
-        today = iso(self.lookout.clock())[:10]
+        today = iso(self.workspace.clock())[:10]
         results: list[Result] = []
         for path in read_paths([os.fspath(path) for path in paths], recursive=recursive, around=around):
             began = time.perf_counter()
             package = read_package(path)
-            found = scan_package(package, self.lookout.judge.attestations)
+            found = scan_package(package, self.workspace.judge.attestations)
             seconds = time.perf_counter() - began
             left, accepted = apply(known, package.name, found.findings, today) if known else (found.findings, ())
             label = verdict(left) if accepted else found.verdict
@@ -74,7 +74,7 @@ class Guarding(Changing):
         """
         from whet.library.guarding import audit
 
-        return audit(self.lookout, self._origins())
+        return audit(self.workspace, self._origins())
 
     def _origins(self) -> dict[str, str]:
         """How far skills are trusted that an agent, not the user, created, by their directories."""
@@ -89,7 +89,7 @@ class Guarding(Changing):
 
         Each has {id, time, actor, action, skill, path, digest, trust, verdict, decision, reason, previous, hash}.
         """
-        records = self.lookout.judge.audit.records(skill=name, last=last)
+        records = self.workspace.judge.audit.records(skill=name, last=last)
         return {"success": True, "records": [record.to_json() for record in records]}
 
     def verify_audit(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Guarding(Changing):
 
         `valid` is whether it is, `problems` where it is not, `head` the hash of the last, to be kept elsewhere.
         """
-        record = self.lookout.judge.audit
+        record = self.workspace.judge.audit
         problems, last = record.verify(), record.records(last=1)
         return {
             "success": True,
@@ -112,7 +112,7 @@ class Guarding(Changing):
         """The policy as it stands, as an answer: a row for each trust, a cell for each verdict, where it comes from."""
         from whet.library.guarding import show_policy
 
-        return show_policy(self.lookout)
+        return show_policy(self.workspace)
 
     def explain(self, name: str = "", *, trust: str = "", verdict: str = "") -> dict[str, Any]:
         """What is done with a skill, or with any of a trust and a verdict, and why in a sentence.
@@ -123,8 +123,8 @@ class Guarding(Changing):
         from whet.library.guarding import explain_cell, explain_skill
 
         if name:
-            return explain_skill(self.lookout, name, self._origins())
-        return explain_cell(self.lookout, trust, verdict)
+            return explain_skill(self.workspace, name, self._origins())
+        return explain_cell(self.workspace, trust, verdict)
 
     def override(self, name: str, reason: str, *, actor: str = "user") -> dict[str, Any]:
         """Let a skill through as it is now, for a reason that is recorded, until its content changes.
@@ -133,16 +133,16 @@ class Guarding(Changing):
         """
         from whet.library.guarding import override
 
-        return override(self.lookout, name, reason, actor, self._origins())
+        return override(self.workspace, name, reason, actor, self._origins())
 
     def revoke(self, name: str, reason: str = "", *, actor: str = "user") -> dict[str, Any]:
         """End an override. It answers like `explain`; `changed` is whether there was one."""
         from whet.library.guarding import revoke
 
-        return revoke(self.lookout, name, reason, actor, self._origins())
+        return revoke(self.workspace, name, reason, actor, self._origins())
 
     def review(self) -> dict[str, Any]:
         """What the guard says of the repository's skills, before it is trusted: `verdicts`, each like `explain`."""
         from whet.library.guarding import review
 
-        return {"success": True, "verdicts": [item.to_json() for item in review(self.lookout)]}
+        return {"success": True, "verdicts": [item.to_json() for item in review(self.workspace)]}

@@ -100,7 +100,7 @@ class Learning(Evaluating):
             return distillation._replace(known=known)
         from whet.learning.distilling.refining import renamed
 
-        return renamed(distillation, {card.name for card in self.lookout.look().catalogue.cards})
+        return renamed(distillation, {card.name for card in self.workspace.snapshot().catalogue.cards})
 
     def finish_distillation(
         self,
@@ -123,7 +123,7 @@ class Learning(Evaluating):
         from whet.learning.distilling.writing import reason_of, writing_of
 
         distillation = distillation.answer_all({})
-        writing = writing_of(self.lookout, self.changes.author.journal, distillation)
+        writing = writing_of(self.workspace, self.changes.author.journal, distillation)
         told = _told(writing)
         if dry_run:
             made = writing.made
@@ -163,7 +163,7 @@ class Learning(Evaluating):
         """What takes down an agent loop, for `finish`; with a `path`, into a file that `whet learn` reads, too."""
         from whet.learning.transcripts.recorder import Recorder
 
-        return Recorder(path, session=session, project=self.place.directory, clock=self.lookout.clock)
+        return Recorder(path, session=session, project=self.place.directory, clock=self.workspace.clock)
 
     def finish(
         self, source: Session | Seen, *, write: bool | None = None, model: str | Model | None = None
@@ -174,7 +174,7 @@ class Learning(Evaluating):
         back, nor where a session that hooks told of does not wait; `code` says so. `write` and `model` are those of
         `learn`. What fails is an `error` in the report.
         """
-        level = self.lookout.survey().settings.learn
+        level = self.workspace.config().settings.learn
         told: dict[str, Any] = {"captured": False, "evidence": []}
         if level in ("off", "note"):
             return {**told, "code": "learning-off", "why": [f"The setting `learn` is {level}."]}
@@ -199,7 +199,7 @@ class Learning(Evaluating):
 
         sources = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in sources)
         if write is None:
-            write = self.lookout.survey().settings.learn == "write"
+            write = self.workspace.config().settings.learn == "write"
         warnings: list[str] = []
         opened = None if how.get("dry_run") else self._opened(model, warnings)
         answer = learn_from(self, sources, write=write, model=opened, **how)
@@ -219,7 +219,7 @@ class Learning(Evaluating):
         """The skill that a draft will improve; empty where it is a new one."""
         from whet.learning.distilling.relatives import relative_of
 
-        if made.name in {card.name for card in self.lookout.look().catalogue.cards}:
+        if made.name in {card.name for card in self.workspace.snapshot().catalogue.cards}:
             return made.name
         near = relative_of(self, made)
         return near.card.name if near is not None and near.own else ""

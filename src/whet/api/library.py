@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 from whet.api.learning import Learning
 from whet.errors import UsageError, WhetError
 from whet.library.catalogue import Catalogue, left_out
-from whet.library.lookout import Lookout
 from whet.library.readiness import missing
 from whet.library.report import Entry
 from whet.library.roots import Place
 from whet.library.visibility import MODEL, PERSON, Caller, hidden
+from whet.library.workspace import Workspace
 from whet.skill.gates import OPEN
 from whet.store.clock import system_clock
 from whet.store.home import user_home, whet_home
@@ -77,7 +77,7 @@ class Library(Learning):
         probe: Probe | None = None,
         check: Check | None = None,
     ) -> None:
-        super().__init__(Lookout(place, roots, clock, probe), check)
+        super().__init__(Workspace(place, roots, clock, probe), check)
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
 
@@ -126,7 +126,7 @@ class Library(Learning):
         A `with` block does it at its end.
         """
         super().close()
-        self.lookout.close()
+        self.workspace.close()
         for part in (self._changes, self._lifecycle, self._sessions):
             if part is not None:
                 part.close()
@@ -142,14 +142,14 @@ class Library(Learning):
     @property
     def catalogue(self) -> Catalogue:
         """The skills as they are on disk now, as a snapshot that never changes. Looking again is cheap."""
-        return self.lookout.look().catalogue
+        return self.workspace.snapshot().catalogue
 
     def reload(self) -> Change:
         """Look at the disk and tell what changed since the last reload, or since the first look of this library.
 
         Nobody has to call it to see changes: every other call looks, too.
         """
-        last = self._reported or self.lookout.first
+        last = self._reported or self.workspace.first
         before = {card.full_name: card for card in last.cards} if last else {}
         self._reported = self.catalogue
         now = {card.full_name: card for card in self._reported.cards}
@@ -165,7 +165,7 @@ class Library(Learning):
         It is checked against the disk, without looking at the others where that is safe. Raises NotFoundError with
         `suggestions`, AmbiguousError with `candidates`, RefusedError for a skill that waits for trust.
         """
-        return self.lookout.find(name)[0]
+        return self.workspace.find(name)[0]
 
     # the three tiers
 
@@ -188,8 +188,8 @@ class Library(Learning):
         """
         from whet.library.listing import list_answer
 
-        snapshot = self.lookout.look()
-        disabled, probe = snapshot.survey.disabled, snapshot.survey.probe
+        snapshot = self.workspace.snapshot()
+        disabled, probe = snapshot.config.disabled, snapshot.config.probe
 
         def describe(card: Card) -> dict[str, Any]:
             ready = card.gates is OPEN or not missing(card.gates, probe)
@@ -242,7 +242,7 @@ class Library(Learning):
         """
         from whet.prompt.viewing import view
 
-        return view(self.lookout, name, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
+        return view(self.workspace, name, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
 
     # what the model sees
 
@@ -284,7 +284,14 @@ class Library(Learning):
         options = Options(format, rules, paths, limit, relevant=few)
         known = self.used if used is None else used
         return index(
-            self.lookout, room, options, caller=caller, relevance=relevance, used=known, tokenizer=tokenizer, fits=fits
+            self.workspace,
+            room,
+            options,
+            caller=caller,
+            relevance=relevance,
+            used=known,
+            tokenizer=tokenizer,
+            fits=fits,
         )
 
     def invoke(
@@ -309,7 +316,7 @@ class Library(Learning):
         """
         from whet.prompt.desk import invoke_line
 
-        return invoke_line(self.lookout, text, caller=caller, budget=budget, note=note, reserved=reserved)
+        return invoke_line(self.workspace, text, caller=caller, budget=budget, note=note, reserved=reserved)
 
     def render(
         self, *names: str, arguments: str = "", budget: int | None = None, caller: Caller = PERSON
@@ -320,7 +327,7 @@ class Library(Learning):
         """
         from whet.prompt.desk import render_named
 
-        return render_named(self.lookout, names, arguments, caller=caller, budget=budget)
+        return render_named(self.workspace, names, arguments, caller=caller, budget=budget)
 
     def commands(
         self, prefix: str = "", limit: int = 50, *, reserved: Collection[str] | None = None, caller: Caller = PERSON
@@ -331,7 +338,7 @@ class Library(Learning):
         """
         from whet.prompt.desk import commands
 
-        return commands(self.lookout, prefix, limit, caller=caller, reserved=reserved)
+        return commands(self.workspace, prefix, limit, caller=caller, reserved=reserved)
 
     def needs(self, *names: str, caller: Caller = PERSON) -> dict[str, Any]:
         """Everything the named skills, or all of them, still need, in one list: keys, programs, settings, tools.
@@ -340,19 +347,19 @@ class Library(Learning):
         """
         from whet.prompt.desk import needs
 
-        return needs(self.lookout, names, caller=caller)
+        return needs(self.workspace, names, caller=caller)
 
     # values
 
     def skill(self, name: str) -> Skill:
         """The skill as a typed value: its frontmatter, whatever dialect it is in, and its body as it is written."""
-        return self.lookout.open(self.find(name)).skill
+        return self.workspace.open(self.find(name)).skill
 
     def digest(self) -> str:
         """One digest over all skills: the same wherever names, scopes and contents are the same."""
         from whet.skill.tree import library_digest
 
-        return library_digest((card.qualified, self.lookout.open(card).digest) for card in self.catalogue.cards)
+        return library_digest((card.qualified, self.workspace.open(card).digest) for card in self.catalogue.cards)
 
     # for models
 
@@ -381,7 +388,7 @@ class Library(Learning):
         from whet.guard.permissions.deciding import NO_POLICY, declared_tools, skill_permits
 
         card = self.find(name)
-        skill, home = self.lookout.open(card).skill, self.place.env.get("HOME", "")
+        skill, home = self.workspace.open(card).skill, self.place.env.get("HOME", "")
         decision = skill_permits(
             skill,
             tool,
@@ -403,7 +410,7 @@ class Library(Learning):
         """
         roots = [
             {**shelf.root.to_json(), "exists": os.path.isdir(shelf.root.real), "skills": sum(1 for _ in shelf.cards())}
-            for shelf in self.lookout.look().shelves
+            for shelf in self.workspace.snapshot().shelves
         ]
         return {"success": True, "roots": roots}
 
@@ -411,14 +418,14 @@ class Library(Learning):
 
     def report(self) -> tuple[Entry, ...]:
         """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""
-        snapshot = self.lookout.look()
-        entries, probe = [*snapshot.survey.notes, *snapshot.catalogue.report()], snapshot.survey.probe
+        snapshot = self.workspace.snapshot()
+        entries, probe = [*snapshot.config.notes, *snapshot.catalogue.report()], snapshot.config.probe
         for card in snapshot.catalogue.cards:
-            if card.description and (reason := hidden(card, PERSON, snapshot.survey.disabled, probe)):
+            if card.description and (reason := hidden(card, PERSON, snapshot.config.disabled, probe)):
                 severity: Severity = "warning" if reason.code == "guard-blocked" else "info"
                 entries.append(Entry(reason.code, severity, card.full_name, card.path, reason.message, reason.hint))
-        if self.lookout.cache.problem:
-            entries.append(self.lookout.cache.problem)
+        if self.workspace.cache.problem:
+            entries.append(self.workspace.cache.problem)
         return tuple(entries)
 
     def doctor(self) -> tuple[Entry, ...]:
@@ -432,10 +439,10 @@ class Library(Learning):
 
         entries = [*examine_state(self.place.state), *self.sessions.examine()]
         try:
-            report, snapshot = self.report(), self.lookout.look()
-            entries.extend((*report, *examine(snapshot.catalogue, snapshot.survey.probe)))
-            entries.extend(menu_of(self.lookout, snapshot, PERSON).report)
-            entries.extend((*self.changes.interrupted(), *self.usage.problems, *examine_audit(self.lookout)))
+            report, snapshot = self.report(), self.workspace.snapshot()
+            entries.extend((*report, *examine(snapshot.catalogue, snapshot.config.probe)))
+            entries.extend(menu_of(self.workspace, snapshot, PERSON).report)
+            entries.extend((*self.changes.interrupted(), *self.usage.problems, *examine_audit(self.workspace)))
             entries.extend((*self.examine_locks(), *self.examine_routing()))
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
@@ -451,10 +458,10 @@ class Library(Learning):
         from whet.library.doctor import repair_roots, repair_state, repair_workplaces
         from whet.library.guarding import repair_audit
 
-        self.lookout.close()
+        self.workspace.close()
         state = repair_state(self.place.state)
-        record = repair_audit(self.lookout)
-        roots = repair_roots(root for root in self.lookout.survey().roots if root.trusted)
+        record = repair_audit(self.workspace)
+        roots = repair_roots(root for root in self.workspace.config().roots if root.trusted)
         settled = [*self.changes.recover()["settled"], *repair_workplaces(self.place.state).done]
         locks, said, heard = self.repair_locks(), self.repair_routing(), self.sessions.repair()
         if removed := self.changes.compact()["removed"]:
@@ -467,7 +474,7 @@ class Library(Learning):
         """Wait for changes and tell them as they happen, without end. Needs the `watch` extra; nothing else does."""
         from whet.library.watch import wait_for_changes
 
-        roots = self.lookout.look().survey.roots
+        roots = self.workspace.snapshot().config.roots
         for _ in wait_for_changes([root.real for root in roots]):
             change = self.reload()
             if change["added"] or change["removed"] or change["changed"]:

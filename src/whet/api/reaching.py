@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from weakref import ref
 
     from whet.authoring.checks import Check
-    from whet.library.lookout import Lookout
-    from whet.sources.chain.depot import Depot, Wanted
+    from whet.library.workspace import Workspace
+    from whet.sources.install.installer import Installer, Wanted
     from whet.sources.lock.ledger import Ledger
-    from whet.sources.model import Progress, Reach, Ref
+    from whet.sources.model import FetchContext, Progress, Ref
     from whet.sources.taps.taps import Tap, Taps
     from whet.sources.web.client import Web
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Reaching(Guarding):
     """The way out to the sources of skills."""
 
-    def __init__(self, lookout: Lookout, check: Check | None) -> None:
-        super().__init__(lookout, check)
+    def __init__(self, workspace: Workspace, check: Check | None) -> None:
+        super().__init__(workspace, check)
         self._ledger: Ledger | None = None
         self._web: Web | None = None
         self._turn = threading.Lock()
@@ -59,7 +59,7 @@ class Reaching(Guarding):
             from whet.sources.lock.ledger import Ledger
 
             author = self.changes.author
-            self._ledger = Ledger(self.place.state, self.lookout.clock, author.journal, author.writer.recover)
+            self._ledger = Ledger(self.place.state, self.workspace.clock, author.journal, author.writer.recover)
         return self._ledger
 
     @property
@@ -68,37 +68,37 @@ class Reaching(Guarding):
         if self._web is None:
             from whet.sources.web.client import Web
 
-            settings = self.lookout.survey().settings
+            settings = self.workspace.config().settings
             hosts, timeout = settings.private_hosts, settings.network_timeout
             self._web = Web(env=self.place.env, private_hosts=hosts, timeout=timeout)
         return self._web
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> FetchContext:
         """What the sources of one operation may use of the world; each operation ends for itself."""
         from weakref import ref
 
-        from whet.sources.model import Reach
+        from whet.sources.model import FetchContext
 
         ended = threading.Event()
         with self._turn:
             self._running = [*(known for known in self._running if known() is not None), ref(ended)]
-        return Reach(self.place, self.web, ended, self._tell)
+        return FetchContext(self.place, self.web, ended, self._tell)
 
     def _tell(self, progress: Progress) -> None:
         self.progress(progress)
 
-    def depot(self, *, here: bool = False) -> Depot:
+    def installer(self, *, here: bool = False) -> Installer:
         """The install chain for the user's root, or for the project's."""
-        return self._depot(self.new_root(project=here))
+        return self._installer(self.new_root(project=here))
 
-    def _depot(self, root: str) -> Depot:
-        from whet.sources.chain.depot import Depot
+    def _installer(self, root: str) -> Installer:
+        from whet.sources.install.installer import Installer
 
-        repository = self.lookout.survey().repository
+        repository = self.workspace.config().repository
         shared = repository is not None and os.path.realpath(root) != os.path.realpath(self.new_root())
         project = repository.root if repository is not None and shared else ""
-        return Depot(self.lookout, self.changes.author, self.ledger, self.reach, root, project)
+        return Installer(self.workspace, self.changes.author, self.ledger, self.reach, root, project)
 
     # looking around
 
@@ -120,7 +120,7 @@ class Reaching(Guarding):
             open_source,
             trust=self._trust,
             offline=offline,
-            clock=self.lookout.clock,
+            clock=self.workspace.clock,
         )
         return {"success": True, "query": query, **found.to_json()}
 
@@ -139,11 +139,11 @@ class Reaching(Guarding):
     def _trust(self, ref: Ref) -> str:
         from whet.sources.refs.trusting import ref_trust
 
-        return ref_trust(ref, self.lookout.survey().settings.trusted_sources)
+        return ref_trust(ref, self.workspace.config().settings.trusted_sources)
 
     def _wanted(self, sources: Sequence[str], skills: Sequence[str], *, every: bool) -> list[Wanted]:
         """What is wanted of which source; `tap:skill` names a tap and a skill of it."""
-        from whet.sources.chain.depot import Wanted
+        from whet.sources.install.installer import Wanted
         from whet.sources.refs.reading import read_ref
         from whet.sources.taps.taps import expand
 
@@ -174,11 +174,11 @@ class Reaching(Guarding):
         Nothing is installed. `skills` are all it has, `inspected` those that were fetched, with {digest, files,
         decision, reason, trust, verdict, findings}.
         """
-        from whet.sources.chain.inspecting import inspect
+        from whet.sources.install.inspecting import inspect
 
         with self._reading([source]):
             (wanted,) = self._wanted([source], skills, every=False)
-            return {"success": True, **inspect(self.depot(), wanted)}
+            return {"success": True, **inspect(self.installer(), wanted)}
 
     # taps
 
@@ -187,7 +187,7 @@ class Reaching(Guarding):
         """The named sources, as values; `list_taps`, `add_tap` and `remove_tap` answer about them."""
         from whet.sources.taps.taps import Taps
 
-        return Taps(self.place.state, self.lookout.clock)
+        return Taps(self.place.state, self.workspace.clock)
 
     def list_taps(self) -> dict[str, Any]:
         """The named sources that `search` asks: {name, source, default, added, shown, trust}."""

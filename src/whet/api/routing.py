@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from whet.authoring.checks import Check
     from whet.library.card import Card
     from whet.library.doctor import Repaired
-    from whet.library.lookout import Lookout
     from whet.library.report import Entry
     from whet.library.visibility import Caller
+    from whet.library.workspace import Workspace
     from whet.prompt.offering import Offers, Relevance
     from whet.routing.feedback import Feedback
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Routing(Sharing):
     """Finding skills by what they say, near-duplicates, trigger evals, feedback."""
 
-    def __init__(self, lookout: Lookout, check: Check | None) -> None:
-        super().__init__(lookout, check)
+    def __init__(self, workspace: Workspace, check: Check | None) -> None:
+        super().__init__(workspace, check)
         self._feedback: Feedback | None = None
         self._offers: Offers | None = None
 
@@ -37,7 +37,7 @@ class Routing(Sharing):
         """Let databases, connections and the index go."""
         super().close()
         if self._offers is not None:
-            self._offers.keeper.close()
+            self._offers.index_manager.close()
         if self._feedback is not None:
             self._feedback.close()
 
@@ -47,7 +47,7 @@ class Routing(Sharing):
         if self._feedback is None:
             from whet.routing.feedback import Feedback
 
-            self._feedback = Feedback(self.place.state, self.lookout.clock)
+            self._feedback = Feedback(self.place.state, self.workspace.clock)
         return self._feedback
 
     @property
@@ -55,9 +55,9 @@ class Routing(Sharing):
         """What answers `find_relevant`, `detect` and `relevance`: the index of what skills say, kept in step."""
         if self._offers is None:
             from whet.prompt.offering import Offers
-            from whet.routing.keeping import Keeper
+            from whet.routing.index_manager import IndexManager
 
-            self._offers = Offers(Keeper(self.lookout, self.remarks, self._indexed), self.used)
+            self._offers = Offers(IndexManager(self.workspace, self.remarks, self._indexed), self.used)
         return self._offers
 
     def _indexed(self, count: int) -> None:
@@ -106,7 +106,7 @@ class Routing(Sharing):
         from whet.routing.duplicates_answer import duplicates_answer
 
         most = {} if limit is None else {"most": limit}
-        return duplicates_answer(self.lookout, name, threshold, **most)
+        return duplicates_answer(self.workspace, name, threshold, **most)
 
     # evals
 
@@ -121,14 +121,14 @@ class Routing(Sharing):
         up instead. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
         """
         from whet.routing.evals.answer import eval_triggers
-        from whet.routing.keeping import key_of
+        from whet.routing.index_manager import key_of
         from whet.routing.trying import Judge, Trial
 
-        keeper, snapshot = self.offers.keeper, self.lookout.look()
-        with Trial(keeper, snapshot) as trial:
+        index_manager, snapshot = self.offers.index_manager, self.workspace.snapshot()
+        with Trial(index_manager, snapshot) as trial:
             return eval_triggers(
-                self.lookout,
-                Judge(keeper, snapshot),
+                self.workspace,
+                Judge(index_manager, snapshot),
                 names,
                 key_of=key_of,
                 file=file,
@@ -147,19 +147,19 @@ class Routing(Sharing):
         """
         from whet.routing.feedback_answer import give
 
-        return give(self.remarks, self.lookout, name, message, fits=fits, origin=origin)
+        return give(self.remarks, self.workspace, name, message, fits=fits, origin=origin)
 
     def list_feedback(self, name: str | None = None) -> dict[str, Any]:
         """What was said about a skill, or about all of them, the newest first; "" is for messages for no skill."""
         from whet.routing.feedback_answer import listed
 
-        return listed(self.remarks, self.lookout, name)
+        return listed(self.remarks, self.workspace, name)
 
     def forget_feedback(self, name: str | None, message: str | None = None) -> dict[str, Any]:
         """Take back what was said about a message, or about a skill altogether; None is for messages for no skill."""
         from whet.routing.feedback_answer import forget
 
-        return forget(self.remarks, self.lookout, name, message)
+        return forget(self.remarks, self.workspace, name, message)
 
     def manage(self, operations: Sequence[Mapping[str, Any]], **how: Any) -> dict[str, Any]:
         """Change skills: an ordered batch of operations, applied wholly or not at all.
@@ -189,7 +189,7 @@ class Routing(Sharing):
         """What `doctor` tells of the feedback, and whether skills are found by meaning."""
         from whet.routing.telling import examine
 
-        return (*self.remarks.examine(), *examine(self.lookout.survey().settings))
+        return (*self.remarks.examine(), *examine(self.workspace.config().settings))
 
     def repair_routing(self) -> Repaired:
         """What `repair` does about the feedback; the index mends itself."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.library.doctor import Repaired
-    from whet.sources.chain.plan import Plan
+    from whet.sources.install.plan import Plan
     from whet.sources.publishing.prepare import Prepared
     from whet.sources.syncing.sync import SyncPlan
 
@@ -89,7 +89,7 @@ class Sharing(Sourcing):
             raise UsageError("usage", "It must be said where to publish.", hint=hint)
         from whet.sources.publishing.prepare import prepare
 
-        prepared = [prepare(path, scan=self.lookout.judge.attestations.scan) for path in paths]
+        prepared = [prepare(path, scan=self.workspace.judge.attestations.scan) for path in paths]
         if git:
             from whet.sources.publishing.git import publish_git
 
@@ -140,15 +140,15 @@ class Sharing(Sourcing):
         `left_out` says what could not go in and why. Raises ConflictError where the file is there already, unless
         `overwrite` is set.
         """
-        from whet.sources.chain.importing import exported
+        from whet.sources.install.importing import exported
         from whet.sources.publishing.snapshots import export_snapshot
 
-        skills, problems = exported(self.depot(), "user")
+        skills, problems = exported(self.installer(), "user")
         if here:
-            more, unread = exported(self.depot(here=True), "project")
+            more, unread = exported(self.installer(here=True), "project")
             skills, problems = [*skills, *more], [*problems, *unread]
         taps = [tap._asdict() for tap in self.taps.all() if not tap.default]
-        made = export_snapshot(skills, taps, path, overwrite=overwrite, clock=self.lookout.clock)
+        made = export_snapshot(skills, taps, path, overwrite=overwrite, clock=self.workspace.clock)
         return made._replace(left_out=(*problems, *made.left_out)).to_json()
 
     def plan_import(self, path: str, *, here: bool = False) -> Plan:
@@ -158,7 +158,7 @@ class Sharing(Sourcing):
         file that is no snapshot.
         """
         from whet.library.files import read_file
-        from whet.sources.chain.importing import plan_import
+        from whet.sources.install.importing import plan_import
         from whet.sources.publishing.snapshots import LIMITS, read_snapshot
         from whet.store.failures import os_failures
 
@@ -167,7 +167,7 @@ class Sharing(Sourcing):
             raise NotFoundError("path-not-found", f"There is no file {full}.", hint="Check the path.", path=full)
         with os_failures(full, doing="read", other="read-failed"):
             snapshot = read_snapshot(read_file(full, LIMITS.total_bytes + 1))
-        return plan_import(self.depot(here=here), snapshot, "project" if here else "user")
+        return plan_import(self.installer(here=here), snapshot, "project" if here else "user")
 
     # mending
 
@@ -191,7 +191,7 @@ class Sharing(Sourcing):
             return locks
         from whet.sources.syncing.sync import repair_sync
 
-        repository = self.lookout.survey().repository
+        repository = self.workspace.config().repository
         projects = (repository.root,) if repository else ()
         mended = repair_sync(self.place, self._own_roots(), projects=projects)
         done = f"Set the damaged record of syncing aside as {mended.kept} and found {len(mended.links)} links again."

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from whet.library.doctor import Repaired
     from whet.library.report import Entry
-    from whet.sources.chain.depot import Depot
-    from whet.sources.chain.plan import Plan
+    from whet.sources.install.installer import Installer
+    from whet.sources.install.plan import Plan
     from whet.sources.lock.file import Installed
     from whet.sources.merging.merge import Prefer
 
@@ -44,31 +44,31 @@ class Sourcing(Reaching):
         `skills` names those to take of it, `every` takes all; a source with one skill needs neither. `prefer` (ours or
         theirs) decides what clashes with edits here. A step that cannot be done is in the plan and says why.
         """
-        from whet.sources.chain.applying import plan_install
+        from whet.sources.install.applying import plan_install
 
         with self._reading(sources):
-            return plan_install(self.depot(here=here), self._wanted(sources, skills, every=every), prefer=prefer)
+            return plan_install(self.installer(here=here), self._wanted(sources, skills, every=every), prefer=prefer)
 
     def plan_update(self, *names: str, here: bool = False, prefer: Prefer = "") -> Plan:
         """Bring installed skills, or all, to what their sources have now; edits made here are merged in.
 
         What clashes is a step in state `conflict`, unless `prefer` says ours or theirs. Pinned skills are `held`.
         """
-        from whet.sources.chain.applying import plan_update
+        from whet.sources.install.applying import plan_update
 
-        return plan_update(self.depot(here=here), names, prefer=prefer)
+        return plan_update(self.installer(here=here), names, prefer=prefer)
 
     def plan_restore(self, *names: str, here: bool = False, force: bool = False) -> Plan:
         """Bring back what the lock names, exactly as it was installed; with `force`, also where it was edited."""
-        from whet.sources.chain.applying import plan_restore
+        from whet.sources.install.applying import plan_restore
 
-        return plan_restore(self.depot(here=here), names, force=force)
+        return plan_restore(self.installer(here=here), names, force=force)
 
     def plan_uninstall(self, *names: str, here: bool = False) -> Plan:
         """Take installed skills away. Without names there is nothing to do."""
-        from whet.sources.chain.applying import plan_uninstall
+        from whet.sources.install.applying import plan_uninstall
 
-        return plan_uninstall(self.depot(here=here), names)
+        return plan_uninstall(self.installer(here=here), names)
 
     def plan_adopt(self, *names: str, source: str = "", here: bool = False) -> Plan:
         """Take charge of skills that are there already, so that the lock names them.
@@ -76,10 +76,10 @@ class Sourcing(Reaching):
         Without names, of all that the lock does not name yet. With `source`, one skill is recorded as coming from
         there, and gets updates.
         """
-        from whet.sources.chain.adopting import plan_adopt
+        from whet.sources.install.adopting import plan_adopt
 
         wanted = self._wanted([source], (), every=False)[0] if source else None
-        return plan_adopt(self.depot(here=here), names, wanted)
+        return plan_adopt(self.installer(here=here), names, wanted)
 
     def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> dict[str, Any]:
         """Do what is ready in a plan, all of it or nothing, and record every decision.
@@ -88,9 +88,9 @@ class Sourcing(Reaching):
         a list of steps; `counts` of their states), what was `done`, and what the policy `refused`. Raises ConflictError
         when something is not as it was when the plan was made.
         """
-        from whet.sources.chain.applying import apply
+        from whet.sources.install.applying import apply
 
-        return apply(self._depot(plan.root), plan, actor=actor, reason=reason, override=override)
+        return apply(self._installer(plan.root), plan, actor=actor, reason=reason, override=override)
 
     def install(self, *sources: str, reason: str = "", override: str = "", **how: Any) -> dict[str, Any]:
         """Plan and apply in one call; `how` is what `plan_install` takes, and it answers like `apply`.
@@ -98,7 +98,7 @@ class Sourcing(Reaching):
         Where one thing that was asked for cannot be taken in, nothing is: RefusedError for what the policy does not let
         in, ConflictError for what is in the way, FailedError for what the source could not give.
         """
-        from whet.sources.chain.applying import accept, check_complete
+        from whet.sources.install.applying import accept, check_complete
 
         plan = self.plan_install(*sources, **how)
         check_complete(accept(plan) if override else plan)
@@ -126,9 +126,9 @@ class Sourcing(Reaching):
         `skills` are all that were asked about, with {status, outdated, edited, missing, pinned, latest}; `outdated`
         counts them.
         """
-        from whet.sources.chain.telling import outdated
+        from whet.sources.install.telling import outdated
 
-        return outdated(self.depot(here=here), names)
+        return outdated(self.installer(here=here), names)
 
     def verify(self, *names: str, here: bool = False) -> dict[str, Any]:
         """Is everything as it was installed, file by file? No source is asked.
@@ -136,9 +136,9 @@ class Sourcing(Reaching):
         `valid` is the answer; of each of `skills`, `status` and `files` tell what is different. `unmanaged` are skills
         that no lock names.
         """
-        from whet.sources.chain.telling import verify
+        from whet.sources.install.telling import verify
 
-        return verify(self.depot(here=here), names)
+        return verify(self.installer(here=here), names)
 
     def why(self, name: str) -> dict[str, Any]:
         """Where a skill comes from, who let it in and why.
@@ -146,21 +146,21 @@ class Sourcing(Reaching):
         `installed` is what the lock says of it, `history` how it came, `decision` what the guard said. Each is empty
         where nothing is known.
         """
-        from whet.sources.chain.telling import why
+        from whet.sources.install.telling import why
 
-        card, _ = self.lookout.find(name)
-        return why(self.depot(here=card.scope == "project"), card)
+        card, _ = self.workspace.find(name)
+        return why(self.installer(here=card.scope == "project"), card)
 
     def is_locked(self, name: str, *, here: bool = False) -> bool:
         """Does the lock name this skill?"""
-        depot = self.depot(here=here)
-        return bool(depot.called(name, depot.installed()))
+        installer = self.installer(here=here)
+        return bool(installer.called(name, installer.installed()))
 
     # pins
 
     def pin(self, name: str, reason: str = "") -> dict[str, Any]:
         """Leave this skill as it is: updates and the curator pass it by until `unpin`."""
-        card, _ = self.lookout.find(name)
+        card, _ = self.workspace.find(name)
         changed = self._pinned(card.directory, card.name, reason or "yes")
         answer = self.curating.pin(name, reason)
         return {**answer, "changed": changed or answer["changed"]}
@@ -168,7 +168,7 @@ class Sourcing(Reaching):
     def unpin(self, name: str) -> dict[str, Any]:
         """Treat this skill, which may be gone by now, like any other again."""
         try:
-            directory = self.lookout.find(name)[0].directory
+            directory = self.workspace.find(name)[0].directory
         except WhetError:
             directory = ""
         changed = self._pinned(directory, name, "")
@@ -177,39 +177,39 @@ class Sourcing(Reaching):
 
     def _pinned(self, directory: str, name: str, pinned: str) -> bool:
         """Write a pin into every lock that names the skill; whether that changed anything."""
-        from whet.sources.chain.following import set_pin
+        from whet.sources.install.following import set_pin
 
         changed = False
-        for depot in self._depots():
-            known = depot.relative(os.path.realpath(directory)) if directory else name
-            changed = set_pin(depot, known, pinned) or changed
+        for installer in self._installers():
+            known = installer.relative(os.path.realpath(directory)) if directory else name
+            changed = set_pin(installer, known, pinned) or changed
         return changed
 
-    def _depots(self) -> list[Depot]:
+    def _installers(self) -> list[Installer]:
         """The depots of all roots that have a lock, or had one: the user's, and the project's."""
         from whet.sources.lock.file import lock_file
 
         files = {root: lock_file(root) for root in self._own_roots()}
         kept = (root for root, file in files.items() if os.path.lexists(file) or self.ledger.left_by(file))
-        return [self._depot(root) for root in kept]
+        return [self._installer(root) for root in kept]
 
     def _origins(self) -> dict[str, str]:
         """The same for installed skills: they are trusted as far as their source is, wherever they lie now."""
         origins = super()._origins()
-        for depot in self._depots():
-            for entry in self._last_known(depot):
+        for installer in self._installers():
+            for entry in self._last_known(installer):
                 if entry.trust not in ("", "local"):
-                    origins[os.path.realpath(depot.directory(entry.path))] = entry.trust
+                    origins[os.path.realpath(installer.directory(entry.path))] = entry.trust
         return origins
 
-    def _last_known(self, depot: Depot) -> Sequence[Installed]:
+    def _last_known(self, installer: Installer) -> Sequence[Installed]:
         """What is installed; where the lock cannot be read, which the doctor tells, what is remembered of it."""
         from whet.sources.lock.file import lock_file
 
         try:
-            return depot.installed()
+            return installer.installed()
         except WhetError:
-            return tuple(self.ledger.known(lock_file(depot.root)).values())
+            return tuple(self.ledger.known(lock_file(installer.root)).values())
 
     # mending
 
@@ -234,7 +234,7 @@ class Sourcing(Reaching):
     def _own_roots(self) -> list[str]:
         """The roots that skills can be installed in: the user's, and the project's."""
         roots = [self.new_root()]
-        if self.lookout.explicit is None:
+        if self.workspace.explicit is None:
             roots.append(self.new_root(project=True))
         return list(dict.fromkeys(map(os.path.realpath, roots)))
 
@@ -273,9 +273,9 @@ class Sourcing(Reaching):
         `number` is a `version` that `history` tells. It is a change like any other, so `undo` takes it back.
         Raises NotFoundError `no-such-version`.
         """
-        from whet.authoring.writer import By
+        from whet.authoring.writer import Provenance
 
-        answer = self.changes.rollback(name, number, By("user", reason=reason))
+        answer = self.changes.rollback(name, number, Provenance("user", reason=reason))
         return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
 
     def undo(self, what: int | str, reason: str = "") -> dict[str, Any]:
@@ -284,9 +284,9 @@ class Sourcing(Reaching):
         Both are in `history`. Raises NotFoundError `no-such-entry`, ConflictError `cannot-undo` where the skill
         was changed since.
         """
-        from whet.authoring.writer import By
+        from whet.authoring.writer import Provenance
 
-        answer = self.changes.undo(str(what), By("user", reason=reason))
+        answer = self.changes.undo(str(what), Provenance("user", reason=reason))
         return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
 
     def approve(self, number: int, reason: str = "") -> dict[str, Any]:
@@ -295,9 +295,9 @@ class Sourcing(Reaching):
         Raises RefusedError `reason-needed` where the guard asks for a reason and none is given, ConflictError where
         the skill was changed since.
         """
-        from whet.authoring.writer import By
+        from whet.authoring.writer import Provenance
 
-        answer = self.changes.approve(number, By("user", reason=reason))
+        answer = self.changes.approve(number, Provenance("user", reason=reason))
         return self._followed(answer, answer["entries"])
 
     def archive(self, name: str, reason: str = "") -> dict[str, Any]:
@@ -319,11 +319,11 @@ class Sourcing(Reaching):
 
     def _followed(self, answer: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
         """Let the locks follow what was done; where one cannot, say so: the change itself is made."""
-        from whet.sources.chain.following import catch_up
+        from whet.sources.install.following import catch_up
 
-        for depot in self._depots() if numbers else ():
+        for installer in self._installers() if numbers else ():
             try:
-                told = catch_up(depot, numbers)
+                told = catch_up(installer, numbers)
             except WhetError as error:
                 told = [f"The lock was not changed: {error.message}"]
             if told:

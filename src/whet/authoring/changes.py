@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.authoring.history import difference, exported, lifetime, to_version, undone, version_at, versions
 from whet.authoring.trees import digest, read_tree
-from whet.authoring.writer import By
+from whet.authoring.writer import Provenance
 from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.library.report import Entry as Report
 from whet.skill.names import key
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from whet.library.card import Card
 
 
-USER = By("user")
+USER = Provenance("user")
 _LONGEST_NUMBER = 18
 
 
@@ -40,7 +40,7 @@ class Changes:
     def manage(
         self,
         operations: Sequence[Mapping[str, Any]],
-        by: By = USER,
+        by: Provenance = USER,
         *,
         viewed: Callable[[str, str], bool] | None = None,
         allowed: Callable[[Card], None] | None = None,
@@ -74,7 +74,7 @@ class Changes:
     def _directory(self, name: str) -> tuple[str, str]:
         """Name and directory of a skill that is there, or was: the history also knows those that are gone."""
         try:
-            card, _ = self.author.lookout.find(name)
+            card, _ = self.author.workspace.find(name)
         except NotFoundError as error:
             found = [entry for entry in self.author.journal.entries() if key(entry.skill) == key(name)]
             if not found:
@@ -118,12 +118,12 @@ class Changes:
         text = difference(before, after, (f"v{left.number}", label))
         return {"success": True, "name": skill, "from": left.number, "to": other, "text": text}
 
-    def rollback(self, name: str, number: int | None = None, by: By = USER) -> dict[str, Any]:
+    def rollback(self, name: str, number: int | None = None, by: Provenance = USER) -> dict[str, Any]:
         """Go back to a version."""
         skill, path = self._directory(name)
         return self._written([to_version(self.author.journal, skill, path, number)], by)
 
-    def undo(self, what: str, by: By = USER) -> dict[str, Any]:
+    def undo(self, what: str, by: Provenance = USER) -> dict[str, Any]:
         """Take back one entry by its number, or everything of one run by its id."""
         journal = self.author.journal
         entries: Sequence[Entry] = ()
@@ -141,7 +141,7 @@ class Changes:
             raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Name another entry.")
         return self._written(undone(self.author.journal, entries), by._replace(reason=by.reason or f"Undo of {what}."))
 
-    def _written(self, changes: Sequence[Change], by: By = USER) -> dict[str, Any]:
+    def _written(self, changes: Sequence[Change], by: Provenance = USER) -> dict[str, Any]:
         entries = self.author.writer.write(changes, by)
         made = [entry for entry in entries if entry.action != "found"]
         skills = [{"name": entry.skill, "path": entry.path, "digest": entry.after, "entry": entry.id} for entry in made]
@@ -173,7 +173,7 @@ class Changes:
         proposal = self.author.proposals.one(number)
         return {"success": True, **proposal.to_json(), "diff": self.author.proposals.diff(proposal)}
 
-    def approve(self, number: int, by: By = USER) -> dict[str, Any]:
+    def approve(self, number: int, by: Provenance = USER) -> dict[str, Any]:
         """Do what was proposed."""
         author = self.author
         proposal = author.proposals.one(number)

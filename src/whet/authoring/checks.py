@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.guard.judging import Judgement
-    from whet.library.lookout import Lookout
+    from whet.guard.gate import Judgement
+    from whet.library.workspace import Workspace
     from whet.skill.tree import Item
 
 
@@ -44,23 +44,23 @@ class Accepted(Protocol):
 class Guarded:
     """The guard as a check."""
 
-    def __init__(self, lookout: Lookout) -> None:
-        self._lookout = lookout
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def __call__(self, name: str, after: Mapping[str, Item], actor: str) -> Verdict:
         """Scan, decide, record."""
         judgement = self._judged(after, actor)
-        self._lookout.judge.record("write", name, "", judgement, actor)
+        self._workspace.judge.record("write", name, "", judgement, actor)
         decision = judgement.decision
         return Verdict(decision.action, decision.verdict, decision.reason)
 
     def accepted(self, name: str, after: Mapping[str, Item], actor: str, reason: str) -> None:
         """Record the override: from now on exactly this content is let through."""
-        self._lookout.judge.override(name, "", self._judged(after, actor), reason, actor)
+        self._workspace.judge.override(name, "", self._judged(after, actor), reason, actor)
 
     def _judged(self, after: Mapping[str, Item], actor: str) -> Judgement:
         from whet.guard.policy import actor_trust
         from whet.library.guarding import table_of
 
-        judge = self._lookout.judge
-        return judge.judge(judge.attestations.scan(after), actor_trust(actor), table_of(self._lookout.survey()))
+        judge = self._workspace.judge
+        return judge.judge(judge.attestations.scan(after), actor_trust(actor), table_of(self._workspace.config()))

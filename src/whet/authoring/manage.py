@@ -18,7 +18,7 @@ from whet.authoring.drafts_main import MAIN_FILES, main_of, version_of
 from whet.authoring.history import restored
 from whet.authoring.proposals import Proposals
 from whet.authoring.trees import digest, read_tree
-from whet.authoring.writer import By, Change, Writer
+from whet.authoring.writer import Change, Provenance, Writer
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.discovery import SKIPPED
 from whet.skill.names import key, slug
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whet.authoring.drafts import Draft
     from whet.authoring.journal import Entry, Journal
     from whet.library.card import Card
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
     from whet.skill.tree import Tree
 
 MOST_OPERATIONS = 20
@@ -77,7 +77,7 @@ class Author:
 
     def __init__(
         self,
-        lookout: Lookout,
+        workspace: Workspace,
         journal: Journal,
         *,
         check: Check,
@@ -85,9 +85,9 @@ class Author:
         accepted: Accepted | None = None,
     ) -> None:
         """`accepted` is told when a person lets through what the check asked about."""
-        self.lookout = lookout
+        self.workspace = workspace
         self.journal = journal
-        self.writer = Writer(journal, lookout.place.state)
+        self.writer = Writer(journal, workspace.place.state)
         self.proposals = Proposals(journal)
         self._check = check
         self._accepted = accepted
@@ -96,7 +96,7 @@ class Author:
     def apply(
         self,
         operations: Sequence[Mapping[str, Any]],
-        by: By,
+        by: Provenance,
         *,
         viewed: Callable[[str, str], bool] | None = None,
         allowed: Callable[[Card], None] | None = None,
@@ -120,7 +120,7 @@ class Author:
     def _apply(
         self,
         operations: Sequence[Mapping[str, Any]],
-        by: By,
+        by: Provenance,
         viewed: Callable[[str, str], bool] | None,
         allowed: Callable[[Card], None],
         *,
@@ -145,7 +145,7 @@ class Author:
             return _answer(results, (), warnings or ["Nothing changes."])
         checked = self.checked(changes, by)
         warnings.extend(checked.remarks)
-        staged = stage or self.lookout.survey().settings.stage_writes
+        staged = stage or self.workspace.config().settings.stage_writes
         waits = "Nobody has looked at it yet." if stage and by.origin == "background" else "Writes are staged."
         cause = checked.cause or bench.cause() or (waits if staged else "")
         if cause:
@@ -154,7 +154,7 @@ class Author:
             return {**_answer(results, (), warnings), **told}
         return _answer(results, self.writer.write(changes, by._replace(checked=checked.label)), warnings)
 
-    def checked(self, changes: Sequence[Change], by: By) -> Checked:
+    def checked(self, changes: Sequence[Change], by: Provenance) -> Checked:
         """What the check says of all results together."""
         labels: dict[str, None] = {}
         causes: dict[str, None] = {}
@@ -179,13 +179,13 @@ class Author:
                 remarks[verdict.reason] = None
         return Checked(", ".join(labels), " ".join(causes), tuple(remarks))
 
-    def accept(self, changes: Sequence[Change], by: By) -> None:
+    def accept(self, changes: Sequence[Change], by: Provenance) -> None:
         """Tell the guard that a person lets these through."""
         for change in changes:
             if self._accepted is not None and change.after is not None:
                 self._accepted(change.skill, change.after, by.actor, by.reason)
 
-    def _unread(self, bench: _Bench, by: By, viewed: Callable[[str, str], bool] | None) -> list[str]:
+    def _unread(self, bench: _Bench, by: Provenance, viewed: Callable[[str, str], bool] | None) -> list[str]:
         """What was changed without having been looked at: a warning, and for background work an error."""
         if viewed is None and by.origin == "foreground":
             return []
@@ -232,7 +232,7 @@ class Author:
         if category:
             check_category(category)
             parts = category.split("/")
-            if len(parts) >= self.lookout.survey().settings.depth:
+            if len(parts) >= self.workspace.config().settings.depth:
                 message = f"The category {category!r} lies too deep; no skill would be found in it."
                 raise UsageError("bad-category", message, hint="Choose a shorter one.")
             for part in parts:
@@ -297,7 +297,7 @@ class _Bench:
                 message = f"{name!r} is deleted or renamed by an operation before this one."
                 raise NotFoundError("skill-not-found", message, hint="Check the order of the operations.")
             return target
-        card, _ = self._author.lookout.find(name)
+        card, _ = self._author.workspace.find(name)
         return self._take(self._target(card), name)
 
     def _target(self, card: Card) -> Target:
@@ -344,7 +344,7 @@ class _Bench:
                 return self._find(spelling)
             except (NotFoundError, RefusedError):  # a repository nobody trusts takes no names
                 continue
-        found = [card for card in self._author.lookout.look().catalogue.cards if slug(card.name) == called]
+        found = [card for card in self._author.workspace.snapshot().catalogue.cards if slug(card.name) == called]
         return self._find(found[0].path) if found and key(found[0].name) not in self._names else None
 
     def _free(self, path: str, hint: str) -> str:

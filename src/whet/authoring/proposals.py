@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.history import difference
 from whet.authoring.trees import digest, read_tree
-from whet.authoring.writer import By, Change
+from whet.authoring.writer import Change, Provenance
 from whet.errors import ConflictError, NotFoundError
 from whet.store.clock import iso
 from whet.store.locks import FileLock, lock_path
@@ -74,7 +74,7 @@ class Proposals:
         self,
         changes: Sequence[Change],
         bases: Mapping[str, Mapping[str, Item] | None],
-        by: By,
+        by: Provenance,
         cause: str,
         originals: Mapping[str, Mapping[str, Item] | None] | None = None,
     ) -> int:
@@ -132,7 +132,7 @@ class Proposals:
             for change in proposal.changes
         ]
 
-    def approve(self, number: int, writer: Writer, by: By) -> tuple[Entry, ...]:
+    def approve(self, number: int, writer: Writer, by: Provenance) -> tuple[Entry, ...]:
         """Do it, if everything is still as it was when it was proposed."""
         with self._deciding(number):
             proposal = self.one(number)
@@ -145,7 +145,7 @@ class Proposals:
                     raise ConflictError("proposal-stale", message, hint=hint)
             changes = self.changes(proposal)
             reason = f"{proposal.reason} (proposal {number}, approved by {by.actor})".lstrip()
-            entries = writer.write(changes, By(proposal.actor, proposal.origin, reason, by.checked))
+            entries = writer.write(changes, Provenance(proposal.actor, proposal.origin, reason, by.checked))
             self._decide(number, "approved", by.reason)
             return entries
 

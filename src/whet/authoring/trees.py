@@ -77,7 +77,7 @@ def _read(directory: str, files: Sequence[PackageFile]) -> Tree:
     return found
 
 
-def put_tree(directory: str, before: Mapping[str, Item] | None, after: Mapping[str, Item] | None) -> None:
+def write_tree(directory: str, before: Mapping[str, Item] | None, after: Mapping[str, Item] | None) -> None:
     """Make the directory hold `after` where it held `before`; None is no directory."""
     if before == after:
         return

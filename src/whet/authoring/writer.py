@@ -18,7 +18,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.journal import Note
-from whet.authoring.trees import digest, put_tree, read_tree
+from whet.authoring.trees import digest, read_tree, write_tree
 from whet.errors import ConflictError, FailedError, WhetError
 from whet.store.atomic import clean_leftovers
 from whet.store.locks import FileLock, lock_path
@@ -45,7 +45,7 @@ class Change(NamedTuple):
     """The digest the caller saw, "" for no skill; None when it does not matter."""
 
 
-class By(NamedTuple):
+class Provenance(NamedTuple):
     """Who changes something, and why."""
 
     actor: str
@@ -62,7 +62,7 @@ class Writer:
         self.journal = journal
         self._state = state
 
-    def write(self, changes: Sequence[Change], by: By) -> tuple[Entry, ...]:
+    def write(self, changes: Sequence[Change], by: Provenance) -> tuple[Entry, ...]:
         """Make all of these changes or none; their entries. Raises WhetError."""
         changes = [change._replace(path=os.path.realpath(change.path)) for change in changes]
         paths = sorted({change.path for change in changes})
@@ -78,7 +78,7 @@ class Writer:
         message = " ".join((f"An earlier change of {paths[0]} is not settled.", *told))
         raise FailedError("unsettled-change", message, hint="Mend what is in its way, then try again.", path=paths[0])
 
-    def _write(self, changes: Sequence[Change], by: By) -> tuple[Entry, ...]:
+    def _write(self, changes: Sequence[Change], by: Provenance) -> tuple[Entry, ...]:
         before = {change.path: read_tree(change.path) for change in changes}
         now = {path: digest(tree) for path, tree in before.items()}
         for change in changes:
@@ -95,13 +95,13 @@ class Writer:
             for change in changes:
                 _check_same(change, now[change.path], digest(read_tree(change.path)))  # an editor knows no locks
                 done.append(change.path)
-                put_tree(change.path, before[change.path], change.after)
+                write_tree(change.path, before[change.path], change.after)
             return self.journal.settle(id_, notes)
         except BaseException:
             self._take_back(id_, done, before)
             raise
 
-    def _note(self, change: Change, now: Mapping[str, str], by: By) -> Note:
+    def _note(self, change: Change, now: Mapping[str, str], by: Provenance) -> Note:
         after = self.journal.keep(change.after)
         return Note(
             by.actor,
@@ -139,7 +139,7 @@ class Writer:
         back = 0
         for path in reversed(paths):
             with suppress(WhetError, OSError):
-                put_tree(path, read_tree(path), before[path])
+                write_tree(path, read_tree(path), before[path])
                 back += 1
         with suppress(WhetError):
             if back == len(paths):
@@ -174,7 +174,7 @@ class Writer:
             return f"A change of {_names(notes)} was complete and is now in the history."
         for note in reversed(made):
             if now[note.path] == note.after or not now[note.path]:
-                put_tree(note.path, current[note.path], self.journal.content(note.before))
+                write_tree(note.path, current[note.path], self.journal.content(note.before))
         self.journal.settle(id_, ())
         return f"A change of {_names(notes)} was not complete and was taken back."
 

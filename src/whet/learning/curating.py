@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whet.authoring.trees import digest, read_tree
-from whet.authoring.writer import By, Change
+from whet.authoring.writer import Change, Provenance
 from whet.errors import ConflictError, RefusedError
 from whet.learning.curator import Ages, Standing, make_plan
 from whet.routing.texts import texts_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whet.learning.lifecycle import Lifecycle
     from whet.learning.usage import Usage
     from whet.library.card import Card
-    from whet.library.lookout import Snapshot
+    from whet.library.workspace import Snapshot
     from whet.routing.texts import Texts
     from whet.skill.tree import Item
 
@@ -47,7 +47,7 @@ class Curating:
 
     def pin(self, name: str, reason: str = "") -> dict[str, Any]:
         """Never touch this skill."""
-        card, _ = self._author.lookout.find(name)
+        card, _ = self._author.workspace.find(name)
         changed = self._lifecycle.pin(card.name, reason)
         return {"success": True, "name": card.name, "pinned": True, "changed": changed}
 
@@ -58,7 +58,7 @@ class Curating:
 
     def archive(self, name: str, reason: str = "") -> dict[str, Any]:
         """Put a skill away by hand; a pinned one must be unpinned first."""
-        target = self._author.target(self._author.lookout.find(name)[0])
+        target = self._author.target(self._author.workspace.find(name)[0])
         if key(target.name) in self._lifecycle.pins():
             hint = f"Run `whet unpin {target.name}` first."
             raise ConflictError("pinned", f"{target.name} is pinned.", hint=hint)
@@ -66,14 +66,14 @@ class Curating:
             hint = f"Run `whet disable {target.name}` instead."
             raise RefusedError("protected", f"{target.name} cannot be archived: {target.cause}", hint=hint)
         change = Change("archive", target.name, target.path, None, digest(target.before or {}))
-        entries = self._author.writer.write([change], By("user", reason=reason))
+        entries = self._author.writer.write([change], Provenance("user", reason=reason))
         self._lifecycle.set_states({target.path: "archived"})
         return {"success": True, "name": target.name, "path": target.path, "entry": entries[-1].id}
 
     def plan(self) -> Plan:
         """What the curator would do now."""
-        snapshot = self._author.lookout.look()
-        settings = snapshot.survey.settings
+        snapshot = self._author.workspace.snapshot()
+        settings = snapshot.config.settings
         ages = Ages(stale_days=settings.stale_days, archive_days=max(settings.stale_days, settings.archive_days))
         standings, texts = self._known(snapshot)
         now, last_run = self._author.journal.clock(), self._lifecycle.last_run()
@@ -94,7 +94,7 @@ class Curating:
             hint = "Look at what it did, then run it again."
             raise ConflictError("curator-ran", "Another process ran the curator a moment ago.", hint=hint)
         run = f"r{os.urandom(8).hex()}"
-        by = By("curator", "background", "Not used for long.", run=run)
+        by = Provenance("curator", "background", "Not used for long.", run=run)
         archived = [step for step in plan.steps if step.after == "archived"]
         changes = [Change("archive", step.name, step.path, None, step.digest) for step in archived]
         entries = self._author.writer.write(changes, by) if changes else ()
@@ -109,13 +109,13 @@ class Curating:
         from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import read_bundles
 
-        lookout = self._author.lookout
+        workspace = self._author.workspace
         entries: dict[str, list[Entry]] = {}
         for entry in self._author.journal.entries():
             entries.setdefault(entry.path, []).append(entry)
         totals = {total.skill: total for total in self._usage.totals()}
         pins, states = self._lifecycle.pins(), self._lifecycle.states()
-        bundles, _ = read_bundles(bundle_directories(lookout, snapshot))
+        bundles, _ = read_bundles(bundle_directories(workspace, snapshot))
         named: dict[str, list[str]] = {}
         for bundle in bundles:
             for member in bundle.skills:
@@ -126,7 +126,7 @@ class Curating:
         cards = [card for card in snapshot.catalogue.cards if card.kind == "skill" and card.scope in _CURATED]
         for card in cards:
             if _is_mine(os.path.realpath(card.directory), entries):
-                skill = lookout.open(card).skill
+                skill = workspace.open(card).skill
                 texts[card.full_name] = texts_of(skill)
                 opened[card.full_name] = skill.related
         for name, related in opened.items():
@@ -157,8 +157,8 @@ class Curating:
 
     def _propose(self, merge: Merge) -> int:
         """A proposal that makes one skill of several; 0 when the same one waits already."""
-        lookout = self._author.lookout
-        cards = {name: lookout.find(name)[0] for name in (merge.into, *merge.others)}
+        workspace = self._author.workspace
+        cards = {name: workspace.find(name)[0] for name in (merge.into, *merge.others)}
         into = cards[merge.into]
         bases = {os.path.realpath(card.directory): read_tree(card.directory) for card in cards.values()}
         kept = os.path.realpath(into.directory)
@@ -173,7 +173,9 @@ class Curating:
         if sorted(bases) in waiting:
             return 0
         reason = f"{', '.join(merge.others)} into {merge.into}. {merge.reason}"
-        return self._author.proposals.propose(changes, bases, By("curator", "background", reason), "Near duplicates.")
+        return self._author.proposals.propose(
+            changes, bases, Provenance("curator", "background", reason), "Near duplicates."
+        )
 
 
 def _is_mine(path: str, entries: Mapping[str, Sequence[Entry]]) -> bool:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from whet.learning.sessions import Sessions
     from whet.learning.usage import Usage
     from whet.library.card import Card
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
     from whet.routing.feedback import Feedback
 
 
@@ -19,7 +19,7 @@ class Shelf(Protocol):
     """What learning needs of a library; `whet.api.Library` is one."""
 
     @property
-    def lookout(self) -> Lookout:
+    def workspace(self) -> Workspace:
         """Its skills."""
         ...
 
@@ -65,7 +65,7 @@ def held_back(shelf: Shelf, card: Card) -> str:
     """Why a skill is not changed without asking, though it is the user's: a sentence, or nothing."""
     from whet.learning.lifecycle import Lifecycle
 
-    lifecycle = Lifecycle(shelf.lookout.place.state, shelf.lookout.clock)
+    lifecycle = Lifecycle(shelf.workspace.place.state, shelf.workspace.clock)
     try:
         if card.key in lifecycle.pins():
             return "It is pinned."

@@ -21,7 +21,7 @@ from zlib import crc32
 
 from whet.errors import FailedError, NotFoundError, WhetError
 from whet.library.card import Card
-from whet.library.discovery import Container, Shelf
+from whet.library.discovery import Container, RootListing
 from whet.library.files import Signature
 from whet.library.report import Entry
 from whet.skill.gates import OPEN
@@ -76,7 +76,7 @@ def fingerprint(root: Root, bounds: Bounds) -> str:
     return "\0".join((READER, root.kind, root.namespace, str(bounds.depth), str(bounds.directories)))
 
 
-def link_bases(shelf: Shelf, bounds: Bounds) -> str:
+def link_bases(shelf: RootListing, bounds: Bounds) -> str:
     """Where links may lead, if any link was met; a root without links is the same whatever the other roots are."""
     met = (
         any(card.real for card in shelf.cards())
@@ -106,7 +106,7 @@ class Cache:
                 self._database.close()
                 self._database = None
 
-    def shelf(self, root: Root, bounds: Bounds) -> Shelf | None:
+    def shelf(self, root: Root, bounds: Bounds) -> RootListing | None:
         """What was found below the root the last time anybody looked."""
         found: _Saved | None = self._try(lambda database: _load(database, root, bounds))
         if found is None:
@@ -123,7 +123,7 @@ class Cache:
         found: list[tuple[str, Signature]] | None = self._try(lambda database: _containers(database, root, bounds))
         return found
 
-    def save(self, shelf: Shelf, before: Shelf | None, bounds: Bounds) -> bool:
+    def save(self, shelf: RootListing, before: RootListing | None, bounds: Bounds) -> bool:
         """Remember a shelf; only what differs from `before` is written, if that is the one loaded or saved last."""
         with self._turn:
             old = self._saved.pop(shelf.root.path, None)
@@ -213,7 +213,7 @@ class _Saved(NamedTuple):
     """A shelf and the version under which its rows are in the database."""
 
     version: int
-    shelf: Shelf
+    shelf: RootListing
 
 
 class _DamagedError(Exception):
@@ -249,7 +249,7 @@ def _load(database: Database, root: Root, bounds: Bounds) -> _Saved | None:
         if row is None:
             return None
         notes = tuple(Entry(*note) for note in _parse(row[2]))
-        return _Saved(row[1], Shelf(root, _load_containers(connection, row[0], root), notes))
+        return _Saved(row[1], RootListing(root, _load_containers(connection, row[0], root), notes))
 
 
 def _load_containers(connection: sqlite3.Connection, number: int, root: Root) -> dict[str, Container]:
@@ -297,7 +297,7 @@ def _containers(database: Database, root: Root, bounds: Bounds) -> list[tuple[st
         return [(found[0], Signature._make(found[1:])) for found in connection.execute(query, (row[0],))]
 
 
-def _save(database: Database, shelf: Shelf, old: _Saved | None, bounds: Bounds, now: int) -> int:
+def _save(database: Database, shelf: RootListing, old: _Saved | None, bounds: Bounds, now: int) -> int:
     """Bring the rows of a root up to date and give them a new version."""
     version = int.from_bytes(os.urandom(7), "big")
     root, notes = shelf.root, _dump(shelf.notes) if shelf.notes else ""

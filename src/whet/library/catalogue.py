@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whet.library.card import Card
-    from whet.library.discovery import Shelf
+    from whet.library.discovery import RootListing
     from whet.library.roots import Root
 
 
@@ -51,7 +51,7 @@ class Catalogue(NamedTuple):
         return tuple(entries)
 
 
-def assemble(shelves: Sequence[Shelf]) -> Catalogue:
+def assemble(shelves: Sequence[RootListing]) -> Catalogue:
     """Decide between everything that was found; `shelves` come in order of precedence."""
     by_key: dict[str, Card] = {}
     shadowed: list[tuple[Card, Card]] = []

@@ -11,72 +11,72 @@ from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
     from whet.library.card import Card
-    from whet.library.lookout import Lookout
     from whet.library.repository import Repository
+    from whet.library.workspace import Workspace
 
 _GO_THERE = "Go to the project first, or name it with --project."
 
 
-def list_trusted(lookout: Lookout) -> dict[str, Any]:
+def list_trusted(workspace: Workspace) -> dict[str, Any]:
     """Every repository that is trusted, and since when."""
     from whet.store.clock import iso
 
-    items = [{**item._asdict(), "since": iso(item.since)} for item in lookout.decisions.trusted()]
+    items = [{**item._asdict(), "since": iso(item.since)} for item in workspace.decisions.trusted()]
     return {"success": True, "trusted": items}
 
 
-def set_trust(lookout: Lookout, *, trusted: bool) -> dict[str, Any]:
+def set_trust(workspace: Workspace, *, trusted: bool) -> dict[str, Any]:
     """Trust the repository around the project directory, or take that trust back."""
-    place = lookout.place
-    if lookout.explicit is not None:
+    place = workspace.place
+    if workspace.explicit is not None:
         raise UsageError("no-project", "Explicit roots need no trust.", hint="Leave out --root.")
     if is_same(place.directory, place.home):
         raise UsageError("no-project", "The home directory is never a project.", hint=_GO_THERE)
     repository = find_repository(place.directory, home=place.home)
-    if trusted and not _has_project(lookout, repository):
+    if trusted and not _has_project(workspace, repository):
         raise UsageError("no-project", f"{repository.root} is no repository and has no skills.", hint=_GO_THERE)
     verdicts: list[dict[str, Any]] = []
     if trusted:
         from whet.library.guarding import remember_review, review
 
-        found = review(lookout)  # before anything is loaded
-        remember_review(lookout, found)
+        found = review(workspace)  # before anything is loaded
+        remember_review(workspace, found)
         verdicts = [item.to_json() for item in found]
-        changed = lookout.decisions.trust(repository.identity, repository.root)
+        changed = workspace.decisions.trust(repository.identity, repository.root)
     else:
-        changed = lookout.decisions.untrust(repository.identity)
-    catalogue = lookout.look().catalogue
+        changed = workspace.decisions.untrust(repository.identity)
+    catalogue = workspace.snapshot().catalogue
     names = [card.full_name for card in (*catalogue.cards, *catalogue.waiting) if card.scope == "project"]
     answer = {"success": True, "project": repository.root, "trusted": trusted, "changed": changed, "skills": names}
     return {**answer, **({"verdicts": verdicts} if trusted else {})}
 
 
-def untrust_path(lookout: Lookout, path: str) -> dict[str, Any]:
+def untrust_path(workspace: Workspace, path: str) -> dict[str, Any]:
     """Take trust back from the repository trusted under a path, which may be gone by now."""
     wanted = os.path.abspath(path)
-    home = lookout.place.home
+    home = workspace.place.home
     identity = find_repository(wanted, home=home).identity if os.path.isdir(wanted) else wanted
-    for item in lookout.decisions.trusted():
+    for item in workspace.decisions.trusted():
         if wanted == item.path or identity == item.identity:
-            lookout.decisions.untrust(item.identity)
+            workspace.decisions.untrust(item.identity)
             return {"success": True, "project": item.path, "trusted": False, "changed": True, "skills": []}
     hint = "`whet trust --list` shows what is trusted."
     raise NotFoundError("not-trusted", f"{wanted} is not among the trusted repositories.", hint=hint)
 
 
-def _has_project(lookout: Lookout, repository: Repository) -> bool:
+def _has_project(workspace: Workspace, repository: Repository) -> bool:
     """Is there anything to trust: a repository, or skills in the directory?"""
     marked = os.path.lexists(os.path.join(repository.root, ".git"))
-    return marked or any(root.scope == "project" for root in lookout.survey().roots)
+    return marked or any(root.scope == "project" for root in workspace.config().roots)
 
 
-def set_enabled(lookout: Lookout, name: str, surface: str, *, enabled: bool) -> dict[str, Any]:
+def set_enabled(workspace: Workspace, name: str, surface: str, *, enabled: bool) -> dict[str, Any]:
     """Offer a skill, or stop offering it, everywhere or on one surface."""
-    decisions = lookout.decisions
+    decisions = workspace.decisions
     key = name_key(name)
     card: Card | None = None
     if (key, surface) not in decisions.disabled():
-        card, _ = lookout.find(name)
+        card, _ = workspace.find(name)
         # Asked for by its qualified name or its path, it is this one that is meant and not all of its name.
         key = card.key if key == card.key else name_key(card.qualified)
     if enabled:
@@ -85,7 +85,7 @@ def set_enabled(lookout: Lookout, name: str, surface: str, *, enabled: bool) -> 
     else:
         changed = decisions.disable(key, surface)
     answer = {"success": True, "name": key, "surface": surface, "enabled": enabled, "changed": changed, "hint": ""}
-    disabled = lookout.survey().disabled
+    disabled = workspace.config().disabled
     if enabled and (source := disabled.source(card, surface) if card else disabled.by(key, surface)):
         answer["enabled"] = False
         answer["hint"] = f"It is still switched off by {source}."

@@ -77,7 +77,7 @@ class Container(NamedTuple):
     """What the category's DESCRIPTION.md says."""
 
 
-class Shelf(NamedTuple):
+class RootListing(NamedTuple):
     """Everything found below one root."""
 
     root: Root
@@ -99,7 +99,7 @@ class Bounds(NamedTuple):
     """Resolved directories that links may lead into."""
 
 
-def discover(root: Root, bounds: Bounds, known: Shelf | None, now: int) -> Shelf:
+def discover(root: Root, bounds: Bounds, known: RootListing | None, now: int) -> RootListing:
     """What lies below `root` now. Unchanged parts of `known` are reused; if nothing changed, it is `known` itself."""
     return _Walk(root, bounds, known, now).run()
 
@@ -167,7 +167,7 @@ class _Place(NamedTuple):
 
 
 class _Walk:
-    def __init__(self, root: Root, bounds: Bounds, known: Shelf | None, now: int) -> None:
+    def __init__(self, root: Root, bounds: Bounds, known: RootListing | None, now: int) -> None:
         self.root = root
         self.bounds = bounds
         self.known = known
@@ -176,7 +176,7 @@ class _Walk:
         self.walked: set[str] = set()
         self.notes: list[Entry] = []
 
-    def run(self) -> Shelf:
+    def run(self) -> RootListing:
         known = self.known.containers if self.known else {}
         changed = self.known is None
         pending = [_Place(self.root.path, "", "", 0)]
@@ -204,7 +204,7 @@ class _Walk:
             pending.extend(item for item in reversed(below) if not _is_link(item, place))
         if self.known and not changed and len(known) == len(self.containers) and self.known.notes == tuple(self.notes):
             return self.known
-        return Shelf(self.root, self.containers, tuple(self.notes))
+        return RootListing(self.root, self.containers, tuple(self.notes))
 
     def real(self, path: str, through_link: str) -> str:
         """Where a directory below the root really is."""

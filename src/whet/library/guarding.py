@@ -21,13 +21,13 @@ from whet.library.visibility import guard_blocked, refusal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whet.guard.judging import Judgement
+    from whet.guard.gate import Judgement
     from whet.guard.policy import Table
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.disclosure import Opened
     from whet.library.doctor import Repaired
-    from whet.library.lookout import Lookout, Survey
+    from whet.library.workspace import ResolvedConfig, Workspace
 
 NO_ORIGINS: Mapping[str, str] = {}
 NO_REASON = "An override needs a reason; the record keeps it."
@@ -47,9 +47,9 @@ class Judged(NamedTuple):
         return {**told, "digest": scan.digest, **decision.to_json(), "findings": grave}
 
 
-def table_of(survey: Survey) -> Table:
+def table_of(config: ResolvedConfig) -> Table:
     """The policy in force."""
-    return table_with(survey.settings.policy, survey.project_policy)
+    return table_with(config.settings.policy, config.project_policy)
 
 
 def trust_of(card: Card, table: Table, origins: Mapping[str, str] = NO_ORIGINS) -> str:
@@ -62,18 +62,18 @@ def trust_of(card: Card, table: Table, origins: Mapping[str, str] = NO_ORIGINS) 
     return place_trust(level, table)
 
 
-def judged(lookout: Lookout, card: Card, survey: Survey, *, trust: str = "") -> Judged:
+def judged(workspace: Workspace, card: Card, config: ResolvedConfig, *, trust: str = "") -> Judged:
     """What the guard says of a skill as it is on disk now."""
-    table = table_of(survey)
-    scan = scan_package(read_card(card), lookout.judge.attestations)
-    return Judged(card, lookout.judge.judge(scan, trust or trust_of(card, table), table))
+    table = table_of(config)
+    scan = scan_package(read_card(card), workspace.judge.attestations)
+    return Judged(card, workspace.judge.judge(scan, trust or trust_of(card, table), table))
 
 
-def admit(lookout: Lookout, opened: Opened, survey: Survey) -> None:
+def admit(workspace: Workspace, opened: Opened, config: ResolvedConfig) -> None:
     """Raise RefusedError for a repository's skill that the policy does not let in, and remember it."""
-    found = judged(lookout, opened.card, survey)
+    found = judged(workspace, opened.card, config)
     if found.judgement.decision.action != "allow":
-        _remember(lookout, (found,), "view", "guard")
+        _remember(workspace, (found,), "view", "guard")
         raise refusal(opened.card, guard_blocked(opened.card, found.judgement.decision.reason))
 
 
@@ -83,51 +83,51 @@ def project_cards(catalogue: Catalogue) -> tuple[Card, ...]:
     return tuple(card for card in (*catalogue.cards, *catalogue.waiting, *losers) if card.scope == "project")
 
 
-def review(lookout: Lookout) -> tuple[Judged, ...]:
+def review(workspace: Workspace) -> tuple[Judged, ...]:
     """What the guard will say of the repository's skills once it is trusted."""
-    snapshot = lookout.look()
-    trust = place_trust("project", table_of(snapshot.survey))
-    return tuple(judged(lookout, card, snapshot.survey, trust=trust) for card in project_cards(snapshot.catalogue))
+    snapshot = workspace.snapshot()
+    trust = place_trust("project", table_of(snapshot.config))
+    return tuple(judged(workspace, card, snapshot.config, trust=trust) for card in project_cards(snapshot.catalogue))
 
 
-def remember_review(lookout: Lookout, found: Iterable[Judged]) -> None:
+def remember_review(workspace: Workspace, found: Iterable[Judged]) -> None:
     """Keep back what the guard does not let in, let the rest be, and record all of it."""
-    _remember(lookout, found, "trust", "user")
+    _remember(workspace, found, "trust", "user")
 
 
-def _remember(lookout: Lookout, found: Iterable[Judged], action: str, actor: str) -> None:
+def _remember(workspace: Workspace, found: Iterable[Judged], action: str, actor: str) -> None:
     for card, judgement in found:
-        last = lookout.judge.audit.about(card.location, action)
+        last = workspace.judge.audit.about(card.location, action)
         if last is None or (last.digest, last.decision) != (judgement.scan.digest, judgement.decision.action):
-            lookout.judge.record(action, card.full_name, card.location, judgement, actor)
-        _keep_back(lookout, card, judgement)
+            workspace.judge.record(action, card.full_name, card.location, judgement, actor)
+        _keep_back(workspace, card, judgement)
 
 
-def _keep_back(lookout: Lookout, card: Card, judgement: Judgement) -> None:
+def _keep_back(workspace: Workspace, card: Card, judgement: Judgement) -> None:
     if card.scope != "project":
         return
     path, decision = plain(card.resolved), judgement.decision
     if decision.action == "allow":
-        lookout.decisions.unblock(path)
+        workspace.decisions.unblock(path)
     else:
-        lookout.decisions.block(path, plain(decision.reason))
+        workspace.decisions.block(path, plain(decision.reason))
 
 
-def audit(lookout: Lookout, origins: Mapping[str, str] = NO_ORIGINS) -> dict[str, Any]:
+def audit(workspace: Workspace, origins: Mapping[str, str] = NO_ORIGINS) -> dict[str, Any]:
     """Look at every skill again: verdicts, decisions, and what is different from the last time."""
-    snapshot = lookout.look()
-    catalogue, survey = snapshot.catalogue, snapshot.survey
-    table = table_of(survey)
+    snapshot = workspace.snapshot()
+    catalogue, config = snapshot.catalogue, snapshot.config
+    table = table_of(config)
     results = []
     for card in (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting):
-        found = judged(lookout, card, survey, trust=trust_of(card, table, origins))
+        found = judged(workspace, card, config, trust=trust_of(card, table, origins))
         judgement = found.judgement
-        last = lookout.judge.audit.about(card.location, "audit")
+        last = workspace.judge.audit.about(card.location, "audit")
         change = _difference(last, judgement)
         if change:
-            lookout.judge.record("audit", card.full_name, card.location, judgement, "user")
+            workspace.judge.record("audit", card.full_name, card.location, judgement, "user")
         if card.root.trusted:
-            _keep_back(lookout, card, judgement)
+            _keep_back(workspace, card, judgement)
         before = {"verdict": last.verdict, "decision": last.decision, "digest": last.digest} if last else None
         results.append({**found.to_json(), "change": change, "before": before if change else None})
     counts = {label: sum(item["verdict"] == label for item in results) for label in ("safe", "caution", "dangerous")}
@@ -153,23 +153,23 @@ def _difference(last: Any, judgement: Judgement) -> str:
     return ""
 
 
-def show_policy(lookout: Lookout) -> dict[str, Any]:
+def show_policy(workspace: Workspace) -> dict[str, Any]:
     """The policy as it stands, with where each cell comes from."""
     from whet.guard.trust import VENDORS
 
-    survey = lookout.survey()
-    table = table_of(survey)
+    config = workspace.config()
+    table = table_of(config)
     rows = [
         {"trust": trust, **{verdict: cell._asdict() for verdict, cell in row.items()}} for trust, row in table.items()
     ]
-    return {"success": True, "policy": rows, "trusted_sources": [*VENDORS, *survey.settings.trusted_sources]}
+    return {"success": True, "policy": rows, "trusted_sources": [*VENDORS, *config.settings.trusted_sources]}
 
 
-def explain_cell(lookout: Lookout, trust: str, verdict: str) -> dict[str, Any]:
+def explain_cell(workspace: Workspace, trust: str, verdict: str) -> dict[str, Any]:
     """What is done with skills of a trust and a verdict, in a sentence."""
     from whet.guard.finding import LABELS
 
-    table = table_of(lookout.survey())
+    table = table_of(workspace.config())
     if trust not in table:
         raise UsageError("bad-trust", f"The policy has no row {trust!r}.", hint=f"Rows: {', '.join(table)}.")
     label = next((label for label in LABELS if label == verdict), None)
@@ -178,51 +178,51 @@ def explain_cell(lookout: Lookout, trust: str, verdict: str) -> dict[str, Any]:
     return {"success": True, **decide(trust, label, table).to_json()}
 
 
-def explain_skill(lookout: Lookout, name: str, origins: Mapping[str, str] = NO_ORIGINS) -> dict[str, Any]:
+def explain_skill(workspace: Workspace, name: str, origins: Mapping[str, str] = NO_ORIGINS) -> dict[str, Any]:
     """What is done with one skill, and the finding that decides."""
-    found = _found(lookout, name, origins)
+    found = _found(workspace, name, origins)
     return {"success": True, **found.to_json()}
 
 
 def override(
-    lookout: Lookout, name: str, reason: str, actor: str, origins: Mapping[str, str] = NO_ORIGINS
+    workspace: Workspace, name: str, reason: str, actor: str, origins: Mapping[str, str] = NO_ORIGINS
 ) -> dict[str, Any]:
     """Let a skill through as it is now, for a reason, until it changes."""
     if not reason.strip():
         raise UsageError("reason-needed", NO_REASON, hint="Say why with --reason.")
-    found = _found(lookout, name, origins)
-    lookout.judge.override(found.card.full_name, found.card.location, found.judgement, reason, actor)
-    return _decided_again(lookout, found.card, origins)
+    found = _found(workspace, name, origins)
+    workspace.judge.override(found.card.full_name, found.card.location, found.judgement, reason, actor)
+    return _decided_again(workspace, found.card, origins)
 
 
 def revoke(
-    lookout: Lookout, name: str, reason: str, actor: str, origins: Mapping[str, str] = NO_ORIGINS
+    workspace: Workspace, name: str, reason: str, actor: str, origins: Mapping[str, str] = NO_ORIGINS
 ) -> dict[str, Any]:
     """End an override."""
-    found = _found(lookout, name, origins)
-    changed = lookout.judge.audit.override(found.judgement.scan.digest) is not None
+    found = _found(workspace, name, origins)
+    changed = workspace.judge.audit.override(found.judgement.scan.digest) is not None
     if changed:
-        lookout.judge.revoke(found.card.full_name, found.card.location, found.judgement, actor, reason)
-    return {**_decided_again(lookout, found.card, origins), "changed": changed}
+        workspace.judge.revoke(found.card.full_name, found.card.location, found.judgement, actor, reason)
+    return {**_decided_again(workspace, found.card, origins), "changed": changed}
 
 
-def _decided_again(lookout: Lookout, card: Card, origins: Mapping[str, str]) -> dict[str, Any]:
-    survey = lookout.survey()
-    found = judged(lookout, card, survey, trust=trust_of(card, table_of(survey), origins))
-    _keep_back(lookout, card, found.judgement)
+def _decided_again(workspace: Workspace, card: Card, origins: Mapping[str, str]) -> dict[str, Any]:
+    config = workspace.config()
+    found = judged(workspace, card, config, trust=trust_of(card, table_of(config), origins))
+    _keep_back(workspace, card, found.judgement)
     return {"success": True, **found.to_json()}
 
 
-def _found(lookout: Lookout, name: str, origins: Mapping[str, str] = NO_ORIGINS) -> Judged:
-    card, survey = lookout.find(name)
-    return judged(lookout, card, survey, trust=trust_of(card, table_of(survey), origins))
+def _found(workspace: Workspace, name: str, origins: Mapping[str, str] = NO_ORIGINS) -> Judged:
+    card, config = workspace.find(name)
+    return judged(workspace, card, config, trust=trust_of(card, table_of(config), origins))
 
 
-def examine_audit(lookout: Lookout) -> tuple[Entry, ...]:
+def examine_audit(workspace: Workspace) -> tuple[Entry, ...]:
     """What is wrong with the record of decisions."""
     from whet.store.database import check
 
-    record = lookout.judge.audit
+    record = workspace.judge.audit
     if problem := check(record.path):
         hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
         return (Entry("audit-corrupt", "error", "", record.path, problem, hint),)
@@ -230,13 +230,13 @@ def examine_audit(lookout: Lookout) -> tuple[Entry, ...]:
     return tuple(Entry("audit-not-whole", "error", "", record.path, item.message, hint) for item in record.verify()[:1])
 
 
-def repair_audit(lookout: Lookout) -> Repaired:
+def repair_audit(workspace: Workspace) -> Repaired:
     """Set a damaged record of decisions aside and save from it what can be read."""
     from whet.guard.audit import TABLES, audit_schema
     from whet.library.doctor import Repaired
     from whet.store.database import check, repair
 
-    path = lookout.judge.audit.path
+    path = workspace.judge.audit.path
     if not check(path):
         return Repaired()
     outcome = repair(path, audit_schema(), TABLES)

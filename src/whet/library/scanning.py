@@ -24,7 +24,7 @@ from whet.skill.tree import Item, Tree, ignored
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whet.guard.attestations import Attestation, Attestations
+    from whet.guard.scan_cache import Attestation, ScanCache
     from whet.library.card import Card
 
 _MAINS = frozenset((MAIN, *OLD_MAINS))
@@ -116,9 +116,9 @@ def packages_below(path: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def scan_package(package: Package, attestations: Attestations) -> Attestation:
+def scan_package(package: Package, attestations: ScanCache) -> Attestation:
     """What a scan of the package finds. What cannot be read, or fails, is a finding; the rest is remembered."""
-    from whet.guard.attestations import Attestation
+    from whet.guard.scan_cache import Attestation
 
     try:
         if not package.aside:
@@ -140,7 +140,7 @@ def _own_cache(finding: Finding) -> bool:
 
 
 def _failed(package: Package, why: str) -> Attestation:
-    from whet.guard.attestations import Attestation
+    from whet.guard.scan_cache import Attestation
     from whet.skill.tree import digest, entries
 
     try:

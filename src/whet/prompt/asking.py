@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from whet.library.card import Card
-    from whet.library.lookout import Lookout, Snapshot
     from whet.library.report import Entry
     from whet.library.visibility import Caller
+    from whet.library.workspace import Snapshot, Workspace
     from whet.prompt.bundles import Bundle
     from whet.prompt.commands import Command, CommandMap
 
@@ -50,31 +50,31 @@ class Menu(NamedTuple):
 
 def visible(snapshot: Snapshot, caller: Caller) -> list[Card]:
     """The skills that are not hidden from this caller."""
-    disabled, probe = snapshot.survey.disabled, snapshot.survey.probe
+    disabled, probe = snapshot.config.disabled, snapshot.config.probe
     return [card for card in snapshot.catalogue.cards if hidden(card, caller, disabled, probe) is None]
 
 
-def bundle_directories(lookout: Lookout, snapshot: Snapshot) -> tuple[str, ...]:
+def bundle_directories(workspace: Workspace, snapshot: Snapshot) -> tuple[str, ...]:
     """Where bundles lie: in the project, once it is trusted, then in the state directory."""
-    own = os.path.join(lookout.place.state, "bundles")
-    survey = snapshot.survey
-    if survey.repository is None or not survey.trusted:
+    own = os.path.join(workspace.place.state, "bundles")
+    config = snapshot.config
+    if config.repository is None or not config.trusted:
         return (own,)
-    return (os.path.join(survey.repository.root, ".agents", "bundles"), own)
+    return (os.path.join(config.repository.root, ".agents", "bundles"), own)
 
 
-def menu_of(lookout: Lookout, snapshot: Snapshot, caller: Caller, reserved: Collection[str] = RESERVED) -> Menu:
+def menu_of(workspace: Workspace, snapshot: Snapshot, caller: Caller, reserved: Collection[str] = RESERVED) -> Menu:
     """The commands this caller has."""
-    bundles, report = read_bundles(bundle_directories(lookout, snapshot))
+    bundles, report = read_bundles(bundle_directories(workspace, snapshot))
     commands = command_map(visible(snapshot, caller), bundles, reserved)
     return Menu(commands, bundles, (*report, *commands.report))
 
 
-def asked_for(text: str, lookout: Lookout, snapshot: Snapshot, caller: Caller, reserved: Collection[str]) -> Asked:
+def asked_for(text: str, workspace: Workspace, snapshot: Snapshot, caller: Caller, reserved: Collection[str]) -> Asked:
     """What a line asks for. Raises NotFoundError and RefusedError for a command that cannot be had."""
     if "$" not in text and not text.lstrip().startswith("/"):  # most lines; no menu is needed to see it
         return Asked((), text)
-    menu = menu_of(lookout, snapshot, caller, reserved)
+    menu = menu_of(workspace, snapshot, caller, reserved)
     line = parse_line(text, menu.commands)
     gathering = _Gathering(menu.bundles, snapshot, caller)
     request = text
@@ -88,9 +88,11 @@ def asked_for(text: str, lookout: Lookout, snapshot: Snapshot, caller: Caller, r
     return gathering.asked(request)
 
 
-def asked_by_name(names: Iterable[str], request: str, lookout: Lookout, snapshot: Snapshot, caller: Caller) -> Asked:
+def asked_by_name(
+    names: Iterable[str], request: str, workspace: Workspace, snapshot: Snapshot, caller: Caller
+) -> Asked:
     """Skills by name and bundles by theirs, a bundle before a skill as with commands. Raises what finding raises."""
-    bundles, _ = read_bundles(bundle_directories(lookout, snapshot))
+    bundles, _ = read_bundles(bundle_directories(workspace, snapshot))
     slugs = {bundle.slug for bundle in bundles}
     gathering = _Gathering(bundles, snapshot, caller)
     for name in names:
@@ -180,8 +182,8 @@ class _Gathering:
 
 def _check(card: Card, snapshot: Snapshot, caller: Caller) -> None:
     """Raise RefusedError when this caller may not have the skill."""
-    survey = snapshot.survey
-    if reason := hidden(card, caller, survey.disabled, survey.probe):
+    config = snapshot.config
+    if reason := hidden(card, caller, config.disabled, config.probe):
         raise refusal(card, reason)
 
 

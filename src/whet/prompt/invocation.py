@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from whet.library.card import Card
-    from whet.library.lookout import Lookout, Survey
     from whet.library.readiness import Probe
+    from whet.library.workspace import ResolvedConfig, Workspace
     from whet.prompt.asking import Asked
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
@@ -36,8 +36,8 @@ _LONGEST_REASON = 200
 class Stage(NamedTuple):
     """Everything around one invocation."""
 
-    lookout: Lookout
-    survey: Survey
+    workspace: Workspace
+    config: ResolvedConfig
     probe: Probe
     settings: Mapping[str, Any]
     """Values of the settings that skills declare."""
@@ -58,11 +58,11 @@ class Invocation(NamedTuple):
 
 def prepare(card: Card, arguments: str, stage: Stage) -> Part:
     """Read and render one skill."""
-    opened = stage.lookout.open(card)
-    stage.lookout.admit(opened, stage.survey)
+    opened = stage.workspace.open(card)
+    stage.workspace.admit(opened, stage.config)
     skill = opened.skill
-    scene = scene_of(opened, stage.lookout, stage.survey, stage.session_id)
-    shell = shell_of(opened, stage.lookout, stage.survey, stage.runner)
+    scene = scene_of(opened, stage.workspace, stage.config, stage.session_id)
+    shell = shell_of(opened, stage.workspace, stage.config, stage.runner)
     rendered = render_skill(opened, scene, arguments=arguments, shell=shell)
     lacking = [f"{item.kind} {item.name}. {item.help}".strip() for item in missing(skill.gates, stage.probe)]
     if lacking and skill.setup_help:

@@ -14,18 +14,18 @@ from whet.errors import UsageError, WhetError
 from whet.library.report import Entry
 from whet.library.visibility import Hidden, hidden
 from whet.prompt.questions import NAMED, Question
+from whet.routing.index_manager import key_of
 from whet.routing.judging import MAY, MUST
-from whet.routing.keeping import key_of
 from whet.routing.router import About, Detected, Found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whet.library.card import Card
-    from whet.library.lookout import Snapshot
     from whet.library.visibility import Caller
+    from whet.library.workspace import Snapshot
     from whet.prompt.ranking import Use
-    from whet.routing.keeping import Keeper
+    from whet.routing.index_manager import IndexManager
 
 _RECENT = 20
 """Skills used lately that decide between equals."""
@@ -39,8 +39,8 @@ _NONE = Detected("none", None, 0.0, (), ())
 class Offers:
     """What answers questions about messages for one library."""
 
-    def __init__(self, keeper: Keeper, used: Callable[[], Mapping[str, Use]]) -> None:
-        self.keeper = keeper
+    def __init__(self, index_manager: IndexManager, used: Callable[[], Mapping[str, Use]]) -> None:
+        self.index_manager = index_manager
         self._used = used
 
     def find(self, message: str, k: int, caller: Caller) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Offers:
         With a `skill`, also how that one does. A `snapshot` is for a caller that has looked already.
         """
         question = Question(self, message, caller._replace(model=True), snapshot)
-        card = None if skill is None else self.keeper.lookout.find(skill)[0]
+        card = None if skill is None else self.index_manager.workspace.find(skill)[0]
         told = self._detected(question)
         if card is not None:
             told["about"] = self._about(question, card, told["skill"])
@@ -139,8 +139,8 @@ class Offers:
 
     def _kept_back(self, question: Question, card: Card) -> Hidden | None:
         """Why a skill does not come up, however well it fits."""
-        survey = question.snapshot.survey
-        if reason := hidden(card, question.caller, survey.disabled, survey.probe):
+        config = question.snapshot.config
+        if reason := hidden(card, question.caller, config.disabled, config.probe):
             return reason
         entry = self.lets_in(card, question.snapshot)
         return Hidden(entry.code, entry.message, entry.hint) if entry else None
@@ -171,11 +171,13 @@ class Offers:
 
         A list does not wait until a large library is indexed; then there is nothing to tell.
         """
-        snapshot = self.keeper.lookout.look()
-        if not self.keeper.is_ready(snapshot):
+        snapshot = self.index_manager.workspace.snapshot()
+        if not self.index_manager.is_ready(snapshot):
             return {}
         wanted = {key_of(card): card.path for card in cards}
-        found = self.keeper.ask(lambda router, _: router.find(query, _RANKED, allowed=wanted.__contains__), snapshot)
+        found = self.index_manager.ask(
+            lambda router, _: router.find(query, _RANKED, allowed=wanted.__contains__), snapshot
+        )
         return {wanted[item.key]: item.score for item in found if item.why}
 
     def recent(self, snapshot: Snapshot) -> Sequence[str]:
@@ -188,9 +190,9 @@ class Offers:
         """Why the guard keeps a skill back, or None when it lets it in; only a repository's skills are asked about."""
         if card.scope != "project":
             return None
-        lookout = self.keeper.lookout
+        workspace = self.index_manager.workspace
         try:
-            lookout.admit(lookout.open(card), snapshot.survey)
+            workspace.admit(workspace.open(card), snapshot.config)
         except WhetError as error:
             return Entry(error.code, "warning", card.full_name, card.path, error.message, error.hint)
         return None

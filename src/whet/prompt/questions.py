@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whet.library.card import Card
-    from whet.library.lookout import Snapshot
     from whet.library.visibility import Caller, Hidden
+    from whet.library.workspace import Snapshot
     from whet.prompt.offering import Offers
-    from whet.routing.keeping import Shelf
+    from whet.routing.index_manager import Shelf
     from whet.routing.router import Router
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class Question:
         """Raises UsageError for what is no message."""
         self.message = checked(message)
         self.caller = caller
-        self.snapshot = snapshot or offers.keeper.lookout.look()
+        self.snapshot = snapshot or offers.index_manager.workspace.snapshot()
         self._offers = offers
         self._semantic: bool | None = None
         self._notes: list[Entry] = []
@@ -74,8 +74,8 @@ class Question:
         return asked
 
     def _asked_for(self, text: str) -> Asked:
-        lookout = self._offers.keeper.lookout
-        return asked_for(text, lookout, self.snapshot, self.caller._replace(model=False), RESERVED)
+        workspace = self._offers.index_manager.workspace
+        return asked_for(text, workspace, self.snapshot, self.caller._replace(model=False), RESERVED)
 
     def _unknown(self, word: str, error: WhetError) -> None:
         """Note that a message begins with the name of a skill that is not there, unless a client knows the word."""
@@ -96,7 +96,7 @@ class Question:
             return question(router, self._allowed, offers.recent(snapshot))
 
         while True:
-            answer = offers.keeper.ask(asked, snapshot)
+            answer = offers.index_manager.ask(asked, snapshot)
             reasons = {key: offers.lets_in(self.cards[key], snapshot) for key in keys(answer)}
             refused = {key: reason for key, reason in reasons.items() if reason is not None}
             if not refused:
@@ -106,10 +106,10 @@ class Question:
 
     def _allowed(self, key: str) -> bool:
         """May it come up?"""
-        card, survey = self.cards.get(key), self.snapshot.survey
+        card, config = self.cards.get(key), self.snapshot.config
         if card is None or key in self.banned:
             return False
-        reason = hidden(card, self.caller, survey.disabled, survey.probe)
+        reason = hidden(card, self.caller, config.disabled, config.probe)
         if reason is not None:
             self._refused[key] = reason
         return reason is None
@@ -119,7 +119,7 @@ class Question:
         refused = dict(self._refused)
         if not refused:
             return
-        found = self._offers.keeper.ask(
+        found = self._offers.index_manager.ask(
             lambda router, _: router.find(
                 self.message, _MOST_HIDDEN, allowed=lambda key: key in refused or self._allowed(key)
             ),
@@ -133,7 +133,7 @@ class Question:
     def is_unwanted(self) -> bool:
         """Did somebody say that no skill should come up for such a message? Then it is noted, too."""
         try:
-            unwanted = self._offers.keeper.feedback.is_unwanted(self.message)
+            unwanted = self._offers.index_manager.feedback.is_unwanted(self.message)
         except FailedError:  # whoever keeps the index tells that it cannot be read
             return False
         if unwanted and no_skill_wanted() not in self._notes:
@@ -142,9 +142,13 @@ class Question:
 
     def about(self) -> dict[str, Any]:
         """Whether meaning counted beside words, and what else is worth knowing."""
-        keeper, notes = self._offers.keeper, list(self._notes)
+        index_manager, notes = self._offers.index_manager, list(self._notes)
         if self._semantic is not None:
-            notes.extend(keeper.notes)
-        if self._semantic is False and self.snapshot.survey.settings.semantic and (told := keeper.lexical_only()):
+            notes.extend(index_manager.notes)
+        if (
+            self._semantic is False
+            and self.snapshot.config.settings.semantic
+            and (told := index_manager.lexical_only())
+        ):
             notes.append(told)
         return {"semantic": bool(self._semantic), "notes": [note.to_json() for note in notes]}

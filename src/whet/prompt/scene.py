@@ -10,11 +10,11 @@ from whet.prompt.rendering import Rendered, Scene, render
 
 if TYPE_CHECKING:
     from whet.library.disclosure import Opened
-    from whet.library.lookout import Lookout, Survey
+    from whet.library.workspace import ResolvedConfig, Workspace
     from whet.prompt.shell import Runner, Shell
 
 
-def scene_of(opened: Opened, lookout: Lookout, survey: Survey, session_id: str = "") -> Scene:
+def scene_of(opened: Opened, workspace: Workspace, config: ResolvedConfig, session_id: str = "") -> Scene:
     """The scene of one skill."""
     root = opened.card.root
     plugin = ""
@@ -24,31 +24,33 @@ def scene_of(opened: Opened, lookout: Lookout, survey: Survey, session_id: str =
         skill_dir=opened.card.directory,
         skill_name=opened.card.full_name,
         session_id=session_id,
-        project_dir=survey.repository.root if survey.repository else lookout.place.directory,
+        project_dir=config.repository.root if config.repository else workspace.place.directory,
         plugin_root=plugin,
         effort=opened.skill.execution.effort,
     )
 
 
-def shell_of(opened: Opened, lookout: Lookout, survey: Survey, runner: Runner | None = None) -> Shell | None:
+def shell_of(
+    opened: Opened, workspace: Workspace, config: ResolvedConfig, runner: Runner | None = None
+) -> Shell | None:
     """What runs the skill's inline commands: nothing, unless the settings allow it for how far the skill is trusted.
 
     They run in a box that shows the skill and the project, unless the settings say otherwise or the caller brings a
     runner.
     """
-    if trust(opened.card) not in survey.settings.inline_shell:
+    if trust(opened.card) not in config.settings.inline_shell:
         return None
     from whet.prompt.shell import LocalRunner, SandboxRunner, Shell, allowed_environment
 
-    place = lookout.place
+    place = workspace.place
     env = allowed_environment(place.env)
-    if runner is None and survey.settings.sandbox == "off":
+    if runner is None and config.settings.sandbox == "off":
         runner = LocalRunner()
     if runner is None:
         from whet.guard.sandbox.box import box_for
 
-        project = (survey.repository.root, survey.repository.identity) if survey.repository else ()
-        shown = (opened.card.directory, place.directory, *project, scene_of(opened, lookout, survey).plugin_root)
+        project = (config.repository.root, config.repository.identity) if config.repository else ()
+        shown = (opened.card.directory, place.directory, *project, scene_of(opened, workspace, config).plugin_root)
         runner = SandboxRunner(box_for(shown=shown, cwd=place.directory, env=env, home=place.home))
     return Shell(runner, place.directory, env, opened.skill.execution.shell or "bash")
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from whet.library.card import Card
-    from whet.library.lookout import Lookout, Snapshot, Survey
+    from whet.library.workspace import ResolvedConfig, Snapshot, Workspace
     from whet.prompt.message import Part
     from whet.prompt.saved import Recording
     from whet.prompt.shell import Runner
@@ -62,7 +62,7 @@ class Source(Protocol):
     """Where a session finds its skills: a `Library`."""
 
     @property
-    def lookout(self) -> Lookout:
+    def workspace(self) -> Workspace:
         """What looks at the disk."""
 
     def used(self) -> Mapping[str, Use]:
@@ -107,7 +107,7 @@ class Session:
         """What it is known by, in usage counts and in skills that ask for it."""
         self.caller = caller
         """Who the user is to visibility: through which surface, with which files in play."""
-        self._tokenizer = tokenizer or tokenizer_of(library.lookout.survey().settings)
+        self._tokenizer = tokenizer or tokenizer_of(library.workspace.config().settings)
         self._runner = runner
         self._stubs = stubs
         self._active: dict[str, Active] = {}
@@ -128,9 +128,9 @@ class Session:
     def _newest(self) -> list[Active]:
         return sorted(self._active.values(), key=lambda item: -item.turn)
 
-    def _probe(self, survey: Survey) -> Given:
+    def _probe(self, config: ResolvedConfig) -> Given:
         """What is ready: as the library says, and what this session was given."""
-        return Given(survey.probe, self._given, self._settings)
+        return Given(config.probe, self._given, self._settings)
 
     # what the model sees
 
@@ -151,7 +151,7 @@ class Session:
         In between the order does not change, so that the text stays the same and with it what a provider has cached.
         """
         return index(
-            self.library.lookout,
+            self.library.workspace,
             budget_for(budget, tokens, window),
             Options(format, rules, paths, limit),
             caller=self.as_model,
@@ -182,8 +182,8 @@ class Session:
         caller = self.as_model
         relevance = relevance or self.library.relevance(checked(message), caller=caller, few=True)
         present = {item.path for item in self.active} | (set() if again else self._offered)
-        snapshot = snapshot or self.library.lookout.look()
-        disabled, probe = snapshot.survey.disabled, snapshot.survey.probe
+        snapshot = snapshot or self.library.workspace.snapshot()
+        disabled, probe = snapshot.config.disabled, snapshot.config.probe
         fitting = [card for card in snapshot.catalogue.cards if relevance(card) > 0 and card.path not in present]
         fitting = [card for card in fitting if hidden(card, caller, disabled, probe) is None]
         fitting.sort(key=relevance, reverse=True)
@@ -210,20 +210,20 @@ class Session:
         It answers like `Library.view`. Raises RefusedError for a skill that the model may not have, unless the user
         asked for it in this session.
         """
-        lookout = self.library.lookout
-        card, survey = lookout.find(name)
+        workspace = self.library.workspace
+        card, config = workspace.find(name)
         answer = view_card(
-            lookout,
+            workspace,
             card,
-            survey,
+            config,
             file_path,
             page,
             caller=self.as_model,
             loaded=self._loaded if self._stubs else None,
             session_id=self.id,
-            probe=self._probe(survey),
+            probe=self._probe(config),
             runner=self._runner,
-            settings={**dict(survey.settings.skill_settings), **self._settings},
+            settings={**dict(config.settings.skill_settings), **self._settings},
             asked_for=self._active,
         )
         main = file_path is None or file_path == main_file(card)
@@ -250,10 +250,10 @@ class Session:
 
     def allow(self, card: Card) -> None:
         """Raise RefusedError for a skill that the model may not have."""
-        lookout = self.library.lookout
-        survey = lookout.survey()
-        refused_unless_seen(card, self.as_model, survey, self._active)
-        lookout.admit(lookout.open(card), survey)
+        workspace = self.library.workspace
+        config = workspace.config()
+        refused_unless_seen(card, self.as_model, config, self._active)
+        workspace.admit(workspace.open(card), config)
 
     @property
     def as_model(self) -> Caller:
@@ -264,12 +264,12 @@ class Session:
         self, text: str, *, budget: int | None = None, note: str = "", reserved: Collection[str] | None = None
     ) -> dict[str, Any]:
         """What a typed line asks for, as `Library.invoke` gives it; what is in the context already is not repeated."""
-        lookout = self.library.lookout
-        snapshot = lookout.look()
-        asked = asked_for(text, lookout, snapshot, self.caller, RESERVED if reserved is None else reserved)
-        stage = stage_of(lookout, snapshot, self._tokenizer, self.id)
+        workspace = self.library.workspace
+        snapshot = workspace.snapshot()
+        asked = asked_for(text, workspace, snapshot, self.caller, RESERVED if reserved is None else reserved)
+        stage = stage_of(workspace, snapshot, self._tokenizer, self.id)
         stage = stage._replace(
-            probe=self._probe(snapshot.survey),
+            probe=self._probe(snapshot.config),
             settings={**stage.settings, **self._settings},
             runner=self._runner,
             loaded=self._is_loaded if self._stubs else _never,
@@ -333,7 +333,7 @@ class Session:
         self._offered.clear()
         own = {name_key(item.name): Use(_FOREMOST + item.times, item.turn) for item in self._active.values()}
         self._ranking = {**self.library.used(), **own}
-        snapshot, count = self.library.lookout.look(), self._tokenizer.count
+        snapshot, count = self.library.workspace.snapshot(), self._tokenizer.count
         states = {item: self._state(item, snapshot) for item in self.active}
         gone = [item.name for item, state in states.items() if state == "gone"]
         there = [item for item, state in states.items() if state != "gone"]
@@ -360,14 +360,14 @@ class Session:
 
     def _state(self, item: Active, snapshot: Snapshot) -> str:
         """What became of the skill since it was loaded: "", `changed`, or `gone` when it is not to be had any more."""
-        catalogue, survey = snapshot.catalogue, snapshot.survey
+        catalogue, config = snapshot.catalogue, snapshot.config
         card = next((card for card in _all(snapshot) if card.path == item.path), None)
         if card is None:
             return "changed" if name_key(item.name) in catalogue.by_key else "gone"
-        if survey.disabled.source(card, self.caller.surface) is not None:
+        if config.disabled.source(card, self.caller.surface) is not None:
             return "gone"
         try:
-            return "" if self.library.lookout.open(card).digest == item.digest else "changed"
+            return "" if self.library.workspace.open(card).digest == item.digest else "changed"
         except NotFoundError:
             return "gone"
         except WhetError:
@@ -377,11 +377,11 @@ class Session:
 
     def needs(self, *names: str) -> tuple[Need, ...]:
         """What the named skills, or the active ones, still need and were not asked for yet."""
-        lookout = self.library.lookout
-        snapshot = lookout.look()
+        workspace = self.library.workspace
+        snapshot = workspace.snapshot()
         active = {item.path for item in self.active}
-        cards = [lookout.find(name)[0] for name in names] or [card for card in _all(snapshot) if card.path in active]
-        found = collect_needs(cards, self._probe(snapshot.survey))
+        cards = [workspace.find(name)[0] for name in names] or [card for card in _all(snapshot) if card.path in active]
+        found = collect_needs(cards, self._probe(snapshot.config))
         return tuple(need for need in found if (need.kind, need.name) not in self._asked)
 
     def collect(

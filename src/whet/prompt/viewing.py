@@ -14,22 +14,24 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.disclosure import Loaded
-    from whet.library.lookout import Lookout, Survey
     from whet.library.readiness import Probe
     from whet.library.visibility import Hidden
+    from whet.library.workspace import ResolvedConfig, Workspace
     from whet.prompt.shell import Runner
 
 
-def refused_unless_seen(card: Card, caller: Caller, survey: Survey, asked_for: Collection[str]) -> Hidden | None:
+def refused_unless_seen(
+    card: Card, caller: Caller, config: ResolvedConfig, asked_for: Collection[str]
+) -> Hidden | None:
     """Raise RefusedError for a skill that a model may not have; why it is hidden from a person comes back."""
-    reason = hidden(card, caller, survey.disabled, survey.probe)
+    reason = hidden(card, caller, config.disabled, config.probe)
     if reason and caller.model and not (reason.code == "explicit-only" and card.path in asked_for):
         raise refusal(card, reason)
     return reason
 
 
 def view(
-    lookout: Lookout,
+    workspace: Workspace,
     name: str,
     file_path: str | None = None,
     page: int = 1,
@@ -39,14 +41,14 @@ def view(
     session_id: str = "",
 ) -> dict[str, Any]:
     """One skill's instructions; with `file_path`, one of its files as it lies on disk."""
-    card, survey = lookout.find(name)
-    return view_card(lookout, card, survey, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
+    card, config = workspace.find(name)
+    return view_card(workspace, card, config, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
 
 
 def view_card(
-    lookout: Lookout,
+    workspace: Workspace,
     card: Card,
-    survey: Survey,
+    config: ResolvedConfig,
     file_path: str | None,
     page: int,
     *,
@@ -64,25 +66,25 @@ def view_card(
     anything to happen. `asked_for` are the paths of skills that the user asked for; a model may see these even if it
     must not choose them.
     """
-    reason = refused_unless_seen(card, caller, survey, asked_for)
+    reason = refused_unless_seen(card, caller, config, asked_for)
     if file_path is not None:
         if caller.model and card.scope == "project":
-            lookout.admit(lookout.open(card), survey)
-        answer = file_answer(card, file_path, page=page, bases=survey.bounds.bases)
+            workspace.admit(workspace.open(card), config)
+        answer = file_answer(card, file_path, page=page, bases=config.bounds.bases)
         seen = answer["digest"]
         if loaded is not None and loaded.knows(card.path, file_path, page, seen):
             return stub(card, file_path, page, answer["digest"])
     else:
-        opened = lookout.open(card)
+        opened = workspace.open(card)
         if caller.model:
-            lookout.admit(opened, survey)
-        lines = setting_lines(opened.skill, dict(survey.settings.skill_settings) if settings is None else settings)
+            workspace.admit(opened, config)
+        lines = setting_lines(opened.skill, dict(config.settings.skill_settings) if settings is None else settings)
         seen = "\n".join((opened.digest, *lines))
         if loaded is not None and loaded.knows(card.path, "", page, seen):
             return stub(card, "", page, opened.digest)
-        shell = shell_of(opened, lookout, survey, runner) if caller.model else None
-        rendered = render_skill(opened, scene_of(opened, lookout, survey, session_id), shell=shell)
-        answer = view_answer(opened, probe or survey.probe, page=page, body=rendered.text)
+        shell = shell_of(opened, workspace, config, runner) if caller.model else None
+        rendered = render_skill(opened, scene_of(opened, workspace, config, session_id), shell=shell)
+        answer = view_answer(opened, probe or config.probe, page=page, body=rendered.text)
         answer["settings"] = list(lines)
         answer["diagnostics"].extend(note.to_json() for note in rendered.notes)
         if reason:

@@ -1,6 +1,6 @@
 """Near-duplicates: which skills of a library are for the same job, and which ones a new skill resembles.
 
-Both are judged on bodies together with names and descriptions (`whet.routing.likeness`): two skills for one job are
+Both are judged on bodies together with names and descriptions (`whet.routing.similarity`): two skills for one job are
 seldom called the same.
 """
 
@@ -11,7 +11,7 @@ from heapq import nsmallest
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.routing.likeness import Likeness
+from whet.routing.similarity import Similarity
 from whet.skill.words import FILLERS, spelled, terms, terms_of
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ class Alike(NamedTuple):
 def near_duplicates(texts: Mapping[str, Texts], threshold: float = THRESHOLD, most: int = MOST) -> tuple[Pair, ...]:
     """The pairs of skills that are most alike, the most alike first."""
     names = sorted(texts)
-    likeness = Likeness([texts[name] for name in names])
-    worth_it = [pair for pair, own in likeness.pairs.items() if own >= threshold * _OWN]
-    scored = [(-score, pair) for pair in worth_it if (score := likeness.score(*pair, threshold)) >= threshold]
+    similarity = Similarity([texts[name] for name in names])
+    worth_it = [pair for pair, own in similarity.pairs.items() if own >= threshold * _OWN]
+    scored = [(-score, pair) for pair in worth_it if (score := similarity.score(*pair, threshold)) >= threshold]
     return tuple(
-        Pair(names[one], names[other], -score, likeness.evidence(one, other))
+        Pair(names[one], names[other], -score, similarity.evidence(one, other))
         for score, (one, other) in nsmallest(most, scored)
     )
 
@@ -82,10 +82,10 @@ def alike(
     do, some of the rest of its `among` skills.
     """
     names = sorted(candidates)
-    likeness = Likeness([new, *(candidates[name] for name in names)], tuple(others), among)
-    scored = [(-likeness.score(0, at), at) for at in range(1, len(names) + 1)]
+    similarity = Similarity([new, *(candidates[name] for name in names)], tuple(others), among)
+    scored = [(-similarity.score(0, at), at) for at in range(1, len(names) + 1)]
     found = nsmallest(most, [item for item in scored if -item[0] >= threshold])
-    return tuple(Alike(names[at - 1], -score, likeness.evidence(at, 0)) for score, at in found)
+    return tuple(Alike(names[at - 1], -score, similarity.evidence(at, 0)) for score, at in found)
 
 
 def likely(new: Texts, cards: Mapping[str, str], most: int = CANDIDATES) -> tuple[str, ...]:

@@ -14,12 +14,12 @@ from whet.routing.duplicates import MOST, REMARKS, RESEMBLING, THRESHOLD, Pair, 
 from whet.routing.texts import Texts, texts_of
 
 if TYPE_CHECKING:
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
     from whet.routing.duplicates import Alike
 
 
 def duplicates_answer(
-    lookout: Lookout, name: str | None = None, threshold: float | None = None, most: int = MOST
+    workspace: Workspace, name: str | None = None, threshold: float | None = None, most: int = MOST
 ) -> dict[str, Any]:
     """The pairs of skills that are for the same job, or what is like one skill, the most alike first."""
     least = THRESHOLD if threshold is None else threshold
@@ -28,12 +28,12 @@ def duplicates_answer(
         raise UsageError("bad-threshold", f"A threshold of {threshold} makes no sense.", hint=hint)
     if most < 1:
         raise UsageError("bad-limit", f"A list of {most} pairs makes no sense.", hint="Give a limit of 1 or more.")
-    shelf = _Shelf(lookout)
+    shelf = _Shelf(workspace)
     if name is None:
         compared = len(shelf.cards)
         found = near_duplicates(shelf.all_texts(), least, most)
     else:
-        own = lookout.find(name)[0].full_name
+        own = workspace.find(name)[0].full_name
         compared, others = shelf.alike(shelf.texts(own), own, least, most)
         found = tuple(Pair(own, *other) for other in others)
     pairs = [
@@ -57,9 +57,9 @@ def duplicates_answer(
     }
 
 
-def resembling(lookout: Lookout, name: str, told: Texts, threshold: float = RESEMBLING) -> tuple[Alike, ...]:
+def resembling(workspace: Workspace, name: str, told: Texts, threshold: float = RESEMBLING) -> tuple[Alike, ...]:
     """Which skills of the library a new one resembles; `told` is what it says where it is not on disk yet."""
-    shelf = _Shelf(lookout)
+    shelf = _Shelf(workspace)
     new = shelf.texts(name) if name in shelf.cards else told
     return shelf.alike(new, name, threshold, REMARKS)[1]
 
@@ -67,9 +67,9 @@ def resembling(lookout: Lookout, name: str, told: Texts, threshold: float = RESE
 class _Shelf:
     """The skills of a library, read when they are asked for; one that cannot be read is judged by its card."""
 
-    def __init__(self, lookout: Lookout) -> None:
-        self._lookout = lookout
-        self.cards = {card.full_name: card for card in lookout.look().catalogue.cards}
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.cards = {card.full_name: card for card in workspace.snapshot().catalogue.cards}
         self.problems: list[Entry] = []
         """What could not be read."""
 
@@ -77,7 +77,7 @@ class _Shelf:
         """What a skill says."""
         card = self.cards[name]
         try:
-            return texts_of(self._lookout.open(card).skill)
+            return texts_of(self._workspace.open(card).skill)
         except WhetError as error:
             self.problems.append(Entry(error.code, "warning", name, card.path, error.message, error.hint))
             return Texts(card.name, card.description, "", card.when)

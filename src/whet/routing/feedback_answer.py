@@ -11,13 +11,13 @@ from whet.routing.feedback import NO_SKILL
 
 if TYPE_CHECKING:
     from whet.library.card import Card
-    from whet.library.lookout import Lookout
     from whet.library.visibility import Hidden
+    from whet.library.workspace import Workspace
     from whet.routing.feedback import Feedback
 
 
 def give(
-    feedback: Feedback, lookout: Lookout, name: str | None, message: str, *, fits: bool, origin: str = "person"
+    feedback: Feedback, workspace: Workspace, name: str | None, message: str, *, fits: bool, origin: str = "person"
 ) -> dict[str, Any]:
     """Note that a message is, or is not, for a skill; without a name, that it is for none.
 
@@ -30,22 +30,22 @@ def give(
         changed = feedback.record(NO_SKILL, message, fits=False, origin=origin)
         told, key, notes = None, NO_SKILL, []
     else:
-        card, survey = lookout.find(name)
+        card, config = workspace.find(name)
         changed = feedback.record(card.full_name, message, fits=fits, origin=origin)
         told, key = card.full_name, card.key
-        notes = [_silent(card, reason)] if (reason := hidden(card, MODEL, survey.disabled, survey.probe)) else []
+        notes = [_silent(card, reason)] if (reason := hidden(card, MODEL, config.disabled, config.probe)) else []
     answer = {"success": True, "name": told, "fits": fits, "changed": changed, **_counts(feedback, key)}
     return {**answer, "notes": [note.to_json() for note in notes]}
 
 
-def listed(feedback: Feedback, lookout: Lookout, name: str | None = None) -> dict[str, Any]:
+def listed(feedback: Feedback, workspace: Workspace, name: str | None = None) -> dict[str, Any]:
     """What was said about a skill, or about all of them, the newest first; a skill may be gone.
 
     The name "" stands for messages that no skill should come up for; their `skill` is None.
     """
-    key = None if name is None else _key(feedback, lookout, name)
+    key = None if name is None else _key(feedback, workspace, name)
     remarks = feedback.entries(key)
-    cards = lookout.look().catalogue.by_key
+    cards = workspace.snapshot().catalogue.by_key
     shown = [
         {**item.to_json(), "skill": cards[item.skill].full_name if item.skill in cards else item.skill or None}
         for item in remarks
@@ -53,12 +53,12 @@ def listed(feedback: Feedback, lookout: Lookout, name: str | None = None) -> dic
     return {"success": True, "feedback": shown, "count": len(shown)}
 
 
-def forget(feedback: Feedback, lookout: Lookout, name: str | None, message: str | None = None) -> dict[str, Any]:
+def forget(feedback: Feedback, workspace: Workspace, name: str | None, message: str | None = None) -> dict[str, Any]:
     """Take back what was said about a message, or about a skill altogether; the skill may be gone.
 
     Without a name, it is about messages that no skill should come up for.
     """
-    key = NO_SKILL if name is None else _key(feedback, lookout, name)
+    key = NO_SKILL if name is None else _key(feedback, workspace, name)
     forgotten = feedback.forget(key, message)
     if message is not None and not forgotten:
         hint = f"`whet feedback {name or '--none'} --list` shows what was said."
@@ -73,14 +73,14 @@ def _silent(card: Card, reason: Hidden) -> Entry:
     return Entry(reason.code, "info", card.full_name, card.path, message, reason.hint)
 
 
-def _key(feedback: Feedback, lookout: Lookout, name: str) -> str:
+def _key(feedback: Feedback, workspace: Workspace, name: str) -> str:
     """The key under which a skill has feedback. Raises NotFoundError for one that neither is there nor has any."""
     from whet.skill.names import key
 
     if name == NO_SKILL:
         return NO_SKILL
     try:
-        return lookout.find(name)[0].key
+        return workspace.find(name)[0].key
     except WhetError:
         if key(name) in feedback.all_marks():
             return key(name)

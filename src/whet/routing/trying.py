@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from whet.library.lookout import Snapshot
+    from whet.library.workspace import Snapshot
     from whet.routing.evals.suggesting import Kind
-    from whet.routing.keeping import Keeper, Shelf
+    from whet.routing.index_manager import IndexManager, Shelf
     from whet.routing.router import Detected, Entry, Found, Router
     from whet.routing.texts import Texts
 
@@ -20,32 +20,34 @@ if TYPE_CHECKING:
 class Judge:
     """What comes up by itself: a model asks, and skills hidden from it do not count."""
 
-    def __init__(self, keeper: Keeper, snapshot: Snapshot, router: Router | None = None) -> None:
-        """With a `router`, that one is asked in place of the keeper's own."""
-        self._keeper, self._snapshot, self._router = keeper, snapshot, router
+    def __init__(self, index_manager: IndexManager, snapshot: Snapshot, router: Router | None = None) -> None:
+        """With a `router`, that one is asked in place of the index manager's own."""
+        self._index_manager, self._snapshot, self._router = index_manager, snapshot, router
 
     def find(self, message: str, k: int = 10) -> tuple[Found, ...]:
         """The best skills for a message, the best first."""
-        return self._keeper.ask(
+        return self._index_manager.ask(
             lambda router, shelf: (self._router or router).find(message, k, allowed=_seen(shelf)), self._snapshot
         )
 
     def detect(self, message: str) -> Detected:
         """What should come up for a message."""
-        return self._keeper.ask(
+        return self._index_manager.ask(
             lambda router, shelf: (self._router or router).detect(message, allowed=_seen(shelf)), self._snapshot
         )
 
     def confidence(self, message: str, key: str) -> float:
         """How probable it is that this skill should come up."""
-        return self._keeper.ask(lambda router, _: (self._router or router).confidence(message, key), self._snapshot)
+        return self._index_manager.ask(
+            lambda router, _: (self._router or router).confidence(message, key), self._snapshot
+        )
 
 
 class Trial:
     """A copy of the index in which one skill at a time says something more. The last try is the one that counts."""
 
-    def __init__(self, keeper: Keeper, snapshot: Snapshot) -> None:
-        self._keeper, self._snapshot = keeper, snapshot
+    def __init__(self, index_manager: IndexManager, snapshot: Snapshot) -> None:
+        self._index_manager, self._snapshot = index_manager, snapshot
         self._router: Router | None = None
         self._entries: list[Entry] = []
 
@@ -63,7 +65,7 @@ class Trial:
     def __call__(self, key: str, kind: Kind, phrase: str) -> Judge:
         """The judge as it would be with a phrase in the description of a skill, or in what it is not for."""
         if self._router is None:
-            self._router, self._entries = self._keeper.copy(self._directory.name, self._snapshot)
+            self._router, self._entries = self._index_manager.copy(self._directory.name, self._snapshot)
 
         def tried(entry: Entry) -> Entry:
             if entry.key != key:
@@ -73,7 +75,7 @@ class Trial:
             )
 
         self._router.update(map(tried, self._entries))
-        return Judge(self._keeper, self._snapshot, self._router)
+        return Judge(self._index_manager, self._snapshot, self._router)
 
 
 def _with(texts: Texts, kind: Kind, phrase: str) -> Texts:
@@ -83,9 +85,9 @@ def _with(texts: Texts, kind: Kind, phrase: str) -> Texts:
 
 
 def _seen(shelf: Shelf) -> Callable[[str], bool]:
-    cards, survey = shelf.cards, shelf.snapshot.survey
+    cards, config = shelf.cards, shelf.snapshot.config
 
     def allowed(key: str) -> bool:
-        return key in cards and hidden(cards[key], MODEL, survey.disabled, survey.probe) is None
+        return key in cards and hidden(cards[key], MODEL, config.disabled, config.probe) is None
 
     return allowed

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from whet.skill.tree import Tree
-    from whet.sources.model import Reach
+    from whet.sources.model import FetchContext
 
 MAX_ENTRIES = 200_000
 """Names that are looked at while a directory is searched for skills."""
@@ -54,7 +54,7 @@ _VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 class PathSource:
     """A directory that is a skill, or holds several."""
 
-    def __init__(self, ref: Ref, reach: Reach) -> None:
+    def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref
         self._reach = reach
 
@@ -135,7 +135,7 @@ class PathSource:
 class _Search:
     """Looks for main files below a directory, without following links and not below a skill."""
 
-    def __init__(self, base: str, reach: Reach) -> None:
+    def __init__(self, base: str, reach: FetchContext) -> None:
         self.base = base
         self.reach = reach
         self.found: list[str] = []
@@ -197,7 +197,7 @@ class _Search:
 class ArchiveSource:
     """A zip, tar or tar.gz in a file, with one skill or several."""
 
-    def __init__(self, ref: Ref, reach: Reach) -> None:
+    def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref
         self._reach = reach
         self._held: dict[Offer, Fetched] = {}

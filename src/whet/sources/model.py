@@ -91,7 +91,7 @@ class Progress(NamedTuple):
     unit: str = "bytes"
 
 
-class Reach(NamedTuple):
+class FetchContext(NamedTuple):
     """What sources may use of the world around them."""
 
     place: Place

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 
 if TYPE_CHECKING:
-    from whet.sources.model import Reach, Ref, Source
+    from whet.sources.model import FetchContext, Ref, Source
 
 _SOURCES = {
     "path": ("local", "PathSource"),
@@ -23,7 +23,7 @@ _SOURCES = {
 """Kind -> module and class; a module is imported when a source of its kind is used."""
 
 
-def open_source(ref: Ref, reach: Reach) -> Source:
+def open_source(ref: Ref, reach: FetchContext) -> Source:
     """The source of a reference. Nothing is fetched yet."""
     if ref.kind not in _SOURCES:
         hint = f"Whet knows {', '.join(_SOURCES)}. A newer Whet may know more."

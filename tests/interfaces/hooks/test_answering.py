@@ -302,7 +302,7 @@ def test_errors_are_told_by_kind_and_place(error: BaseException, expected: tuple
 
 
 def test_a_library_shows_the_sessions_and_what_failed(machine: Machine) -> None:
-    machine.hooks.sessions._clock = machine.library.lookout.clock
+    machine.hooks.sessions._clock = machine.library.workspace.clock
     machine.tell("codex", "end")
     machine.hooks.answer("codex", "tool", b"")
     assert [seen.id for seen in machine.library.sessions.all()] == [SESSION]

@@ -127,14 +127,14 @@ def test_a_project_may_lower_it_and_never_raise_it(
 ) -> None:
     setting(machine, user)
     with project(machine, level) as library:
-        survey = library.lookout.survey()
-    assert (survey.settings.learn, [note.code for note in survey.notes]) == (wanted, notes)
+        config = library.workspace.config()
+    assert (config.settings.learn, [note.code for note in config.notes]) == (wanted, notes)
 
 
 def test_a_project_that_nobody_trusts_has_no_say(machine: Machine) -> None:
     with project(machine, "off") as library:
         library.untrust()
-        assert library.lookout.survey().settings.learn == "propose"
+        assert library.workspace.config().settings.learn == "propose"
 
 
 @pytest.mark.parametrize(("level", "left"), [("off", []), ("note", ["release-notes"])])

@@ -42,7 +42,7 @@ class Conversations:
         self.example = skills if isinstance(skills, Tools) else skills.tools(writes=writes, only=only)
         """The tools as they are defined in every conversation."""
         self._shared = isinstance(skills, Tools)
-        self._tokenizer = tokenizer_of(self.example.library.lookout.survey().settings)
+        self._tokenizer = tokenizer_of(self.example.library.workspace.config().settings)
         self._only = None if only is None else frozenset(only)
         self._most = most
         self._known: OrderedDict[str, tuple[Tools, set[str]]] = OrderedDict()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from whet.api import Library
     from whet.interfaces.hooks.events import Event
     from whet.library.card import Card
-    from whet.library.lookout import Snapshot
+    from whet.library.workspace import Snapshot
     from whet.prompt.session import Session
     from whet.store.clock import Clock
 
@@ -123,7 +123,7 @@ class Hooks:
         """Does the project not want to be learned from? It is asked when a session is over: that is not often."""
         from whet.learning.synthesis.consent import has_say, is_off
 
-        return has_say(event.project) and is_off(self._open(event.project).lookout)
+        return has_say(event.project) and is_off(self._open(event.project).workspace)
 
     # what was learned
 
@@ -142,8 +142,8 @@ class Hooks:
 
     def _offer(self, event: Event, began: float) -> str:
         library = self._open(event.project)
-        snapshot = library.lookout.look()
-        if not self._patient and not library.offers.keeper.is_ready(snapshot):
+        snapshot = library.workspace.snapshot()
+        if not self._patient and not library.offers.index_manager.is_ready(snapshot):
             message = "The skills are not indexed yet, which takes longer than a client waits."
             raise UsageError("not-indexed", message, hint="Run `whet find` once.")
         session = self._session(library, event)
@@ -191,7 +191,7 @@ class Hooks:
         for item, card in cards:
             session.noticed(card.path)
             if item.how != "ours":
-                library.record(item.how, card, library.lookout.open(card).digest, event.session)
+                library.record(item.how, card, library.workspace.open(card).digest, event.session)
         if cards:
             self.sessions.keep(event.client, event.session, session.to_json())
         return any(f"file: {clean(card.path)}" in text for _, card in cards)
@@ -254,7 +254,7 @@ def _card(library: Library, item: Touched) -> Card | None:
         except WhetError:
             return None  # the client knows it, and we do not
     real = os.path.realpath(item.path)
-    cards = library.lookout.look().catalogue.cards
+    cards = library.workspace.snapshot().catalogue.cards
     return next((card for card in cards if card.path == item.path or card.resolved == real), None)
 
 

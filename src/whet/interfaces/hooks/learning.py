@@ -107,7 +107,7 @@ def _learn(sessions: Sessions, kept: State, seen: Seen, opened: Callable[[str], 
     """Learn from one session as its project says."""
     try:
         library = _library(seen, opened)
-        wanted = library.lookout.survey().settings.learn
+        wanted = library.workspace.config().settings.learn
         if wanted == "off":
             sessions.forget(seen.client, seen.id)
             return

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from whet.api import Library
     from whet.interfaces.mcp.addresses import SkillPath
     from whet.library.card import Card
-    from whet.library.lookout import Survey
     from whet.library.visibility import Caller
+    from whet.library.workspace import ResolvedConfig
 
 _PAGE_READ = 64 * 1024 * 1024
 """Bytes of files after which a page of `skills/list` is full."""
@@ -45,7 +45,7 @@ class Served:
     """The skills of a library as one client may have them. It may be shared between threads."""
 
     def __init__(self, library: Library, caller: Caller) -> None:
-        self._lookout = library.lookout
+        self._workspace = library.workspace
         self._caller = caller
         self._shelf: Shelf | None = None
 
@@ -56,23 +56,23 @@ class Served:
 
         One that cannot be described now, because it is too large or does not conform after all, is passed over.
         """
-        survey, shelf = self._look()
+        config, shelf = self._look()
 
         def entry(card: Card) -> dict[str, Any] | None:
             try:
-                return self._entry(card, shelf.paths[card.path], survey)
+                return self._entry(card, shelf.paths[card.path], config)
             except WhetError:
                 return None
 
-        return _paged("skills", self._listed(survey, shelf), entry, cursor, _SKILLS)
+        return _paged("skills", self._listed(config, shelf), entry, cursor, _SKILLS)
 
     def get_skill(self, uri: str) -> dict[str, Any]:
         """`skills/get`: the entry of the skill whose SKILL.md has this address."""
-        found, survey = self._find(uri, read_address(uri))
+        found, config = self._find(uri, read_address(uri))
         if found.file != MAIN:
             hint = f"The skill's own address is {address(found.path, MAIN)}."
             raise NotFoundError("resource-not-found", f"{uri} is not the {MAIN} of a skill.", hint=hint)
-        return {"skill": self._entry(found.card, found.path, survey)}
+        return {"skill": self._entry(found.card, found.path, config)}
 
     def directory(self, uri: str, cursor: str | None = None) -> dict[str, Any]:
         """`resources/directory/read`: what lies directly in a directory of a skill, or above the skills."""
@@ -86,8 +86,8 @@ class Served:
 
     def list_resources(self, cursor: str | None = None) -> dict[str, Any]:
         """`resources/list`: the older index, then the SKILL.md of each skill this client may choose."""
-        survey, shelf = self._look()
-        listed = self._listed(survey, shelf)
+        config, shelf = self._look()
+        listed = self._listed(config, shelf)
         answer = _paged(
             "resources", listed, lambda card: main_resource(card, shelf.paths[card.path]), cursor, _RESOURCES
         )
@@ -119,11 +119,11 @@ class Served:
         """`resources/read`: the bytes of one file, as text where they are text."""
         segments = read_address(uri)
         if address(segments) == INDEX:
-            survey, shelf = self._look()
-            return contents(INDEX, JSON, index(self._listed(survey, shelf), shelf.paths))
-        found, survey = self._find(uri, segments)
+            config, shelf = self._look()
+            return contents(INDEX, JSON, index(self._listed(config, shelf), shelf.paths))
+        found, config = self._find(uri, segments)
         card, path, file = found
-        now, bases = self._lookout.clock(), survey.bounds.bases
+        now, bases = self._workspace.clock(), config.bounds.bases
         sources = {member.path: member.source for member in members(card, now=now, bases=bases)}
         if file not in sources:
             if file == MANIFEST:
@@ -136,75 +136,75 @@ class Served:
 
     def complete(self, prefix: str) -> list[str]:
         """The paths of skills that begin with this, for whoever fills in `{path}`: all of them, sorted."""
-        survey, shelf = self._look()
-        paths = (address(shelf.paths[card.path])[len(SCHEME) :] for card in self._answering(survey, shelf.cards()))
+        config, shelf = self._look()
+        paths = (address(shelf.paths[card.path])[len(SCHEME) :] for card in self._answering(config, shelf.cards()))
         return [path for path in paths if path.lower().startswith(prefix.lower())]
 
-    def _look(self) -> tuple[Survey, Shelf]:
-        snapshot = self._lookout.look()
+    def _look(self) -> tuple[ResolvedConfig, Shelf]:
+        snapshot = self._workspace.snapshot()
         shelf = self._shelf
         if shelf is None or shelf.catalogue is not snapshot.catalogue:
             self._shelf = shelf = Shelf(snapshot.catalogue)
-        return snapshot.survey, shelf
+        return snapshot.config, shelf
 
-    def _listed(self, survey: Survey, shelf: Shelf) -> list[Card]:
+    def _listed(self, config: ResolvedConfig, shelf: Shelf) -> list[Card]:
         cards = (card for card in shelf.catalogue.cards if card.path in shelf.paths)
-        return [card for card in cards if hidden(card, self._caller, survey.disabled, survey.probe) is None]
+        return [card for card in cards if hidden(card, self._caller, config.disabled, config.probe) is None]
 
-    def _answering(self, survey: Survey, cards: Iterable[Card]) -> list[Card]:
+    def _answering(self, config: ResolvedConfig, cards: Iterable[Card]) -> list[Card]:
         """Those of the skills that answer to who has their address."""
-        reasons = ((card, hidden(card, self._caller, survey.disabled, survey.probe)) for card in cards)
+        reasons = ((card, hidden(card, self._caller, config.disabled, config.probe)) for card in cards)
         return [card for card, reason in reasons if reason is None or reason.code in _UNLISTED]
 
-    def _find(self, uri: str, segments: tuple[str, ...]) -> tuple[Found, Survey]:
+    def _find(self, uri: str, segments: tuple[str, ...]) -> tuple[Found, ResolvedConfig]:
         """The skill that an address leads to or into, if this client may have it."""
-        found, survey = self._remembered(segments) or self._looked_up(uri, segments)
-        reason = hidden(found.card, self._caller, survey.disabled, survey.probe)
+        found, config = self._remembered(segments) or self._looked_up(uri, segments)
+        reason = hidden(found.card, self._caller, config.disabled, config.probe)
         if reason is not None and reason.code not in _UNLISTED:
             raise refusal(found.card, reason)
         if self._caller.model and found.card.scope == "project":
-            self._lookout.admit(self._lookout.open(found.card), survey)
-        return found, survey
+            self._workspace.admit(self._workspace.open(found.card), config)
+        return found, config
 
-    def _remembered(self, segments: tuple[str, ...]) -> tuple[Found, Survey] | None:
+    def _remembered(self, segments: tuple[str, ...]) -> tuple[Found, ResolvedConfig] | None:
         """The skill at an address that led to it before, checked against the disk without looking at all the others."""
         found = self._shelf.find(segments) if self._shelf else None
         if self._shelf is None or found is None or self._shelf.catalogue.by_key.get(found.card.key) is not found.card:
             return None
         try:
-            card, survey = self._lookout.find(found.card.full_name)
+            card, config = self._workspace.find(found.card.full_name)
         except WhetError:  # the full look tells what became of it
             return None
         same = (card.path, card.name) == (found.card.path, found.card.name)
-        return (found._replace(card=card), survey) if same and not unfit(card) else None
+        return (found._replace(card=card), config) if same and not unfit(card) else None
 
-    def _looked_up(self, uri: str, segments: tuple[str, ...]) -> tuple[Found, Survey]:
-        survey, shelf = self._look()
+    def _looked_up(self, uri: str, segments: tuple[str, ...]) -> tuple[Found, ResolvedConfig]:
+        config, shelf = self._look()
         found = shelf.find(segments)
         if found is None:
             raise _unknown(uri, segments, shelf)
-        return found, survey
+        return found, config
 
-    def _entry(self, card: Card, path: SkillPath, survey: Survey) -> dict[str, Any]:
-        values, files = describe(card, now=self._lookout.clock(), bases=survey.bounds.bases)
+    def _entry(self, card: Card, path: SkillPath, config: ResolvedConfig) -> dict[str, Any]:
+        values, files = describe(card, now=self._workspace.clock(), bases=config.bounds.bases)
         resources = [{"uri": address(path, file), "digest": digest, "size": size} for file, digest, size in files]
         return {"uri": resources[0]["uri"], "frontmatter": values, "resources": resources}
 
     def _top(self) -> dict[str, dict[str, Any]]:
         """The directory above everything: the index, the plain skills, the plugins and scopes."""
-        survey, shelf = self._look()
-        tops = {shelf.paths[card.path][0] for card in self._answering(survey, shelf.cards())}
+        config, shelf = self._look()
+        tops = {shelf.paths[card.path][0] for card in self._answering(config, shelf.cards())}
         return {"index.json": dict(INDEX_RESOURCE), **{name: folder_resource((name,)) for name in tops}}
 
     def _children(self, uri: str, segments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         if len(segments) == 1 and self._remembered(segments) is None:
-            survey, shelf = self._look()
-            if grouped := self._answering(survey, shelf.below(segments[0])):
+            config, shelf = self._look()
+            if grouped := self._answering(config, shelf.below(segments[0])):
                 return {card.name: folder_resource(shelf.paths[card.path]) for card in grouped}
-        found, survey = self._find(uri, segments)
+        found, config = self._find(uri, segments)
         card, path, directory = found
-        files = members(card, now=self._lookout.clock(), bases=survey.bounds.bases)
-        names = subdirectories(card, directory, bases=survey.bounds.bases)
+        files = members(card, now=self._workspace.clock(), bases=config.bounds.bases)
+        names = subdirectories(card, directory, bases=config.bounds.bases)
         if names is None:
             if any(member.path == directory for member in files):
                 hint = "Read it with resources/read."

@@ -37,9 +37,9 @@ class Known:
     """A library as it was at one look; what clients are told of it is only worked out when it is compared."""
 
     def __init__(self, desk: Desk) -> None:
-        lookout = desk.library.lookout
-        self._snapshot = lookout.look()
-        self._bundles, _ = read_bundles(bundle_directories(lookout, self._snapshot))
+        workspace = desk.library.workspace
+        self._snapshot = workspace.snapshot()
+        self._bundles, _ = read_bundles(bundle_directories(workspace, self._snapshot))
         self._person, self._model = desk.caller, desk.tools.session.as_model
 
     @cached_property

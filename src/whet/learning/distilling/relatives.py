@@ -53,7 +53,7 @@ class Relative(NamedTuple):
 
 def relative_of(shelf: Shelf, made: Draft, used: Sequence[str] = ()) -> Relative | None:
     """The skill that a draft belongs to: one of one's own that was used, or has its name; else the most alike."""
-    cards = shelf.lookout.look().catalogue.cards
+    cards = shelf.workspace.snapshot().catalogue.cards
     wanted = {key(name.rpartition(":")[2]) for name in used}
     for card in cards:
         if key(card.name) in wanted and is_own(shelf, card):
@@ -62,7 +62,7 @@ def relative_of(shelf: Shelf, made: Draft, used: Sequence[str] = ()) -> Relative
         if slug(card.name) == made.name and is_own(shelf, card):
             return Relative(card, own=True)
     named = {card.full_name: card for card in cards}
-    for found in resembling(shelf.lookout, "", Texts(made.name, made.description, made.body), SAME_NAME):
+    for found in resembling(shelf.workspace, "", Texts(made.name, made.description, made.body), SAME_NAME):
         card = named[found.name]
         if found.score >= least_score(card.name, made.name, distilled=_is_distilled(card)):
             return Relative(card, own=is_own(shelf, card))
@@ -81,7 +81,7 @@ def least_score(one: str, other: str, *, distilled: bool) -> float:
 
 def is_own(shelf: Shelf, card: Card) -> bool:
     """May this skill be improved without anybody having named it?"""
-    outside = card.scope == "external" and shelf.lookout.explicit is None
+    outside = card.scope == "external" and shelf.workspace.explicit is None
     if card.kind != "skill" or card.scope in _THEIRS or outside:
         return False
     return not held_back(shelf, card)

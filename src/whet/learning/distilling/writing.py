@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from whet.learning.distilling.draft import Draft
     from whet.learning.distilling.rounds import Distillation
     from whet.library.card import Card
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
     from whet.skill.model import Skill
     from whet.skill.tree import Tree
 
@@ -80,7 +80,7 @@ def session_label(distillation: Distillation) -> str:
 
 
 def writing_of(
-    lookout: Lookout,
+    workspace: Workspace,
     journal: Journal,
     distillation: Distillation,
     *,
@@ -92,7 +92,7 @@ def writing_of(
 
     With `gains`, nothing of it is replaced, though it was distilled. `refused` are bodies that nobody wanted.
     """
-    card = card or _known(lookout, distillation.draft().name)
+    card = card or _known(workspace, distillation.draft().name)
     tree = read_tree(_directory(card)) if card is not None and card.kind == "skill" else None
     if card is None or tree is None:
         made = distillation.draft()
@@ -148,9 +148,9 @@ def written_files(writing: Writing) -> dict[str, str]:
     return {one["file_path"]: one["content"] for one in writing.operations if one["action"] == "write_file"}
 
 
-def _known(lookout: Lookout, name: str) -> Card | None:
+def _known(workspace: Workspace, name: str) -> Card | None:
     try:
-        return lookout.find(name)[0]
+        return workspace.find(name)[0]
     except (NotFoundError, RefusedError):  # a repository nobody trusts takes no names
         return None
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.results import Run, Side
     from whet.learning.evals.running import Setup
     from whet.learning.models.door import Model
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
     from whet.skill.tree import Item
 
 TOKENS = 1_000_000
@@ -33,7 +33,7 @@ def _silent(_done: int, _all: int) -> None:
 
 
 def run_own_tests(
-    lookout: Lookout, name: str, *, only_list: bool = False, progress: Callable[[int, int], None] = _silent
+    workspace: Workspace, name: str, *, only_list: bool = False, progress: Callable[[int, int], None] = _silent
 ) -> dict[str, Any]:
     """Run a skill's own tests in the sandbox, or only tell which there are.
 
@@ -42,7 +42,7 @@ def run_own_tests(
     """
     from whet.learning.evals.testing import find_tests, run_tests
 
-    subject = subject_at(lookout, name)
+    subject = subject_at(workspace, name)
     paths = find_tests(subject.tree)
     told = {"name": subject.name, "path": subject.directory}
     if only_list:
@@ -50,7 +50,7 @@ def run_own_tests(
     if not paths:
         hint = "Put tests into tests/ of the skill: test_*.py, *.sh, or anything executable."
         raise NotFoundError("no-tests", f"{subject.name} has no tests.", hint=hint)
-    rows = run_tests(subject, lookout.place.env, lookout.place.home, progress=progress)
+    rows = run_tests(subject, workspace.place.env, workspace.place.home, progress=progress)
     counts = {status: sum(row.status == status for row in rows) for status in ("passed", "skipped")}
     failed = [row.path for row in rows if row.status not in counts]
     answer = {"success": not failed, **told, "tests": [row.to_json() for row in rows], "count": len(rows)}
@@ -63,7 +63,7 @@ def run_own_tests(
 
 
 def eval_skill(
-    lookout: Lookout,
+    workspace: Workspace,
     journal: Journal,
     name: str,
     model: Model,
@@ -87,22 +87,22 @@ def eval_skill(
     (`eval-worse`), or stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError `no-output-evals`, ModelError
     where not a single run came to anything.
     """
-    from whet.learning.evals import statistics, workspace
+    from whet.learning.evals import results_directory, statistics
     from whet.learning.evals.blind import compare
     from whet.learning.models.budget import Budget, budgeted
 
-    subject = subject_at(lookout, name)
+    subject = subject_at(workspace, name)
     found = subject.evals()
     budget, judge = Budget(tokens=tokens), grader or model
     names: tuple[Side, Side] = ("with_skill", _other(against))
     sides = {names[0]: subject, names[1]: earlier(journal, subject) if against == "old" else None}
     pairs = len(found.evals) * runs
     steps = pairs * (3 if blind else 2)
-    history = workspace.read_history(out) if out else {"iterations": []}
-    place, number = workspace.begin(out) if out else ("", 0)
+    history = results_directory.read_history(out) if out else {"iterations": []}
+    place, number = results_directory.begin(out) if out else ("", 0)
     try:
         done = measured(
-            *(lookout, subject, sides, budgeted(model, budget)),
+            *(workspace, subject, sides, budgeted(model, budget)),
             grader=budgeted(judge, budget),
             runs=runs,
             tokens=None,
@@ -114,20 +114,20 @@ def eval_skill(
             else None
         )
     except BaseException:
-        workspace.abandon(place)
+        results_directory.abandon(place)
         raise
-    stamp = _timestamp(lookout.clock())
+    stamp = _timestamp(workspace.clock())
     about = {"skill": subject.name, "path": subject.directory, "model": model.name, "grader": judge.name}
     told = statistics.benchmark(done, names, **about, timestamp=stamp)
     rate = told["run_summary"]["with_skill"]["pass_rate"]
     mean = rate["mean"] if rate and told["complete"] else None
     if out:
-        workspace.write(place, done, told, compared)
-        digest = lookout.open(lookout.find(name)[0]).digest
-        history = workspace.add_to_history(
+        results_directory.write(place, done, told, compared)
+        digest = workspace.open(workspace.find(name)[0]).digest
+        history = results_directory.add_to_history(
             out, history, number, skill=subject.name, digest=digest, rate=mean, timestamp=stamp
         )
-        workspace.write_page(place, done, told, history["iterations"], compared)
+        results_directory.write_page(place, done, told, history["iterations"], compared)
     by_side = {side: statistics.scores(done, side) for side in names}
     errors = [run.error for run in done] + [pair.error for pair in (compared.pairs if compared else ())]
     answer = {
@@ -159,7 +159,7 @@ def _other(against: str) -> Side:
 
 
 def measured(
-    lookout: Lookout,
+    workspace: Workspace,
     subject: Subject,
     sides: Mapping[Side, Subject | None],
     model: Model,
@@ -182,35 +182,35 @@ def measured(
     return run_evals(
         evals,
         sides,
-        _setup(lookout, subject, model, grader or model, tokens),
+        _setup(workspace, subject, model, grader or model, tokens),
         task_files=subject.files_for,
         runs=runs,
         progress=progress,
     )
 
 
-def _setup(lookout: Lookout, subject: Subject, model: Model, judge: Model, tokens: int | None) -> Setup:
+def _setup(workspace: Workspace, subject: Subject, model: Model, judge: Model, tokens: int | None) -> Setup:
     from whet.learning.evals.grading import grader
     from whet.learning.evals.running import Setup
     from whet.learning.evals.testing import runner_for
     from whet.learning.models.budget import Budget, budgeted
 
     budget = Budget(tokens=tokens)
-    runner = runner_for(subject, lookout.place.env, lookout.place.home)
+    runner = runner_for(subject, workspace.place.env, workspace.place.home)
     return Setup(budgeted(model, budget), grader(budgeted(judge, budget), runner))
 
 
 def scorer(
-    lookout: Lookout, name: str, model: Model, *, runs: int = 1, tokens: int = TOKENS
+    workspace: Workspace, name: str, model: Model, *, runs: int = 1, tokens: int = TOKENS
 ) -> Callable[[Mapping[str, Item]], dict[str, float | None]]:
     """What a `Gate` measures versions of a skill with: the evals as they are on disk now, for whatever files."""
     from whet.learning.evals.statistics import scores
 
-    now = subject_at(lookout, name)
+    now = subject_at(workspace, name)
 
     def score(tree: Mapping[str, Item]) -> dict[str, float | None]:
         tried = now._replace(tree=tree)
-        done = measured(lookout, now, {"with_skill": tried}, model, runs=runs, tokens=tokens)
+        done = measured(workspace, now, {"with_skill": tried}, model, runs=runs, tokens=tokens)
         return scores(done, "with_skill")
 
     return score

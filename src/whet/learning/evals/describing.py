@@ -9,7 +9,7 @@ from whet.learning.evals.subject import subject_at
 from whet.routing.evals.answer import every_case
 from whet.routing.evals.formats import Case
 from whet.routing.evals.suggesting import suggest
-from whet.routing.keeping import key_of
+from whet.routing.index_manager import key_of
 from whet.routing.trying import Judge
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from whet.learning.models.door import Model
-    from whet.library.lookout import Lookout, Snapshot
+    from whet.library.workspace import Snapshot, Workspace
     from whet.routing.evals.judging import Judged
-    from whet.routing.keeping import Keeper
+    from whet.routing.index_manager import IndexManager
     from whet.routing.router import Entry, Router
 
 NEAR = 20
@@ -29,8 +29,8 @@ NEAR = 20
 class Descriptions:
     """The index as it would be with another description of one skill. The last try is the one that counts."""
 
-    def __init__(self, keeper: Keeper, snapshot: Snapshot, key: str) -> None:
-        self._keeper, self._snapshot, self._key = keeper, snapshot, key
+    def __init__(self, index_manager: IndexManager, snapshot: Snapshot, key: str) -> None:
+        self._index_manager, self._snapshot, self._key = index_manager, snapshot, key
         self._router: Router | None = None
         self._entries: list[Entry] = []
 
@@ -48,7 +48,7 @@ class Descriptions:
     def __call__(self, description: str) -> Judge:
         """The judge as it would be."""
         if self._router is None:
-            self._router, self._entries = self._keeper.copy(self._directory.name, self._snapshot)
+            self._router, self._entries = self._index_manager.copy(self._directory.name, self._snapshot)
 
         def tried(entry: Entry) -> Entry:
             if entry.key != self._key:
@@ -59,7 +59,7 @@ class Descriptions:
             )
 
         self._router.update(map(tried, self._entries))
-        return Judge(self._keeper, self._snapshot, self._router)
+        return Judge(self._index_manager, self._snapshot, self._router)
 
 
 def neighbour_cases(judge: Judge, snapshot: Snapshot, key: str, description: str, known: Sequence[Case]) -> list[Case]:
@@ -74,18 +74,20 @@ def neighbour_cases(judge: Judge, snapshot: Snapshot, key: str, description: str
     ]
 
 
-def optimise_description(lookout: Lookout, keeper: Keeper, name: str, model: Model | None = None) -> dict[str, Any]:
+def optimise_description(
+    workspace: Workspace, index_manager: IndexManager, name: str, model: Model | None = None
+) -> dict[str, Any]:
     """A better description of a skill, proved on held-out trigger evals; the skill is left as it is.
 
     With a model, that proposes; without one, words from the evals do. Raises NotFoundError `too-few-trigger-evals`.
     """
-    card, _ = lookout.find(name)
-    subject, snapshot, key = subject_at(lookout, name), lookout.look(), key_of(card)
-    judge, skill = Judge(keeper, snapshot), subject.skill()
-    cases = list(every_case(lookout, key_of))
+    card, _ = workspace.find(name)
+    subject, snapshot, key = subject_at(workspace, name), workspace.snapshot(), key_of(card)
+    judge, skill = Judge(index_manager, snapshot), subject.skill()
+    cases = list(every_case(workspace, key_of))
     cases += neighbour_cases(judge, snapshot, key, skill.description, cases)
     texts = {key_of(other): f"{other.name} {other.description} {other.when}" for other in snapshot.catalogue.cards}
-    with Descriptions(keeper, snapshot, key) as describe:
+    with Descriptions(index_manager, snapshot, key) as describe:
 
         def phrases(learned: Sequence[Judged]) -> list[tuple[str, str]]:
             return [(item.kind, item.phrase) for item in suggest(learned, texts)]
@@ -97,10 +99,10 @@ def optimise_description(lookout: Lookout, keeper: Keeper, name: str, model: Mod
     return {"success": True, "name": subject.name, "path": subject.directory, "old": skill.description, **told}
 
 
-def described(lookout: Lookout, name: str, description: str) -> str:
+def described(workspace: Workspace, name: str, description: str) -> str:
     """The main file of a skill with another description."""
     from whet.authoring.drafts import improve
     from whet.authoring.drafts_main import KEEP, main_of
 
-    tree = dict(subject_at(lookout, name).tree)
+    tree = dict(subject_at(workspace, name).tree)
     return main_of(improve(tree, description=description, version=KEEP).tree).text

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.learning.evals.formats import Eval, Evals
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
     from whet.skill.model import Skill
     from whet.skill.tree import Item
 
@@ -93,11 +93,11 @@ def shown(data: bytes) -> str:
     return text if len(text) <= PAGE else f"{text[:PAGE]}\n[{len(text) - PAGE:,} more characters]"
 
 
-def subject_at(lookout: Lookout, name: str) -> Subject:
+def subject_at(workspace: Workspace, name: str) -> Subject:
     """The skill of that name as it is on disk now. Raises NotFoundError, AmbiguousError, UsageError."""
     from whet.library.scanning import read_card
 
-    card, _ = lookout.find(name)
+    card, _ = workspace.find(name)
     if card.kind != "skill":
         message = f"{card.full_name} is a single file, which has no evals and no tests."
         raise UsageError("not-a-package", message, hint="Move it to NAME/SKILL.md.")

@@ -163,13 +163,13 @@ def boxed(
     """
     from tempfile import TemporaryDirectory
 
-    from whet.authoring.trees import put_tree
+    from whet.authoring.trees import write_tree
     from whet.guard.sandbox.levels import run_program
 
     check_sandbox()
     with TemporaryDirectory(prefix="whet-", ignore_cleanup_errors=True) as top:
         copy = os.path.join(os.path.realpath(top), "copy")
-        put_tree(copy, None, tree)
+        write_tree(copy, None, tree)
         own = {
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUTF8": "1",

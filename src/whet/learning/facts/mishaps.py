@@ -166,8 +166,8 @@ def _remedy(failed: Act, said: str, later: Sequence[Act], turn: int | None) -> A
     if again is None:
         near = [act for act in worked if act in later[:_AHEAD]]
         alike = next((act for act in near if _same_kind(failed, act) and _alike(failed, act)), None)
-        at_once = first if first in near and _related(failed, said, first) else None
-        return min(filter(None, (alike, at_once)), key=lambda act: act.at, default=None)
+        map_concurrently = first if first in near and _related(failed, said, first) else None
+        return min(filter(None, (alike, map_concurrently)), key=lambda act: act.at, default=None)
     rerun = worked[again]
     changed = _words(failed.words) ^ _words(rerun.words)
     if not changed and failed.words == rerun.words:

@@ -88,9 +88,9 @@ class _Bench:
         tokens: int,
         progress: Callable[[int, int], None],
     ) -> None:
-        lookout, author = shelf.lookout, shelf.changes.author
+        workspace, author = shelf.workspace, shelf.changes.author
         self._shelf, self._model, self._grader, self._runs = shelf, model, grader, runs
-        self._card, _ = lookout.find(name)
+        self._card, _ = workspace.find(name)
         target = author.target(self._card)
         self._path = target.source or target.path
         self._tree = target.original or target.before or {}
@@ -100,9 +100,9 @@ class _Bench:
         self._budget = Budget(tokens=tokens)
         doing = budgeted(model, self._budget)
         self._trials = Trials(
-            lookout, self._subject, doing, budgeted(grader, self._budget), runs=runs, progress=progress
+            workspace, self._subject, doing, budgeted(grader, self._budget), runs=runs, progress=progress
         )
-        self._buffer = Buffer(lookout.place.state, self._path, lookout.clock)
+        self._buffer = Buffer(workspace.place.state, self._path, workspace.clock)
         refused = author.proposals.all("rejected")
         matter = Matter(
             self._subject.name,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.results import Run
     from whet.learning.evals.subject import Subject
     from whet.learning.models.door import Model
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
     from whet.skill.tree import Item
 
 ENOUGH = 5
@@ -50,7 +50,7 @@ class Trials:
 
     def __init__(
         self,
-        lookout: Lookout,
+        workspace: Workspace,
         subject: Subject,
         model: Model,
         grader: Model,
@@ -60,7 +60,7 @@ class Trials:
     ) -> None:
         self.subject = subject
         self.gate = Gate(strict=True)
-        self._lookout, self._model, self._grader = lookout, model, grader
+        self._workspace, self._model, self._grader = workspace, model, grader
         self._runs, self._progress = runs, progress
         self._known: dict[str, Measured] = {}
 
@@ -69,7 +69,7 @@ class Trials:
         key = digest(tree)
         if key not in self._known:
             done = measured(
-                self._lookout,
+                self._workspace,
                 self.subject,
                 {"with_skill": self.subject._replace(tree=tree)},
                 self._model,

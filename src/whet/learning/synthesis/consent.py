@@ -11,7 +11,7 @@ from whet.library.settings import PROJECT_FILE
 if TYPE_CHECKING:
     from whet.learning.sessions import Seen
     from whet.learning.shelf import Shelf
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
 
 
 def offered(shelf: Shelf) -> tuple[Seen, ...]:
@@ -32,20 +32,20 @@ def has_say(project: str) -> bool:
     return False
 
 
-def is_off(lookout: Lookout) -> bool:
+def is_off(workspace: Workspace) -> bool:
     """Is nothing to be learned here? Settings that cannot be read may say so."""
     try:
-        return lookout.survey().settings.learn == "off"
+        return workspace.config().settings.learn == "off"
     except WhetError:
         return True
 
 
 def _is_off(shelf: Shelf, project: str) -> bool:
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
 
-    known = shelf.lookout
-    lookout = Lookout(known.place._replace(directory=project), known.explicit, known.clock, None)
+    known = shelf.workspace
+    workspace = Workspace(known.place._replace(directory=project), known.explicit, known.clock, None)
     try:
-        return is_off(lookout)
+        return is_off(workspace)
     finally:
-        lookout.close()
+        workspace.close()

@@ -63,7 +63,7 @@ def gated(shelf: Shelf, writing: Writing, name: str, model: Model | None, *, mea
     from whet.learning.evals.answer import scorer
 
     try:
-        score = None if model is None else scorer(shelf.lookout, name, model)
+        score = None if model is None else scorer(shelf.workspace, name, model)
         verdict = gate.judge(before, after, name, score)
     except WhetError as error:
         verdict = Verdict((Reason("gate-no-score", f"Its evals could not be done: {error.message}"),))

@@ -168,7 +168,7 @@ def _created(shelf: Shelf, state: Distillation, verdict: Verdict, terms: Terms) 
     """A new skill, under a name that no other has."""
     name = _free(shelf, state.draft().name)
     state = state._replace(edits={**state.edits, "name": name})
-    writing = writing_of(shelf.lookout, shelf.changes.author.journal, state)
+    writing = writing_of(shelf.workspace, shelf.changes.author.journal, state)
     steps = [{"title": redacted(step.title)[0], "events": list(step.evidence)} for step in state.worded.steps]
     told = {"action": "create", "skill": name, "description": writing.made.description, "steps": steps}
     return {**told, **_done(shelf, state, writing, verdict, terms, name=name, agents=True)}
@@ -180,7 +180,7 @@ def _improved(shelf: Shelf, state: Distillation, near: Relative, verdict: Verdic
 
     path = os.path.realpath(near.card.directory)
     journal, refused = shelf.changes.author.journal, refused_bodies(shelf, path)
-    writing = writing_of(shelf.lookout, journal, state, card=near.card, gains=near.used, refused=refused)
+    writing = writing_of(shelf.workspace, journal, state, card=near.card, gains=near.used, refused=refused)
     if writing.before is None:
         raise NotFoundError("skill-gone", f"{near.card.path} is not there any more.", hint="Try again.")
     old, new = (main_of(tree).document.body for tree in (writing.before, writing.after))
@@ -237,7 +237,7 @@ def _free(shelf: Shelf, name: str) -> str:
     """The name, or one with a number behind it where it is taken by a skill for something else."""
     from whet.skill.names import MAX_LENGTH, slug
 
-    taken = {slug(card.name) for card in shelf.lookout.look().catalogue.cards}
+    taken = {slug(card.name) for card in shelf.workspace.snapshot().catalogue.cards}
     number, found = 1, name
     while found in taken:
         number += 1

@@ -49,7 +49,7 @@ def learn_from(
     allowance and the breaker hold back what waits, and what nobody `asked` for; whoever names a session gets it, and it
     counts. `sessions` are the reports of `learn`.
     """
-    state = State(shelf.lookout.place.state, shelf.lookout.clock)
+    state = State(shelf.workspace.place.state, shelf.workspace.clock)
     account, breaker = Account(state, allowance), Breaker(state)
     if not dry_run:
         breaker.decided((one.decided, one.state) for one in own_proposals(shelf))
@@ -61,7 +61,7 @@ def learn_from(
         stopped = _stop(account, breaker, named=named) if limit is None or number < limit else "limit"
         if stopped:
             break
-        lock = FileLock(lock_path(shelf.lookout.place.state, "learning", "session"), timeout=_PATIENCE)
+        lock = FileLock(lock_path(shelf.workspace.place.state, "learning", "session"), timeout=_PATIENCE)
         try:
             with nullcontext() if dry_run else lock:
                 if not named and isinstance(source, Seen) and not _waits(shelf, source):

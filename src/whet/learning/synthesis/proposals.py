@@ -56,11 +56,11 @@ def proposed_already(shelf: Shelf, made: Draft) -> Proposal | None:
                 known[str(proposal.id)] = proposal, texts
     if not known:
         return None
-    cards = {card.full_name: card for card in shelf.lookout.look().catalogue.cards}
+    cards = {card.full_name: card for card in shelf.workspace.snapshot().catalogue.cards}
     others = []
     for name in spread(cards):
         try:
-            others.append(texts_of(shelf.lookout.read(cards[name])))
+            others.append(texts_of(shelf.workspace.read(cards[name])))
         except WhetError:  # the doctor tells of it; here it only says which words are common
             continue
     found = alike(

@@ -47,7 +47,7 @@ _SIDE = re.compile(r'"isSidechain"\s?:\s?(true|false)')
 _UUIDS = 500_000
 
 
-class Survey(NamedTuple):
+class ResolvedConfig(NamedTuple):
     """What a file holds, seen without reading it."""
 
     sessions: frozenset[str] = frozenset()
@@ -56,7 +56,7 @@ class Survey(NamedTuple):
     """Is everything a side chain? Then the file is a subagent's own."""
 
 
-def survey(lines: Iterable[tuple[str, bool]], stem: str) -> Survey:
+def config(lines: Iterable[tuple[str, bool]], stem: str) -> ResolvedConfig:
     """Which sessions of the file are one: those whose records follow upon each other's."""
     count: dict[str, int] = {}
     same: dict[str, str] = {}
@@ -84,12 +84,12 @@ def survey(lines: Iterable[tuple[str, bool]], stem: str) -> Survey:
             owner.setdefault(hash(fields["uuid"]), session)
     only_side = sides["true"] > 0 and sides["false"] == 0
     if len(count) < 2:
-        return Survey(only_side=only_side)
+        return ResolvedConfig(only_side=only_side)
     main = root(stem if stem in count else max(count, key=lambda name: count[name]))
-    return Survey(frozenset(name for name in count if root(name) == main), only_side)
+    return ResolvedConfig(frozenset(name for name in count if root(name) == main), only_side)
 
 
-def read(records: Iterable[dict[str, Any]], into: Collector, seen: Survey = Survey()) -> None:  # noqa: B008  a value
+def read(records: Iterable[dict[str, Any]], into: Collector, seen: ResolvedConfig = ResolvedConfig()) -> None:  # noqa: B008  a value
     """Take over the records of a session."""
     uuids: set[int] = set()
     skills: dict[str, str] = {}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
-    from whet.library.lookout import Lookout
+    from whet.library.workspace import Workspace
     from whet.routing.evals.judging import Judge
     from whet.routing.evals.suggesting import Try
 
@@ -42,7 +42,7 @@ class _Gathered(NamedTuple):
 
 
 def eval_triggers(
-    lookout: Lookout,
+    workspace: Workspace,
     judge: Judge,
     names: Sequence[str] = (),
     *,
@@ -57,9 +57,9 @@ def eval_triggers(
     `key_of` gives the judge's key of a skill. With `held_out` the numbers are about two fifths of the cases, and
     suggestions come from the others. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
     """
-    snapshot = lookout.look()
-    catalogue, bases = snapshot.catalogue, snapshot.survey.bounds.bases
-    wanted = tuple(lookout.find(name)[0] for name in dict.fromkeys(names))
+    snapshot = workspace.snapshot()
+    catalogue, bases = snapshot.catalogue, snapshot.config.bounds.bases
+    wanted = tuple(workspace.find(name)[0] for name in dict.fromkeys(names))
     if file is not None:
         gathered = _from_file(file, catalogue, wanted, key_of)
     else:
@@ -126,10 +126,10 @@ def against_minima(
     return answer
 
 
-def every_case(lookout: Lookout, key_of: Callable[[Card], str]) -> tuple[Case, ...]:
+def every_case(workspace: Workspace, key_of: Callable[[Card], str]) -> tuple[Case, ...]:
     """The trigger evals of all skills, with the judge's keys; what cannot be used is left out."""
-    snapshot = lookout.look()
-    return _from_packages(snapshot.catalogue.cards, snapshot.catalogue, snapshot.survey.bounds.bases, key_of).cases
+    snapshot = workspace.snapshot()
+    return _from_packages(snapshot.catalogue.cards, snapshot.catalogue, snapshot.config.bounds.bases, key_of).cases
 
 
 def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card], key_of: Callable[[Card], str]) -> _Gathered:

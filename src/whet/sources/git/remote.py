@@ -25,7 +25,7 @@ from whet.store.locks import FileLock, lock_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from whet.sources.model import Reach
+    from whet.sources.model import FetchContext
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ _SERVICE = "/info/refs?service=git-upload-pack"
 class Remote:
     """One location, and what was fetched from it so far. Every call may raise WhetError."""
 
-    def __init__(self, location: str, reach: Reach, *, size: int = REPOSITORY_BYTES) -> None:
+    def __init__(self, location: str, reach: FetchContext, *, size: int = REPOSITORY_BYTES) -> None:
         self.location = location
         self._reach = reach
         self._env = reach.place.env

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from whet.skill.tree import Tree
     from whet.sources.git.objects import Snapshot
-    from whet.sources.model import Offer, Reach, Ref
+    from whet.sources.model import FetchContext, Offer, Ref
 
 SCHEMES = ("https", "http", "ssh", "file")
 
@@ -40,7 +40,7 @@ _LISTED = 10
 class GitSource:
     """One repository, and what was fetched from it last."""
 
-    def __init__(self, ref: Ref, reach: Reach) -> None:
+    def __init__(self, ref: Ref, reach: FetchContext) -> None:
         scheme, colon, rest = ref.location.partition("://")
         if scheme not in SCHEMES or not colon or not rest or rest.startswith("-") or not ref.location.isprintable():
             hint = f"Whet knows {', '.join(f'{name}://' for name in SCHEMES)}."

@@ -10,15 +10,15 @@ from whet.skill import paths
 from whet.skill.archive import DEFAULT_LIMITS, unpack
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.tree import Item, Tree
+from whet.sources.concurrency import together
 from whet.sources.model import Progress
 from whet.sources.packages import left_out, package_at, weigh
-from whet.sources.together import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whet.library.report import Entry
-    from whet.sources.model import Fetched, Offer, Reach
+    from whet.sources.model import FetchContext, Fetched, Offer
 
 ARCHIVE_BYTES = DEFAULT_LIMITS.total_bytes
 """What an archive of one skill may weigh on the way here."""
@@ -73,7 +73,7 @@ def main_alone(data: bytes) -> Tree:
 
 
 def download(
-    reach: Reach, url: str, name: str, *, limit: int, sha256: str = "", headers: Mapping[str, str] | None = None
+    reach: FetchContext, url: str, name: str, *, limit: int, sha256: str = "", headers: Mapping[str, str] | None = None
 ) -> bytes:
     """The bytes of an artifact, whole and with this hash where one is known. Raises WhetError."""
     reach.check_cancelled()
@@ -88,7 +88,7 @@ def download(
     return answer.body
 
 
-def progress_of(reach: Reach, name: str) -> Callable[[int, int], None]:
+def progress_of(reach: FetchContext, name: str) -> Callable[[int, int], None]:
     """Tells how much of a skill has arrived; called from several threads at once."""
     return lambda done, total: reach.progress(Progress(name, done, total))
 

@@ -12,16 +12,16 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, RefusedError, UsageError
+from whet.sources.concurrency import together
 from whet.sources.indexes.answers import Answer, asked_part, bad_response, note, parsed, quoted, shown, told
 from whet.sources.indexes.artifacts import ARCHIVE_BYTES, download, fetched, unpacked
 from whet.sources.model import Fetched, Listing, Offer, Ref
-from whet.sources.together import together
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from whet.library.report import Entry
-    from whet.sources.model import Reach
+    from whet.sources.model import FetchContext
 
 LOCATION = "https://clawhub.ai"
 META_FILE = "_meta.json"
@@ -46,7 +46,7 @@ class _Found(NamedTuple):
 class ClawHubSource:
     """ClawHub, or another registry that speaks its language."""
 
-    def __init__(self, ref: Ref, reach: Reach) -> None:
+    def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref._replace(location=ref.location.rstrip("/") or LOCATION)
         self._reach = reach
         self._found: dict[Ref, _Found] = {}

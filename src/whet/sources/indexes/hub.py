@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.skill.tree import digest, entries
+from whet.sources.concurrency import together
 from whet.sources.indexes.answers import Answer, asked_part, note, origin_of, parsed, plain, quoted, told
 from whet.sources.indexes.artifacts import ARCHIVE_BYTES, download, fetched, mismatch, unpacked
 from whet.sources.indexes.clawhub import split_path
 from whet.sources.indexes.hub_answers import Version, read_page, read_summary, read_version
 from whet.sources.model import Fetched, Listing, Offer, Ref
-from whet.sources.together import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whet.library.report import Entry
     from whet.sources.indexes.hub_answers import Summary
-    from whet.sources.model import Reach
+    from whet.sources.model import FetchContext
     from whet.sources.web.client import Web
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ _ANSWER_BYTES = 8 * 1024 * 1024
 class HubSource:
     """A hub."""
 
-    def __init__(self, ref: Ref, reach: Reach) -> None:
+    def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref._replace(location=ref.location.rstrip("/"))
         self._reach = reach
         self._versions: dict[tuple[str, str], Version] = {}

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.library.files import read_file
 from whet.skill.names import closest, key
+from whet.sources.concurrency import together
 from whet.sources.indexes.answers import note, told
 from whet.sources.indexes.artifacts import about
 from whet.sources.indexes.marketplace_file import FILE, FILE_BYTES, Marketplace, groups, read_marketplace
 from whet.sources.model import Fetched, Listing, Offer, Ref
 from whet.sources.opening import open_source
 from whet.sources.packages import choose, refusal
-from whet.sources.together import together
 from whet.store.failures import os_failure
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from whet.library.report import Entry
     from whet.sources.indexes.marketplace_file import Plugin
-    from whet.sources.model import Reach, Source
+    from whet.sources.model import FetchContext, Source
 
 __all__ = ["MarketplaceSource", "groups"]
 
@@ -47,7 +47,7 @@ class _Looked(NamedTuple):
 class MarketplaceSource:
     """A marketplace, and the places that it names."""
 
-    def __init__(self, ref: Ref, reach: Reach) -> None:
+    def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref
         self._reach = reach
         self._listed = Marketplace("", (), ())

@@ -10,10 +10,10 @@ from whet.sources.git.remote import Remote
 from whet.sources.git.resolving import fetch_commit
 
 if TYPE_CHECKING:
-    from whet.sources.model import Reach, Ref
+    from whet.sources.model import FetchContext, Ref
 
 
-def file_in_repository(ref: Ref, path: str, limit: int, reach: Reach) -> bytes | None:
+def file_in_repository(ref: Ref, path: str, limit: int, reach: FetchContext) -> bytes | None:
     """The content of a file, at most `limit` bytes of it; None where there is no such file. Raises WhetError."""
     remote = Remote(ref.location, reach)
     try:

@@ -22,7 +22,7 @@ from whet.sources.web.addresses import read_address
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from whet.sources.model import Offer, Reach, Ref
+    from whet.sources.model import FetchContext, Offer, Ref
     from whet.sources.web.addresses import Address
     from whet.sources.web.client import Response
 
@@ -44,7 +44,7 @@ _TEXTS = (
 class UrlSource:
     """A main file or an archive at an address."""
 
-    def __init__(self, ref: Ref, reach: Reach) -> None:
+    def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref
         self._reach = reach
         self._address = read_address(ref.location)

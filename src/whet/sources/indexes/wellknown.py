@@ -16,6 +16,7 @@ from whet.errors import InvalidError, NotFoundError, RefusedError, WhetError
 from whet.skill.archive import DEFAULT_LIMITS, refused
 from whet.skill.names import closest, key
 from whet.skill.tree import Item
+from whet.sources.concurrency import together
 from whet.sources.indexes.answers import note, told
 from whet.sources.indexes.artifacts import (
     ARCHIVE_BYTES,
@@ -30,7 +31,6 @@ from whet.sources.indexes.artifacts import (
 from whet.sources.indexes.wellknown_index import read_index
 from whet.sources.model import Fetched, Listing, Offer
 from whet.sources.packages import check_amount, package_at
-from whet.sources.together import together
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from whet.library.report import Entry
     from whet.skill.tree import Tree
     from whet.sources.indexes.wellknown_index import Index, Indexed, LooseFile
-    from whet.sources.model import Reach, Ref
+    from whet.sources.model import FetchContext, Ref
 
 INDEX_BYTES = 8 * 1024 * 1024
 _NAMES = ("agent-skills", "skills")
@@ -47,7 +47,7 @@ _NAMES = ("agent-skills", "skills")
 class WellKnownSource:
     """A site with an index of skills."""
 
-    def __init__(self, ref: Ref, reach: Reach) -> None:
+    def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref
         self._reach = reach
         self._skills: dict[str, Indexed] = {}

@@ -10,7 +10,7 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.authoring.trees import put_tree, read_tree
+from whet.authoring.trees import read_tree, write_tree
 from whet.errors import ConflictError, FailedError, UsageError
 from whet.library.checking import alone
 from whet.skill.tree import ignored
@@ -114,7 +114,7 @@ def _committed(found: Repository, path: str, skill: Prepared) -> Tree | None:
 
 def _commit(found: Repository, at: Mapping[str, Prepared], before: Mapping[str, Tree | None], message: str) -> None:
     for path, skill in at.items():
-        put_tree(found.path(path), before[path], skill.tree)
+        write_tree(found.path(path), before[path], skill.tree)
     files = [f"{path}/{name}" for path, skill in at.items() for name in {**(before[path] or {}), **skill.tree}]
     names = "\0".join(files).encode("utf-8", "surrogateescape")
     # Each file by its name: what the repository ignores would be left out, and what the package ignores added.
@@ -127,7 +127,7 @@ def _put_back(found: Repository, before: Mapping[str, Tree | None]) -> None:
     for path, tree in before.items():
         now = read_tree(found.path(path))
         if now != tree:
-            put_tree(found.path(path), now, tree)
+            write_tree(found.path(path), now, tree)
             found.git._replace(cancelled=threading.Event()).run("reset", "--quiet", "--", path)
 
 

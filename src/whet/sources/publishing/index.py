@@ -19,7 +19,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from whet.authoring.trees import put_tree, read_tree
+from whet.authoring.trees import read_tree, write_tree
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.library.checking import content
 from whet.skill.archive import DEFAULT_LIMITS
@@ -160,7 +160,7 @@ class _Site:
         old = {path: item for path, item in (before or {}).items() if path not in skill.tree}
         in_the_way = {second for _, second in collides([*skill.tree, *old])}
         after = {**skill.tree, **{path: item for path, item in old.items() if path not in in_the_way}}
-        put_tree(place, before, after)
+        write_tree(place, before, after)
 
     def put_indexes(self, steps: Sequence[_Step]) -> None:
         """Replace the indexes, each in one step, the one that carries the hashes last."""
@@ -201,7 +201,7 @@ class _Site:
         after = {path: item for path, item in before.items() if path in listed}
         if not after or len(after) == len(before):
             return []
-        put_tree(place, before, after)
+        write_tree(place, before, after)
         return [os.path.join(place, *path.split("/")) for path in before if path not in after]
 
 

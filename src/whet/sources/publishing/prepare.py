@@ -26,9 +26,9 @@ from whet.store.atomic import clean_leftovers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from whet.guard.attestations import Attestation
     from whet.guard.finding import Label
     from whet.guard.finding import Severity as Danger
+    from whet.guard.scan_cache import Attestation
     from whet.skill.diagnostics import Severity
     from whet.skill.tree import Tree
 

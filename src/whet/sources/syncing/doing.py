@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.authoring.trees import digest, put_tree, read_tree
+from whet.authoring.trees import digest, read_tree, write_tree
 from whet.errors import ConflictError, NotFoundError, WhetError
 from whet.library.files import inside
 from whet.sources.syncing.plan import MESSAGES, Step
@@ -112,7 +112,7 @@ class Work:
         """Write down a new copy, then make it."""
         tree = self.content(made)
         self.enter(made._replace(digest=digest(tree)))
-        put_tree(made.path, None, tree)
+        write_tree(made.path, None, tree)
 
     def refresh(self, step: Step) -> None:
         """Give a copy of ours the content that the skill has now."""
@@ -123,7 +123,7 @@ class Work:
             raise ConflictError("skill-changed", message, hint="Sync again.", path=made.path)
         made = made._replace(digest=digest(before), coming=digest(tree))
         self.enter(made)
-        put_tree(made.path, before, tree)
+        write_tree(made.path, before, tree)
         self.record.made[made.path] = made._replace(digest=made.coming, coming="")
 
     def content(self, made: Made) -> Tree:
@@ -157,7 +157,7 @@ class Work:
         """Take away what we made; it was looked at a moment ago."""
         made = self.record.made[step.path]
         if made.how == "copy":
-            put_tree(made.path, {}, None)
+            write_tree(made.path, {}, None)
             return
         with os_failures(made.path, doing="remove"):
             os.unlink(made.path)

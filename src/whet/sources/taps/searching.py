@@ -22,7 +22,7 @@ from whet.store.clock import iso, system_clock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from whet.sources.model import Offer, Reach, Ref, Source
+    from whet.sources.model import FetchContext, Offer, Ref, Source
     from whet.sources.taps.listings import Kept
     from whet.store.clock import Clock
 
@@ -93,8 +93,8 @@ def search(
     sources: Iterable[tuple[str, Ref]],
     query: str,
     limit: int,
-    reach: Reach,
-    open_source: Callable[[Ref, Reach], Source],
+    reach: FetchContext,
+    open_source: Callable[[Ref, FetchContext], Source],
     *,
     trust: Callable[[Ref], str],
     offline: bool = False,
@@ -105,12 +105,14 @@ def search(
     Each is asked at most once an hour; `offline` asks none that is not on this disk. Raises FailedError
     `no-source-answered` only when every single one failed.
     """
-    from whet.sources.together import at_once
+    from whet.sources.concurrency import map_concurrently
 
     _check_limit(limit)
     listings = Listings(reach.place, clock)
     wanted = list(dict.fromkeys(sources))
-    looks = at_once(lambda source: _look(*source, query, limit, reach, open_source, listings, offline), wanted, reach)
+    looks = map_concurrently(
+        lambda source: _look(*source, query, limit, reach, open_source, listings, offline), wanted, reach
+    )
     reach.check_cancelled()
     notes = tuple(note for look in looks for note in look.notes)
     answered = sum(look.answered for look in looks)
@@ -129,8 +131,8 @@ def _look(
     ref: Ref,
     query: str,
     limit: int,
-    reach: Reach,
-    open_source: Callable[[Ref, Reach], Source],
+    reach: FetchContext,
+    open_source: Callable[[Ref, FetchContext], Source],
     listings: Listings,
     offline: bool,
 ) -> _Look:

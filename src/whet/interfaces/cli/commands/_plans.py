@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.sources.chain.plan import Plan, Step
+    from whet.sources.install.plan import Plan, Step
 
 _DONE = {
     "install": "Installed",
@@ -101,7 +101,7 @@ def _foreseen(plan: Plan, override: str) -> dict[str, Any]:
     nothing: dict[str, Any] = {"done": [], "installed": []}
     if not override:
         return {"success": True, **plan.to_json(), **nothing}
-    from whet.sources.chain.applying import accept
+    from whet.sources.install.applying import accept
 
     return {"success": True, **accept(plan).to_json(), **nothing, "override": override}
 

@@ -86,7 +86,7 @@ def remind(context: Context, begun: Distillation) -> None:
 def _kept(context: Context) -> Kept:
     from whet.learning.distilling.keeping import Kept
 
-    return Kept(context.library.place.state, context.library.lookout.clock, DIRECTORY)
+    return Kept(context.library.place.state, context.library.workspace.clock, DIRECTORY)
 
 
 def _key(distillation: Distillation) -> str:

@@ -58,9 +58,9 @@ def _caller(context: Context, paths: Sequence[str]) -> Caller:
     """Who asks, with the files that are in play, relative to the project."""
     if not paths:
         return context.caller
-    lookout = context.library.lookout
-    repository = lookout.survey().repository
-    base = repository.root if repository else lookout.place.directory
+    workspace = context.library.workspace
+    repository = workspace.config().repository
+    base = repository.root if repository else workspace.place.directory
     files = (os.path.relpath(os.path.abspath(path), base).replace(os.sep, "/") for path in paths)
     return context.caller._replace(files=tuple(files))
 

@@ -125,7 +125,7 @@ def _begun(context: Context, options: Namespace) -> tuple[Distillation, tuple[En
 
 def _tell_model(context: Context, options: Namespace, model: str | None) -> None:
     """Whoever waits at a terminal sees for whom."""
-    name = context.library.lookout.survey().settings.model if model is None else model
+    name = context.library.workspace.config().settings.model if model is None else model
     if name and sys.stderr is not None and sys.stderr.isatty() and not (options.quiet or options.json):
         sys.stderr.write(f"Asking {clean(name)}…\n")
         sys.stderr.flush()

@@ -1,6 +1,6 @@
 """Looking at the disk: where skills are looked for, everything one look brings, one skill by its name.
 
-A `Lookout` belongs to one place. What it hands out is immutable; a look that finds nothing changed hands out the very
+A `Workspace` belongs to one place. What it hands out is immutable; a look that finds nothing changed hands out the very
 same catalogue again. It is the only thing here that remembers between two calls.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
-from whet.library.discovery import Bounds, Shelf, discover, reread, revalidate, unchanged, undisturbed
+from whet.library.discovery import Bounds, RootListing, discover, reread, revalidate, unchanged, undisturbed
 from whet.library.readiness import LocalProbe
 from whet.library.report import Entry
 from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
@@ -24,7 +24,7 @@ from whet.skill.names import key as name_key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.guard.judging import Judge
+    from whet.guard.gate import Judge
     from whet.library.card import Card
     from whet.library.disclosure import Opened
     from whet.library.readiness import Probe
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
 
 
-class Survey(NamedTuple):
+class ResolvedConfig(NamedTuple):
     """What is decided before any skill is looked at."""
 
     roots: tuple[Root, ...]
@@ -55,12 +55,12 @@ class Survey(NamedTuple):
 class Snapshot(NamedTuple):
     """Everything one look at the disk brought."""
 
-    survey: Survey
-    shelves: tuple[Shelf, ...]
+    config: ResolvedConfig
+    shelves: tuple[RootListing, ...]
     catalogue: Catalogue
 
 
-class Lookout:
+class Workspace:
     """Looks at the skills of one place, as they are now."""
 
     def __init__(self, place: Place, roots: Sequence[str] | None, clock: Clock, probe: Probe | None) -> None:
@@ -79,7 +79,7 @@ class Lookout:
     def judge(self) -> Judge:
         """What decides whether a package is let in."""
         if self._judge is None:
-            from whet.guard.judging import Judge
+            from whet.guard.gate import Judge
 
             self._judge = Judge(self.place.state, self.clock)
         return self._judge
@@ -91,7 +91,7 @@ class Lookout:
         if self._judge is not None:
             self._judge.close()
 
-    def survey(self) -> Survey:
+    def config(self) -> ResolvedConfig:
         """Where skills are looked for now, and what is switched off."""
         place = self.place
         path, named = config_path(place.state, place.env), bool(place.env.get("WHET_CONFIG"))
@@ -121,9 +121,9 @@ class Lookout:
         bounds = Bounds(settings.depth, settings.max_directories, bases)
         probe = self._probe or LocalProbe(place.env, place.platform, settings=dict(settings.skill_settings))
         disabled = Disabled(off, blocked)
-        return Survey(roots, bounds, repository, trusted, disabled, settings, probe, notes, policy)
+        return ResolvedConfig(roots, bounds, repository, trusted, disabled, settings, probe, notes, policy)
 
-    def admit(self, opened: Opened, survey: Survey) -> None:
+    def admit(self, opened: Opened, config: ResolvedConfig) -> None:
         """Raise RefusedError when a repository's skill, as it was read, is one that the guard keeps back.
 
         It is scanned when its content is new to the guard, so that a change is noticed before a model reads it.
@@ -131,37 +131,37 @@ class Lookout:
         if opened.card.scope == "project":
             from whet.library.guarding import admit
 
-            admit(self, opened, survey)
+            admit(self, opened, config)
 
     def open(self, card: Card) -> Opened:
         """Read a skill in full: its typed form, its files, its digest."""
         from whet.library.disclosure import open_skill
 
-        survey = self._snapshot.survey if self._snapshot else self.survey()
-        return open_skill(card, cache=self.cache, now=self.clock(), bases=survey.bounds.bases)
+        config = self._snapshot.config if self._snapshot else self.config()
+        return open_skill(card, cache=self.cache, now=self.clock(), bases=config.bounds.bases)
 
     def read(self, card: Card) -> Skill:
         """What a skill says, without a look at its other files."""
         from whet.library.disclosure import read_words
 
-        survey = self._snapshot.survey if self._snapshot else self.survey()
-        return read_words(card, now=self.clock(), bases=survey.bounds.bases)
+        config = self._snapshot.config if self._snapshot else self.config()
+        return read_words(card, now=self.clock(), bases=config.bounds.bases)
 
-    def look(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""
         if self._snapshot is None:
             self._make_user_root()
-        survey = self.survey()
+        config = self.config()
         before = self._snapshot
-        known: dict[Root, Shelf] = {}
-        if before is not None and before.survey.bounds == survey.bounds:
+        known: dict[Root, RootListing] = {}
+        if before is not None and before.config.bounds == config.bounds:
             known = {shelf.root: shelf for shelf in before.shelves}
         now = self.clock()
-        untrusted = tuple(root.real for root in survey.roots if not root.trusted)
+        untrusted = tuple(root.real for root in config.roots if not root.trusted)
         shelves = []
-        for root in survey.roots:
-            old = known.get(root) or (self.cache.shelf(root, survey.bounds) if root.trusted else None)
-            bounds = survey.bounds
+        for root in config.roots:
+            old = known.get(root) or (self.cache.shelf(root, config.bounds) if root.trusted else None)
+            bounds = config.bounds
             if not root.trusted:  # its links may lead about in its repository, and nobody else's into it
                 bounds = bounds._replace(bases=(*bounds.bases, *untrusted))
             shelf = discover(root, bounds, old, now)
@@ -170,7 +170,7 @@ class Lookout:
             shelves.append(shelf)
         same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)]
         catalogue = before.catalogue if before is not None and same else assemble(shelves)
-        self._snapshot = Snapshot(survey, tuple(shelves), catalogue)
+        self._snapshot = Snapshot(config, tuple(shelves), catalogue)
         self.first = self.first or catalogue
         return self._snapshot
 
@@ -180,7 +180,7 @@ class Lookout:
             with suppress(OSError):
                 os.makedirs(user_root(self.place), exist_ok=True)
 
-    def find(self, name: str) -> tuple[Card, Survey]:
+    def find(self, name: str) -> tuple[Card, ResolvedConfig]:
         """The skill of that name, checked against the disk, without looking at the others where that is safe.
 
         A name that is known, its skill unchanged or edited in place, is answered at a cost that grows only with the
@@ -188,32 +188,32 @@ class Lookout:
         precedence) means a full look. What this does not see is another skill, elsewhere, that was edited to take the
         same name: a look does.
         """
-        survey, before = self.survey(), self._snapshot
-        if before is None or (before.survey.roots, before.survey.bounds) == (survey.roots, survey.bounds):
-            card = self._remembered(name_key(name), survey, before)
+        config, before = self.config(), self._snapshot
+        if before is None or (before.config.roots, before.config.bounds) == (config.roots, config.bounds):
+            card = self._remembered(name_key(name), config, before)
             if card is not None and not revalidate(card):
-                card = reread(card, survey.bounds.bases, self.clock())
-            if card is not None and self._undisturbed(card, survey, before):
-                return card, survey
-        snapshot = self.look()
-        return find(snapshot.catalogue, name), snapshot.survey
+                card = reread(card, config.bounds.bases, self.clock())
+            if card is not None and self._undisturbed(card, config, before):
+                return card, config
+        snapshot = self.snapshot()
+        return find(snapshot.catalogue, name), snapshot.config
 
-    def _remembered(self, key: str, survey: Survey, snapshot: Snapshot | None) -> Card | None:
+    def _remembered(self, key: str, config: ResolvedConfig, snapshot: Snapshot | None) -> Card | None:
         if snapshot is not None:
             return snapshot.catalogue.by_key.get(key)
-        for root in survey.roots:
-            if root.trusted and (cards := self.cache.cards(key, root, survey.bounds)):
+        for root in config.roots:
+            if root.trusted and (cards := self.cache.cards(key, root, config.bounds)):
                 return cards[0]
         return None
 
-    def _undisturbed(self, card: Card, survey: Survey, snapshot: Snapshot | None) -> bool:
+    def _undisturbed(self, card: Card, config: ResolvedConfig, snapshot: Snapshot | None) -> bool:
         """Has nothing come or gone, since they were last looked at, in the roots where a skill would beat this one?"""
-        for root in (*competes(card, survey.roots), card.root):
+        for root in (*competes(card, config.roots), card.root):
             if snapshot is not None:
                 shelf = next(shelf for shelf in snapshot.shelves if shelf.root == root)
                 known, same = bool(shelf.containers), all(map(undisturbed, shelf.containers.values()))
             else:
-                items = self.cache.containers(root, survey.bounds)
+                items = self.cache.containers(root, config.bounds)
                 known, same = bool(items), items is not None and all(map(unchanged, items))
             if not same or (not known and os.path.lexists(root.path)):
                 return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from whet.authoring.trees import digest, read_tree
 from whet.errors import WhetError
 from whet.skill.tree import entries
-from whet.sources.chain.asking import ask
+from whet.sources.install.asking import ask
 from whet.sources.refs.reading import shown
 
 if TYPE_CHECKING:
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
     from whet.guard.audit import Record
     from whet.library.card import Card
-    from whet.sources.chain.asking import Answer
-    from whet.sources.chain.depot import Depot
+    from whet.sources.install.asking import Answer
+    from whet.sources.install.installer import Installer
     from whet.sources.lock.file import Installed
 
 
-def verify(depot: Depot, names: Sequence[str] = ()) -> dict[str, Any]:
+def verify(installer: Installer, names: Sequence[str] = ()) -> dict[str, Any]:
     """Compare what is there with what was installed, file by file."""
-    told = [_verified(depot, entry) for entry in depot.named(names)]
+    told = [_verified(installer, entry) for entry in installer.named(names)]
     locked = {item["path"] for item in told}
     return {
         "success": True,
         "valid": all(item["status"] == "ok" for item in told),
-        "root": depot.root,
+        "root": installer.root,
         "skills": told,
-        "unmanaged": [] if names else [path.partition("/")[2] for path in depot.present() if path not in locked],
+        "unmanaged": [] if names else [path.partition("/")[2] for path in installer.present() if path not in locked],
     }
 
 
-def _verified(depot: Depot, entry: Installed) -> dict[str, Any]:
+def _verified(installer: Installer, entry: Installed) -> dict[str, Any]:
     told = {"name": entry.name, "path": entry.path, "digest": entry.digest}
     try:
-        tree = depot.content(entry.path)
+        tree = installer.content(entry.path)
     except WhetError as error:
         return {**told, "status": "unreadable", "now": "", "files": [], "reason": error.message}
     if tree is None:
@@ -59,20 +59,25 @@ def _verified(depot: Depot, entry: Installed) -> dict[str, Any]:
     return {**told, "status": "edited", "now": now, "files": files, "reason": reason}
 
 
-def outdated(depot: Depot, names: Sequence[str] = ()) -> dict[str, Any]:
+def outdated(installer: Installer, names: Sequence[str] = ()) -> dict[str, Any]:
     """Which skills have something newer at their sources. Nothing is fetched that need not be."""
-    wanted = depot.named(names)
-    told = {entry.path: _told(depot, entry) for entry in wanted}
+    wanted = installer.named(names)
+    told = {entry.path: _told(installer, entry) for entry in wanted}
     asked = [entry for entry in wanted if entry.source]
     # Without a marker on both sides, only the content tells.
-    for answer in ask(depot, asked, lambda entry, offer: not (entry.marker and offer.marker)):
+    for answer in ask(installer, asked, lambda entry, offer: not (entry.marker and offer.marker)):
         told[answer.entry.path].update(_newer(answer))
     skills = list(told.values())
-    return {"success": True, "root": depot.root, "skills": skills, "outdated": sum(item["outdated"] for item in skills)}
+    return {
+        "success": True,
+        "root": installer.root,
+        "skills": skills,
+        "outdated": sum(item["outdated"] for item in skills),
+    }
 
 
-def _told(depot: Depot, entry: Installed) -> dict[str, Any]:
-    status = _verified(depot, entry)["status"]
+def _told(installer: Installer, entry: Installed) -> dict[str, Any]:
+    status = _verified(installer, entry)["status"]
     return {
         "name": entry.name,
         "path": entry.path,
@@ -102,27 +107,27 @@ def _newer(answer: Answer) -> dict[str, Any]:
     return {"status": "current" if same else "newer", "outdated": not same, "latest": None if same else latest}
 
 
-def why(depot: Depot, card: Card) -> dict[str, Any]:
+def why(installer: Installer, card: Card) -> dict[str, Any]:
     """Where a skill comes from, who let it in and why, and what became of it since."""
     path = os.path.realpath(card.directory)
-    relative = depot.relative(path)
-    entry = next((entry for entry in depot.installed() if entry.path == relative), None)
-    made = depot.journal.entries(path=path)
-    decision = _decision(depot, path, entry)
+    relative = installer.relative(path)
+    entry = next((entry for entry in installer.installed() if entry.path == relative), None)
+    made = installer.journal.entries(path=path)
+    decision = _decision(installer, path, entry)
     return {
         "success": True,
         "name": card.full_name,
         "path": path,
         "scope": card.scope,
-        "installed": _installed(depot, entry, path) if entry else None,
+        "installed": _installed(installer, entry, path) if entry else None,
         "history": [{"time": item.to_json()["time"], "actor": item.actor, "action": item.action} for item in made[:1]],
         "decision": decision.to_json() if decision else None,
     }
 
 
-def _decision(depot: Depot, path: str, entry: Installed | None) -> Record | None:
+def _decision(installer: Installer, path: str, entry: Installed | None) -> Record | None:
     """The decision that let in what is there: the last one about that content, else about the skill."""
-    known = (record for record in depot.lookout.judge.audit.records() if record.action != "uninstall")
+    known = (record for record in installer.workspace.judge.audit.records() if record.action != "uninstall")
     records = [record for record in known if record.path == path]
     allowed = [record for record in records if record.decision == "allow"]
     contents = {digest(read_tree(path)), entry.digest if entry else ""}
@@ -130,9 +135,9 @@ def _decision(depot: Depot, path: str, entry: Installed | None) -> Record | None
     return next(iter((about or allowed or records)[-1:]), None)
 
 
-def _installed(depot: Depot, entry: Installed, path: str) -> dict[str, Any]:
+def _installed(installer: Installer, entry: Installed, path: str) -> dict[str, Any]:
     try:
-        place = shown(depot.ref_of(entry)) if entry.source else ""
+        place = shown(installer.ref_of(entry)) if entry.source else ""
     except WhetError:  # a text of a later Whet
         place = entry.source
     return {

@@ -1,7 +1,7 @@
 """What can be done with installed skills, as plans: install, update, restore, uninstall; and applying them.
 
-    plan = plan_install(depot, [Wanted(read_ref("anthropics/skills", place), ("pdf",))])
-    apply(depot, plan)
+    plan = plan_install(installer, [Wanted(read_ref("anthropics/skills", place), ("pdf",))])
+    apply(installer, plan)
 
 Applying is one step for all skills of a plan: the files change together or not at all (`whet.authoring.writer`), and
 the lock follows them even if the process is killed in between (`whet.sources.lock.ledger`).
@@ -14,57 +14,57 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from whet.authoring.trees import digest
-from whet.authoring.writer import By, Change
+from whet.authoring.writer import Change, Provenance
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.audit import Note
 from whet.guard.finding import LABELS
 from whet.library.files import inside
 from whet.library.report import Entry
-from whet.sources.chain.asking import ask
-from whet.sources.chain.plan import DECIDED, Plan, Step
-from whet.sources.chain.planning import Planner, held, missing
+from whet.sources.install.asking import ask
+from whet.sources.install.plan import DECIDED, Plan, Step
+from whet.sources.install.planning import Planner, held, missing
 from whet.sources.refs.reading import read_ref, shown
 from whet.sources.taps.taps import Taps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whet.sources.chain.depot import Depot, Wanted
+    from whet.sources.install.installer import Installer, Wanted
     from whet.sources.lock.file import Installed
     from whet.sources.merging.merge import Prefer
     from whet.sources.model import Offer
 
 
-def plan_install(depot: Depot, wanted: Sequence[Wanted], *, prefer: Prefer = "") -> Plan:
+def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Prefer = "") -> Plan:
     """Take skills in from their sources."""
     for ref, *_ in wanted:
-        if ref.kind == "path" and inside(os.path.realpath(ref.location), depot.root):
+        if ref.kind == "path" and inside(os.path.realpath(ref.location), installer.root):
             message = f"{ref.location} is a part of the library itself."
             hint = "`whet adopt` takes charge of what lies there."
             raise UsageError("library-itself", message, hint=hint)
-    packages, notes = depot.fetch(wanted)
-    planner = Planner(depot, prefer)
+    packages, notes = installer.fetch(wanted)
+    planner = Planner(installer, prefer)
     planner.install(packages)
-    planner.notes.extend((*notes, *_not_for_others(depot, wanted)))
+    planner.notes.extend((*notes, *_not_for_others(installer, wanted)))
     return planner.plan()
 
 
-def _not_for_others(depot: Depot, wanted: Sequence[Wanted]) -> Iterator[Entry]:
+def _not_for_others(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[Entry]:
     """What to say of a place on this machine that the lock of a repository will name: nobody else has it."""
     for ref, *_ in wanted:
         try:
-            depot.check_own(ref)
+            installer.check_own(ref)
         except RefusedError as error:
             if error.code == "outside-project":
                 message = f"{shown(ref)} lies outside the project; only installing it again will update it."
                 yield Entry("outside-project", "warning", "", ref.location, message, "Put it into the repository.")
 
 
-def plan_update(depot: Depot, names: Sequence[str] = (), *, prefer: Prefer = "") -> Plan:
+def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Prefer = "") -> Plan:
     """Bring skills, or all of them, to what their recorded sources have now."""
-    planner = Planner(depot, prefer)
+    planner = Planner(installer, prefer)
     asked = []
-    for entry in depot.named(names):
+    for entry in installer.named(names):
         if entry.source and not entry.pinned:
             asked.append(entry)
             continue
@@ -73,7 +73,7 @@ def plan_update(depot: Depot, names: Sequence[str] = (), *, prefer: Prefer = "")
                 planner.keep(entry, held(entry), "held", "pinned")
             else:
                 planner.keep(entry, "It has no source.")
-    for answer in ask(depot, asked, lambda entry, offer: not _unchanged(entry, offer)):
+    for answer in ask(installer, asked, lambda entry, offer: not _unchanged(entry, offer)):
         with planner.alone(answer.entry):
             if answer.error:
                 raise answer.error
@@ -91,23 +91,23 @@ def _unchanged(entry: Installed, offer: Offer) -> bool:
 
 
 def _keep_current(planner: Planner, entry: Installed) -> None:
-    now = digest(planner.depot.content(entry.path))
+    now = digest(planner.installer.content(entry.path))
     if not now:
         planner.keep(entry, missing(entry), "conflict", "locked-missing")
     else:
         planner.keep(entry, "Up to date." if now == entry.digest else "Up to date; your edits stay.")
 
 
-def plan_restore(depot: Depot, names: Sequence[str] = (), *, force: bool = False) -> Plan:
+def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool = False) -> Plan:
     """Bring back exactly what the lock names: from what is kept here, else from the sources, at their revisions.
 
     With `force`, also where it was edited.
     """
-    planner = Planner(depot)
+    planner = Planner(installer)
     asked = []
-    for entry in depot.named(names):
+    for entry in installer.named(names):
         with planner.alone(entry):
-            now = digest(depot.content(entry.path))
+            now = digest(installer.content(entry.path))
             if now == entry.digest:
                 planner.keep(entry, "It is there.")
             elif now and not force:
@@ -118,7 +118,7 @@ def plan_restore(depot: Depot, names: Sequence[str] = (), *, force: bool = False
                 asked.append(entry)
             else:
                 raise NotFoundError("no-source", f"{entry.name} has no source, and its content is not kept here.")
-    for answer in ask(depot, asked, lambda *_: True, recorded=True):
+    for answer in ask(installer, asked, lambda *_: True, recorded=True):
         with planner.alone(answer.entry):
             if answer.error:
                 raise answer.error
@@ -128,14 +128,14 @@ def plan_restore(depot: Depot, names: Sequence[str] = (), *, force: bool = False
     return planner.plan()
 
 
-def plan_uninstall(depot: Depot, names: Sequence[str]) -> Plan:
+def plan_uninstall(installer: Installer, names: Sequence[str]) -> Plan:
     """Take installed skills away; the history keeps them."""
-    planner = Planner(depot)
-    for entry in depot.named(names) if names else ():
-        now = digest(depot.content(entry.path))
+    planner = Planner(installer)
+    for entry in installer.named(names) if names else ():
+        now = digest(installer.content(entry.path))
         reason = "" if now == entry.digest else "Your edits go with it." if now else "It was not there any more."
         step = Step("uninstall", "ready", entry.name, entry.path, reason, before=now, previous=entry)
-        if target := depot.linked(entry.path):
+        if target := installer.linked(entry.path):
             reason = f"{entry.path} is a link to {target}; what lies there is not removed from here."
             step = step._replace(state="conflict", reason=reason, code="fixed-directory")
         planner.steps.append(step)
@@ -160,21 +160,23 @@ def check_complete(plan: Plan) -> None:
             raise FailedError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.")
 
 
-def apply(depot: Depot, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> dict[str, Any]:
+def apply(
+    installer: Installer, plan: Plan, *, actor: str = "user", reason: str = "", override: str = ""
+) -> dict[str, Any]:
     """Do what is ready in a plan, all of it or nothing, and record every decision.
 
     With `override`, what the policy asks about or blocks is done too; the record keeps that reason with the content.
     Raises ConflictError when a skill or what the lock says of it is not what it was when the plan was made.
     """
-    _record(depot, plan, actor, override)
+    _record(installer, plan, actor, override)
     if override:
         plan = accept(plan)
     if plan.ready:
-        _commit(depot, plan, plan.ready, actor, reason)
-    taps = Taps(depot.reach.place.state, depot.lookout.clock)
+        _commit(installer, plan, plan.ready, actor, reason)
+    taps = Taps(installer.reach.place.state, installer.workspace.clock)
     for name, source in plan.taps:
         with suppress(ConflictError):  # somebody else added one of that name a moment ago
-            taps.add(name, read_ref(source, depot.reach.place))
+            taps.add(name, read_ref(source, installer.reach.place))
     return {"success": True, **plan.to_json(), **done(plan)}
 
 
@@ -184,22 +186,22 @@ def done(plan: Plan) -> dict[str, list[str]]:
     return {"done": [step.name for step in plan.ready], "installed": installed}
 
 
-def _origin(depot: Depot, ready: Sequence[Step]) -> str:
+def _origin(installer: Installer, ready: Sequence[Step]) -> str:
     """Why something changes, when nobody says why: where it comes from, if that is one place."""
     sources = {step.entry.source.partition("#")[0] for step in ready if step.entry and step.entry.source}
     if len(sources) != 1:
         return ""
     entry = next(step.entry for step in ready if step.entry and step.entry.source)
     try:
-        return f"From {shown(depot.ref_of(entry)._replace(path=''))}."
+        return f"From {shown(installer.ref_of(entry)._replace(path=''))}."
     except WhetError:  # a source that this Whet cannot read
         return ""
 
 
-def _commit(depot: Depot, plan: Plan, ready: Sequence[Step], actor: str, reason: str) -> None:
+def _commit(installer: Installer, plan: Plan, ready: Sequence[Step], actor: str, reason: str) -> None:
     run = f"r{os.urandom(8).hex()}"
     label = max((step.judgement.scan.verdict for step in ready if step.judgement), key=LABELS.index, default="")
-    by = By(actor, "install", reason or _origin(depot, ready), label, run)
+    by = Provenance(actor, "install", reason or _origin(installer, ready), label, run)
     changes = []
     for step in ready:
         directory = plan.directory(step)
@@ -208,16 +210,20 @@ def _commit(depot: Depot, plan: Plan, ready: Sequence[Step], actor: str, reason:
             action = "update" if step.action == "merge" else step.action
             tree = plan.trees[step.after] if step.after else None
             changes.append(Change(action, step.name, directory, tree, step.before))
-        elif digest(depot.content(step.path)) != step.before:
+        elif digest(installer.content(step.path)) != step.before:
             raise _changed(step.name)
         base = plan.trees.get(step.entry.digest) if step.entry else None
         if base is not None and (step.before == step.after or digest(base) != step.after):
-            depot.journal.retain(directory, base)  # what later merges start from; what is put in place is kept anyway
+            installer.journal.retain(
+                directory, base
+            )  # what later merges start from; what is put in place is kept anyway
     new, seen = {step.path: step.entry for step in ready}, {step.path: step.previous for step in ready}
-    depot.ledger.commit(plan.root, run, new, (lambda: depot.writer.write(changes, by)) if changes else None, seen)
+    installer.ledger.commit(
+        plan.root, run, new, (lambda: installer.writer.write(changes, by)) if changes else None, seen
+    )
     for step in ready:
         if step.entry is None:
-            depot.journal.retain(plan.directory(step), None)
+            installer.journal.retain(plan.directory(step), None)
 
 
 def _changed(name: str) -> ConflictError:
@@ -225,9 +231,9 @@ def _changed(name: str) -> ConflictError:
     return ConflictError("skill-changed", f"{name} was changed by somebody else a moment ago.", hint=hint)
 
 
-def _record(depot: Depot, plan: Plan, actor: str, override: str) -> None:
+def _record(installer: Installer, plan: Plan, actor: str, override: str) -> None:
     """Keep every decision of a plan. What cannot be recorded is not done."""
-    judge, notes = depot.lookout.judge, []
+    judge, notes = installer.workspace.judge, []
     for step in plan.steps:
         path = plan.directory(step)
         if step.state == "ready" and step.action == "uninstall" and step.previous:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.attestations import Attestations
 from whet.guard.audit import Audit, Note
 from whet.guard.policy import decide
+from whet.guard.scan_cache import ScanCache
 
 if TYPE_CHECKING:
-    from whet.guard.attestations import Attestation
     from whet.guard.policy import Decision, Table
+    from whet.guard.scan_cache import Attestation
     from whet.store.clock import Clock
 
 
@@ -29,7 +29,7 @@ class Judge:
     """Judges packages for one state directory."""
 
     def __init__(self, state: str, clock: Clock) -> None:
-        self.attestations = Attestations(state, clock)
+        self.attestations = ScanCache(state, clock)
         self.audit = Audit(state, clock)
 
     def close(self) -> None:

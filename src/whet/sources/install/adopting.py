@@ -16,9 +16,9 @@ from whet.authoring.trees import digest
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.guard.ruleset import ruleset
 from whet.skill.names import closest, key
-from whet.sources.chain.asking import ask
-from whet.sources.chain.plan import Plan, Step
-from whet.sources.chain.planning import Planner, files_of
+from whet.sources.install.asking import ask
+from whet.sources.install.plan import Plan, Step
+from whet.sources.install.planning import Planner, files_of
 from whet.sources.lock.file import Installed, stored_source
 from whet.sources.lock.foreign import fits, look
 from whet.sources.refs.reading import ref_text, shown
@@ -27,10 +27,10 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.guard.judging import Judgement
+    from whet.guard.gate import Judgement
     from whet.skill.tree import Tree
-    from whet.sources.chain.depot import Depot, Wanted
-    from whet.sources.chain.plan import State
+    from whet.sources.install.installer import Installer, Wanted
+    from whet.sources.install.plan import State
     from whet.sources.lock.foreign import Foreign
     from whet.sources.model import Fetched, Ref
 
@@ -38,28 +38,28 @@ _NO_SOURCE = "It has no source; updates leave it alone."
 _NOT_TOLD = "its source is not recorded, and updates leave it alone."
 
 
-def plan_adopt(depot: Depot, names: Sequence[str] = (), source: Wanted | None = None) -> Plan:
+def plan_adopt(installer: Installer, names: Sequence[str] = (), source: Wanted | None = None) -> Plan:
     """Record skills that lie in the root and are not in the lock; with `source`, one skill as coming from there."""
-    planner = Planner(depot)
-    skills = {path: name for path, name in depot.present().items() if path not in planner.locked}
+    planner = Planner(installer)
+    skills = {path: name for path, name in installer.present().items() if path not in planner.locked}
     if names:
-        skills = {path: skills[path] for name in names for path in _named(depot, skills, name)}
+        skills = {path: skills[path] for name in names for path in _named(installer, skills, name)}
     if source is not None and len(skills) != 1:
         raise UsageError("usage", "A source can be told for one skill.", hint="Name exactly one skill.")
-    others = look(depot.reach.place, depot.root, depot.base)
+    others = look(installer.reach.place, installer.root, installer.base)
     planner.notes.extend(others.notes)
     known = {item.directory: item for item in others.skills}
     asked: dict[str, tuple[Foreign, Tree, Installed]] = {}
     for path, name in skills.items():
-        if target := depot.linked(path):
+        if target := installer.linked(path):
             reason = f"{path} is a link to {target}; what lies there is managed there."
             state: State = "conflict" if names else "nothing"
             planner.steps.append(Step("adopt", state, name, path, reason, "fixed-directory"))
             continue
         with planner.alone(_unread(path, name)):
-            tree = _content(depot, path)
-            entry = unsourced(depot, path, name, tree)
-            foreign = known.get(depot.directory(path))
+            tree = _content(installer, path)
+            entry = unsourced(installer, path, name, tree)
+            foreign = known.get(installer.directory(path))
             if source is not None:
                 _adopt_from(planner, entry, tree, source)
             elif foreign is None:
@@ -68,27 +68,27 @@ def plan_adopt(depot: Depot, names: Sequence[str] = (), source: Wanted | None = 
                 entry = entry._replace(revision=foreign.revision, marker=foreign.marker, pinned=foreign.pinned)
                 _adopt_sourced(planner, entry, tree, tree, foreign.ref)
             else:
-                sourced = entry._replace(source=_stored(depot, foreign.ref), revision=foreign.revision)
+                sourced = entry._replace(source=_stored(installer, foreign.ref), revision=foreign.revision)
                 asked[path] = (foreign, tree, sourced)
     _ask(planner, asked)
     planner.steps.sort(key=lambda step: step.path)
     return planner.plan()
 
 
-def _named(depot: Depot, skills: dict[str, str], name: str) -> list[str]:
+def _named(installer: Installer, skills: dict[str, str], name: str) -> list[str]:
     wanted = key(name)
     found = [path for path, called in skills.items() if wanted in (key(called), key(path), key(path.partition("/")[2]))]
     found = found or [path for path in skills if wanted == key(os.path.basename(path))]
     if not found:
         near = list(closest(name, skills.values(), 3))
         hint = f"Did you mean {near[0]}?" if near else "`whet adopt --dry-run` lists what can be adopted."
-        message = f"No skill {name!r} lies in {depot.root} that is not installed already."
+        message = f"No skill {name!r} lies in {installer.root} that is not installed already."
         raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
     return found
 
 
-def _content(depot: Depot, path: str) -> Tree:
-    tree = depot.content(path)
+def _content(installer: Installer, path: str) -> Tree:
+    tree = installer.content(path)
     if tree is None:
         raise NotFoundError("skill-gone", f"{path} is not there any more.", hint="List the skills again.")
     return tree
@@ -103,10 +103,10 @@ def _adopt(planner: Planner, entry: Installed, tree: Tree, reason: str, judgemen
 
 def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, ref: Ref, trust: str = "") -> None:
     """Adopt a skill whose base, what its source had, is known. What the policy says is told, and nothing waits."""
-    depot = planner.depot
-    judgement = depot.judged(tree, trust or depot.trust(ref))
+    installer = planner.installer
+    judgement = installer.judged(tree, trust or installer.trust(ref))
     decision = judgement.decision
-    entry = entry._replace(source=_stored(depot, ref), trust=decision.trust, verdict=decision.verdict)
+    entry = entry._replace(source=_stored(installer, ref), trust=decision.trust, verdict=decision.verdict)
     planner.trees[digest(base)] = base
     edits = "" if digest(base) == digest(tree) else " What differs from it are your edits."
     entry = entry._replace(digest=digest(base), files=files_of(base))
@@ -116,7 +116,7 @@ def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, r
 def _adopt_from(planner: Planner, entry: Installed, tree: Tree, source: Wanted) -> None:
     """Adopt a skill as coming from where the user says it comes from: the one that is named, or the one of its name."""
     own = () if source.ref.path else (entry.name,)
-    (package,), notes = planner.depot.fetch([source._replace(names=source.names or own)])
+    (package,), notes = planner.installer.fetch([source._replace(names=source.names or own)])
     planner.notes.extend(notes)
     _adopt_package(planner, entry, tree, package)
 
@@ -124,7 +124,7 @@ def _adopt_from(planner: Planner, entry: Installed, tree: Tree, source: Wanted) 
 def _adopt_package(planner: Planner, entry: Installed, tree: Tree, package: Fetched) -> None:
     offer = package.offer
     entry = entry._replace(revision=offer.revision, marker=offer.marker)
-    _adopt_sourced(planner, entry, tree, package.tree, offer.ref, planner.depot.trust_in(package))
+    _adopt_sourced(planner, entry, tree, package.tree, offer.ref, planner.installer.trust_in(package))
 
 
 def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) -> None:
@@ -136,7 +136,7 @@ def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) ->
     problems: dict[str, WhetError] = {}
     for recorded in (True, False):
         entries = [entry for _, _, entry in left.values() if entry.revision or not recorded]
-        for answer in ask(planner.depot, entries, lambda *_: True, recorded=recorded):
+        for answer in ask(planner.installer, entries, lambda *_: True, recorded=recorded):
             path = answer.entry.path
             foreign, tree, entry = left[path]
             if answer.error:
@@ -157,8 +157,8 @@ def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) ->
         _adopt(planner, plain, tree, f"{why} Therefore {_NOT_TOLD}")
 
 
-def _stored(depot: Depot, ref: Ref) -> str:
-    return stored_source(ref_text(ref), depot.base)
+def _stored(installer: Installer, ref: Ref) -> str:
+    return stored_source(ref_text(ref), installer.base)
 
 
 def _unread(path: str, name: str) -> Installed:
@@ -166,9 +166,9 @@ def _unread(path: str, name: str) -> Installed:
     return Installed(path, name, "", "", "", "", "", "", "", "", (), "", "")
 
 
-def unsourced(depot: Depot, path: str, name: str, tree: Tree) -> Installed:
+def unsourced(installer: Installer, path: str, name: str, tree: Tree) -> Installed:
     """The entry of a skill that comes from nowhere in particular."""
-    now = iso(depot.lookout.clock())
+    now = iso(installer.workspace.clock())
     try:
         version = version_of(main_of(tree).document)
     except WhetError:  # a main file that is gone, or a link
@@ -182,7 +182,7 @@ def unsourced(depot: Depot, path: str, name: str, tree: Tree) -> Installed:
         version=version,
         digest=digest(tree),
         trust="local",
-        verdict=depot.judged(tree, "local").scan.verdict,
+        verdict=installer.judged(tree, "local").scan.verdict,
         ruleset=ruleset(),
         files=files_of(tree),
         installed=now,

@@ -1,7 +1,7 @@
 """The index of one library, kept in step with what is on disk.
 
-    keeper = Keeper(lookout, feedback)
-    keeper.ask(lambda router, shelf: router.find("fill in this form"))
+    manager = IndexManager(workspace, feedback)
+    manager.ask(lambda router, shelf: router.find("fill in this form"))
 
 The index is a file of its own for each set of roots (`routing/` in the state directory): how telling a word is depends
 on the skills around it. It only saves work. Where its file is damaged it is made again, and where it cannot be used at
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
-    from whet.library.lookout import Lookout, Snapshot
+    from whet.library.workspace import Snapshot, Workspace
     from whet.routing.feedback import Feedback
     from whet.routing.texts import Texts
 
@@ -62,12 +62,14 @@ def key_of(card: Card) -> str:
     return card.resolved.encode("utf-8", "backslashreplace").decode()
 
 
-class Keeper:
-    """The index of the skills that a lookout sees. For any number of threads, one question at a time."""
+class IndexManager:
+    """The index of the skills of a workspace. For any number of threads, one question at a time."""
 
-    def __init__(self, lookout: Lookout, feedback: Feedback, progress: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self, workspace: Workspace, feedback: Feedback, progress: Callable[[int], None] = lambda _: None
+    ) -> None:
         """`progress` is told how many skills were read, where it is many."""
-        self.lookout = lookout
+        self.workspace = workspace
         self.feedback = feedback
         self._progress = progress
         self._read = 0
@@ -93,7 +95,7 @@ class Keeper:
 
     def ask(self, question: Callable[[Router, Shelf], T], snapshot: Snapshot | None = None) -> T:
         """Put a question to the index of the skills as they are now. It may be put again, to another index."""
-        snapshot = snapshot or self.lookout.look()
+        snapshot = snapshot or self.workspace.snapshot()
         with self._turn:
             while True:
                 try:
@@ -114,14 +116,14 @@ class Keeper:
             return _copied(self._path, os.path.join(directory, "index.db")), entries
 
         path, entries = self.ask(copied, snapshot)
-        return Router(path, semantic=snapshot.survey.settings.semantic), entries
+        return Router(path, semantic=snapshot.config.settings.semantic), entries
 
     def is_ready(self, snapshot: Snapshot) -> bool:
         """Can a question be answered soon, without a large library being indexed first?"""
         with self._turn:
             if len(snapshot.catalogue.cards) <= _LARGE or self._known is not None:
                 return True
-            place = self._place(snapshot.catalogue, semantic=snapshot.survey.settings.semantic)
+            place = self._place(snapshot.catalogue, semantic=snapshot.config.settings.semantic)
             return self._spoilt is None and os.path.exists(place)
 
     @property
@@ -135,7 +137,7 @@ class Keeper:
         if self._told:
             return None
         self._told = True
-        path = os.path.join(self.lookout.place.state, DIRECTORY, _TOLD)
+        path = os.path.join(self.workspace.place.state, DIRECTORY, _TOLD)
         try:
             with open(path, "xb"):
                 pass
@@ -150,7 +152,7 @@ class Keeper:
     def _in_step(self, snapshot: Snapshot) -> Router:
         catalogue = snapshot.catalogue
         marks = self._marks()
-        semantic = snapshot.survey.settings.semantic
+        semantic = snapshot.config.settings.semantic
         path = self._place(catalogue, semantic=semantic) if self._spoilt is None else MEMORY
         if self._router is None or path != self._path:
             if self._router is not None:
@@ -173,7 +175,7 @@ class Keeper:
     def _reading(self, card: Card, *, heard: bool) -> Callable[[], Texts]:
         def read() -> Texts:
             with os_failures(card.path, doing="read", other="read-failed"):
-                texts = texts_of(self.lookout.read(card))
+                texts = texts_of(self.workspace.read(card))
             self._read += 1
             if self._read % _OFTEN == 0:
                 self._progress(self._read)
@@ -213,7 +215,7 @@ class Keeper:
         text = "\0".join(part for root in roots for part in root)
         name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         kind = "meaning" if semantic and installed() else "words"
-        return os.path.join(self.lookout.place.state, DIRECTORY, f"{name}-{kind}.db")
+        return os.path.join(self.workspace.place.state, DIRECTORY, f"{name}-{kind}.db")
 
     def _opened(self, path: str, *, semantic: bool) -> Router:
         if path != MEMORY:
@@ -240,7 +242,7 @@ class Keeper:
         from whet.store.database import set_aside
 
         try:
-            return _removed(set_aside(path, self.lookout.clock))
+            return _removed(set_aside(path, self.workspace.clock))
         except WhetError:
             return False
 

@@ -45,7 +45,7 @@ class Attestation(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-class Attestations:
+class ScanCache:
     """The verdicts one state directory remembers. Nothing here raises; what fails is in `problem`."""
 
     def __init__(self, state: str, clock: Clock, *, look: Callable[[Mapping[str, Item]], Scan] | None = None) -> None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.guard import attestations as module
-from whet.guard.attestations import Attestation, Attestations
+from whet.guard import scan_cache as module
 from whet.guard.finding import Finding
 from whet.guard.ruleset import ruleset
 from whet.guard.scan import Scan
+from whet.guard.scan_cache import Attestation, ScanCache
 from whet.skill.tree import Item, digest, entries
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class Scanner:
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Callable[[Scanner], Attestations]]:
-    made: list[Attestations] = []
+def opened(tmp_path: Path) -> Iterator[Callable[[Scanner], ScanCache]]:
+    made: list[ScanCache] = []
 
-    def make(scanner: Scanner) -> Attestations:
-        made.append(Attestations(str(tmp_path / "state"), lambda: 7, look=scanner))
+    def make(scanner: Scanner) -> ScanCache:
+        made.append(ScanCache(str(tmp_path / "state"), lambda: 7, look=scanner))
         return made[-1]
 
     yield make
@@ -55,14 +55,14 @@ def rows(tmp_path: Path, query: str, *values: object) -> None:
     connection.close()
 
 
-def test_unchanged_content_is_scanned_once_whoever_asks(opened: Callable[[Scanner], Attestations]) -> None:
+def test_unchanged_content_is_scanned_once_whoever_asks(opened: Callable[[Scanner], ScanCache]) -> None:
     first, second = Scanner(FOUND), Scanner()
     expected = Attestation(digest(entries(FILES)), "caution", (FOUND,))
     assert [opened(first).scan(FILES), opened(second).scan(FILES), opened(second).scan(FILES)] == [expected] * 3
     assert (first.looks, second.looks) == (1, 0)
 
 
-def test_what_changed_is_scanned_again(opened: Callable[[Scanner], Attestations]) -> None:
+def test_what_changed_is_scanned_again(opened: Callable[[Scanner], ScanCache]) -> None:
     scanner = Scanner()
     known = opened(scanner)
     for files in (FILES, {**FILES, "run.sh": Item(b"true\n")}, {**FILES, "more": Item(b"")}, FILES):
@@ -70,7 +70,7 @@ def test_what_changed_is_scanned_again(opened: Callable[[Scanner], Attestations]
     assert scanner.looks == 3, "the executable bit and every file count"
 
 
-def test_other_rules_look_again(opened: Callable[[Scanner], Attestations], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_rules_look_again(opened: Callable[[Scanner], ScanCache], monkeypatch: pytest.MonkeyPatch) -> None:
     scanner = Scanner()
     opened(scanner).scan(FILES)
     monkeypatch.setattr(module, "ruleset", lambda: "9.9.9+00000000")
@@ -91,7 +91,7 @@ def test_other_rules_look_again(opened: Callable[[Scanner], Attestations], monke
     ],
 )
 def test_a_row_that_is_not_what_it_says_is_not_believed(
-    opened: Callable[[Scanner], Attestations], tmp_path: Path, change: str
+    opened: Callable[[Scanner], ScanCache], tmp_path: Path, change: str
 ) -> None:
     first = opened(Scanner(FOUND))
     expected = first.scan(FILES)
@@ -103,7 +103,7 @@ def test_a_row_that_is_not_what_it_says_is_not_believed(
 
 @pytest.mark.parametrize("damage", [b"", b"not a database at all" * 100, None])
 def test_a_damaged_file_is_replaced_and_scanning_goes_on(
-    opened: Callable[[Scanner], Attestations], tmp_path: Path, damage: bytes | None
+    opened: Callable[[Scanner], ScanCache], tmp_path: Path, damage: bytes | None
 ) -> None:
     first = opened(Scanner(FOUND))
     expected = first.scan(FILES)
@@ -120,7 +120,7 @@ def test_a_damaged_file_is_replaced_and_scanning_goes_on(
 def test_without_a_place_to_remember_every_scan_is_fresh(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where the directory should be")
     scanner = Scanner()
-    known = Attestations(str(tmp_path / "state"), lambda: 7, look=scanner)
+    known = ScanCache(str(tmp_path / "state"), lambda: 7, look=scanner)
     assert known.scan(FILES).verdict == known.scan({}).verdict == "safe"
     assert scanner.looks == 2 and known.problem
 
@@ -128,7 +128,7 @@ def test_without_a_place_to_remember_every_scan_is_fresh(tmp_path: Path) -> None
 def test_only_so_many_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_REMEMBERED", 3)
     times = iter(range(100))
-    known = Attestations(str(tmp_path / "state"), lambda: next(times), look=Scanner())
+    known = ScanCache(str(tmp_path / "state"), lambda: next(times), look=Scanner())
     for number in range(10):
         known.scan({"a": Item(b"%d" % number)})
     known.close()

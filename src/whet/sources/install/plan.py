@@ -15,7 +15,7 @@ from whet.sources.lock.file import Installed, lock_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.guard.judging import Judgement
+    from whet.guard.gate import Judgement
     from whet.library.report import Entry
     from whet.skill.tree import Item, Tree
     from whet.sources.merging.merge import Clash

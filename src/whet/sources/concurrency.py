@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from whet.sources.model import Reach
+    from whet.sources.model import FetchContext
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -42,6 +42,6 @@ def together(
             raise
 
 
-def at_once(do: Callable[[S], T], items: Sequence[S], reach: Reach) -> list[T]:
+def map_concurrently(do: Callable[[S], T], items: Sequence[S], reach: FetchContext) -> list[T]:
     """Do the same for several things at a time, in their order. When one fails, or on Ctrl-C, all others are ended."""
     return together(do, items, end=reach.cancelled.set)

@@ -88,7 +88,7 @@ Vector = dict[int, float]
 """Term -> weight, the heaviest first."""
 
 
-class Likeness:
+class Similarity:
     """The skills of a library, ready to be compared; they are named by their places in `texts`."""
 
     def __init__(self, texts: Sequence[Texts], others: Sequence[Texts] = (), among: int = 0) -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.authoring.trees import digest
-from whet.sources.chain.depot import checked
+from whet.sources.install.installer import checked
 from whet.sources.opening import open_source
 from whet.sources.packages import choose
 from whet.sources.refs.reading import ref_text, shown
 
 if TYPE_CHECKING:
-    from whet.sources.chain.depot import Depot, Wanted
+    from whet.sources.install.installer import Installer, Wanted
     from whet.sources.model import Fetched, Offer
 
 
-def inspect(depot: Depot, wanted: Wanted) -> dict[str, Any]:
+def inspect(installer: Installer, wanted: Wanted) -> dict[str, Any]:
     """The listing of a source; what is named, or the only skill there is, with its content looked at."""
-    source = open_source(wanted.ref, depot.reach)
+    source = open_source(wanted.ref, installer.reach)
     try:
         listing = source.inspect(wanted.names)
         meant = [offer for offer in listing.offers if not offer.hidden]
@@ -29,9 +29,9 @@ def inspect(depot: Depot, wanted: Wanted) -> dict[str, Any]:
         "source": ref_text(listing.ref),
         "shown": shown(listing.ref),
         "revision": listing.revision,
-        "trust": depot.trust(listing.ref),
+        "trust": installer.trust(listing.ref),
         "skills": [_told(offer) for offer in listing.offers],
-        "inspected": [_looked_at(depot, package) for package in packages],
+        "inspected": [_looked_at(installer, package) for package in packages],
         "notes": [note.to_json() for note in listing.notes],
     }
 
@@ -49,8 +49,8 @@ def _told(offer: Offer) -> dict[str, Any]:
     }
 
 
-def _looked_at(depot: Depot, package: Fetched) -> dict[str, Any]:
-    scan, decision = depot.judged(package.tree, depot.trust_in(package))
+def _looked_at(installer: Installer, package: Fetched) -> dict[str, Any]:
+    scan, decision = installer.judged(package.tree, installer.trust_in(package))
     files = [
         {"path": path, "size": len(item.data), "executable": item.executable, "link": item.link}
         for path, item in sorted(package.tree.items())

@@ -12,23 +12,23 @@ from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.guard.ruleset import ruleset
 from whet.library.report import Entry
-from whet.sources.chain.adopting import unsourced
-from whet.sources.chain.plan import Plan, Step
-from whet.sources.chain.planning import Planner
+from whet.sources.install.adopting import unsourced
+from whet.sources.install.plan import Plan, Step
+from whet.sources.install.planning import Planner
 from whet.sources.publishing.snapshots import Exported
 from whet.sources.refs.reading import read_ref, ref_text
 from whet.sources.taps.taps import Taps, check_name
 
 if TYPE_CHECKING:
-    from whet.sources.chain.depot import Depot
+    from whet.sources.install.installer import Installer
     from whet.sources.publishing.snapshots import Snapshot
 
 _TRUST = "community"
 
 
-def plan_import(depot: Depot, snapshot: Snapshot, scope: str) -> Plan:
+def plan_import(installer: Installer, snapshot: Snapshot, scope: str) -> Plan:
     """Bring in what a snapshot has of one scope. What is there already and differs is a conflict."""
-    planner = Planner(depot)
+    planner = Planner(installer)
     for skill in snapshot.skills:
         if skill.scope == scope:
             _import(planner, skill)
@@ -38,7 +38,7 @@ def plan_import(depot: Depot, snapshot: Snapshot, scope: str) -> Plan:
 
 def _taps(planner: Planner, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     """The snapshot's taps that are new; a name that is taken stays what it is, which is told."""
-    place = planner.depot.reach.place
+    place = planner.installer.reach.place
     known = {tap.name: tap.source for tap in Taps(place.state).all()}
     new: dict[str, str] = {}
     for tap in snapshot.taps:
@@ -58,15 +58,15 @@ def _taps(planner: Planner, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
 
 
 def _import(planner: Planner, skill: Exported) -> None:
-    depot, after = planner.depot, digest(skill.tree)
+    installer, after = planner.installer, digest(skill.tree)
     path = planner.path_of(skill.path)
-    judgement = depot.judged(skill.tree, _TRUST)
-    entry = skill.lock._replace(path=path) if skill.lock else unsourced(depot, path, skill.name, skill.tree)
+    judgement = installer.judged(skill.tree, _TRUST)
+    entry = skill.lock._replace(path=path) if skill.lock else unsourced(installer, path, skill.name, skill.tree)
     entry = entry._replace(name=skill.name, trust=_TRUST, verdict=judgement.decision.verdict, ruleset=ruleset())
     previous = planner.locked.get(path)
     step = Step("install", "ready", skill.name, path, after=after, entry=entry, previous=previous)
     try:
-        local = depot.content(path)
+        local = installer.content(path)
     except WhetError as error:
         planner.steps.append(step._replace(state="conflict", reason=error.message, code=error.code))
         return
@@ -78,7 +78,7 @@ def _import(planner: Planner, skill: Exported) -> None:
     if (
         skill.base is not None
         and digest(skill.base) == entry.digest
-        and depot.judged(skill.base, _TRUST).decision.action == "allow"
+        and installer.judged(skill.base, _TRUST).decision.action == "allow"
     ):
         planner.trees[entry.digest] = skill.base  # what the next merge starts from
     if local is None:
@@ -90,14 +90,14 @@ def _import(planner: Planner, skill: Exported) -> None:
         planner.steps.append(step._replace(action="adopt", reason="It is there already.", judgement=judgement))
 
 
-def exported(depot: Depot, scope: Literal["user", "project"]) -> tuple[list[Exported], list[Entry]]:
+def exported(installer: Installer, scope: Literal["user", "project"]) -> tuple[list[Exported], list[Entry]]:
     """Every skill of a root with all that a snapshot keeps of it, and what cannot be read."""
-    planner = Planner(depot)
+    planner = Planner(installer)
     skills, problems = [], []
-    for path, name in depot.present().items():
+    for path, name in installer.present().items():
         inner = path.partition("/")[2]
         try:
-            tree = depot.content(path)
+            tree = installer.content(path)
         except WhetError as error:
             message = f"{name} is left out. {error.message}"
             problems.append(Entry(error.code, "warning", name, inner, message, error.hint))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, NotFoundError, WhetError
-from whet.sources.chain.depot import checked, remarks
+from whet.sources.concurrency import map_concurrently
 from whet.sources.git.source import GitSource
+from whet.sources.install.installer import checked, remarks
 from whet.sources.opening import open_source
 from whet.sources.packages import choose
 from whet.sources.refs.reading import shown
-from whet.sources.together import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from whet.sources.chain.depot import Depot
+    from whet.sources.install.installer import Installer
     from whet.sources.lock.file import Installed
     from whet.sources.model import Fetched, Listing, Offer, Ref, Source
 
@@ -44,7 +44,7 @@ class _Asked(NamedTuple):
 
 
 def ask(
-    depot: Depot,
+    installer: Installer,
     entries: Iterable[Installed],
     fetches: Callable[[Installed, Offer], bool],
     *,
@@ -58,8 +58,8 @@ def ask(
     answers = []
     for entry in entries:
         try:
-            ref = depot.ref_of(entry)
-            depot.check_own(ref)
+            ref = installer.ref_of(entry)
+            installer.check_own(ref)
         except WhetError as error:
             answers.append(Answer(entry, error=error))
             continue
@@ -72,32 +72,32 @@ def ask(
         place, members = group
         try:
             known = {} if recorded else {ref.path: entry.marker for entry, ref in members}
-            return _told(depot, place, members, fetches, known)
+            return _told(installer, place, members, fetches, known)
         except WhetError as error:
             if error.code == "cancelled":
                 raise
             return [Answer(entry, error=error) for entry, _ in members]
 
-    for group in at_once(told, tuple(groups.items()), depot.reach):
+    for group in map_concurrently(told, tuple(groups.items()), installer.reach):
         answers.extend(group)
     return answers
 
 
 def _told(
-    depot: Depot,
+    installer: Installer,
     place: Ref,
     members: Sequence[_Asked],
     fetches: Callable[[Installed, Offer], bool],
     known: Mapping[str, str],
 ) -> list[Answer]:
     names = [ref.path for _, ref in members]
-    source = open_source(place, depot.reach)
+    source = open_source(place, installer.reach)
     if isinstance(source, GitSource):
         source.known = known
     try:
         # A skill at the root of its source has no path of its own: then everything is listed.
         listing = source.inspect(names if all(names) else ())
-        answers = [_allowed(depot, _answer(listing, asked)) for asked in members]
+        answers = [_allowed(installer, _answer(listing, asked)) for asked in members]
         wanted = {each.offer for each in answers if each.offer and fetches(each.entry, each.offer)}
         contents = _contents(source, [offer for offer in listing.offers if offer in wanted])
     finally:
@@ -105,11 +105,11 @@ def _told(
     return [_with_content(each, contents, listing) for each in answers]
 
 
-def _allowed(depot: Depot, answer: Answer) -> Answer:
+def _allowed(installer: Installer, answer: Answer) -> Answer:
     """The answer, unless a source leads on to where the lock itself could not have led."""
     try:
         if answer.offer:
-            depot.check_own(answer.offer.ref)
+            installer.check_own(answer.offer.ref)
     except WhetError as error:
         return Answer(answer.entry, error=error)
     return answer

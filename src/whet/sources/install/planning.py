@@ -22,7 +22,7 @@ from whet.library.report import Entry
 from whet.skill.names import key, slug
 from whet.skill.paths import check, collides
 from whet.skill.tree import entries
-from whet.sources.chain.plan import Plan, Step, file_changes
+from whet.sources.install.plan import Plan, Step, file_changes
 from whet.sources.lock.file import Installed, stored_source
 from whet.sources.merging.merge import merge
 from whet.sources.refs.reading import ref_text, shown
@@ -31,10 +31,10 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from whet.guard.judging import Judgement
+    from whet.guard.gate import Judgement
     from whet.skill.tree import Tree
-    from whet.sources.chain.depot import Depot
-    from whet.sources.chain.plan import State
+    from whet.sources.install.installer import Installer
+    from whet.sources.install.plan import State
     from whet.sources.merging.merge import Prefer
     from whet.sources.model import Fetched, Ref
 
@@ -49,21 +49,21 @@ _MERGED: dict[Prefer, str] = {
 class Planner:
     """Collects the steps of one plan."""
 
-    def __init__(self, depot: Depot, prefer: Prefer = "") -> None:
-        self.depot = depot
+    def __init__(self, installer: Installer, prefer: Prefer = "") -> None:
+        self.installer = installer
         self.prefer = prefer
         self.steps: list[Step] = []
         self.trees: dict[str, Tree] = {}
         self.notes: list[Entry] = []
-        self.locked = {entry.path: entry for entry in depot.installed()}
+        self.locked = {entry.path: entry for entry in installer.installed()}
 
     def plan(self) -> Plan:
         """What has been collected."""
-        return Plan(self.depot.root, tuple(self.steps), self.trees, tuple(self.notes))
+        return Plan(self.installer.root, tuple(self.steps), self.trees, tuple(self.notes))
 
     def keep(self, entry: Installed, reason: str, state: State = "nothing", code: str = "") -> None:
         """Leave a skill as it is."""
-        now = digest(self.depot.content(entry.path))
+        now = digest(self.installer.content(entry.path))
         self.steps.append(Step("keep", state, entry.name, entry.path, reason, code, now, now, entry, entry))
 
     def fail(self, entry: Installed, error: WhetError) -> None:
@@ -83,7 +83,7 @@ class Planner:
     def add(self, step: Step, old: Tree | None, new: Tree, judgement: Judgement) -> None:
         """A step that puts a content in the place of another, if nothing is against it and the policy lets it."""
         step = step._replace(files=file_changes(old, new), judgement=judgement)
-        if target := self.depot.linked(step.path):
+        if target := self.installer.linked(step.path):
             reason = f"{step.path} is a link to {target}; what lies there is not changed from here."
             self.steps.append(step._replace(state="conflict", reason=reason, code="fixed-directory"))
             return
@@ -113,7 +113,7 @@ class Planner:
 
     def path_of(self, name: str) -> str:
         """Where a skill with this directory lies, as the lock names it."""
-        return self.depot.relative(os.path.join(self.depot.root, *name.split("/")))
+        return self.installer.relative(os.path.join(self.installer.root, *name.split("/")))
 
     @cached_property
     def _sources(self) -> dict[str, Installed]:
@@ -122,24 +122,24 @@ class Planner:
         for entry in self.locked.values():
             if entry.source:
                 with suppress(WhetError):  # a text of a later Whet is no place of ours
-                    found[self._stored(self.depot.ref_of(entry)._replace(ref=""))] = entry
+                    found[self._stored(self.installer.ref_of(entry)._replace(ref=""))] = entry
         return found
 
     @cached_property
     def _present(self) -> dict[str, str]:
-        return self.depot.present()
+        return self.installer.present()
 
     @cached_property
     def _taken(self) -> frozenset[str]:
         """Everything that lies in the root or should; directories in which skills may lie end with a slash."""
-        root = self.depot.root
+        root = self.installer.root
         names = os.listdir(root) if os.path.isdir(root) else []
         marks = ("/" if os.path.isdir(os.path.join(root, name)) else "" for name in names)
         listed = (self.path_of(name) + mark for name, mark in zip(names, marks, strict=True))
         return frozenset((*self.locked, *self._present, *listed))
 
     def _stored(self, ref: Ref) -> str:
-        return stored_source(ref_text(ref), self.depot.base)
+        return stored_source(ref_text(ref), self.installer.base)
 
     def _install(self, package: Fetched, path: str, entry: Installed | None) -> None:
         judgement = self._judged(package)
@@ -148,7 +148,7 @@ class Planner:
         step = Step("install", "ready", new.name, path, after=after, entry=new, previous=previous, notes=package.notes)
         try:
             check(path)
-            local = self.depot.content(path)
+            local = self.installer.content(path)
         except WhetError as error:
             self.steps.append(step._replace(state="conflict", reason=error.message, code=error.code))
             return
@@ -180,18 +180,18 @@ class Planner:
 
     def _shown(self, entry: Installed) -> str:
         try:
-            return shown(self.depot.ref_of(entry))
+            return shown(self.installer.ref_of(entry))
         except WhetError:
             return entry.source
 
     def _judged(self, package: Fetched, tree: Tree | None = None) -> Judgement:
-        return self.depot.judged(package.tree if tree is None else tree, self.depot.trust_in(package))
+        return self.installer.judged(package.tree if tree is None else tree, self.installer.trust_in(package))
 
     # update
 
     def update(self, package: Fetched, entry: Installed) -> None:
         """Bring an installed skill to what its source has now."""
-        local, remote = self.depot.content(entry.path), digest(package.tree)
+        local, remote = self.installer.content(entry.path), digest(package.tree)
         now, judgement = digest(local), self._judged(package)
         new = self.entry(package, entry.path, judgement)
         step = Step("update", "ready", entry.name, entry.path, before=now, after=now, entry=new, previous=entry)
@@ -209,7 +209,7 @@ class Planner:
             self._merge(step, entry, local, package)
 
     def _moved(self, package: Fetched, entry: Installed) -> tuple[Entry, ...]:
-        was, is_ = self.depot.ref_of(entry).path, package.offer.ref.path
+        was, is_ = self.installer.ref_of(entry).path, package.offer.ref.path
         if was == is_ or not was:
             return ()
         return (Entry("moved-in-source", "info", entry.name, is_, f"At its source it moved from {was} to {is_}."),)
@@ -224,7 +224,7 @@ class Planner:
     def base(self, entry: Installed) -> Tree | None:
         """What was installed, if it is still kept."""
         try:
-            return self.depot.journal.content(entry.digest)
+            return self.installer.journal.content(entry.digest)
         except WhetError:
             return None
 
@@ -253,13 +253,13 @@ class Planner:
 
         What was fetched for that is trusted as far as where it really came from, whatever the lock says.
         """
-        local = self.depot.content(entry.path)
+        local = self.installer.content(entry.path)
         step = Step("restore", "ready", entry.name, entry.path, before=digest(local), entry=entry, previous=entry)
         if digest(tree) == entry.digest:
-            trust = self.depot.trust_of(entry)
+            trust = self.installer.trust_of(entry)
             if package is not None and trust != "community":
-                trust = self.depot.trust_in(package)
-            judgement = self.depot.judged(tree, trust)
+                trust = self.installer.trust_in(package)
+            judgement = self.installer.judged(tree, trust)
             self.add(step._replace(after=entry.digest), local, tree, judgement)
         else:
             reason = f"Its source has something else now than what was installed: {digest(tree)}."
@@ -269,7 +269,7 @@ class Planner:
 
     def _powers(self, old: Tree, new: Tree, judgement: Judgement) -> tuple[str, ...]:
         """What a new content can do that the old one could not: tools it asks for, and what the guard newly sees."""
-        known = {finding.rule for finding in self.depot.lookout.judge.attestations.scan(old).findings}
+        known = {finding.rule for finding in self.installer.workspace.judge.attestations.scan(old).findings}
         worst = sorted(judgement.scan.findings, key=lambda finding: -SEVERITIES.index(finding.severity))
         seen = dict.fromkeys(finding.rule for finding in worst if finding.rule not in known)
         had = _tools(old)
@@ -277,7 +277,7 @@ class Planner:
 
     def entry(self, package: Fetched, path: str, judgement: Judgement) -> Installed:
         """What the lock says of a package that lies, or will lie, at a path."""
-        offer, now, old = package.offer, iso(self.depot.lookout.clock()), self.locked.get(path)
+        offer, now, old = package.offer, iso(self.installer.workspace.clock()), self.locked.get(path)
         return Installed(
             path=path,
             name=offer.name,

@@ -1,8 +1,8 @@
 """The desk of the install chain: one root, its lock, and everything that deciding and writing need.
 
 The way of a package: a source hands it out as a value; its format and its promised digest are checked; the guard scans
-it and the policy decides, by how far its source is trusted; only then does it become part of a plan. A depot is made
-for one operation: when one of several fetches fails, it ends the others.
+it and the policy decides, by how far its source is trusted; only then does it become part of a plan. An installer
+is made for one operation: when one of several fetches fails, it ends the others.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundErr
 from whet.library.files import inside
 from whet.library.guarding import table_of
 from whet.skill.names import closest, key
+from whet.sources.concurrency import map_concurrently
 from whet.sources.lock.file import lock_file, opened_source
 from whet.sources.opening import open_source
 from whet.sources.packages import choose
 from whet.sources.refs.disk import file_path
 from whet.sources.refs.reading import read_ref, shown
 from whet.sources.refs.trusting import ref_trust
-from whet.sources.together import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whet.authoring.manage import Author
-    from whet.guard.judging import Judgement
-    from whet.library.lookout import Lookout, Survey
+    from whet.guard.gate import Judgement
     from whet.library.report import Entry
+    from whet.library.workspace import ResolvedConfig, Workspace
     from whet.skill.tree import Tree
     from whet.sources.lock.file import Installed
     from whet.sources.lock.ledger import Ledger
-    from whet.sources.model import Fetched, Listing, Offer, Reach, Ref
+    from whet.sources.model import FetchContext, Fetched, Listing, Offer, Ref
 
 
 DOUBTS = ("commit-not-on-branch", "commit-unconfirmed", "moved-elsewhere")
@@ -50,13 +50,13 @@ class Wanted(NamedTuple):
     every: bool = False
 
 
-class Depot:
+class Installer:
     """What is installed in one root, and the way in and out."""
 
     def __init__(
-        self, lookout: Lookout, author: Author, ledger: Ledger, reach: Reach, root: str, project: str = ""
+        self, workspace: Workspace, author: Author, ledger: Ledger, reach: FetchContext, root: str, project: str = ""
     ) -> None:
-        self.lookout = lookout
+        self.workspace = workspace
         self.journal = author.journal
         self.writer = author.writer
         self.ledger = ledger
@@ -95,7 +95,7 @@ class Depot:
 
     def present(self) -> dict[str, str]:
         """Path, as the lock names it, and name of every skill that lies in the root, installed or not."""
-        catalogue = self.lookout.look().catalogue
+        catalogue = self.workspace.snapshot().catalogue
         cards = (*catalogue.cards, *catalogue.waiting, *(loser for loser, _ in catalogue.shadowed))
         own = (card for card in cards if card.kind == "skill" and card.root.real == self.root)
         inner = {os.path.relpath(card.directory, card.root.path): card.name for card in own}
@@ -106,7 +106,7 @@ class Depot:
 
     def installed(self) -> tuple[Installed, ...]:
         """What the lock names, by path, once it has followed what the history did to its skills."""
-        from whet.sources.chain.following import catch_up
+        from whet.sources.install.following import catch_up
 
         catch_up(self)
         return self.locked()
@@ -167,24 +167,24 @@ class Depot:
     # deciding
 
     @cached_property
-    def _survey(self) -> Survey:
-        return self.lookout.survey()
+    def _config(self) -> ResolvedConfig:
+        return self.workspace.config()
 
     def judged(self, tree: Tree, trust: str) -> Judgement:
         """What the guard says of a content that comes from so far a trusted place."""
-        judge = self.lookout.judge
-        return judge.judge(judge.attestations.scan(tree), trust, table_of(self._survey))
+        judge = self.workspace.judge
+        return judge.judge(judge.attestations.scan(tree), trust, table_of(self._config))
 
     @property
     def own_trust(self) -> str:
         """How far what lies on this disk is trusted: as the user's own, but in a repository only as far as that is."""
         if not self.project:
             return "local"
-        return "trusted" if self._survey.trusted else "community"
+        return "trusted" if self._config.trusted else "community"
 
     def trust(self, ref: Ref) -> str:
         """How far a source is trusted."""
-        level = ref_trust(ref, self._survey.settings.trusted_sources)
+        level = ref_trust(ref, self._config.settings.trusted_sources)
         return self.own_trust if level == "local" else level
 
     def trust_in(self, package: Fetched) -> str:
@@ -205,7 +205,7 @@ class Depot:
 
     def fetch(self, wanted: Iterable[Wanted]) -> tuple[list[Fetched], list[Entry]]:
         """Everything that is wanted, several sources at a time, and what is to be said; the first failure ends all."""
-        got = at_once(self._fetched, tuple(wanted), self.reach)
+        got = map_concurrently(self._fetched, tuple(wanted), self.reach)
         return [package for packages, _ in got for package in packages], [note for _, notes in got for note in notes]
 
     def _fetched(self, wanted: Wanted) -> tuple[list[Fetched], list[Entry]]:
