@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench docs format clean
+.PHONY: help demo test bench golden docs format clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -26,6 +26,9 @@ test: $(STAMP) ## Lint, types and tests
 
 bench: $(STAMP) ## Measure speed side by side with the peers that are installed
 	$(BIN)/python benchmarks/speed.py --sizes 100,1000,10000
+
+golden: $(STAMP) ## Write what others build on again: help pages, shapes of answers, tools for models
+	GOLDEN=write $(BIN)/pytest -q tests/golden
 
 docs: $(STAMP) ## Write the generated parts of the documentation again
 	$(BIN)/python docs/generate.py

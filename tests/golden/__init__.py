@@ -1,0 +1,1 @@
+"""What others build on, as files to compare with."""
