@@ -17,7 +17,7 @@ import whet.library
 import whet.store
 from authoring.world import World, check_whole, content, created, digest_of, patched, refused, world
 from whet.authoring.checks import Verdict
-from whet.authoring.manage import FIELDS, read_operation
+from whet.authoring.operations import OPERATIONS, read_operation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -303,9 +303,10 @@ def test_fields_are_known_by_their_usual_other_names(given: dict[str, Any], own:
     assert read_operation(given) == own
 
 
-@pytest.mark.parametrize("action", FIELDS)
+@pytest.mark.parametrize("action", OPERATIONS)
 def test_a_missing_field_is_named_with_the_shape_of_the_operation(action: str) -> None:
-    needed, optional = FIELDS[action]
+    needed = [name for name in OPERATIONS[action]["required"] if name != "action"]
+    optional = [name for name in OPERATIONS[action]["properties"] if name not in ("action", *needed)]
     for name in needed:
         operation = {"action": action, **{field: "x" for field in needed if field != name}}
         error = refused(partial(read_operation, operation), "bad-operation")

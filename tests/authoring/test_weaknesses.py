@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from authoring.world import World, check_whole, content, created, patched, refused, world
-from whet.authoring.manage import FIELDS
+from whet.authoring.operations import OPERATIONS
 
 __all__ = ["world"]
 
@@ -125,7 +125,7 @@ def test_a_proposal_is_a_value_and_proposing_writes_to_no_skill(world: World, mo
         "rename": {"action": "rename", "name": "deploy", "new_name": "other"},
         "restore": {"action": "restore", "name": "gone"},
     }
-    assert operations.keys() == FIELDS.keys()
+    assert operations.keys() == OPERATIONS.keys()
     for operation in operations.values():
         assert library.manage([operation], stage=True)["staged"]
     assert (content(world.root), library.changes.history()["entries"]) == (before, entries)

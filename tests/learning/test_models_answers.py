@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import UsageError
-from whet.learning.models import schemas
 from whet.learning.models.door import Call, Completion, Message, ModelError, Request
 from whet.learning.models.lenient import candidates, pieces
 from whet.learning.models.scripted import Scripted
@@ -72,57 +71,6 @@ def test_the_last_object_that_fits_is_the_answer() -> None:
         "the answer.n must be integer, not string"
     ]
     assert read(Completion('{"body": "```json\\n{}\\n```", "n": 1}'), schema)[0] == {"body": "```json\n{}\n```", "n": 1}
-
-
-SCHEMAS: st.SearchStrategy[dict[str, Any]] = st.deferred(
-    lambda: (
-        st.fixed_dictionaries({"type": st.sampled_from([*schemas._TYPES, ["string", "null"]])})
-        | st.fixed_dictionaries({"enum": st.lists(LEAVES, min_size=1, max_size=3)})
-        | st.fixed_dictionaries({"const": LEAVES})
-        | st.fixed_dictionaries({"minimum": st.integers(-2, 2), "maxLength": st.integers(0, 3), "minItems": st.just(1)})
-        | st.fixed_dictionaries({"type": st.just("array"), "items": SCHEMAS, "maxItems": st.integers(0, 3)})
-        | st.fixed_dictionaries({"anyOf": st.lists(SCHEMAS, min_size=1, max_size=2)})
-        | st.fixed_dictionaries(
-            {
-                "properties": st.dictionaries(st.text(max_size=2), SCHEMAS, max_size=2),
-                "required": st.lists(st.text(max_size=2), max_size=2, unique=True),
-                "additionalProperties": st.booleans() | SCHEMAS,
-            }
-        )
-    )
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(SCHEMAS, VALUES)
-def test_the_validator_says_what_the_reference_says(schema: dict[str, Any], value: Any) -> None:
-    jsonschema = pytest.importorskip("jsonschema", reason="the reference validator is not installed")
-    assert (schemas.problems(value, schema) == []) == jsonschema.Draft202012Validator(schema).is_valid(value)
-    schemas.check({"type": "object", "properties": {"inner": schema}})
-
-
-def test_problems_are_told_in_words_and_at_most_ten_of_them() -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "kind": {"enum": ["a", 1]},
-            "list": {"type": "array", "items": {"type": "integer"}, "maxItems": 2},
-        },
-        "required": ["name"],
-        "additionalProperties": False,
-    }
-    assert schemas.problems({"kind": True, "list": [1, "x", True], "more": 1}, schema) == [
-        "the answer must have 'name'",
-        'the answer.kind must be one of ["a", 1]',
-        "the answer.list must be at most 2 items, not 3",
-        "the answer.list[1] must be integer, not string",
-        "the answer.list[2] must be integer, not boolean",
-        "the answer.more is not wanted",
-    ]
-    assert schemas.problems({"list": "\ud800"}, {"properties": {"list": {}}}) == [
-        "the answer.list holds half of a character"
-    ]
-    assert len(schemas.problems([0] * 99, {"items": {"const": 1}})) == 10
 
 
 @pytest.mark.parametrize(

@@ -549,12 +549,12 @@ def test_an_active_skill_with_one_wrong_value_is_refused_or_works(library: Libra
     ("change", "message"),
     [
         ({"version": 2}, "version is 2"),
-        ({"version": True}, "version is not of type int"),
-        ({"turn": 1.0}, "turn is not of type int"),
-        ({"active": [[]]}, "a list stands for an object"),
-        ({"asked": [["env"]]}, "['env'] is not a list of 2 str"),
-        ({"given": [1]}, "[1] is not a list of any number of str"),
-        ({"ranking": {"a": [1, True]}}, "[1, True] is not a list of 2 int"),
+        ({"version": True}, "it.version must be integer, not boolean"),
+        ({"turn": 1.5}, "it.turn must be integer, not number"),
+        ({"active": [[]]}, "it.active[0] must be object, not array"),
+        ({"asked": [["env"]]}, "it.asked[0] must be at least 2 items, not 1"),
+        ({"given": [1]}, "it.given[0] must be string, not integer"),
+        ({"ranking": {"a": [1, True]}}, "it.ranking.a[1] must be integer, not boolean"),
     ],
 )
 def test_a_refusal_says_what_is_wrong(library: Library, change: dict[str, Any], message: str) -> None:
@@ -563,4 +563,4 @@ def test_a_refusal_says_what_is_wrong(library: Library, change: dict[str, Any], 
     assert caught.value.message == f"This is not a saved session: {message}."
     with pytest.raises(UsageError) as missing:
         Session.from_json(library, {})
-    assert missing.value.message == "This is not a saved session: version is missing."
+    assert missing.value.message == "This is not a saved session: it must have 'version'."

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from whet.api.bounds import MAX_ANSWER, bounded, fitting
 from whet.errors import FailedError, UsageError, WhetError
+from whet.skill.schema import find_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -47,7 +48,8 @@ _CATEGORY = 200
 _OFFER = "Skills that may fit this message; load one with skill_view(name) before you act on it:"
 _UNFORESEEN = "Try again with other arguments; `whet doctor` looks for what is wrong with the library."
 _MOST_DIGITS = 10
-_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict}
+_ORDER = {"additionalProperties": 0, "required": 2}
+"""Which problem of the arguments is told: one that is unknown, then a wrong value, then one that is missing."""
 _KINDS = {
     "string": "text",
     "boolean": "true or false",
@@ -165,7 +167,7 @@ class Tools:
             raise UsageError("no-such-tool", f"There is no tool {_shown(name)}.", hint=hint)
         given = _object(arguments)
         if name != "skill_manage":  # which reads its own, with more to say about them
-            given = _checked(given, self._defined[name].parameters)
+            given = _read_arguments(given, self._defined[name].parameters)
         return self._answers[name](given)
 
     async def acall(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
@@ -210,7 +212,7 @@ class Tools:
     # the six
 
     def _list(self, given: dict[str, Any]) -> dict[str, Any]:
-        limit = min(given.get("limit", LISTED), MOST_LISTED)
+        limit = given.get("limit", LISTED)
         page: dict[str, Any] = {"category": given.get("category"), "query": given.get("query")}
         page |= {"cursor": given.get("cursor"), "caller": self.session.as_model}
         answer = self._told_list(limit, page)
@@ -241,8 +243,7 @@ class Tools:
         return answer
 
     def _search(self, given: dict[str, Any]) -> dict[str, Any]:
-        most = min(given.get("limit", FOUND), MOST_FOUND)
-        answer = self.library.find_relevant(given["message"], most, caller=self.session.as_model)
+        answer = self.library.find_relevant(given["message"], given.get("limit", FOUND), caller=self.session.as_model)
         for row in answer["results"]:
             row["description"] = row["description"][:_DESCRIPTION]
         return answer
@@ -378,41 +379,48 @@ def _object(arguments: Any) -> dict[str, Any]:
     return arguments
 
 
-def _checked(given: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+def _read_arguments(given: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     """The arguments as a tool takes them: of the right kinds, nothing unknown, null left out.
 
-    Numbers, truth values, lists and objects may be written as text, which small models do.
+    Numbers, truth values, lists and objects may be written as text, which small models do. What lies inside lists and
+    objects is read by the tool itself.
     """
     properties = schema["properties"]
-    if strange := [key for key in given if key not in properties]:
-        hint = f"Arguments are {', '.join(properties)}."
-        raise UsageError("bad-arguments", f"There is no argument {strange[0]!r:.80}.", hint=hint)
-    checked = {key: _value(key, value, properties[key]) for key, value in given.items() if value is not None}
-    if lacking := [key for key in schema.get("required", ()) if key not in checked]:
-        raise UsageError("bad-arguments", f"{lacking[0]} is missing.", hint=properties[lacking[0]]["description"])
-    return checked
+    read = {
+        key: _convert(value, properties.get(key, {}))
+        for key, value in given.items()
+        if value is not None or key not in properties
+    }
+    problems = (each for each in find_problems(read, schema) if len(each.path) == 1 and each.keyword != "string")
+    problem = min(problems, key=lambda each: _ORDER.get(each.keyword, 1), default=None)
+    if problem is None:
+        return read
+    key = str(problem.path[0])
+    if problem.keyword == "additionalProperties":
+        message, hint = f"There is no argument {key!r:.80}.", f"Arguments are {', '.join(properties)}."
+    elif problem.keyword == "required":
+        message, hint = f"{key} is missing.", properties[key]["description"]
+    else:
+        kind, hint = properties[key], properties[key]["description"]
+        wanted = " or ".join(kind.get("enum", ())) or _KINDS[kind["type"]].format(kind.get("minimum"))
+        message = f"{key} is {_shown(read[key])}, not {wanted}."
+    raise UsageError("bad-arguments", message, hint=hint)
 
 
-def _value(key: str, value: Any, kind: dict[str, Any]) -> Any:
-    if "enum" in kind and value in kind["enum"]:
-        return value
-    wanted = kind.get("type", "")
-    if wanted == "integer" and (
-        (isinstance(value, str) and value.strip().isdecimal() and len(value) < _MOST_DIGITS)
-        or (isinstance(value, float) and value.is_integer())
-    ):
-        value = int(value)
-    elif wanted == "boolean" and value in ("true", "false"):
-        value = value == "true"
-    elif wanted in ("array", "object") and isinstance(value, str):
+def _convert(value: Any, schema: dict[str, Any]) -> Any:
+    """The value of the type that the schema wants, where it can be read so; a number no larger than is allowed."""
+    wanted = schema.get("type")
+    if wanted == "integer":
+        digits = isinstance(value, str) and value.strip().isdecimal() and len(value) < _MOST_DIGITS
+        if digits or (isinstance(value, float) and value.is_integer()):
+            value = int(value)
+        return min(value, schema.get("maximum", 10**_MOST_DIGITS)) if type(value) is int else value
+    if wanted == "boolean" and value in ("true", "false"):
+        return value == "true"
+    if wanted in ("array", "object") and isinstance(value, str):
         with suppress(ValueError, RecursionError):
-            value = json.loads(value)
-    if wanted == "integer" and type(value) is int and value >= kind["minimum"]:
-        return min(value, 10**_MOST_DIGITS)
-    if isinstance(value, _TYPES.get(wanted, ())):
-        return value
-    told = " or ".join(kind.get("enum", ())) or _KINDS[wanted].format(kind.get("minimum"))
-    raise UsageError("bad-arguments", f"{key} is {_shown(value)}, not {told}.", hint=kind["description"])
+            return json.loads(value)
+    return value
 
 
 def _calls(message: Any) -> Iterator[tuple[str, Any, Any, Any]]:

@@ -16,6 +16,7 @@ from whet.authoring import drafts
 from whet.authoring.drafts_limits import check_category, check_name
 from whet.authoring.drafts_main import MAIN_FILES, main_of, version_of
 from whet.authoring.history import restored
+from whet.authoring.operations import read_operation
 from whet.authoring.proposals import Proposals
 from whet.authoring.trees import digest, read_tree
 from whet.authoring.writer import Change, Provenance, Writer
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 MOST_OPERATIONS = 20
-ACTIONS = ("create", "edit", "patch", "delete", "write_file", "remove_file", "rename", "restore")
 _TRIES = 5
 _WAITS = "Nothing is changed yet. It waits until a person says `whet approve {0}`; `whet pending {0}` shows it."
 _PROTECTED = {"bundled": "It ships with Whet.", "org": "An administrator put it there.", "plugin": "It is a plugin's."}
@@ -419,76 +419,6 @@ class _Bench:
             "version": version_of(main_of(tree).document),
             "digest": digest(tree),
         }
-
-
-FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "create": (("name",), ("description", "body", "category", "version")),
-    "edit": (("name", "body"), ("version",)),
-    "patch": (("name", "find", "replace"), ("file_path", "all", "tolerant", "version")),
-    "delete": (("name",), ()),
-    "write_file": (("name", "file_path", "content"), ("executable", "version")),
-    "remove_file": (("name", "file_path"), ("version",)),
-    "rename": (("name", "new_name"), ()),
-    "restore": (("name",), ()),
-}
-"""Action -> what it must have, and what it may have."""
-_ALIASES = {
-    "old_string": "find",
-    "old_text": "find",
-    "new_string": "replace",
-    "new_text": "replace",
-    "path": "file_path",
-    "file": "file_path",
-    "replace_all": "all",
-    "file_content": "content",
-}
-FLAGS = frozenset(("all", "tolerant", "executable"))
-
-
-def read_operation(operation: Mapping[str, Any]) -> dict[str, Any]:
-    """An operation with its fields under their own names. Raises UsageError that says what to write instead."""
-    fields: dict[str, Any] = {}
-    written: dict[str, str] = {}
-    """Field -> how the caller wrote it."""
-    for name, value in (operation if isinstance(operation, dict) else {}).items():
-        field = _field(str(name), operation)
-        if field in fields:
-            message = f"{written[field]} and {name} are the same field."
-            raise UsageError("bad-operation", message, hint="Give one of them.", field=str(name))
-        fields[field], written[field] = value, str(name)
-    action = str(fields.get("action", "")).replace("-", "_")
-    if action not in FIELDS:
-        hint = f"Give an action out of {', '.join(ACTIONS)}."
-        raise UsageError("bad-operation", f"{fields.get('action')!r} is no action.", hint=hint)
-    needed, optional = FIELDS[action]
-    shape = ", ".join((*needed, *(f"{name}?" for name in optional)))
-    missing = [name for name in needed if name not in fields]
-    unknown = [name for name in fields if name not in (*needed, *optional, "action")]
-    wrong = [
-        name
-        for name, value in fields.items()
-        if not (
-            isinstance(value, bool) if name in FLAGS else isinstance(value, (str, bytes) if name == "content" else str)
-        )
-    ]
-    for names, problem in (
-        (missing, "is missing"),
-        (unknown, "is not one of its fields"),
-        (wrong, "has the wrong type"),
-    ):
-        if names:
-            hint = f"{action} takes {shape}."
-            name = written.get(names[0], names[0])
-            raise UsageError("bad-operation", f"{action}: {name} {problem}.", hint=hint, field=name)
-    return {**fields, "action": action}
-
-
-def _field(name: str, operation: Mapping[str, Any]) -> str:
-    """The own name of a field; what is a body to one action is a content to another."""
-    own = _ALIASES.get(name, name)
-    if own in ("body", "content"):
-        return "content" if str(operation.get("action")).replace("-", "_") == "write_file" else "body"
-    return own
 
 
 def _answer(results: list[dict[str, Any]], entries: Sequence[Entry], warnings: Sequence[str]) -> dict[str, Any]:

@@ -8,27 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.manage import FIELDS, FLAGS, MOST_OPERATIONS
+from whet.authoring.manage import MOST_OPERATIONS
+from whet.authoring.operations import OPERATIONS
 from whet.errors import UsageError, WhetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-_ABOUT = {
-    "name": "The skill's name, as skills_list shows it.",
-    "description": "What the skill does and when to use it, in a sentence or two.",
-    "body": "The whole text of the instructions, in Markdown.",
-    "category": "A directory to put a new skill in.",
-    "find": "A piece of the file, copied exactly; it must occur once.",
-    "replace": "What stands there instead.",
-    "file_path": "A file of the skill, such as references/guide.md. Leave it out for SKILL.md.",
-    "content": "The whole content of the file.",
-    "all": "Replace every occurrence.",
-    "tolerant": "Accept differences in white space, quotes and dashes.",
-    "executable": "Make the file executable.",
-    "new_name": "The new name: lowercase letters, digits, hyphens.",
-    "version": "major, minor, patch, or the version itself. Leave it out to count up.",
-}
 
 
 def schema() -> dict[str, Any]:
@@ -46,27 +31,13 @@ def schema() -> dict[str, Any]:
                     "type": "array",
                     "minItems": 1,
                     "maxItems": MOST_OPERATIONS,
-                    "items": {"anyOf": [_operation(action) for action in FIELDS]},
+                    "items": {"anyOf": list(OPERATIONS.values())},
                 },
                 "reason": {"type": "string", "description": "Why, for the history."},
             },
             "required": ["operations"],
             "additionalProperties": False,
         },
-    }
-
-
-def _operation(action: str) -> dict[str, Any]:
-    needed, optional = FIELDS[action]
-    fields = {
-        name: {"type": "boolean" if name in FLAGS else "string", "description": _ABOUT[name]}
-        for name in (*needed, *optional)
-    }
-    return {
-        "type": "object",
-        "properties": {"action": {"const": action}, **fields},
-        "required": ["action", *needed],
-        "additionalProperties": False,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whet.errors import UsageError
+from whet.skill.schema import find_problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,45 +33,58 @@ class Recording(Protocol):
         """Write everything so far to a file."""
 
 
-SESSION = {
-    "version": int,
-    "id": str,
-    "turn": int,
-    "active": list,
-    "viewed": list,
-    "ranking": dict,
-    "asked": list,
-    "given": list,
-    "settings": dict,
-}
-ACTIVE = {
-    "name": str,
-    "path": str,
-    "digest": str,
-    "text": str,
-    "times": int,
-    "turn": int,
-    "present": bool,
-    "whole": bool,
-    "directory": str,
-    "settings": list,
-}
+_TEXT, _NUMBER, _FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+_TEXTS = {"type": "array", "items": _TEXT}
 
 
-def check_shape(data: Any, shape: Mapping[str, type]) -> None:
-    """Raise UsageError unless the data has all of these keys with values of exactly these types."""
-    if type(data) is not dict:
-        raise bad_session(f"a {type(data).__name__} stands for an object")
-    for key, kind in shape.items():
-        if type(data.get(key)) is not kind:
-            raise bad_session(f"{key} is missing" if key not in data else f"{key} is not of type {kind.__name__}")
+def _object(properties: dict[str, Any], *optional: str) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [key for key in properties if key not in optional]}
 
 
-def list_of(kind: type, data: Any, length: int | None = None) -> list[Any]:
-    if type(data) is not list or any(type(item) is not kind for item in data) or length not in (None, len(data)):
-        raise bad_session(f"{data!r:.80} is not a list of {length or 'any number of'} {kind.__name__}")
-    return data
+def _pair(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": 2, "maxItems": 2}
 
 
-def bad_session(what: str) -> UsageError:
+_ACTIVE = _object(
+    {
+        "name": _TEXT,
+        "path": _TEXT,
+        "digest": _TEXT,
+        "text": _TEXT,
+        "times": _NUMBER,
+        "turn": _NUMBER,
+        "present": _FLAG,
+        "whole": _FLAG,
+        "directory": _TEXT,
+        "settings": _TEXTS,
+    }
+)
+SESSION = _object(
+    {
+        "version": _NUMBER,
+        "id": _TEXT,
+        "turn": _NUMBER,
+        "active": {"type": "array", "items": _ACTIVE},
+        "viewed": _TEXTS,
+        "ranking": {"type": "object", "additionalProperties": _pair(_NUMBER)},
+        "offered": _TEXTS,
+        "asked": {"type": "array", "items": _pair(_TEXT)},
+        "given": _TEXTS,
+        "settings": {"type": "object"},
+    },
+    "offered",
+)
+"""JSON Schema of a session that was saved."""
+
+
+def check_session(data: Any, version: int) -> None:
+    """Raise UsageError unless the data is a session that was saved by this version of `Session.to_json`."""
+    for problem in find_problems(data, SESSION, "it"):
+        if problem.keyword != "string":  # half of a character does no harm
+            raise _bad_session(problem.text)
+    if data["version"] != version:
+        raise _bad_session(f"version is {data['version']}")
+
+
+def _bad_session(what: str) -> UsageError:
     return UsageError("bad-session", f"This is not a saved session: {what}.", hint="Start a new session.")

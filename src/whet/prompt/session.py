@@ -30,7 +30,7 @@ from whet.prompt.invocation import invoke
 from whet.prompt.message import MAX_BODY
 from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.ranking import Use
-from whet.prompt.saved import ACTIVE, SESSION, bad_session, check_shape, list_of
+from whet.prompt.saved import check_session
 from whet.prompt.shorten import cut
 from whet.prompt.strategies import excerpt
 from whet.prompt.viewing import refused_unless_seen, view_card
@@ -436,26 +436,18 @@ class Session:
     @classmethod
     def from_json(cls, library: Source, data: Any, **how: Any) -> Session:
         """The session that `to_json` wrote; `how` is what `Session` takes. Raises UsageError for anything else."""
-        check_shape(data, SESSION)
-        if data["version"] != _VERSION:
-            raise bad_session(f"version is {data['version']}")
+        check_session(data, _VERSION)
         session = cls(library, data["id"], **how)
         session._turn = data["turn"]
         for item in data["active"]:
-            check_shape(item, ACTIVE)
-            active = Active(
-                **{
-                    **{field: item[field] for field in Active._fields},
-                    "settings": tuple(list_of(str, item["settings"])),
-                }
-            )
+            active = Active(**{**{field: item[field] for field in Active._fields}, "settings": tuple(item["settings"])})
             session._active[active.path] = active
             if active.path in data["viewed"]:
                 session._loaded.add(active.path, "", 1, "\n".join((active.digest, *active.settings)))
-        session._ranking = {name: Use(*list_of(int, use, 2)) for name, use in data["ranking"].items()}
-        session._offered = set(list_of(str, data.get("offered", [])))
-        session._asked = {(kind, name) for kind, name in (list_of(str, pair, 2) for pair in data["asked"])}
-        session._given = set(list_of(str, data["given"]))
+        session._ranking = {name: Use(*use) for name, use in data["ranking"].items()}
+        session._offered = set(data.get("offered", []))
+        session._asked = {(kind, name) for kind, name in data["asked"]}
+        session._given = set(data["given"])
         session._settings = dict(data["settings"])
         return session
 

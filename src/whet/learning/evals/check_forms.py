@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError
-from whet.learning.models import schemas
+from whet.skill.schema import check_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +69,7 @@ def read_check(kind: str, plain: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "json_schema":
         check["schema"] = plain.get("schema", value if isinstance(value, dict) else {})
         try:
-            schemas.check({"type": "object", "properties": {"value": check["schema"]}})
+            check_schema({"type": "object", "properties": {"value": check["schema"]}})
         except UsageError as error:
             raise _bad(error.message.rstrip("."), error.hint) from None
     if kind == "exit_code":

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.learning.evals.check_forms import steps_of
 from whet.learning.evals.results import Output, Result
-from whet.learning.models import schemas
+from whet.skill.schema import describe_problems, find_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -111,14 +111,14 @@ def _json_path(check: Mapping[str, Any], output: Output, _runner: Runner) -> tup
     shown = json.dumps(value, ensure_ascii=False)[:_SHOWN]
     if "value" not in check:
         return True, shown
-    return not schemas.problems({"value": value}, {"properties": {"value": {"const": check["value"]}}}), shown
+    return not any(find_problems(value, {"const": check["value"]})), shown
 
 
 def _json_schema(check: Mapping[str, Any], output: Output, _runner: Runner) -> tuple[bool, str]:
     value, problem = _json_of(check, output)
     if problem:
         return False, problem
-    wrong = schemas.problems({"value": value}, {"type": "object", "properties": {"value": check["schema"]}})
+    wrong = describe_problems(value, check["schema"], "the answer.value")
     return not wrong, "; ".join(wrong)[:500] or json.dumps(value, ensure_ascii=False)[:_SHOWN]
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.models import schemas
 from whet.learning.models.door import MAX_TOKENS, WAYS, Completion, Message, ModelError, Request, Wire, request_of
 from whet.learning.models.lenient import candidates, whole
+from whet.skill.schema import check_schema, describe_problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class Structured:
         request = request_of(messages, schema, tools, max_tokens)
         if schema is None:
             return self._wire.send(request)
-        schemas.check(schema)
+        check_schema(schema)
         request, answer = self._ask(request)
         value, problems = read(answer, schema)
         if not problems or answer.calls:
@@ -98,7 +98,7 @@ def read(answer: Completion, schema: Mapping[str, Any]) -> tuple[Any, list[str]]
     """
     everything = whole(answer.text)
     found = candidates(answer.text) if everything or not answer.cut else []
-    checked = [(one, schemas.problems(one.value, schema)) for one in found]
+    checked = [(one, describe_problems(one.value, schema, "the answer")) for one in found]
     for one, problems in checked:
         if not problems:
             return one.value, []

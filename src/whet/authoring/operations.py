@@ -1,0 +1,115 @@
+"""The operations of `skill_manage`: what each one takes, as a schema, and how one that was given is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import UsageError
+from whet.skill.schema import find_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TEXTS = {
+    "name": "The skill's name, as skills_list shows it.",
+    "description": "What the skill does and when to use it, in a sentence or two.",
+    "body": "The whole text of the instructions, in Markdown.",
+    "category": "A directory to put a new skill in.",
+    "find": "A piece of the file, copied exactly; it must occur once.",
+    "replace": "What stands there instead.",
+    "file_path": "A file of the skill, such as references/guide.md. Leave it out for SKILL.md.",
+    "content": "The whole content of the file.",
+    "new_name": "The new name: lowercase letters, digits, hyphens.",
+    "version": "major, minor, patch, or the version itself. Leave it out to count up.",
+}
+_FLAGS = {
+    "all": "Replace every occurrence.",
+    "tolerant": "Accept differences in white space, quotes and dashes.",
+    "executable": "Make the file executable.",
+}
+_ALIASES = {
+    "old_string": "find",
+    "old_text": "find",
+    "new_string": "replace",
+    "new_text": "replace",
+    "path": "file_path",
+    "file": "file_path",
+    "replace_all": "all",
+    "file_content": "content",
+}
+_COMPLAINTS = {
+    "required": "is missing",
+    "additionalProperties": "is not one of its fields",
+    "type": "has the wrong type",
+}
+"""Broken keyword -> what is said about the field, the gravest first."""
+
+
+def _schema(action: str, required: str, optional: str = "") -> dict[str, Any]:
+    properties: dict[str, Any] = {"action": {"const": action}}
+    for name in (*required.split(), *optional.split()):
+        kind, about = ("boolean", _FLAGS[name]) if name in _FLAGS else ("string", _TEXTS[name])
+        properties[name] = {"type": kind, "description": about}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["action", *required.split()],
+        "additionalProperties": False,
+    }
+
+
+OPERATIONS = {
+    "create": _schema("create", "name", "description body category version"),
+    "edit": _schema("edit", "name body", "version"),
+    "patch": _schema("patch", "name find replace", "file_path all tolerant version"),
+    "delete": _schema("delete", "name"),
+    "write_file": _schema("write_file", "name file_path content", "executable version"),
+    "remove_file": _schema("remove_file", "name file_path", "version"),
+    "rename": _schema("rename", "name new_name"),
+    "restore": _schema("restore", "name"),
+}
+"""Action -> JSON Schema of the operation."""
+
+
+def read_operation(operation: Mapping[str, Any]) -> dict[str, Any]:
+    """An operation with its fields under their own names. Raises UsageError that says what to write instead."""
+    fields: dict[str, Any] = {}
+    written: dict[str, str] = {}
+    """Field -> how the caller wrote it."""
+    for name, value in (operation if isinstance(operation, dict) else {}).items():
+        field = _field(str(name), operation)
+        if field in fields:
+            message = f"{written[field]} and {name} are the same field."
+            raise UsageError("bad-operation", message, hint="Give one of them.", field=str(name))
+        fields[field], written[field] = value, str(name)
+    action = str(fields.get("action", "")).replace("-", "_")
+    if action not in OPERATIONS:
+        hint = f"Give an action out of {', '.join(OPERATIONS)}."
+        raise UsageError("bad-operation", f"{fields.get('action')!r} is no action.", hint=hint)
+    fields["action"] = action
+    _check(fields, written)
+    return fields
+
+
+def _check(fields: dict[str, Any], written: dict[str, str]) -> None:
+    schema = OPERATIONS[fields["action"]]
+    binary = {"content": ""} if isinstance(fields.get("content"), bytes) else {}  # which JSON does not know
+    broken: dict[str, str] = {}
+    """Keyword -> the first field that breaks it."""
+    for problem in find_problems({**fields, **binary}, schema):
+        broken.setdefault(problem.keyword, str(problem.path[0]))
+    for keyword, complaint in _COMPLAINTS.items():
+        if field := broken.get(keyword):
+            names = [name for name in schema["properties"] if name != "action"]
+            shape = ", ".join(name if name in schema["required"] else f"{name}?" for name in names)
+            name, action = written.get(field, field), fields["action"]
+            message, hint = f"{action}: {name} {complaint}.", f"{action} takes {shape}."
+            raise UsageError("bad-operation", message, hint=hint, field=name)
+
+
+def _field(name: str, operation: Mapping[str, Any]) -> str:
+    """The own name of a field; what is a body to one action is a content to another."""
+    own = _ALIASES.get(name, name)
+    if own in ("body", "content"):
+        return "content" if str(operation.get("action")).replace("-", "_") == "write_file" else "body"
+    return own

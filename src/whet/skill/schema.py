@@ -1,0 +1,165 @@
+"""A checker for the part of JSON Schema that Whet uses.
+
+The arguments of tools, the operations of `skill_manage`, the structured answers of models and saved sessions are all
+declared as schemas and checked here. A schema from outside that uses anything else is refused rather than half
+understood: what is not checked would be believed.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+MOST_DESCRIBED = 10
+"""Problems that are told at once."""
+_WRITABLE = 10**100
+"""Numbers from here on are not written in sentences."""
+_ANNOTATIONS = frozenset(("$schema", "$comment", "title", "description", "default", "examples", "format"))
+_LIMITS = frozenset(("minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum"))
+_OTHERS = frozenset(("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"))
+
+TYPES: dict[str, Callable[[Any], bool]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "integer": lambda value: (
+        (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
+    ),
+}
+
+
+class Problem(NamedTuple):
+    """Why a value does not fit a schema."""
+
+    keyword: str
+    """The keyword of the schema that is broken; for half of a character, "string"."""
+    path: tuple[str | int, ...]
+    """The keys and places that lead to the value; the last one is the field itself where it is missing or unknown."""
+    text: str
+    """A sentence without its full stop."""
+
+
+def find_problems(value: Any, schema: Mapping[str, Any], subject: str = "the value") -> Iterator[Problem]:
+    """All problems of a value, which is called `subject` in their texts."""
+    return _find(value, schema, (), subject)
+
+
+def describe_problems(value: Any, schema: Mapping[str, Any], subject: str) -> list[str]:
+    """Why the value does not fit the schema, in words a model understands; at most `MOST_DESCRIBED` of them."""
+    return [problem.text for problem in islice(find_problems(value, schema, subject), MOST_DESCRIBED)]
+
+
+def check_schema(schema: Mapping[str, Any]) -> None:
+    """Raise `bad-schema` for the schema of an answer that is not understood to the last word."""
+    problem = "is not of the type object" if schema.get("type") != "object" else next(_find_odd(schema, "$"), "")
+    if problem:
+        hint = "Use an object with type, properties, required, items, enum, const, anyOf and limits."
+        raise UsageError("bad-schema", f"The schema of an answer {problem}.", hint=hint)
+
+
+def _find_odd(schema: Any, path: str) -> Iterator[str]:
+    """What is wrong with a schema."""
+    if not isinstance(schema, dict):
+        yield f"has no schema at {path}"
+        return
+    if unknown := sorted(schema.keys() - _ANNOTATIONS - _LIMITS - _OTHERS):
+        yield f"uses {unknown[0]} at {path}, which is not understood"
+    if any(not isinstance(name, str) or name not in TYPES for name in _types(schema)):
+        yield f"names the type {schema['type']!r} at {path}"
+    for name in _LIMITS & schema.keys():
+        if not TYPES["number"](schema[name]):
+            yield f"has a limit at {path}.{name} that is no number"
+    for name, kind in (("properties", dict), ("required", list), ("enum", list), ("anyOf", list)):
+        if not isinstance(schema.get(name, kind()), kind):
+            yield f"has no {kind.__name__} at {path}.{name}"
+            return
+    for name, inner in schema.get("properties", {}).items():
+        yield from _find_odd(inner, f"{path}.{name}")
+    for number, inner in enumerate(schema.get("anyOf", [])):
+        yield from _find_odd(inner, f"{path}.anyOf[{number}]")
+    for name in ("items", "additionalProperties"):
+        if name in schema and not isinstance(schema[name], bool):
+            yield from _find_odd(schema[name], f"{path}.{name}")
+
+
+def _find(value: Any, schema: Any, path: tuple[str | int, ...], subject: str) -> Iterator[Problem]:
+    if isinstance(schema, bool):
+        if not schema:
+            yield Problem("additionalProperties", path, f"{subject} is not wanted")
+        return
+    types = _types(schema)
+    if types and not any(TYPES[name](value) for name in types):
+        yield Problem("type", path, f"{subject} must be {' or '.join(types)}, not {_type(value)}")
+        return
+    if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
+        yield Problem("enum", path, f"{subject} must be one of {_json(schema['enum'])}")
+    if "const" in schema and not _same(value, schema["const"]):
+        yield Problem("const", path, f"{subject} must be {_json(schema['const'])}")
+    if "anyOf" in schema and all(any(_find(value, inner, path, subject)) for inner in schema["anyOf"]):
+        yield Problem("anyOf", path, f"{subject} fits none of its {len(schema['anyOf'])} forms")
+    yield from _find_out_of_bounds(value, schema, path, subject)
+    if isinstance(value, dict):
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        for name in schema.get("required", []):
+            if name not in value:
+                yield Problem("required", (*path, name), f"{subject} must have {name!r}")
+        for name, inner in value.items():
+            yield from _find(inner, properties.get(name, others), (*path, name), f"{subject}.{name}")
+    elif isinstance(value, list) and "items" in schema:
+        for number, item in enumerate(value):
+            yield from _find(item, schema["items"], (*path, number), f"{subject}[{number}]")
+
+
+def _find_out_of_bounds(
+    value: Any, schema: Mapping[str, Any], path: tuple[str | int, ...], subject: str
+) -> Iterator[Problem]:
+    size: Any
+    if isinstance(value, str):
+        size, least, most, unit = len(value), "minLength", "maxLength", " characters"
+        if any("\ud800" <= sign <= "\udfff" for sign in value):
+            yield Problem("string", path, f"{subject} holds half of a character")
+    elif isinstance(value, list):
+        size, least, most, unit = len(value), "minItems", "maxItems", " items"
+    elif TYPES["number"](value):
+        size, least, most, unit = value, "minimum", "maximum", ""
+    else:
+        return
+    given = size if abs(size) < _WRITABLE else "that"
+    if least in schema and size < schema[least]:
+        yield Problem(least, path, f"{subject} must be at least {schema[least]}{unit}, not {given}")
+    if most in schema and size > schema[most]:
+        yield Problem(most, path, f"{subject} must be at most {schema[most]}{unit}, not {given}")
+
+
+def _types(schema: Mapping[str, Any]) -> list[Any]:
+    types = schema.get("type", [])
+    return types if isinstance(types, list) else [types]
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: 1 is 1.0, but neither is true."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    return bool(one == other)
+
+
+def _type(value: Any) -> str:
+    return next((name for name in ("null", "boolean", "integer", *TYPES) if TYPES[name](value)), type(value).__name__)
+
+
+def _json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)[:200]
