@@ -12,9 +12,7 @@ from pathlib import Path
 from catalogue import catalogue
 from reference import api
 
-from whet.interfaces.cli.meaning import parser_of
-from whet.interfaces.cli.overview import overview
-from whet.interfaces.cli.verbs import ALIASES, VERBS
+from whet.interfaces.cli.verbs import ALIASES, VERBS, overview, parser_of
 from whet.library.settings import KNOBS
 from whet.prompt.rendering import VARIABLES
 from whet.skill.validate import CODES

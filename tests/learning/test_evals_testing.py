@@ -12,7 +12,7 @@ import pytest
 from learning.evaluated import BODY, opened, tree
 from whet.errors import NotFoundError, RefusedError
 from whet.guard.sandbox.levels import level
-from whet.interfaces.cli.commands.test import render
+from whet.interfaces.cli.commands.evals import render_test as render
 from whet.interfaces.cli.output import Screen
 from whet.learning.evals.answer import run_own_tests
 from whet.learning.evals.checks import judge
@@ -126,7 +126,7 @@ def test_what_a_failed_test_printed_is_told_on_a_pipe_too() -> None:
     answer = {"tests": [test], "passed": 0, "failed": 1, "skipped": 0, "success": False}
     screen = Screen(tty=False, colour=False, columns=80)
     render({**answer, "error": "1 test failed.", "code": "tests-failed"}, screen, Namespace(list=False))
-    assert (screen.text(), screen.said, screen.hints) == (
+    assert (screen.text(), screen.messages, screen.hints) == (
         "failed\t0.3\ttests/a.sh\n",
         [
             "tests/a.sh printed:",

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.interfaces.cli.commands import diff, history, pending, usage
+from whet.interfaces.cli.commands.history import render_diff, render_history
+from whet.interfaces.cli.commands.proposals import render_pending
+from whet.interfaces.cli.commands.usage import render_usage
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
 
@@ -61,12 +63,12 @@ def test_history_is_a_line_for_each_entry(deploy: Path, whet: Callable[..., Comp
 def test_history_is_a_table_on_a_terminal() -> None:
     entry = {"id": 7, "time": TIME, "actor": "agent", "action": "edit", "skill": "deploy", "reason": "Why " * 20}
     view = screen()
-    history.render({"name": None, "entries": [entry]}, view, Namespace(export=False))
+    render_history({"name": None, "entries": [entry]}, view, Namespace(export=False))
     heads, row = view.text().splitlines()
     assert heads == "ID  WHEN              WHO    WHAT  SKILL   REASON"
     assert row.startswith("7   2026-11-15 06:00  agent  edit  deploy  Why Why") and width(row) <= 60
     named = screen()
-    history.render({"name": "deploy", "entries": [{**entry, "version": None}]}, named, Namespace(export=False))
+    render_history({"name": "deploy", "entries": [{**entry, "version": None}]}, named, Namespace(export=False))
     assert named.text().startswith("ID  WHEN              WHO    WHAT  VERSION  REASON\n")
 
 
@@ -110,7 +112,7 @@ def test_diff_of_the_last_and_of_any_versions(whet: Callable[..., CompletedProce
 
 def test_a_diff_has_colours_and_no_tricks() -> None:
     view = screen(colour=True)
-    diff.render({"text": "--- a\n+++ b\n@@ -1 +1 @@\n-old\x1b[2J\n+new\n same\n"}, view, Namespace())
+    render_diff({"text": "--- a\n+++ b\n@@ -1 +1 @@\n-old\x1b[2J\n+new\n same\n"}, view, Namespace())
     assert view.text() == (
         "\x1b[1m--- a\x1b[0m\n\x1b[1m+++ b\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n"
         "\x1b[31m-old\\x1b[2J\x1b[0m\n\x1b[32m+new\x1b[0m\n same\n"
@@ -193,7 +195,7 @@ def test_proposals_are_a_table_on_a_terminal() -> None:
     changes = [{"action": "rename", "skill": name} for name in ("a", "b")]
     proposal = {"id": 1, "time": TIME, "actor": "agent", "reason": "", "cause": "It ships with Whet."}
     view = screen(columns=80)
-    pending.render({"proposals": [{**proposal, "changes": changes}]}, view, Namespace(id=None))
+    render_pending({"proposals": [{**proposal, "changes": changes}]}, view, Namespace(id=None))
     assert view.text() == (
         "ID  WHEN              WHO    WHAT    SKILL  REASON\n"
         "1   2026-11-15 06:00  agent  rename  a, b   It ships with Whet.\n"
@@ -224,7 +226,7 @@ def test_usage_is_a_table_on_a_terminal() -> None:
     counts = {"views": 3, "uses": 2, "patches": 1, "helped": 0, "failed": 0, "corrected": 0}
     view = screen(columns=80)
     answer_ = {"skills": [{"skill": "deploy", **counts, "last": TIME}, {"skill": "x", **counts, "last": None}]}
-    usage.render({**answer_, "report": []}, view, Namespace(source=None, name=None))
+    render_usage({**answer_, "report": []}, view, Namespace(source=None, name=None))
     assert view.text() == (
         "SKILL   VIEWS  USES  PATCHES  HELPED  FAILED  CORRECTED  LAST\n"
         "deploy  3      2     1        0       0       0          2026-11-15 06:00\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.interfaces.cli.commands.commands import render
+from whet.interfaces.cli.commands.prompt import render_commands as render
 from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:

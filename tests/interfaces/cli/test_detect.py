@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.interfaces.cli.commands.detect import render
+from whet.interfaces.cli.commands.match import render_detect as render
 from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_terminal_gets_the_decision_and_the_evidence() -> None:
         "may  git\\x1b[2J  60%\n"
         "      words: branch\n"
     )
-    assert (screen.said, screen.hints) == (["One."], ["Two."])
+    assert (screen.messages, screen.hints) == (["One."], ["Two."])
     empty = Screen(tty=True, colour=False, columns=80)
     render(NONE, empty, Namespace())
     assert empty.text() == "none  no skill should come up\n"

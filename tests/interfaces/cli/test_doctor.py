@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from whet.interfaces.cli.commands.doctor import render
+from whet.interfaces.cli.commands.doctor import render_doctor as render
 from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_a_person_reads_groups_worst_first() -> None:
         "  odder\n"
         "      It is odder.\n"
     )
-    assert screen.said == ["Mended x.", "Lost: a row"]
+    assert screen.messages == ["Mended x.", "Lost: a row"]
 
 
 def codes(run: CompletedProcess[str]) -> list[str]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import UsageError
-from whet.interfaces.cli.commands.duplicates import configure, render
+from whet.interfaces.cli.commands.match import configure_duplicates as configure
+from whet.interfaces.cli.commands.match import render_duplicates as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Parser
 
@@ -65,7 +66,7 @@ def test_pairs_for_a_program() -> None:
     shown = screen(tty=False)
     render(ANSWER, shown, options())
     assert shown.text() == "0.70\tkeys\tstills\\x1b[2J\tffmpeg, png\n"
-    assert shown.said == ["1 near-duplicate pair among 12 skills."]
+    assert shown.messages == ["1 near-duplicate pair among 12 skills."]
     assert len(shown.hints) == 1
 
 
@@ -75,7 +76,7 @@ def test_pairs_for_a_person() -> None:
     heading, row = shown.text().splitlines()
     assert heading.split() == ["SCORE", "ONE", "OTHER", "SHARED", "WORDS"]
     assert row.split() == ["0.70", "keys", "stills\\x1b[2J", "ffmpeg,", "png"]
-    assert shown.said == ["1 skill like keys among 12 skills."]
+    assert shown.messages == ["1 skill like keys among 12 skills."]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_pairs_below_the_usual_threshold_are_alike_and_no_more(
     pairs = [{**ANSWER["pairs"][0], "score": score} for score in scores]
     shown = screen(tty=True)
     render({**ANSWER, "pairs": pairs, "count": 2, "threshold": 0.3}, shown, options())
-    assert (shown.said, len(shown.hints)) == ([sentence], hints)
+    assert (shown.messages, len(shown.hints)) == ([sentence], hints)
 
 
 def test_nothing_found_and_what_could_not_be_read() -> None:
@@ -99,7 +100,7 @@ def test_nothing_found_and_what_could_not_be_read() -> None:
     entry = {"skill": "gone", "message": "It is not there any more."}
     render({**ANSWER, "pairs": [], "count": 0, "report": [entry]}, shown, options())
     assert shown.text() == ""
-    assert shown.said == [
+    assert shown.messages == [
         "gone is judged by its name and description: It is not there any more.",
         "0 near-duplicate pairs among 12 skills.",
     ]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import InvalidError, UsageError
-from whet.interfaces.cli.commands.eval import configure, render
+from whet.interfaces.cli.commands.evals import configure_eval as configure
+from whet.interfaces.cli.commands.evals import render_eval as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Parser
 from whet.interfaces.cli.text import width
@@ -70,7 +71,7 @@ def test_a_program_gets_lines() -> None:
         "pdf\tstolen\t\tdocx\twrite about pdf\n"
         "no skill\tfalse\t\tdocx\tsing\n"
     )
-    assert screen.said == [
+    assert screen.messages == [
         "t.json: info: [3] has none. Add. [case-unlabelled]",
         "Suggestion for pdf: say 'stamp' (in 2 messages; tried: 1.5 more right answers, an offer counting half)",
         "Suggestion for pdf: do not use for 'bath' (in 1 message; not tried)",
@@ -101,13 +102,13 @@ def test_a_person_gets_the_messages_behind_the_numbers() -> None:
         "  pdf: do not use for 'bath' (in 1 message; not tried)\n"
     )
     assert max(map(width, screen.text().splitlines())) <= 80
-    assert screen.said[-1].startswith("7 held-out messages: ")
+    assert screen.messages[-1].startswith("7 held-out messages: ")
 
 
 def test_a_missed_minimum_is_said_at_the_end() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
     render(against_minima(answer(), min_recall=0.9), screen, options("--min-recall", "0.9"))
-    assert screen.said[-1] == (
+    assert screen.messages[-1] == (
         "Below the minimum: the recall of pdf is 0.75, not 0.90; the recall of all skills together is 0.80, not 0.90. "
         "[below-minimum]"
     )
@@ -118,7 +119,7 @@ def test_a_library_without_evals() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
     empty = {"success": True, **tally(()).to_json({}), "files": [], "report": []}
     render(against_minima(empty), screen, options("--suggest"))
-    assert (screen.text(), screen.said) == ("", ["No skill has trigger evals yet."])
+    assert (screen.text(), screen.messages) == ("", ["No skill has trigger evals yet."])
     assert len(screen.hints) == 1
 
 
@@ -127,7 +128,7 @@ def test_a_file_without_a_usable_row() -> None:
     report = answer()["report"]
     error = InvalidError("not-trigger-evals", "t.json has no row that can be used.", hint="Write some.", report=report)
     render(error.to_json(), screen, options("--file", "t.json"))
-    assert (screen.text(), screen.said, screen.hints) == (
+    assert (screen.text(), screen.messages, screen.hints) == (
         "",
         [
             "t.json: info: [3] has none. Add. [case-unlabelled]",
@@ -140,10 +141,10 @@ def test_a_file_without_a_usable_row() -> None:
 def test_who_could_not_be_helped_is_said() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
     render(against_minima({**answer(), "suggestions": []}), screen, options("--suggest"))
-    assert screen.said[-1] == "No words were found that would help pdf."
+    assert screen.messages[-1] == "No words were found that would help pdf."
     right = tally(RESULTS[:1]).to_json({})
     render({"success": True, **right, "files": [], "report": [], "below": []}, screen, options("--suggest"))
-    assert screen.said[-1] == "No words are needed."
+    assert screen.messages[-1] == "No words are needed."
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import UsageError
-from whet.interfaces.cli.commands.feedback import configure, render, run
+from whet.interfaces.cli.commands.match import configure_feedback as configure
+from whet.interfaces.cli.commands.match import render_feedback as render
+from whet.interfaces.cli.commands.match import run_feedback as run
 from whet.interfaces.cli.context import Context
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Parser
@@ -68,7 +70,7 @@ def test_what_does_not_go_together(words: list[str], message: str) -> None:
 def test_a_sentence(words: list[str], answer: dict[str, Any], sentence: str) -> None:
     screen = Screen(tty=False, colour=False, columns=80)
     render({"success": True, **COUNTS, "notes": [], **answer}, screen, options(*words))
-    assert (screen.text(), screen.said) == ("", [sentence])
+    assert (screen.text(), screen.messages) == ("", [sentence])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.interfaces.cli.commands.find import render
+from whet.interfaces.cli.commands.match import render_find as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
 
@@ -88,7 +88,7 @@ def test_a_terminal_gets_a_table_that_fits(columns: int) -> None:
             "x         5%   only when asked for\n",
         }[columns]
     )
-    assert (screen.said, screen.hints) == (["One.", "Three."], ["Two."])
+    assert (screen.messages, screen.hints) == (["One.", "Three."], ["Two."])
 
 
 def result(name: str, score: float, why: list[str] | None = None, *, explicit: bool = False) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def test_where_nothing_fits_well_that_is_said() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
     render({"results": [result("x", 0.03, ["one"]), result("y", 0.01)], "notes": []}, screen, Namespace())
     assert screen.text() == "x\t0.0300\tone\ny\t0.0100\t\n"
-    assert (screen.said, screen.hints) == (
+    assert (screen.messages, screen.hints) == (
         ["No skill fits well."],
         ["`whet list` shows every skill, `whet search` looks for others, `whet feedback` teaches."],
     )

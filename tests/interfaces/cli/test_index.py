@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from whet.interfaces.cli.commands.index import render
-from whet.interfaces.cli.meaning import parser_of
+from whet.interfaces.cli.commands.prompt import render_index as render
 from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.verbs import parser_of
 from whet.prompt.formats import FORMATS
 from whet.prompt.index import DEFAULT_CHARACTERS, WINDOW_SHARE
 from whet.prompt.tokens import installed
@@ -141,4 +141,4 @@ def test_a_root_that_does_not_exist_is_named() -> None:
     report = {"total": 0, "rules": False}
     screen = Screen(tty=False, colour=False, columns=80)
     render({"text": "", "report": report, "missing_roots": ["/nowhere"]}, screen, Namespace(no_rules=False))
-    assert screen.said == ["There are no skills that a model may see.", "The root /nowhere does not exist."]
+    assert screen.messages == ["There are no skills that a model may see.", "The root /nowhere does not exist."]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.interfaces.cli.commands.list import render
+from whet.interfaces.cli.commands.skills import render_list as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
 

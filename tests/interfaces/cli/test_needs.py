@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.interfaces.cli.commands.needs import render
+from whet.interfaces.cli.commands.doctor import render_needs as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.interfaces.cli.commands.render import joined
-from whet.interfaces.cli.meaning import parser_of
+from whet.interfaces.cli.commands.prompt import join_arguments
+from whet.interfaces.cli.verbs import parser_of
 from whet.prompt.arguments import split_arguments
 from whet.prompt.invocation import SHARED_TOKENS
 from whet.prompt.tokens import installed
@@ -63,13 +63,13 @@ def ship(skill: Callable[..., Path]) -> Path:
     ],
 )
 def test_words_become_one_string(words: list[str], expected: str) -> None:
-    assert joined(words) == expected
+    assert join_arguments(words) == expected
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.text("ab_ \t\n'\"\\$`é-", max_size=6), min_size=2, max_size=4))
 def test_every_word_stays_one(words: list[str]) -> None:
-    assert split_arguments(joined(words)) == tuple(words)
+    assert split_arguments(join_arguments(words)) == tuple(words)
 
 
 @pytest.mark.usefixtures("ship")

@@ -10,7 +10,7 @@ import pytest
 
 from whet.guard import rules
 from whet.guard.finding import CATEGORIES
-from whet.interfaces.cli.commands.rules import render
+from whet.interfaces.cli.commands.guard import render_rules as render
 from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_a_terminal_gets_a_table_or_paragraphs() -> None:
         "ID        SEVERITY  TITLE\n"  # the headings, then the rule
         "a-danger  critical  Something is hidden.\n"
     )
-    assert screen.said == ["1 rule; `whet rules ID` explains one."]
+    assert screen.messages == ["1 rule; `whet rules ID` explains one."]
     screen = Screen(tty=True, colour=False, columns=60)
     render({"rule": ONE}, screen, Namespace())
     assert screen.text() == (

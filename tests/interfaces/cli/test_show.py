@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.interfaces.cli.commands.show import render
+from whet.interfaces.cli.commands.skills import render_show as render
 from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.interfaces.cli.commands.validate import render
+from whet.interfaces.cli.commands.doctor import render_validate as render
 from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:

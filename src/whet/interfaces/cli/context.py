@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from whet.api import Library
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Parser
     from whet.library.visibility import Caller
+    from whet.skill.values import Json
 
 
 class Outcome(NamedTuple):
     """The answer of a command and its exit code: 1 when the answer is "no"."""
 
-    answer: dict[str, Any]
+    answer: Json
     code: int = 0
+
+
+class Command(NamedTuple):
+    """What a command is made of; `whet.interfaces.cli.verbs` says how to add one."""
+
+    configure: Callable[[Parser], None]
+    """Declare its arguments and options."""
+    run: Callable[[Context, Namespace], Outcome]
+    """Ask the library; the answer is what `--json` prints."""
+    render: Callable[[Json, Screen, Namespace], None]
+    """The same answer for a person."""
 
 
 class Context:

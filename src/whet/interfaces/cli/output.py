@@ -36,10 +36,18 @@ class Screen:
         self._colour = colour
         self._home = home
         self._lines: list[str] = []
-        self.said: list[str] = []
+        self.messages: list[str] = []
         """Sentences for standard error."""
         self.hints: list[str] = []
-        """What to do next, behind the sentences."""
+        """What to do next, behind the messages."""
+
+    def say(self, message: str) -> None:
+        """Add a sentence for standard error."""
+        self.messages.append(message)
+
+    def hint(self, text: str) -> None:
+        """Add what to do next."""
+        self.hints.append(text)
 
     def line(self, text: str = "") -> None:
         """Add one line, or several."""

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.interfaces.cli.context import Context
-from whet.interfaces.cli.meaning import parser_of, split_verb
 from whet.interfaces.cli.output import PIPE_GONE, Console, screen_for
-from whet.interfaces.cli.verbs import COMPLETE
+from whet.interfaces.cli.verbs import COMPLETE, overview, parser_of, split_verb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +52,7 @@ def run(arguments: Sequence[str], env: Mapping[str, str] | None = None) -> int:
 def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> int:
     verb, words = split_verb(arguments)
     if verb == COMPLETE:
-        from whet.interfaces.cli.completing import candidates
+        from whet.interfaces.cli.commands.shell import candidates
 
         console.data("".join(f"{word}\n" for word in candidates(words[1:], env)))
         return 0
@@ -62,7 +61,7 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
         words = [*words, "--help"]
     if not verb:
         return _no_verb(words, console)
-    parser, module = parser_of(verb)
+    parser, command = parser_of(verb)
     options = parser.read(words)
     if options.version:
         return _version(console)
@@ -70,24 +69,23 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
         return _help(parser.format_help(), console)
     context = Context(options, env)
     try:
-        answer, code = module.run(context, options)
+        answer, code = command.run(context, options)
         if console.json:
             console.document(answer)
-            return int(code)
+            return code
         screen = screen_for(sys.stdout, env)
-        module.render(answer, screen, options)
+        command.render(answer, screen, options)
         console.data(screen.text())
-        for sentence in screen.said:
+        for sentence in screen.messages:
             console.say(sentence)
         for sentence in screen.hints:
             console.hint(sentence)
-        return int(code)
+        return code
     finally:
         context.close()
 
 
 def _no_verb(words: list[str], console: Console) -> int:
-    from whet.interfaces.cli.overview import overview
     from whet.interfaces.cli.parser import Parser
 
     options = Parser("", "").read(words)

@@ -21,7 +21,7 @@ def answer_alone(state: str, client: str, kind: str, payload: bytes, cwd: str) -
 def answer_line(state: str, arguments: Sequence[str], payload: bytes) -> bytes:
     """The same for a line with further options; one that is wrong is noted, not said: it would stop the client."""
     from whet.api import Library
-    from whet.interfaces.cli.meaning import parser_of
+    from whet.interfaces.cli.verbs import parser_of
 
     options = parser_of("hook")[0].read(list(arguments[1:]))
     roots = [os.path.abspath(os.path.expanduser(root)) for root in options.root]

@@ -1,1 +1,1 @@
-"""One file for each command; `whet.interfaces.cli.verbs` says what each of them offers."""
+"""The commands, in files by noun; `whet.interfaces.cli.verbs` says how to add one."""

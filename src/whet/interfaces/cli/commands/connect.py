@@ -1,25 +1,31 @@
-"""`whet connect [CLIENT]`: Whet in the clients people already have; shown before it is done, and it can be undone."""
+"""`connect`, `mcp`, `hook`: Whet in the clients people already have."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.commands._plans import asks
-from whet.interfaces.cli.context import Outcome
+from whet.interfaces.cli.arguments import require
+from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean
+from whet.interfaces.hooks.clients import CLIENTS, KINDS
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.api import Library
+    from whet.api.tools import Writes
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.interfaces.clients.plans import Plan
+    from whet.skill.values import Json
 
-_STYLES: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
-_APART = (
+
+_DIFF_STYLES: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
+_CONTRARY = (
     ("--undo", "--hooks"),
     ("--undo", "--no-hooks"),
     ("--undo", "--writes"),
@@ -29,8 +35,7 @@ _APART = (
 """Options that say opposite things, or of which one means nothing beside the other."""
 
 
-def configure(parser: Parser) -> None:
-    """The arguments of the command."""
+def configure_connect(parser: Parser) -> None:
     from whet.interfaces.clients.known import CLIENTS, client_named
 
     parser.details = (
@@ -52,26 +57,25 @@ def configure(parser: Parser) -> None:
     parser.option("--yes", text="Do not ask.")
 
 
-def run(context: Context, options: Namespace) -> Outcome:
-    """Plan, show, ask, apply; or list."""
+def run_connect(context: Context, options: Namespace) -> Outcome:
     place = context.library.place
     if options.client is None:
         flags = ("--hooks", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes")
-        if wrong := next((flag for flag in flags if _given(options, flag)), ""):
+        if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
             raise UsageError("usage", f"{wrong} needs a CLIENT.", hint="`whet connect` lists the clients.")
         from whet.interfaces.clients.examining import overview
 
         return Outcome({"success": True, "clients": overview(place, here=options.here)})
-    for first, second in _APART:
-        if _given(options, first) and _given(options, second):
+    for first, second in _CONTRARY:
+        if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
             raise UsageError("usage", f"{first} and {second} do not go together.", hint=hint)
-    plan = _plan(context, options)
+    plan = _plan_connection(context, options)
     if plan.is_empty and not (plan.undo and plan.previous):
         return Outcome(plan.to_json(applied=False))
-    if options.dry_run or not (options.yes or asks(options)):
+    if options.dry_run or not (options.yes or can_ask(options)):
         return Outcome(plan.to_json(applied=False))
-    if not (options.yes or plan.is_empty or _agrees(plan, context)):
+    if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
         return Outcome(plan.to_json(applied=False), 1)
     from whet.interfaces.clients.applying import apply
 
@@ -79,32 +83,32 @@ def run(context: Context, options: Namespace) -> Outcome:
     return Outcome(plan.to_json(applied=True, backups=backups))
 
 
-def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
+def render_connect(answer: Json, screen: Screen, options: Namespace) -> None:
     """The clients; or the change, what was done, and what to do next."""
     if "clients" in answer:
-        _list(answer["clients"], screen, options)
+        _render_clients(answer["clients"], screen, options)
         return
     title = options.client.title
     changes = [change for change in answer["changes"] if change["action"] != "none"]
-    asked = bool(changes) and asks(options) and not options.dry_run
+    asked = bool(changes) and can_ask(options) and not options.dry_run
     if not asked:  # otherwise it was shown with the question
-        _show(changes, screen)
-        screen.said.extend(answer["notes"])
+        _render_changes(changes, screen)
+        screen.messages.extend(answer["notes"])
     if not changes and answer["connected"]:
-        screen.said.append(f"{title} is {'still' if options.undo else 'already'} connected.")
+        screen.say(f"{title} is {'still' if options.undo else 'already'} connected.")
         return
     if not answer["applied"]:
-        screen.said.append("Nothing was changed.")
+        screen.say("Nothing was changed.")
         if not options.dry_run and not asked:
-            screen.hints.append("--yes makes the change.")
+            screen.hint("--yes makes the change.")
         return
     how = ("still " if answer["connected"] else "no longer ") if options.undo else ""
-    screen.said.append(f"{title} is {how}connected.")
-    screen.said.extend(f"Backup: {path}" for path in answer["backups"])
-    screen.hints.append(answer["next"])
+    screen.say(f"{title} is {how}connected.")
+    screen.messages.extend(f"Backup: {path}" for path in answer["backups"])
+    screen.hint(answer["next"])
 
 
-def _plan(context: Context, options: Namespace) -> Plan:
+def _plan_connection(context: Context, options: Namespace) -> Plan:
     from whet.interfaces.clients.connecting import plan_connection, plan_undo
     from whet.interfaces.clients.locating import running_program
 
@@ -116,16 +120,16 @@ def _plan(context: Context, options: Namespace) -> Plan:
     return plan_connection(client, place, running_program(), here=options.here, hooks=hooks, writes=writes)
 
 
-def _given(options: Namespace, flag: str) -> bool:
+def _is_given(options: Namespace, flag: str) -> bool:
     return bool(getattr(options, flag[2:].replace("-", "_")))
 
 
-def _agrees(plan: Plan, context: Context) -> bool:
+def _ask_agreement(plan: Plan, context: Context) -> bool:
     """Show the change where the question is, and ask."""
     from whet.interfaces.cli.output import screen_for
 
     screen = screen_for(sys.stderr, context.env)
-    _show([change.to_json() for change in plan.changes if change.action != "none"], screen)
+    _render_changes([change.to_json() for change in plan.changes if change.action != "none"], screen)
     for note in plan.notes:
         screen.paragraph(note)
     what = f"Disconnect {plan.client.title}" if plan.undo else f"Connect {plan.client.title}"
@@ -135,23 +139,23 @@ def _agrees(plan: Plan, context: Context) -> bool:
     return bool(line) and line.strip().lower() in ("", "y", "yes")
 
 
-def _show(changes: list[dict[str, Any]], screen: Screen) -> None:
+def _render_changes(changes: list[Json], screen: Screen) -> None:
     for at, change in enumerate(changes):
         if at:
             screen.line()
         for line in change["diff"].splitlines():
-            style: Style | None = "bold" if line.startswith(("--- ", "+++ ")) else _STYLES.get(line[:1])
-            screen.line(screen.paint(_harmless(line), style) if style else _harmless(line))
+            style: Style | None = "bold" if line.startswith(("--- ", "+++ ")) else _DIFF_STYLES.get(line[:1])
+            screen.line(screen.paint(_clean_diff_line(line), style) if style else _clean_diff_line(line))
 
 
-def _harmless(line: str) -> str:
+def _clean_diff_line(line: str) -> str:
     """A line of a diff that moves no cursor, with its indentation."""
     body = line[1:].expandtabs(4)
     indent = len(body) - len(body.lstrip(" "))
     return f"{clean(line[:1])}{body[:indent]}{clean(body[indent:])}"
 
 
-def _list(clients: list[dict[str, Any]], screen: Screen, options: Namespace) -> None:
+def _render_clients(clients: list[Json], screen: Screen, options: Namespace) -> None:
     words = {True: "yes", False: "no", None: "-"}
     rows = [
         (
@@ -165,8 +169,135 @@ def _list(clients: list[dict[str, Any]], screen: Screen, options: Namespace) -> 
         for one in clients
     ]
     screen.table(("CLIENT", "INSTALLED", "CONNECTED", "WRITES", "HOOKS", "CONFIGURATION"), rows)
-    screen.said.extend(one["note"] for one in clients if one["note"])
+    screen.messages.extend(one["note"] for one in clients if one["note"])
     waiting = [one["client"] for one in clients if one["installed"] and not one["connected"] and not one["note"]]
     if waiting:
         option = " --here" if options.here else ""
-        screen.hints.append(f"`whet connect {waiting[0]}{option}` connects it; the change is shown first.")
+        screen.hint(f"`whet connect {waiting[0]}{option}` connects it; the change is shown first.")
+
+
+_HTTP_ONLY = ("host", "port", "allow_host", "allow_origin")
+
+
+def configure_mcp(parser: Parser) -> None:
+    parser.details = (
+        "Clients start it themselves; `whet connect CLIENT` tells them how. It gives them the tools skills_list, "
+        "skill_view, skills_search, skill_manage, skill_feedback and skill_distill, every skill as a prompt (a slash "
+        "command of the client) and as resources, and the Skills extension (io.modelcontextprotocol/skills). What a "
+        "model changes waits as a proposal (`whet pending`) unless --allow-writes is given.\n\n"
+        "With --http one process serves many clients, on this machine unless --host says otherwise. They need the "
+        "token that --print-token prints (or WHET_MCP_TOKEN sets); `/mcp?project=DIR` at the end of the address says "
+        "which project a client is about."
+    )
+    parser.option("--http", text="Serve over HTTP instead of the standard streams.")
+    parser.option("--host", metavar="H", text="The address to listen on; 127.0.0.1 when left out.")
+    parser.option("--port", metavar="N", type=int, text="The port to listen on; 9438 when left out, 0 for any.")
+    text = "A further name that the server is reached by; may be given again."
+    parser.option("--allow-host", metavar="H", action="append", default=[], text=text)
+    text = "A web page that may ask, such as https://app.example; may be given again."
+    parser.option("--allow-origin", metavar="O", action="append", default=[], text=text)
+    parser.option("--allow-writes", text="Let models change skills without asking; everything can be undone.")
+    parser.option("--read-only", text="Do not offer the tools that change skills.")
+    parser.option("--print-token", text="Print the token for HTTP, and serve nothing.")
+
+
+def run_mcp(context: Context, options: Namespace) -> Outcome:
+    """Serve until the client goes or the process is stopped."""
+    if options.print_token:
+        return Outcome({"success": True, "token": _read_token(context.library)})
+    if options.allow_writes and options.read_only:
+        raise UsageError("usage", "--allow-writes and --read-only exclude each other.", hint="Give one of them.")
+    if not options.http and any(getattr(options, name) not in (None, []) for name in _HTTP_ONLY):
+        raise UsageError("usage", "That option is for --http.", hint="Add --http.")
+    if options.json:
+        hint = "Leave out --json; the protocol is JSON anyway."
+        raise UsageError("usage", "A server has no answer to print.", hint=hint)
+    if not options.http and sys.stdin.isatty():
+        print("Waiting for a client on the standard streams. `whet connect CLIENT` sets one up.", file=sys.stderr)
+    writes: Writes = "allow" if options.allow_writes else "none" if options.read_only else "propose"
+    _serve(context, options, writes)
+    return Outcome({"success": True})
+
+
+def _serve(context: Context, options: Namespace, writes: Writes) -> None:
+    try:
+        from whet.interfaces.mcp.http import Address
+        from whet.interfaces.mcp.running import serve_http, serve_stdio
+    except ModuleNotFoundError as error:
+        hint = "Install it: pip install 'whet[mcp]'."
+        raise UsageError("extra-missing", f"The server needs the extra `mcp` ({error.name}).", hint=hint) from error
+    if not options.http:
+        serve_stdio(context.open_library, writes=writes, hooks=not options.root)
+        return
+    given = {name: getattr(options, name) for name in ("host", "port") if getattr(options, name) is not None}
+    address = Address(**given, hosts=tuple(options.allow_host), origins=tuple(options.allow_origin))
+    token = _read_token(context.library)
+
+    def ready(where: str) -> None:
+        print(f"Serving {where}\nThe token: whet mcp --print-token", file=sys.stderr, flush=True)
+
+    serve_http(context.open_library, address, token, writes=writes, hooks=not options.root, ready=ready)
+
+
+def _read_token(library: Library) -> str:
+    from whet.interfaces.mcp.http import TOKEN_VARIABLE, token_of
+
+    return token_of(library.place.state, library.place.env.get(TOKEN_VARIABLE))
+
+
+def render_mcp(answer: Json, screen: Screen, _options: Namespace) -> None:
+    if "token" in answer:
+        screen.line(answer["token"])
+
+
+def configure_hook(parser: Parser) -> None:
+    parser.details = (
+        "`whet connect` writes this command into a client's settings; nobody has to type it. What happened is read "
+        "from standard input, as the client sends it, and what the client expects is printed. At a prompt, the few "
+        "skills that fit are offered to the model; when a tool reads a skill, that is recorded; of every session is "
+        "noted where its transcript lies and whether it was hard.\n\n"
+        "A client is never disturbed: whatever happens, the exit code is 0 and nothing is said. `whet doctor` tells "
+        "what failed. With --json the answer also says what failed here. WHET_HOOKS=off switches hooks off."
+    )
+    parser.positional("event", "EVENT", "What happened in the session.", choices=KINDS)
+    parser.option("--client", metavar="CLIENT", choices=tuple(CLIENTS), text="Who tells of it, and in whose words.")
+
+
+def run_hook(context: Context, options: Namespace) -> Outcome:
+    """Do what the hook does, and tell what failed."""
+    from contextlib import ExitStack
+
+    from whet.interfaces.hooks.answering import Hooks, told
+    from whet.interfaces.hooks.door import is_off, read_input
+
+    require(options, "hook", "client")
+    if is_off(context.env):
+        return Outcome({"success": True, "output": "", "off": True, "failure": None})
+    here = context.library
+    with ExitStack() as stack:
+
+        def opened(directory: str) -> Library:
+            if options.root or options.project or directory in ("", here.place.directory):
+                return here
+            return stack.enter_context(context.open_library(directory))
+
+        hooks = Hooks(here.place.state, opened, noting=False)
+        stack.callback(hooks.close)
+        output, error = hooks.tried(options.client, options.event, read_input(0), here.place.directory)
+    failure = None if error is None else dict(zip(("code", "message"), told(error), strict=True))
+    return Outcome({"success": True, "output": output.decode("ascii"), "off": False, "failure": failure})
+
+
+def render_hook(answer: Json, screen: Screen, _options: Namespace) -> None:
+    """The output as the client would get it."""
+    if answer["output"]:
+        screen.line(answer["output"].rstrip("\n"))
+    if answer["failure"]:
+        screen.say(f"Failed: {clean(answer['failure']['message'])}")
+
+
+COMMANDS = {
+    "connect": Command(configure_connect, run_connect, render_connect),
+    "mcp": Command(configure_mcp, run_mcp, render_mcp),
+    "hook": Command(configure_hook, run_hook, render_hook),
+}

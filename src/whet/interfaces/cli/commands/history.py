@@ -1,14 +1,16 @@
-"""`whet history`: who changed what, when and why."""
+"""`history`, `diff`, `rollback`, `undo`, `verify-history`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.commands._showing import grid, moment
-from whet.interfaces.cli.context import Outcome
+from whet.interfaces.cli.arguments import read_number, reason_option
+from whet.interfaces.cli.changes import render_return
+from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.text import clean_json
+from whet.interfaces.cli.rendering import format_time, grid, paint_diff
+from whet.interfaces.cli.text import clean, clean_json, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -16,10 +18,10 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.skill.values import Json
 
 
-def configure(parser: Parser) -> None:
-    """The arguments of the command."""
+def configure_history(parser: Parser) -> None:
     parser.details = (
         "Oldest first; a skill that is gone still has its history. On a pipe, each entry is a line of number, time, "
         "who, what, skill (with NAME: version) and reason, with tabs between them."
@@ -29,8 +31,7 @@ def configure(parser: Parser) -> None:
     parser.option("--export", text="Print the whole history of NAME as JSON, with every content it had.")
 
 
-def run(context: Context, options: Namespace) -> Outcome:
-    """Ask for the entries."""
+def run_history(context: Context, options: Namespace) -> Outcome:
     changes = context.library.changes
     if not options.export:
         return Outcome(changes.history(options.name, options.last))
@@ -40,7 +41,7 @@ def run(context: Context, options: Namespace) -> Outcome:
     return Outcome(changes.export(options.name))
 
 
-def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
+def render_history(answer: Json, screen: Screen, options: Namespace) -> None:
     """A table for a terminal, lines for a program; an export is JSON in any case."""
     if options.export:
         import json
@@ -51,7 +52,7 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     rows = [
         (
             str(entry["id"]),
-            moment(screen, entry["time"]),
+            format_time(screen, entry["time"]),
             entry["actor"],
             entry["action"],
             str(entry["version"] or "") if named else entry["skill"],
@@ -62,4 +63,101 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
     grid(screen, ("ID", "WHEN", "WHO", "WHAT", "VERSION" if named else "SKILL", "REASON"), rows)
     if not rows:
         about = f"about {answer['name']}" if named else "yet"
-        screen.said.append(f"The history has no entries {about}.")
+        screen.say(f"The history has no entries {about}.")
+
+
+def configure_diff(parser: Parser) -> None:
+    parser.details = (
+        "Without A, from the version before the present one; without B, to what is there now. Versions are counted by "
+        "the history (`whet history NAME`). Control characters are printed as escapes; with --json the text is exact."
+    )
+    parser.positional("name", "NAME", "The skill.")
+    parser.positional("one", "A", "From this version.", optional=True)
+    parser.positional("other", "B", "To this version.", optional=True)
+
+
+def run_diff(context: Context, options: Namespace) -> Outcome:
+    given = [text for text in (options.one, options.other) if text is not None]
+    return Outcome(
+        context.library.changes.diff(options.name, *(read_number(text, "a version", "diff") for text in given))
+    )
+
+
+def render_diff(answer: Json, screen: Screen, _options: Namespace) -> None:
+    paint_diff(screen, answer["text"])
+    if not answer["text"]:
+        screen.say("There is no difference.")
+
+
+def configure_rollback(parser: Parser) -> None:
+    parser.details = "Going back is a change like any other: nothing is lost by it, and it can be undone."
+    parser.positional("name", "NAME", "The skill; also one that is gone.")
+    parser.option(
+        "--to", metavar="V", type=amount, text="To this version (default: what was there before the present)."
+    )
+    reason_option(parser)
+
+
+def run_rollback(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.rollback(options.name, options.to, options.reason))
+
+
+def render_rollback(answer: Json, screen: Screen, _options: Namespace) -> None:
+    render_return(answer, screen)
+
+
+def configure_undo(parser: Parser) -> None:
+    parser.details = (
+        "What was changed since stays, unless it is about the same files. An undo is a change like any other and can "
+        "itself be undone."
+    )
+    parser.positional("id", "ID", "The number of an entry, or the id of a run (`whet history --json`).")
+    reason_option(parser)
+
+
+def run_undo(context: Context, options: Namespace) -> Outcome:
+    if options.id.isdecimal() or not options.id:
+        read_number(options.id, "an entry", "undo")
+    return Outcome(context.library.undo(options.id, options.reason))
+
+
+def render_undo(answer: Json, screen: Screen, _options: Namespace) -> None:
+    render_return(answer, screen)
+
+
+def configure_verify_history(parser: Parser) -> None:
+    parser.details = (
+        "Every entry is bound to the one before it, and every content is kept under its digest. Prints the digest that "
+        "the whole history amounts to. Exits with 1 when something does not fit."
+    )
+
+
+def run_verify_history(context: Context, _options: Namespace) -> Outcome:
+    answer = context.library.changes.verify()
+    return Outcome(answer, 0 if answer["valid"] else 1)
+
+
+def render_verify_history(answer: Json, screen: Screen, _options: Namespace) -> None:
+    """The digest, or every problem in a line."""
+    for problem in answer["problems"]:
+        where = f"entry {problem['entry']}: " if problem["entry"] else ""
+        severity = screen.paint("error", "red")
+        screen.line(f"{where}{severity}: {clean(problem['message'])} [{problem['code']}]")
+    count = "1 entry" if answer["entries"] == 1 else f"{answer['entries']:,} entries"
+    if not answer["valid"]:
+        screen.say(f"The history is not whole: {count}, {plural(len(answer['problems']), 'problem')}.")
+        screen.hint("Restore Whet's state directory from a copy; skills themselves are not affected.")
+    elif answer["entries"]:
+        screen.line(answer["lineage"])
+        screen.say(f"The history is whole: {count}.")
+    else:
+        screen.say("The history has no entries yet.")
+
+
+COMMANDS = {
+    "history": Command(configure_history, run_history, render_history),
+    "diff": Command(configure_diff, run_diff, render_diff),
+    "rollback": Command(configure_rollback, run_rollback, render_rollback),
+    "undo": Command(configure_undo, run_undo, render_undo),
+    "verify-history": Command(configure_verify_history, run_verify_history, render_verify_history),
+}

@@ -1,22 +1,26 @@
-"""`whet install SOURCE...`: skills from anywhere into the library."""
+"""Commands about installed skills, from `install` to `why`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.commands._plans import plan_options, planned, show_plan
+from whet.interfaces.cli.arguments import here_option
+from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
+from whet.interfaces.cli.terminal import Bar
+from whet.interfaces.cli.text import clean, plural, short_revision
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context, Outcome
-    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
+    from whet.skill.values import Json
 
 
-def configure(parser: Parser) -> None:
-    """The arguments of the command."""
+def configure_install(parser: Parser) -> None:
     parser.details = (
         "SOURCE is owner/repo[/path][@ref] on GitHub, any git address, a directory or archive (./...), the address of "
         "a SKILL.md, an archive or a site with a skill index, clawhub:owner/slug, hub:ADDRESS, marketplace:SOURCE, or "
@@ -30,11 +34,10 @@ def configure(parser: Parser) -> None:
     plan_options(parser)
 
 
-def run(context: Context, options: Namespace) -> Outcome:
-    """Plan, ask, apply."""
+def run_install(context: Context, options: Namespace) -> Outcome:
     if options.all and options.skill:
         raise UsageError("usage", "Give --skill or --all, not both.", hint="`whet install --help` explains it.")
-    return planned(
+    return run_plan(
         context,
         options,
         lambda library: library.plan_install(
@@ -44,6 +47,201 @@ def run(context: Context, options: Namespace) -> Outcome:
     )
 
 
-def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
-    """A line for each skill."""
-    show_plan(answer, screen, options)
+def render_install(answer: Json, screen: Screen, options: Namespace) -> None:
+    render_plan(answer, screen, options)
+
+
+def configure_update(parser: Parser) -> None:
+    parser.details = (
+        "A skill is asked for at the source it was installed from, and nowhere else, and compared by content. Where "
+        "you edited it, your edits are merged with what changed; where both changed the same lines, the skill stays as "
+        "it is and both sides are shown."
+    )
+    parser.positional("names", "NAME", "The skills (default: all that are installed).", many=True, optional=True)
+    text = "Where edits clash, keep your lines (ours) or take the source's (theirs)."
+    parser.option("--prefer", metavar="SIDE", default="", choices=("ours", "theirs"), text=text)
+    plan_options(parser)
+
+
+def run_update(context: Context, options: Namespace) -> Outcome:
+    return run_plan(
+        context,
+        options,
+        lambda library: library.plan_update(*options.names, here=options.here, prefer=options.prefer),
+        "Update",
+    )
+
+
+def render_update(answer: Json, screen: Screen, options: Namespace) -> None:
+    if not answer["plan"]:
+        screen.say("Nothing is installed.")
+    render_plan(answer, screen, options)
+
+
+def configure_uninstall(parser: Parser) -> None:
+    parser.details = (
+        "What it held, edits too, stays in the history: `whet restore NAME` or `whet undo ID` brings it back."
+    )
+    parser.positional("names", "NAME", "The skills.", many=True)
+    plan_options(parser, override=False)
+
+
+def run_uninstall(context: Context, options: Namespace) -> Outcome:
+    return run_plan(
+        context, options, lambda library: library.plan_uninstall(*options.names, here=options.here), "Uninstall"
+    )
+
+
+def render_uninstall(answer: Json, screen: Screen, options: Namespace) -> None:
+    render_plan(answer, screen, options)
+
+
+def configure_adopt(parser: Parser) -> None:
+    parser.details = (
+        "Where another tool installed a skill (skills-lock.json, .skill-lock.json, .clawhub/lock.json, gh), its source "
+        "is taken over. No file of a skill is changed."
+    )
+    parser.positional("names", "NAME", "The skills (default: all that are not installed).", many=True, optional=True)
+    parser.option("--from", metavar="SOURCE", dest="source", default="", text="Where one skill comes from.")
+    plan_options(parser, override=False)
+
+
+def run_adopt(context: Context, options: Namespace) -> Outcome:
+    return run_plan(
+        context,
+        options,
+        lambda library: library.plan_adopt(*options.names, source=options.source, here=options.here),
+        "Adopt",
+    )
+
+
+def render_adopt(answer: Json, screen: Screen, options: Namespace) -> None:
+    if not answer["plan"]:
+        screen.say("There is nothing to adopt.")
+    render_plan(answer, screen, options)
+
+
+def configure_outdated(parser: Parser) -> None:
+    parser.details = (
+        "Exits with 1 when something is newer or gone, with 4 when a source does not answer. Contents are compared, "
+        "not version numbers."
+    )
+    parser.positional("names", "NAME", "The skills (default: all that are installed).", many=True, optional=True)
+    here_option(parser)
+
+
+def run_outdated(context: Context, options: Namespace) -> Outcome:
+    with Bar(options) as bar:
+        context.library.progress = bar
+        answer = context.library.outdated(*options.names, here=options.here)
+    states = {item["status"] for item in answer["skills"]}
+    return Outcome(answer, 1 if answer["outdated"] or "gone" in states else 4 if "unavailable" in states else 0)
+
+
+def render_outdated(answer: Json, screen: Screen, options: Namespace) -> None:
+    """A table of what is not current; a sentence about the rest."""
+    skills = answer["skills"]
+    rows = [_outdated_row(item) for item in skills if item["status"] != "current"]
+    if rows:
+        screen.table(("NAME", "STATUS", "NOW", "LATEST", "NOTE"), rows)
+    current = sum(item["status"] == "current" for item in skills)
+    counts = [f"{plural(answer['outdated'], 'skill')} outdated", f"{current} current"]
+    if unknown := len(skills) - current - answer["outdated"]:
+        counts.append(f"{unknown} unknown")
+    screen.say(f"{', '.join(counts)}." if skills else "Nothing is installed.")
+    followed = [item for item in skills if item["outdated"] and not item["pinned"]]
+    if followed:
+        update = "whet update --here" if options.here else "whet update"
+        pinned = ", except what is pinned" if len(followed) < answer["outdated"] else ""
+        screen.hint(f"`{update}` brings them in{pinned}; `{update} --dry-run` shows what would change.")
+
+
+def _outdated_row(item: Json) -> tuple[str, ...]:
+    latest = item["latest"] or {"version": "", "revision": ""}
+    marks = [word for word in ("pinned", "edited", "missing") if item[word]]
+    note = "; ".join(filter(None, (", ".join(marks), item["reason"])))
+    now = item["version"] or short_revision(item["revision"])
+    newer = latest["version"] if latest["version"] not in ("", item["version"]) else short_revision(latest["revision"])
+    return item["name"], item["status"], now, newer, note
+
+
+_VERIFY_STYLES: dict[str, Style] = {"ok": "green", "edited": "yellow", "missing": "red", "unreadable": "red"}
+
+
+def configure_verify(parser: Parser) -> None:
+    parser.details = "Compares every file with the lock and exits with 1 when something differs. Asks nobody."
+    parser.positional("names", "NAME", "The skills (default: all that are installed).", many=True, optional=True)
+    here_option(parser)
+
+
+def run_verify(context: Context, options: Namespace) -> Outcome:
+    answer = context.library.verify(*options.names, here=options.here)
+    return Outcome(answer, 0 if answer["valid"] else 1)
+
+
+def render_verify(answer: Json, screen: Screen, options: Namespace) -> None:
+    """A line for each skill, and the files that differ."""
+    for item in answer["skills"]:
+        screen.line(f"{clean(item['name'])}: {screen.paint(item['status'], _VERIFY_STYLES[item['status']])}")
+        for file in item["files"]:
+            screen.line(f"  {file['change']:<8}{clean(file['path'])}")
+        if item["reason"]:
+            screen.line(f"  {clean(item['reason'])}")
+    here = " --here" if options.here else ""
+    wrong = [item for item in answer["skills"] if item["status"] != "ok"]
+    count = plural(len(answer["skills"]), "skill")
+    if not answer["skills"]:
+        screen.say("Nothing is installed.")
+    else:
+        screen.say(f"{len(wrong)} of {count} not as installed." if wrong else f"{count} as installed.")
+    if any(item["status"] == "missing" for item in wrong):
+        screen.hint(f"`whet restore{here}` brings back what is missing.")
+    if answer["unmanaged"]:
+        others = plural(len(answer["unmanaged"]), "skill")
+        verb, them = ("is", "it") if len(answer["unmanaged"]) == 1 else ("are", "them")
+        screen.hint(f"{others} here {verb} not in the lock; `whet adopt{here}` takes charge of {them}.")
+
+
+def configure_why(parser: Parser) -> None:
+    parser.positional("name", "NAME", "The skill.")
+
+
+def run_why(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.why(options.name))
+
+
+def render_why(answer: Json, screen: Screen, _options: Namespace) -> None:
+    screen.line(screen.paint(clean(answer["name"]), "bold"))
+    screen.line(f"  at        {screen.place(answer['path'])} ({answer['scope']})")
+    if entry := answer["installed"]:
+        screen.line(f"  from      {clean(entry['shown'] or 'no source')}")
+        if entry["revision"]:
+            screen.line(f"  revision  {clean(entry['revision'])}")
+        screen.line(f"  digest    {entry['digest']} ({plural(entry['files'], 'file')})")
+        screen.line(f"  since     {entry['installed']}, last updated {entry['updated']}")
+        screen.line(f"  trust     {entry['trust']}, {entry['verdict']} when it was scanned")
+        if entry["edited"]:
+            screen.line("  edited    it is not what was installed any more; `whet verify` shows the files")
+        if entry["pinned"]:
+            reason = "" if entry["pinned"] == "yes" else f": {entry['pinned']}"
+            screen.line(f"  pinned    updates leave it alone{clean(reason)}")
+    elif answer["history"]:
+        made = answer["history"][0]
+        screen.line(f"  made      {made['action']} by {clean(made['actor'])} on {made['time']}")
+    elif answer["scope"] == "bundled":
+        screen.line("  from      Whet itself")
+    else:
+        screen.line("  from      nobody knows: it lies there, and Whet has not changed it")
+    if decision := answer["decision"]:
+        screen.line(f"  decision  {decision['decision']} on {decision['time']}: {clean(decision['reason'])}")
+
+
+COMMANDS = {
+    "install": Command(configure_install, run_install, render_install),
+    "update": Command(configure_update, run_update, render_update),
+    "uninstall": Command(configure_uninstall, run_uninstall, render_uninstall),
+    "adopt": Command(configure_adopt, run_adopt, render_adopt),
+    "outdated": Command(configure_outdated, run_outdated, render_outdated),
+    "verify": Command(configure_verify, run_verify, render_verify),
+    "why": Command(configure_why, run_why, render_why),
+}

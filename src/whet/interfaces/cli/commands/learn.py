@@ -1,26 +1,45 @@
-"""`whet learn`: sessions that were hard become proposals for skills."""
+"""`learn`, `distill`, `transcript`, `curate`: sessions become skills, and skills nobody uses are put away."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.commands._showing import grid
-from whet.interfaces.cli.context import Outcome
+from whet.interfaces.cli.arguments import STDIN
+from whet.interfaces.cli.changes import render_change
+from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
+from whet.interfaces.cli.rendering import grid
+from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, clean_block, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
 
     from whet.api import Library
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.learning.distilling.rounds import Distillation
+    from whet.learning.transcripts.events import Transcript
+    from whet.library.report import Entry
+    from whet.skill.values import Json
 
 
-def configure(parser: Parser) -> None:
-    """The arguments of the command."""
+_CHUNK = 1 << 20
+
+
+def read_stdin_session(context: Context) -> Transcript:
+    """The session that standard input is."""
+    from whet.learning.distilling.piped import read_piped
+
+    pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
+    return read_piped(context.library.place.state, pieces, "Standard input")
+
+
+def configure_learn(parser: Parser) -> None:
     parser.details = (
         "Without SESSION, all sessions that wait are looked at, the newest first, within the day's allowance. A "
         "session is worth it when it took five tool calls or more, when an error was got over, or when you put it "
@@ -40,8 +59,7 @@ def configure(parser: Parser) -> None:
     parser.option("--waiting", text="Learn from what waits as the setting `learn` says, and tell only how much it was.")
 
 
-def run(context: Context, options: Namespace) -> Outcome:
-    """Learn."""
+def run_learn(context: Context, options: Namespace) -> Outcome:
     others = options.sessions or options.write or options.dry_run or options.limit or options.model or options.no_model
     for one, other, both in (
         ("--write", "--dry-run", options.write and options.dry_run),
@@ -79,10 +97,10 @@ def _learn_waiting(context: Context) -> int:
         return learn_waiting(state, opened, context.env)
 
 
-def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
+def render_learn(answer: Json, screen: Screen, options: Namespace) -> None:
     """A line for each session, and what to do next."""
     if options.waiting:
-        screen.said.append(f"{plural(answer['learned_from'], 'session')} looked at.")
+        screen.say(f"{plural(answer['learned_from'], 'session')} looked at.")
         return
     rows = [
         (
@@ -99,14 +117,242 @@ def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
         if options.dry_run and report["captured"]:
             screen.line()
             screen.line(clean_block(report["preview"]).rstrip("\n"))
-        screen.said.extend(f"{clean(report['session'])}: {clean(text)}" for text in report.get("warnings", ()))
-    screen.said.extend(answer.get("warnings", ()))
+        screen.messages.extend(f"{clean(report['session'])}: {clean(text)}" for text in report.get("warnings", ()))
+    screen.messages.extend(answer.get("warnings", ()))
     if not rows and not answer["left"]:
-        screen.said.append("No session waits.")
+        screen.say("No session waits.")
         return
     done = "would be captured" if options.dry_run else "captured"
-    screen.said.append(f"{plural(len(rows), 'session')} looked at, {answer['captured']} {done}.")
+    screen.say(f"{plural(len(rows), 'session')} looked at, {answer['captured']} {done}.")
     if "stopped" in answer:
-        screen.said.append(f"{plural(answer['left'], 'session')} left. {clean(answer['stopped_why'])}")
+        screen.say(f"{plural(answer['left'], 'session')} left. {clean(answer['stopped_why'])}")
     if any(report.get("staged") for report in answer["sessions"]):
-        screen.hints.append("`whet pending` shows what is proposed; `whet approve ID` does it.")
+        screen.hint("`whet pending` shows what is proposed; `whet approve ID` does it.")
+
+
+def configure_distill(parser: Parser) -> None:
+    parser.details = (
+        "FILE is a session of Claude Code, Codex or Hermes, a list of messages of OpenAI or Anthropic, or Markdown; - "
+        "is standard input. At a terminal, four rounds ask for name, triggers, tools and where it runs, each with a "
+        "proposed answer; without FILE, the sessions that wait are offered. Otherwise, and with --yes, what is not "
+        "given is as proposed. A skill for the same job gets the next version; there is never a second one. Where a "
+        "model is named, here or in the settings, what is known of the session is sent to it, secrets hidden, and it "
+        "words the proposals; without one, nothing is sent."
+    )
+    parser.positional("file", "FILE", "The transcript.", optional=True)
+    parser.option("--yes", text="Do not ask: what is not given is as proposed.")
+    parser.option("--name", metavar="N", text="Call the skill so.")
+    parser.option("--goal", metavar="TEXT", text="What the skill does, in a sentence.")
+    parser.option("--description", metavar="D", text="The whole description: what it does and when to use it.")
+    several = "may be given more than once."
+    parser.option("--trigger", metavar="W", action="append", text=f"A word or phrase that calls for it; {several}")
+    parser.option("--allow", metavar="G", action="append", text=f"A tool to allow, as Bash(git commit:*); {several}")
+    parser.option("--no-tools", text="Allow no tool.")
+    parser.option("--fork", text="Run it apart from the conversation.")
+    parser.option("--inline", text="Run it in the conversation.")
+    parser.option("--model", metavar="M", text="Let this model word the proposals, such as openai:gpt-5.")
+    parser.option("--no-model", text="Ask no model, whatever the settings say.")
+    parser.option("--resume", text="Go on with the rounds that were interrupted last, or with those for FILE.")
+    parser.option("--dry-run", text="Write nothing; show what would be written.")
+
+
+def run_distill(context: Context, options: Namespace) -> Outcome:
+    from whet.interfaces.cli import interview
+    from whet.learning.distilling.rounds import begin
+
+    given = _read_answers(options)
+    report: tuple[Entry, ...] = ()
+    if options.resume:
+        distillation = interview.resume(context, begin(_read_session(context, options)) if options.file else None)
+    else:
+        distillation, report = _begin(context, options)
+        if can_ask(options):
+            interview.remind(context, distillation)
+    if given:
+        at = distillation.at
+        distillation = distillation._replace(at=0).answer_all(given)._replace(at=at)
+    if can_ask(options):
+        distillation = interview.interview(context, options, distillation)
+    answer = context.library.finish_distillation(distillation, dry_run=options.dry_run)
+    if not options.dry_run:
+        interview.forget(context, distillation)
+    return Outcome({**answer, "report": [entry.to_json() for entry in report]})
+
+
+def _read_answers(options: Namespace) -> Json:
+    """The answers that the options are. Raises UsageError where two say different things."""
+    for one, other, both in (
+        ("--fork", "--inline", options.fork and options.inline),
+        ("--allow", "--no-tools", options.allow and options.no_tools),
+        ("--resume", "--model", options.resume and options.model is not None),
+        ("--resume", "--no-model", options.resume and options.no_model),
+        ("--model", "--no-model", options.model is not None and options.no_model),
+    ):
+        if both:
+            message = f"Give {one} or {other}, not both."
+            raise UsageError("usage", message, hint="`whet distill --help` explains it.")
+    answers = {
+        "name": options.name,
+        "goal": options.goal,
+        "description": options.description,
+        "triggers": options.trigger,
+        "tools": [] if options.no_tools else options.allow,
+        "fork": True if options.fork else False if options.inline else None,
+    }
+    for name in ("name", "goal", "description"):
+        if answers[name] is not None and not answers[name].strip():
+            raise UsageError("usage", f"--{name} is empty.", hint="Leave it out to have it proposed.")
+    return {name: value for name, value in answers.items() if value is not None}
+
+
+def _read_session(context: Context, options: Namespace) -> Transcript:
+    """The session that is named, or chosen."""
+    from whet.learning.distilling.rounds import session_of
+
+    if options.file == STDIN:
+        return read_stdin_session(context)
+    if options.file is not None:
+        return session_of(options.file)
+    if can_ask(options):
+        from whet.interfaces.cli.interview import choose_session
+
+        seen = choose_session(context)
+        return session_of(seen.transcript)._replace(client=seen.client, session=seen.id)
+    raise UsageError("usage", "FILE is missing.", hint="`whet distill --help` explains it.")
+
+
+def _begin(context: Context, options: Namespace) -> tuple[Distillation, tuple[Entry, ...]]:
+    """The first round for the session that is named, and what was left out of its transcript."""
+    transcript = _read_session(context, options)
+    model = "" if options.no_model else options.model
+    _announce_model(context, options, model)
+    return context.library.begin_distillation(transcript, model=model), transcript.report
+
+
+def _announce_model(context: Context, options: Namespace, model: str | None) -> None:
+    """Whoever waits at a terminal sees for whom."""
+    name = context.library.workspace.config().settings.model if model is None else model
+    if name and sys.stderr is not None and sys.stderr.isatty() and not (options.quiet or options.json):
+        sys.stderr.write(f"Asking {clean(name)}…\n")
+        sys.stderr.flush()
+
+
+def render_distill(answer: Json, screen: Screen, options: Namespace) -> None:
+    """The path of the skill; of a dry run its text."""
+    name, version = answer["skill"], answer["version"]
+    if options.dry_run:
+        screen.line(answer["text"].rstrip("\n"))
+        done = f"{name} would be new" if answer["created"] else f"{name} would get version {version}"
+        done = done if answer["changes"] else f"{name} would stay as it is, with version {version}"
+        files = f", with {plural(len(answer['files']), 'file')} beside it" if answer["files"] else ""
+        screen.messages.extend([f"{done}{files}.", *answer["warnings"]])
+    else:
+        created, improved = f"Created {name}, version {version}.", f"Improved {name} to version {version}."
+        render_change(answer, screen, created if answer["created"] else improved)
+    if model := answer["model"]:
+        refused = f"; {plural(len(model['refused']), 'thing')} it said did not hold" if model["refused"] else ""
+        screen.say(f"{model['name']} helped with the words, for {model['tokens']:,} tokens{refused}.")
+    found = [item for item in answer["findings"] if item["severity"] != "info"]
+    if found:
+        where = "--json" if options.dry_run else f"`whet validate {name}`"
+        screen.say(f"The linter has {plural(len(found), 'remark')}; {where} shows them.")
+    screen.messages.extend(entry["message"] for entry in answer["report"])
+
+
+_EVENT_LENGTH = 200
+"""Characters of an event that a line shows; --json has all."""
+_CALL_ARGUMENTS = ("command", "path", "query", "url", "skill")
+"""Which argument of a call is shown; of a tool that has none of them, all."""
+
+
+def configure_transcript(parser: Parser) -> None:
+    parser.details = (
+        "FILE is a session of Claude Code, Codex or Hermes, messages of OpenAI or Anthropic, Markdown, or a recording "
+        "of Whet; - is standard input. Secrets are hidden, and nothing is written. A line is an event: what it is, the "
+        "tool, and what was said, called or answered. --facts shows what `whet distill` and `whet learn` make of it "
+        "instead. On a pipe, tabs stand between them."
+    )
+    parser.positional("file", "FILE", "The session.")
+    parser.option("--facts", text="Show goal, inputs, steps, dead ends, corrections and tools instead.")
+
+
+def run_transcript(context: Context, options: Namespace) -> Outcome:
+    session = read_stdin_session(context) if options.file == STDIN else options.file
+    return Outcome(context.library.transcript(session, facts=options.facts))
+
+
+def render_transcript(answer: Json, screen: Screen, options: Namespace) -> None:
+    """A line for each event, or for each fact."""
+    if options.facts:
+        grid(screen, ("FACT", "WHAT", "DETAIL"), [*_fact_rows(answer["facts"])])
+        from whet.learning.distilling.rounds import ENDED
+
+        screen.say(ENDED[answer["facts"]["succeeded"]])
+    else:
+        grid(screen, ("EVENT", "TOOL", "WHAT"), [_event_row(event) for event in answer["events"]])
+    where = " ".join(filter(None, (clean(answer["client"]), "session", clean(answer["session"]))))
+    calls = sum(event["kind"] == "call" for event in answer["events"])
+    failed = sum(event["failed"] for event in answer["events"])
+    count = plural(len(answer["events"]), "event")
+    screen.say(f"{where}: {count}, {plural(calls, 'call')} of tools, {failed} failed.")
+    screen.messages.extend(f"{entry['message']} [{entry['code']}]" for entry in answer["report"])
+
+
+def _event_row(event: Json) -> tuple[str, str, str]:
+    kind = "failed" if event["failed"] else event["kind"]
+    given = event["given"]
+    known = next((given[key] for key in _CALL_ARGUMENTS if isinstance(given.get(key), str)), "")
+    shown = known or event["text"] or ", ".join(f"{key}: {value}" for key, value in given.items())
+    return kind, event["tool"] or event["about"], " ".join(shown.split())[:_EVENT_LENGTH]
+
+
+def _fact_rows(facts: Json) -> Iterator[tuple[str, str, str]]:
+    yield "goal", facts["goal"], ""
+    for one in facts["parameters"]:
+        yield "input", f"{{{one['name']}}}", one["example"]
+    for one in facts["steps"]:
+        yield "step", one["title"], one["criterion"]
+    for one in facts["dead_ends"]:
+        yield "dead end", one["said"], one["instead"].partition("\n")[0]
+    for rule in facts["corrections"]:
+        yield "rule", rule, ""
+    for one in facts["tools"]:
+        yield "tool", f"{one['tool']} {one['command']}".rstrip(), f"{one['times']} x"
+    for path in facts["files"]:
+        yield "file", path, ""
+
+
+def configure_curate(parser: Parser) -> None:
+    parser.details = (
+        "Without --apply nothing changes. Only skills that an agent created are touched, never pinned, new or "
+        "referenced ones; archived skills can be restored, and `whet undo RUN` takes a whole run back."
+    )
+    parser.option("--apply", text="Do what the plan says.")
+    parser.option("--if-due", text="Do it only if a week has gone by since the last run; for schedules.")
+
+
+def run_curate(context: Context, options: Namespace) -> Outcome:
+    """Make the plan; apply it where that is wanted."""
+    if options.apply and options.if_due:
+        raise UsageError("usage", "Give --apply or --if-due, not both.", hint="`whet curate --help` explains it.")
+    return Outcome(context.library.curate(apply=options.apply, if_due=options.if_due))
+
+
+def render_curate(answer: Json, screen: Screen, _options: Namespace) -> None:
+    screen.line(clean_block(answer["report"]).rstrip("\n"))
+    if not answer["applied"]:
+        screen.say("Nothing was changed.")
+        return
+    screen.say(f"Archived {plural(len(answer['entries']), 'skill')}.")
+    if answer["run"]:
+        screen.hint(f"`whet undo {answer['run']}` takes it back.")
+    if answer["proposals"]:
+        screen.hint("`whet pending` shows what it proposes to merge.")
+
+
+COMMANDS = {
+    "learn": Command(configure_learn, run_learn, render_learn),
+    "distill": Command(configure_distill, run_distill, render_distill),
+    "transcript": Command(configure_transcript, run_transcript, render_transcript),
+    "curate": Command(configure_curate, run_curate, render_curate),
+}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.commands._showing import grid, moment
-from whet.interfaces.cli.context import Outcome
+from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.rendering import format_time, grid
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.skill.values import Json
+
 
 _COUNTS = ("views", "uses", "patches", "helped", "failed", "corrected")
 _OUTCOMES = ("helped", "failed", "corrected")
 
 
-def configure(parser: Parser) -> None:
-    """The arguments of the command."""
+def configure_usage(parser: Parser) -> None:
     parser.details = (
         "On a pipe, each skill (with NAME: each version) is a line with its counts and the time of the last event, "
         "with tabs between them. Importing a file again adds only what has grown since."
@@ -31,7 +32,7 @@ def configure(parser: Parser) -> None:
     parser.option("--import", metavar="FILE", dest="source", text="Add the counts of a Hermes .usage.json.")
 
 
-def run(context: Context, options: Namespace) -> Outcome:
+def run_usage(context: Context, options: Namespace) -> Outcome:
     """Ask for the counts, or take some over."""
     usage = context.library.usage
     if options.outcome is not None:
@@ -49,7 +50,7 @@ def run(context: Context, options: Namespace) -> Outcome:
     elif options.name is None:
         answer = {"success": True, "skills": [total.to_json() for total in usage.totals()]}
     else:
-        name = _recorded(context, options.name)
+        name = _recorded_name(context, options.name)
         whole, versions = usage.of(name), usage.versions(name)
         answer = {
             "success": True,
@@ -60,7 +61,7 @@ def run(context: Context, options: Namespace) -> Outcome:
     return Outcome({**answer, "report": [entry.to_json() for entry in usage.problems]})
 
 
-def _recorded(context: Context, name: str) -> str:
+def _recorded_name(context: Context, name: str) -> str:
     """The name under which a skill is counted; it may be gone. Raises NotFoundError for one that never was."""
     from whet.skill.names import key
 
@@ -71,27 +72,34 @@ def _recorded(context: Context, name: str) -> str:
     return known.get(key(card.qualified)) or known.get(key(card.full_name)) or known.get(card.key) or card.full_name
 
 
-def render(answer: dict[str, Any], screen: Screen, options: Namespace) -> None:
+def render_usage(answer: Json, screen: Screen, options: Namespace) -> None:
     """A table for a terminal, lines for a program."""
     if options.source is not None:
-        screen.said.append(f"Took over the counts of {plural(answer['imported'], 'skill')}.")
-        screen.said.extend(f"Left out {item['skill']}: {item['reason']}" for item in answer["skipped"])
+        screen.say(f"Took over the counts of {plural(answer['imported'], 'skill')}.")
+        screen.messages.extend(f"Left out {item['skill']}: {item['reason']}" for item in answer["skipped"])
     elif options.name is not None:
         rows = [
-            (total["version"], *_counts(total), moment(screen, total["last"]), total["digest"])
+            (total["version"], *_count_cells(total), format_time(screen, total["last"]), total["digest"])
             for total in answer["versions"]
         ]
         grid(screen, ("VERSION", *map(str.upper, _COUNTS), "LAST", "DIGEST"), rows)
         if not rows:
-            screen.said.append(f"Nothing is recorded about {answer['name']} yet.")
+            screen.say(f"Nothing is recorded about {answer['name']} yet.")
     else:
-        rows = [(total["skill"], *_counts(total), moment(screen, total["last"])) for total in answer["skills"]]
+        rows = [
+            (total["skill"], *_count_cells(total), format_time(screen, total["last"])) for total in answer["skills"]
+        ]
         grid(screen, ("SKILL", *map(str.upper, _COUNTS), "LAST"), rows)
         if not rows:
-            screen.said.append("Nothing is recorded yet.")
+            screen.say("Nothing is recorded yet.")
     for entry in answer["report"]:
-        screen.said.append(f"{entry['severity']}: {entry['message']} [{entry['code']}]")
+        screen.say(f"{entry['severity']}: {entry['message']} [{entry['code']}]")
 
 
-def _counts(total: dict[str, Any]) -> tuple[str, ...]:
+def _count_cells(total: Json) -> tuple[str, ...]:
     return tuple(str(total[name]) for name in _COUNTS)
+
+
+COMMANDS = {
+    "usage": Command(configure_usage, run_usage, render_usage),
+}

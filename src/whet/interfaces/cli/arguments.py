@@ -1,0 +1,114 @@
+"""Arguments that several commands share, and reading what they name: numbers, files, standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from whet.errors import InvalidError, NotFoundError, UsageError
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from whet.interfaces.cli.parser import Parser
+
+
+STDIN = "-"
+
+
+def reason_option(parser: Parser) -> None:
+    """Take the reason."""
+    parser.option("--reason", metavar="R", default="", text="Why; the history keeps it.")
+
+
+def require(options: Namespace, command: str, *names: str) -> None:
+    """Raise UsageError for the first of these options that is not given."""
+    for name in names:
+        if getattr(options, name) is None:
+            raise UsageError("usage", f"--{name} is missing.", hint=f"`whet {command} --help` explains it.")
+
+
+def read_text(text: str | None, file: str | None, command: str, name: str) -> str | None:
+    """The text of `--NAME`, or of the file of `--NAME-file`; None when neither is given."""
+    data = read_data(text, file, command, name)
+    if not isinstance(data, bytes):
+        return data
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        where = _place(file or "")
+        hint = "Save it as UTF-8 and try again."
+        raise InvalidError("not-a-text-file", f"{where} is not UTF-8 at byte {error.start}.", hint=hint) from error
+
+
+def read_data(text: str | None, file: str | None, command: str, name: str) -> str | bytes | None:
+    """The same for any content: what comes from a file or from standard input stays as it is."""
+    if text is not None and file is not None:
+        hint = f"`whet {command} --help` explains it."
+        raise UsageError("usage", f"Give --{name} or --{name}-file, not both.", hint=hint)
+    return text if file is None else _read_file(file)
+
+
+def _read_file(file: str) -> bytes:
+    """The content of a file, or of standard input, as far as a skill may hold it."""
+    from whet.authoring.drafts_limits import LIMITS
+
+    path = os.path.expanduser(file)
+    if file != STDIN and not os.path.lexists(path):
+        hint = f"Check the path; {STDIN} is standard input."
+        raise NotFoundError("path-not-found", f"There is nothing at {path}.", hint=hint, path=path)
+    with os_failures(_place(path), doing="read", other="read-failed"):
+        if file != STDIN:
+            with open(path, "rb") as stream:
+                data = stream.read(LIMITS.file + 1)
+        else:
+            data = sys.stdin.buffer.read(LIMITS.file + 1) if sys.stdin else b""
+    if len(data) > LIMITS.file:
+        message = f"{_place(path)} has more than {LIMITS.file:,} bytes, which is the most a file may have."
+        raise InvalidError("file-too-large", message, hint="Split it into several files.", limit=LIMITS.file)
+    return data
+
+
+def _place(file: str) -> str:
+    return "standard input" if file == STDIN else file
+
+
+def read_number(text: str, what: str, command: str) -> int:
+    """An argument that is a number above zero, such as that of a proposal."""
+    if text.isascii() and text.isdecimal() and int(text[:18]) > 0 and len(text) <= 18:
+        return int(text)
+    raise UsageError("usage", f"{text!r} is not the number of {what}.", hint=f"`whet {command} --help` explains it.")
+
+
+_LONGEST_MESSAGE = 1_000_000
+"""Bytes of standard input that are read."""
+
+
+def message_argument(parser: Parser) -> None:
+    """The arguments that say what the user said."""
+    parser.positional("message", "MESSAGE", "What the user said; - reads it from standard input.", many=True)
+
+
+def read_message(words: Sequence[str]) -> str:
+    """The message: the words, or standard input for a single `-`."""
+    if list(words) != ["-"]:
+        return " ".join(words)
+    data = sys.stdin.buffer.read(_LONGEST_MESSAGE) if sys.stdin else b""
+    return data.decode("utf-8", "replace")
+
+
+def here_option(parser: Parser) -> None:
+    """Take the scope."""
+    parser.option("--here", text="The project's skills and lock (.agents/) instead of your own.")
+
+
+def nonempty(text: str) -> str:
+    """A reason that says something, for argparse's `type`."""
+    if text.strip():
+        return text.strip()
+    from argparse import ArgumentTypeError
+
+    raise ArgumentTypeError("a reason is missing")

@@ -1,0 +1,172 @@
+"""`trust`, `enable`, `pin` and their opposites."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from whet.errors import RefusedError, UsageError
+from whet.interfaces.cli.arguments import reason_option
+from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.rendering import VERDICTS, render_findings
+from whet.interfaces.cli.terminal import can_ask
+from whet.interfaces.cli.text import clean, plural
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Parser
+    from whet.skill.values import Json
+
+
+def configure_trust(parser: Parser) -> None:
+    parser.details = (
+        "Skills of a repository tell your agents what to do, so they are not loaded before you have looked at them. "
+        "They are scanned first; where something is found, you are asked on a terminal. What the policy blocks stays "
+        "hidden even then. Trust holds for the repository around the working directory, in all of its worktrees."
+    )
+    parser.option("--list", text="Show what is trusted instead.")
+    parser.option("--review", text="Only scan its skills; trust nothing.")
+    parser.option("--yes", text="Do not ask.")
+
+
+def run_trust(context: Context, options: Namespace) -> Outcome:
+    """Trust the repository, or tell what is trusted."""
+    library = context.library
+    if options.list and options.review:
+        raise UsageError("usage", "Give --list or --review, not both.", hint="`whet trust --help` explains it.")
+    if options.list:
+        return Outcome(library.trusted())
+    if options.review:
+        return Outcome(library.review())
+    if can_ask(options):
+        found = [item for item in library.review()["verdicts"] if item["verdict"] != "safe"]
+        if found and not _ask_trust(found):
+            raise RefusedError("not-agreed", "The repository is not trusted.", hint="Nothing was changed.")
+    return Outcome(library.trust())
+
+
+def _ask_trust(found: list[Json]) -> bool:
+    for item in found:
+        sys.stderr.write(f"{clean(item['name'])}: {item['verdict']}. {clean(item['reason'])}\n")
+    sys.stderr.write("Trust this repository? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def render_trust(answer: Json, screen: Screen, options: Namespace) -> None:
+    """A table of what is trusted; the verdicts; a sentence about what was decided."""
+    if options.list:
+        if answer["trusted"]:
+            screen.table(("SINCE", "PATH"), [(item["since"], screen.place(item["path"])) for item in answer["trusted"]])
+        else:
+            screen.say("No repository is trusted.")
+        return
+    if options.review:
+        for item in answer["verdicts"]:
+            screen.line(f"{clean(item['name'])}: {screen.paint(item['verdict'], VERDICTS[item['verdict']])}")
+            render_findings(item["findings"], item["path"], screen)
+        screen.say(f"{plural(len(answer['verdicts']), 'skill')} scanned; nothing is decided.")
+        return
+    screen.say(_trust_message(answer, screen))
+    screen.messages.extend(
+        f"{item['name']}: {item['verdict']}. {item['reason']}"
+        for item in answer["verdicts"]
+        if item["verdict"] != "safe"
+    )
+    if kept := [item["name"] for item in answer["verdicts"] if item["decision"] != "allow"]:
+        screen.hint(f"{', '.join(kept)} stays hidden; `whet policy override NAME --reason R` lets it in.")
+
+
+def _trust_message(answer: Json, screen: Screen) -> str:
+    verb = "is trusted now" if answer["changed"] else "was trusted already"
+    names = answer["skills"]
+    return f"{screen.place(answer['project'])} {verb}: {plural(len(names), 'skill')}{_format_names(names)}."
+
+
+def _format_names(names: list[str]) -> str:
+    return f" ({', '.join(names[:10])}{', …' if len(names) > 10 else ''})" if names else ""
+
+
+def configure_untrust(parser: Parser) -> None:
+    parser.positional("path", "DIR", "A repository as `whet trust --list` shows it (default: this one).", optional=True)
+
+
+def run_untrust(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.untrust(options.path))
+
+
+def render_untrust(answer: Json, screen: Screen, _options: Namespace) -> None:
+    verb = "is no longer trusted" if answer["changed"] else "was not trusted"
+    screen.say(f"{screen.place(answer['project'])} {verb}.")
+
+
+def configure_enable(parser: Parser) -> None:
+    parser.positional("name", "NAME", "The skill.")
+    parser.option("--surface", metavar="S", default="", text="Only here, such as mcp or cli (default: everywhere).")
+
+
+def run_enable(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.enable(options.name, options.surface))
+
+
+def render_enable(answer: Json, screen: Screen, _options: Namespace) -> None:
+    where = f" on {answer['surface']}" if answer["surface"] else ""
+    verb = "is offered again" if answer["changed"] else "was not switched off"
+    screen.say(f"{answer['name']} {verb}{where}.")
+    if answer["hint"]:
+        screen.hint(answer["hint"])
+
+
+def configure_disable(parser: Parser) -> None:
+    parser.positional("name", "NAME", "The skill.")
+    parser.option("--surface", metavar="S", default="", text="Only here, such as mcp or cli (default: everywhere).")
+
+
+def run_disable(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.disable(options.name, options.surface))
+
+
+def render_disable(answer: Json, screen: Screen, _options: Namespace) -> None:
+    where = f" on {answer['surface']}" if answer["surface"] else ""
+    verb = "is not offered any more" if answer["changed"] else "was switched off already"
+    screen.say(f"{answer['name']} {verb}{where}.")
+    option = f" --surface {answer['surface']}" if answer["surface"] else ""
+    screen.hint(f"`whet enable {answer['name']}{option}` takes it back.")
+
+
+def configure_pin(parser: Parser) -> None:
+    parser.positional("name", "NAME", "The skill.")
+    reason_option(parser)
+
+
+def run_pin(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.pin(options.name, options.reason))
+
+
+def render_pin(answer: Json, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"{answer['name']} {'is' if answer['changed'] else 'was already'} pinned.")
+
+
+def configure_unpin(parser: Parser) -> None:
+    parser.positional("name", "NAME", "The skill, which may be gone by now.")
+
+
+def run_unpin(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.unpin(options.name))
+
+
+def render_unpin(answer: Json, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"{answer['name']} {'is no longer' if answer['changed'] else 'was not'} pinned.")
+
+
+COMMANDS = {
+    "trust": Command(configure_trust, run_trust, render_trust),
+    "untrust": Command(configure_untrust, run_untrust, render_untrust),
+    "enable": Command(configure_enable, run_enable, render_enable),
+    "disable": Command(configure_disable, run_disable, render_disable),
+    "pin": Command(configure_pin, run_pin, render_pin),
+    "unpin": Command(configure_unpin, run_unpin, render_unpin),
+}

@@ -1,0 +1,348 @@
+"""`find`, `detect`, `feedback`, `duplicates`: which skill a message is for, and which skills are alike."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentTypeError
+from typing import TYPE_CHECKING
+
+from whet.errors import UsageError
+from whet.interfaces.cli.arguments import message_argument, read_message
+from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.parser import amount
+from whet.interfaces.cli.rendering import format_time, grid, percent, render_notes
+from whet.interfaces.cli.terminal import Bar
+from whet.interfaces.cli.text import clean, pad, plural, width
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen, Style
+    from whet.interfaces.cli.parser import Parser
+    from whet.library.visibility import Caller
+    from whet.skill.values import Json
+
+
+_FAINT = 0.05
+"""What fits by less is shown only where nothing else is there."""
+
+
+def configure_find(parser: Parser) -> None:
+    parser.details = (
+        "Looks at names, triggers, descriptions and bodies. FIT is how probable it is that the skill is the right one "
+        "for the message, WHY what speaks for it; skills that the message names (/name, $name) come first, and what "
+        "fits by less than 5 % is shown only where nothing else is there. On a pipe, each skill is a line of name, fit "
+        "from 0 to 1 and why, with tabs between them; --json has every skill that something speaks for.\n\n"
+        "`whet detect` tells whether one of them would come up by itself, and, with --skill, why not. `whet feedback` "
+        "tells when an answer was right or wrong, `whet eval triggers` measures many messages at once; `whet search` "
+        "looks for skills that you do not have."
+    )
+    message_argument(parser)
+    parser.option("-k", metavar="N", type=amount, default=5, text="At most this many (default 5).")
+
+
+def run_find(context: Context, options: Namespace) -> Outcome:
+    library, message = context.library, read_message(options.message)
+    with Bar(options) as bar:
+        library.progress = bar
+        return Outcome(library.find_relevant(message, options.k, caller=context.caller))
+
+
+def render_find(answer: Json, screen: Screen, _options: Namespace) -> None:
+    results = [item for item in answer["results"] if item["score"] >= _FAINT] or answer["results"]
+    rows = [
+        (item["name"], percent(item["score"]) if screen.tty else f"{item['score']:.4f}", "; ".join(_reasons(item)))
+        for item in results
+    ]
+    if screen.tty and rows:
+        _render_matches(rows, screen)
+    else:
+        for row in rows:
+            screen.line("\t".join(map(clean, row)))
+    if not rows:
+        screen.say("No skill fits.")
+        screen.hint("`whet list` shows every skill, `whet search` looks for others.")
+    elif results[0]["score"] < _FAINT:
+        screen.say("No skill fits well.")
+        screen.hint("`whet list` shows every skill, `whet search` looks for others, `whet feedback` teaches.")
+    render_notes(answer, screen)
+
+
+def _reasons(item: Json) -> list[str]:
+    return ["only when asked for", *item["why"]] if item["explicit"] else item["why"]
+
+
+def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen) -> None:
+    """The rows under their headings; reasons go on below each other."""
+    names = [clean(name) for name, *_ in rows]
+    column = max(map(width, ("SKILL", *names)))
+    indent = column + 7
+    if indent > screen.columns // 2:
+        column, indent = 0, 6
+    screen.line(screen.paint(f"{pad('SKILL', column)}  FIT  {'WHY' if column else ''}".rstrip(), "bold"))
+    for name, (_, fit, why) in zip(names, rows, strict=True):
+        lead = f"{pad(name, column)}  {fit:<4} "
+        if column and why:
+            screen.paragraph(why, indent, lead)
+        else:
+            screen.line(lead.rstrip())
+            screen.paragraph(why, indent)
+
+
+_FAINTEST = 0.01
+"""What comes no closer than this is not told of."""
+_DECISION_STYLES: dict[str, Style] = {"must": "green", "may": "yellow", "none": "dim"}
+
+
+def configure_detect(parser: Parser) -> None:
+    parser.details = (
+        "must: the skill should be loaded. may: it should be offered to the model, which decides. none: nothing should "
+        "come up. Skills that only a person may invoke come up when the message names them (/name, $name). --skill "
+        "tells of one skill what speaks for it and against it, and what comes before it. On a pipe, the decision is a "
+        "line of must, may or none, name, confidence from 0 to 1 and evidence, with tabs between them; every further "
+        "line is another skill that may come up, and one that begins with `about` is the skill that --skill names.\n\n"
+        "`whet find` shows what fits less well, too. `whet feedback` tells when an answer was right or wrong; `whet "
+        "eval triggers` measures many messages at once."
+    )
+    message_argument(parser)
+    parser.option("--skill", metavar="NAME", text="Tell why this skill comes up, or why it does not.")
+    parser.option(
+        "--file",
+        metavar="PATH",
+        action="append",
+        default=[],
+        text="A file that is in play; skills for other files stay away. May be given more than once.",
+    )
+
+
+def run_detect(context: Context, options: Namespace) -> Outcome:
+    library, message = context.library, read_message(options.message)
+    with Bar(options) as bar:
+        library.progress = bar
+        return Outcome(library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill))
+
+
+def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
+    """Who asks, with the files that are in play, relative to the project."""
+    if not paths:
+        return context.caller
+    workspace = context.library.workspace
+    repository = workspace.config().repository
+    base = repository.root if repository else workspace.place.directory
+    files = (os.path.relpath(os.path.abspath(path), base).replace(os.sep, "/") for path in paths)
+    return context.caller._replace(files=tuple(files))
+
+
+def render_detect(answer: Json, screen: Screen, _options: Namespace) -> None:
+    rows = [("may", item["name"], item["confidence"], item["evidence"]) for item in answer["others"]]
+    decision = answer["decision"]
+    for word, name, confidence, evidence in (
+        (decision, answer["skill"] or "", answer["confidence"], answer["evidence"]),
+        *rows,
+    ):
+        if not screen.tty:
+            screen.line("\t".join(map(clean, (word, name, f"{confidence:.4f}", "; ".join(evidence)))))
+            continue
+        told = f"{clean(name)}  {percent(confidence)}" if name else "no skill should come up"
+        screen.line(
+            f"{screen.paint(word, _DECISION_STYLES[word])}  {screen.paint(told, 'bold') if word == decision else told}"
+        )
+        for sentence in evidence:
+            screen.paragraph(sentence, 6)
+    if "about" in answer:
+        _render_about(answer["about"], screen)
+    nearest = answer["nearest"]
+    if nearest and nearest["confidence"] >= _FAINTEST:
+        screen.hint(
+            f"Nearest: {nearest['name']} ({percent(nearest['confidence'])}). `whet find` shows more; `whet feedback` "
+            "teaches."
+        )
+    render_notes(answer, screen)
+
+
+def _render_about(about: Json, screen: Screen) -> None:
+    """Why one skill comes up, or why it does not."""
+    sentences = [*about["for"], *(f"against it: {sentence}" for sentence in about["against"]), *_explain_place(about)]
+    if not screen.tty:
+        screen.line("\t".join(map(clean, ("about", about["name"], f"{about['confidence']:.4f}", "; ".join(sentences)))))
+        return
+    screen.line()
+    screen.line(screen.paint(f"{clean(about['name'])}  {percent(about['confidence'])}  {about['decision']}", "bold"))
+    for sentence in sentences:
+        screen.paragraph(sentence, 6)
+
+
+def _explain_place(about: Json) -> Iterator[str]:
+    """Where a skill stands, and what stands in its way."""
+    if about["rank"] is None:
+        yield "nothing in the message speaks for it"
+    else:
+        yield f"rank {about['rank']}"
+    if about["instead"]:
+        yield (
+            f"{about['instead']} comes up instead" if about["decision"] == "none" else f"{about['instead']} comes first"
+        )
+    elif about["ahead"]:
+        yield f"{about['ahead']['name']} ({percent(about['ahead']['confidence'])}) ranks before it"
+    if about["hidden"]:
+        yield f"it is not offered: {about['hidden']['message']} {about['hidden']['hint']}"
+    elif about["decision"] != "must":
+        needed = about["needed"]
+        yield f"it takes {percent(needed['may'])} to be offered and {percent(needed['must'])} to come up by itself"
+
+
+_FEEDBACK_ACTIONS = ("fits", "does_not_fit", "forget", "list")
+_NO_SKILL = "(none)"
+"""In place of a name, for a message that no skill should come up for."""
+
+
+def configure_feedback(parser: Parser) -> None:
+    parser.details = (
+        "`whet feedback NAME MESSAGE --fits` makes the message an example of the skill, --does-not-fit a "
+        "counterexample; the latest word on a message counts. `whet feedback --none MESSAGE` keeps every skill away "
+        "from such messages. --forget takes it back, for all messages without MESSAGE. `whet feedback [NAME] --list` "
+        "shows what was said; on a pipe, each is a line of time, skill, fits or does not fit, who said it and the "
+        "message, with tabs between them. Secrets in messages are hidden."
+    )
+    parser.positional("name", "NAME", "The skill; with --none, left out.", optional=True)
+    parser.positional(
+        "message", "MESSAGE", "What the user said; - reads it from standard input.", many=True, optional=True
+    )
+    parser.option("--fits", text="The message is for this skill.")
+    parser.option("--does-not-fit", text="The message is not for this skill.")
+    parser.option("--none", text="The message is for no skill; or, with --forget and --list, those that are.")
+    parser.option("--forget", text="Take back what was said.")
+    parser.option("--list", text="Show what was said.")
+
+
+def run_feedback(context: Context, options: Namespace) -> Outcome:
+    name, words = options.name, options.message
+    if options.none:
+        words, name = [*filter(None, [name]), *words], None
+    _check_feedback(options, name, words)
+    library = context.library
+    if options.list:
+        return Outcome(library.list_feedback("" if options.none else name))
+    message = read_message(words) if words else None
+    if options.forget:
+        return Outcome(library.forget_feedback(name, message))
+    return Outcome(library.feedback(name, message or "", fits=options.fits))
+
+
+def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> None:
+    """Raise UsageError when the options do not go with each other or with the arguments."""
+    given = [action for action in _FEEDBACK_ACTIONS if getattr(options, action)]
+    message = ""
+    if len(given) > 1 or not (given or options.none):
+        message = "Give one of --fits, --does-not-fit, --none, --forget and --list."
+    elif options.none and (options.fits or options.does_not_fit):
+        message = "--none goes with --forget and --list only."
+    elif options.list and words:
+        message = f"{words[0]!r} is one argument too many."
+    elif not options.list and not options.none and name is None:
+        message = "NAME is missing."
+    elif not options.list and not options.forget and not words:
+        message = "MESSAGE is missing."
+    if message:
+        raise UsageError("usage", message, hint="`whet feedback --help` explains it.")
+
+
+def render_feedback(answer: Json, screen: Screen, options: Namespace) -> None:
+    if options.list:
+        rows = [
+            (
+                format_time(screen, item["time"]),
+                item["skill"] or _NO_SKILL,
+                "fits" if item["fits"] else "does not fit",
+                item["origin"],
+                item["message"],
+            )
+            for item in answer["feedback"]
+        ]
+        grid(screen, ("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows)
+        if not rows:
+            screen.say("Nothing was said yet.")
+        return
+    if options.forget:
+        screen.say(f"Forgot {plural(answer['forgotten'], 'remark')}; {_count_examples(answer)}.")
+        return
+    screen.say(f"{'Noted' if answer['changed'] else 'Known already'}; {_count_examples(answer)}.")
+    render_notes(answer, screen)
+
+
+def _count_examples(answer: Json) -> str:
+    """What is known of a skill, or of messages for none."""
+    if answer["name"] is None:
+        return f"{plural(answer['counterexamples'], 'message')} for no skill"
+    known = f"{plural(answer['examples'], 'example')}, {plural(answer['counterexamples'], 'counterexample')}"
+    return f"{answer['name']} has {known}"
+
+
+def configure_duplicates(parser: Parser) -> None:
+    parser.details = (
+        "Bodies are compared with names and descriptions, so skills for one job are found whatever they are called. "
+        "With NAME, only what is like that skill. On a pipe, each pair is a line of score, both names and the words "
+        "they share, with tabs between them. Nothing is changed."
+    )
+    parser.positional("name", "NAME", "Only what is like this skill.", optional=True)
+    parser.option("--threshold", metavar="T", type=likeness, text="How alike, above 0 and up to 1 (default: 0.5).")
+    parser.option("--limit", metavar="N", type=amount, default=50, text="Show at most this many pairs (default: 50).")
+
+
+def likeness(text: str) -> float:
+    """A number above zero and up to one, for argparse's `type`."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a number") from None
+    if 0 < value <= 1:
+        return value
+    raise ArgumentTypeError(f"{text!r} is not above 0 and up to 1")
+
+
+def run_duplicates(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.duplicates(options.name, options.threshold, options.limit))
+
+
+def render_duplicates(answer: Json, screen: Screen, options: Namespace) -> None:
+    """A line for each pair; what to do about them."""
+    from whet.routing.duplicates import THRESHOLD
+
+    pairs = answer["pairs"]
+    rows = [(f"{pair['score']:.2f}", pair["one"], pair["other"], ", ".join(pair["shared"])) for pair in pairs]
+    if rows and screen.tty:
+        screen.table(("SCORE", "ONE", "OTHER", "SHARED WORDS"), rows)
+    else:
+        for row in rows:
+            screen.line("\t".join(map(clean, row)))
+    for entry in answer["report"]:
+        screen.say(f"{entry['skill']} is judged by its name and description: {entry['message']}")
+    near = [pair for pair in pairs if pair["score"] >= THRESHOLD]
+    screen.say(f"{_count_pairs(answer, near, options.name)} among {plural(answer['total'], 'skill')}.")
+    if near:
+        other = clean(near[0]["other"])
+        screen.hint(
+            f"`whet show {other}` shows one of them; move what is worth keeping into the better one and run "
+            f"`whet delete` on the other. `whet curate` proposes merges of what an agent wrote."
+        )
+
+
+def _count_pairs(answer: Json, near: list[Json], name: str | None) -> str:
+    """How much was found; what is below the usual threshold is alike and no more."""
+    alike = answer["count"] - len(near)
+    if name is not None:
+        return f"{plural(answer['count'], 'skill')} like {clean(name)}"
+    if not alike:
+        return plural(len(near), "near-duplicate pair")
+    also = f"{plural(len(near), 'near-duplicate pair')} and " if near else ""
+    return f"{also}{plural(alike, 'pair')} {'that is' if alike == 1 else 'that are'} alike"
+
+
+COMMANDS = {
+    "find": Command(configure_find, run_find, render_find),
+    "detect": Command(configure_detect, run_detect, render_detect),
+    "feedback": Command(configure_feedback, run_feedback, render_feedback),
+    "duplicates": Command(configure_duplicates, run_duplicates, render_duplicates),
+}

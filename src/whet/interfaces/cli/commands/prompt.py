@@ -1,0 +1,291 @@
+"""`index`, `render`, `commands`, `bundle`: what a model sees."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from whet.errors import UsageError
+from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.parser import amount
+from whet.interfaces.cli.text import clean, clean_block, plural, shorten, width
+from whet.prompt.formats import FORMATS
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Parser
+    from whet.skill.values import Json
+
+
+def configure_index(parser: Parser) -> None:
+    parser.details = (
+        "The text is never larger than its budget: descriptions are shortened first, then the skills that matter "
+        "least are left out. What was cut is said on standard error. Give one of --budget, --tokens and --window. With "
+        "--for and --limit, only skills that fit the message are listed: the variant for one turn."
+    )
+    parser.option("--budget", metavar="N", type=amount, text="At most this many characters (default 8,000).")
+    parser.option("--tokens", metavar="N", type=amount, text="At most this many tokens.")
+    parser.option("--window", metavar="N", type=amount, text="At most 2 % of a context window of this many tokens.")
+    parser.option("--format", metavar="F", choices=tuple(FORMATS), default="bullet", text="Its shape (default bullet).")
+    parser.option("--paths", text="Show each skill's file, for an agent that reads files itself.")
+    parser.option("--no-rules", text="Leave out what a model is told about using the list.")
+    parser.option("--limit", metavar="N", type=amount, text="At most this many skills.")
+    parser.option(
+        "--for",
+        metavar="MESSAGE",
+        dest="message",
+        text="What the user said; what fits it stands first, described in full, when not all can be.",
+    )
+
+
+def run_index(context: Context, options: Namespace) -> Outcome:
+    """Ask as the model would, here at the command line."""
+    return Outcome(
+        context.library.index(
+            options.budget,
+            tokens=options.tokens,
+            window=options.window,
+            format=options.format,
+            rules=not options.no_rules,
+            paths=options.paths,
+            limit=options.limit,
+            message=options.message,
+            caller=context.caller._replace(model=True),
+        )
+    )
+
+
+def render_index(answer: Json, screen: Screen, options: Namespace) -> None:
+    """The text and nothing else, also on a terminal; what it costs and lacks is talk."""
+    text, report = answer["text"], answer["report"]
+    if text:
+        screen.line(clean_block(text).removesuffix("\n"))
+        screen.say(_index_cost(report))
+        if not (report["rules"] or options.no_rules):
+            screen.say("The rules for the model did not fit.")
+    elif report["total"]:
+        screen.say(f"The budget is too small for any index; {plural(report['total'], 'skill')} not listed.")
+        screen.hint("Give a larger one.")
+    else:
+        screen.say("There are no skills that a model may see.")
+        screen.hint("`whet list --all` shows every skill, `whet roots` where they are looked for.")
+    screen.messages.extend(f"The root {path} does not exist." for path in answer.get("missing_roots", ()))
+
+
+def _index_cost(report: Json) -> str:
+    about = "about " if report["tokenizer"] == "estimate" else ""
+    return (
+        f"{plural(report['included'], 'skill')}, {plural(report['characters'], 'character')}, "
+        f"{about}{plural(report['tokens'], 'token')}; "
+        f"{report['shortened']:,} shortened; {report['omitted']:,} not listed."
+    )
+
+
+_NEEDS_QUOTES = re.compile(r"""[\s"']|\\(?!\w)""")
+"""What would split a word, or be taken out of it, where arguments are split into words again."""
+
+
+def configure_render(parser: Parser) -> None:
+    parser.details = (
+        "Control characters are printed as escapes; with --json the message is exact to the letter. One skill is "
+        "given in full unless --budget says otherwise; several share 25,000 tokens."
+    )
+    parser.positional("names", "NAME", "Skills and bundles.", many=True)
+    parser.option("--budget", metavar="N", type=amount, text="Show less of the skills, to fit into this many tokens.")
+    parser.words_behind("arguments", "ARGS", "What a user types behind the name; one word is taken as it is.")
+
+
+def run_render(context: Context, options: Namespace) -> Outcome:
+    what = {"arguments": join_arguments(options.arguments), "budget": options.budget}
+    answer = context.library.render(*options.names, **what, caller=context.caller)
+    return Outcome(answer, 0 if any(skill["strategy"] != "omitted" for skill in answer["skills"]) else 1)
+
+
+def join_arguments(words: Sequence[str]) -> str:
+    """The words as one string that is split into the same words again; a single one is taken as it is."""
+    return words[0] if len(words) == 1 else " ".join(map(_quote, words))
+
+
+def _quote(word: str) -> str:
+    if word and not _NEEDS_QUOTES.search(word):
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def render_render(answer: Json, screen: Screen, _options: Namespace) -> None:
+    """The message and nothing else; what it costs and lacks is talk."""
+    screen.line(clean_block(answer["message"]))
+    screen.say(f"{'; '.join(_message_cost(answer))}.")
+    screen.messages.extend(f"Not loaded: {item['message']} [{item['code']}]" for item in answer["missing"])
+    screen.hints.extend(dict.fromkeys(item["hint"] for item in answer["missing"]))
+    for skill in answer["skills"]:
+        screen.messages.extend(f"{note['severity']}: {note['message']} [{note['code']}]" for note in skill["notes"])
+
+
+def _message_cost(answer: Json) -> Iterator[str]:
+    """What the message costs, what was cut for it, and what one skill would cost otherwise."""
+    tokens = plural(answer["tokens"], "token")
+    yield f"About {tokens}" if answer["tokenizer"] == "estimate" else tokens
+    strategies = {skill["name"]: skill["strategy"] for skill in answer["skills"]}
+    for name, strategy in strategies.items():
+        if strategy != "full":
+            yield f"{name} left out" if strategy == "omitted" else f"{name} as {_strategy_words(strategy)}"
+    costs = answer.get("strategies", {})
+    worth = {key: cost for key, cost in costs.items() if key == "full" or cost < costs["full"]}
+    others = [f"{_strategy_words(key)} {cost:,}" for key, cost in worth.items() if key not in strategies.values()]
+    if others:
+        yield f"as {', '.join(others)}"
+
+
+def _strategy_words(strategy: str) -> str:
+    return "full text" if strategy == "full" else strategy.replace("+", " and ")
+
+
+def configure_commands(parser: Parser) -> None:
+    parser.details = "On a pipe, each command is a line of name, arguments and description, with tabs between them."
+    parser.positional("prefix", "PREFIX", "Only commands that begin like this or have it in them.", optional=True)
+
+
+def run_commands(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.commands(options.prefix or "", sys.maxsize, caller=context.caller))
+
+
+def render_commands(answer: Json, screen: Screen, options: Namespace) -> None:
+    """A table for a terminal, lines for a program; collisions are talk."""
+    found = answer["commands"]
+    if screen.tty and found:
+        rows = [(_format_call(item, screen.columns // 3), item["description"]) for item in found]
+        screen.table(("COMMAND", "DESCRIPTION"), rows)
+    else:
+        for item in found:
+            screen.line("\t".join(map(clean, (f"/{item['name']}", item["hint"], item["description"]))))
+    if not found:
+        screen.say(f"No slash command has {options.prefix!r} in it." if options.prefix else "No slash commands.")
+    for entry in answer["report"]:
+        message = f"{entry['message']} {entry['hint']} [{entry['code']}]"
+        screen.say(f"{screen.place(entry['path'])}: {entry['severity']}: {message}")
+
+
+def _format_call(item: Json, most: int) -> str:
+    """The command as it is typed; its arguments are shortened, its name is not."""
+    name = f"/{clean(item['name'])}"
+    return f"{name} {shorten(clean(item['hint']), most - width(name) - 1)}".rstrip()
+
+
+_BUNDLE_ACTIONS = ("list", "show", "create", "delete")
+_ONLY_CREATE = ("skills", "description", "instruction", "force")
+_BUNDLE_LABEL = 10
+
+
+def configure_bundle(parser: Parser) -> None:
+    parser.details = (
+        "A bundle is a small file that names skills and says how to use them together; `whet render NAME` and the "
+        "slash command /NAME load all of them. On a pipe, each bundle of the list is a line with its name, its "
+        "skills and its description, with tabs between them."
+    )
+    parser.positional("action", "ACTION", "What to do.", choices=_BUNDLE_ACTIONS)
+    parser.positional("name", "NAME", "The bundle.", optional=True)
+    parser.option("--skills", metavar="A,B", action="append", default=[], text="Its skills; may be given again.")
+    parser.option("--description", metavar="D", default="", text="What the bundle is for.")
+    parser.option("--instruction", metavar="T", default="", text="What a model is told about using them together.")
+    parser.option("--here", text="The one in the project's .agents/bundles instead of your own.")
+    parser.option("--force", text="Replace the bundle of that name; its file is kept with .before at its end.")
+
+
+def run_bundle(context: Context, options: Namespace) -> Outcome:
+    _check_bundle(options)
+    library, name = context.library, options.name
+    if options.action == "list":
+        return Outcome(library.bundles())
+    if options.action == "show":
+        return Outcome(library.bundle(name))
+    if options.action == "delete":
+        return Outcome(library.remove_bundle(name, project=options.here))
+    skills = [skill for given in options.skills for skill in given.split(",") if skill.strip()]
+    about = {"description": options.description, "instruction": options.instruction}
+    return Outcome(library.save_bundle(name, skills, project=options.here, overwrite=options.force, **about))
+
+
+def _check_bundle(options: Namespace) -> None:
+    """Raise UsageError when the action does not go with what is given besides."""
+    action, message = options.action, ""
+    if action == "list" and options.name is not None:
+        message = f"{options.name!r} is one argument too many."
+    elif action != "list" and options.name is None:
+        message = f"The NAME to {action} is missing."
+    elif action == "create" and not options.skills:
+        message = "--skills is missing."
+    elif action != "create" and (given := [option for option in _ONLY_CREATE if getattr(options, option)]):
+        message = f"--{given[0]} is for create only."
+    elif options.here and action not in ("create", "delete"):
+        message = "--here is for create and delete only."
+    if message:
+        raise UsageError("usage", message, hint="`whet bundle --help` explains it.")
+
+
+def render_bundle(answer: Json, screen: Screen, options: Namespace) -> None:
+    """A table, a bundle, the path of its file, or where that went."""
+    if options.action == "list":
+        _render_bundles(answer, screen)
+    elif options.action == "show":
+        _render_bundle(answer, screen)
+    elif options.action == "create":
+        screen.line(screen.place(answer["path"]))
+        screen.say(f"{answer['name']} names {plural(len(answer['skills']), 'skill')}.")
+        _render_report(answer, screen)
+    else:
+        screen.say(f"{answer['name']} is deleted; its file is kept as {screen.place(answer['kept'])}.")
+    missing = answer.get("missing", ())
+    screen.messages.extend(f"Missing: {item['message']} [{item['code']}]" for item in missing)
+    screen.hints.extend(dict.fromkeys(item["hint"] for item in missing))
+
+
+def _render_bundles(answer: Json, screen: Screen) -> None:
+    rows = [(bundle["name"], ", ".join(bundle["skills"]), bundle["description"]) for bundle in answer["bundles"]]
+    if screen.tty and rows:
+        half, third = screen.columns // 2, screen.columns // 3
+        rows = [(shorten(clean(name), half), shorten(clean(skills), third), text) for name, skills, text in rows]
+        screen.table(("NAME", "SKILLS", "DESCRIPTION"), rows)
+    else:
+        for row in rows:
+            screen.line("\t".join(map(clean, row)))
+    _render_report(answer, screen)
+    if not rows:
+        screen.say("No bundles yet.")
+        screen.hint("`whet bundle create NAME --skills A,B` makes one.")
+
+
+def _render_report(answer: Json, screen: Screen) -> None:
+    for entry in answer["report"]:
+        screen.say(f"{screen.place(entry['path'])}: {entry['severity']}: {entry['message']} [{entry['code']}]")
+
+
+def _render_bundle(answer: Json, screen: Screen) -> None:
+    screen.line(screen.paint(clean(answer["name"]), "bold", "cyan"))
+    if answer["description"]:
+        screen.paragraph(answer["description"])
+    screen.line()
+    missing = {item["name"] for item in answer["missing"]}
+    facts = [("path", screen.place(answer["path"]))]
+    for number, skill in enumerate(answer["skills"]):
+        mark = screen.paint("  (missing)", "yellow") if skill in missing else ""
+        facts.append(("" if number else "skills", clean(skill) + mark))
+    for label, text in facts:
+        screen.line(f"{screen.paint(label.ljust(_BUNDLE_LABEL), 'dim')}{text}")
+    if answer["instruction"]:
+        screen.line()
+        screen.line(clean_block(answer["instruction"]).strip("\n"))
+
+
+COMMANDS = {
+    "index": Command(configure_index, run_index, render_index),
+    "render": Command(configure_render, run_render, render_render),
+    "commands": Command(configure_commands, run_commands, render_commands),
+    "bundle": Command(configure_bundle, run_bundle, render_bundle),
+}

@@ -1,0 +1,275 @@
+"""`sync`, `publish`, `snapshot`, `pack`, `unpack`, `digest`: skills for others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whet.errors import UsageError
+from whet.interfaces.cli.arguments import here_option
+from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
+from whet.interfaces.cli.text import clean, plural, short_revision
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Parser
+    from whet.skill.values import Json
+
+
+_SYNC_SILENT = ("fine",)
+_CLIENT_STATES = ("same-place", "reads-itself", "no-directory")
+"""States that are about a client and all skills; said once."""
+_SYNC_PLANNED = {"refresh": "refresh", "replace": "replace", "remove": "remove"}
+_SYNC_DONE = {"refresh": "refreshed", "replace": "replaced", "remove": "removed"}
+
+
+def configure_sync(parser: Parser) -> None:
+    parser.details = (
+        "Your skills lie in ~/.agents/skills (those of a project in .agents/skills). Clients that look elsewhere get a "
+        "link to each of them, or a copy. What is already there and was not made by sync is never touched; --undo "
+        "takes back exactly what was made."
+    )
+    text = "The clients, such as claude, codex, cursor, gemini (default: all that are here)."
+    parser.positional("clients", "CLIENT", text, many=True, optional=True)
+    parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; may be given again.")
+    parser.option("--copy", text="Make copies instead of links; they are refreshed by the next sync.")
+    parser.option("--force", text="Also for clients that read .agents/skills themselves.")
+    parser.option("--dry-run", text="Only show what would be done.")
+    parser.option("--undo", text="Take back what sync made.")
+    parser.option("--list", text="Show what sync made, and how it is now.")
+    here_option(parser)
+
+
+def run_sync(context: Context, options: Namespace) -> Outcome:
+    """Plan and do it, or take it back."""
+    library = context.library
+    if options.list:
+        return Outcome(library.synced(*options.clients))
+    if options.undo and (options.dry_run or options.copy or options.force or options.skill):
+        hint = "`whet sync --list` shows what it would take back."
+        raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
+    if options.undo:
+        return Outcome(library.unsync(*options.clients, here=options.here))
+    plan = library.plan_sync(
+        *options.clients,
+        how="copy" if options.copy else "link",
+        here=options.here,
+        names=options.skill,
+        force=options.force,
+    )
+    if options.dry_run:
+        steps = [{**step.to_json(), "outcome": "planned"} for step in plan.steps]
+        return Outcome({"success": True, "steps": steps, "cleaned": []})
+    answer = library.sync(plan)
+    failed = any(step["outcome"] in ("failed", "changed") for step in answer["steps"])
+    return Outcome(answer, 1 if failed else 0)
+
+
+def render_sync(answer: Json, screen: Screen, options: Namespace) -> None:
+    """A line for everything that was made; sentences about what was left alone."""
+    if options.list:
+        _render_synced(answer["made"], screen)
+        return
+    changes = [step for step in answer["steps"] if _is_change(step)]
+    for step in changes:
+        screen.line(f"{step['client']:<10}{_sync_word(step):<10}{screen.place(step['path'])}")
+    for step in answer["steps"]:
+        if step["state"] not in (*_SYNC_SILENT, *_CLIENT_STATES) and not _is_change(step):
+            screen.say(f"{step['client']}: {step['name']}: {step['message']}")
+    told = {step["client"]: step["message"] for step in answer["steps"] if step["state"] in _CLIENT_STATES}
+    screen.messages.extend(f"{client}: {message}" for client, message in told.items())
+    if not answer["steps"] and not options.undo:
+        screen.say("No other client is here.")
+        screen.hint("Name one, such as `whet sync claude`.")
+        return
+    screen.say(f"{plural(len(changes), 'change')} {'would be ' if options.dry_run else ''}made.")
+
+
+def _render_synced(made: list[Json], screen: Screen) -> None:
+    if made:
+        rows = [(item["client"], item["name"], item["how"], item["state"], screen.place(item["path"])) for item in made]
+        screen.table(("CLIENT", "SKILL", "HOW", "STATE", "PATH"), rows)
+    else:
+        screen.say("Sync has made nothing.")
+
+
+def _is_change(step: Json) -> bool:
+    """Was something done, or would be?"""
+    return step["outcome"] == "done" or (step["outcome"] == "planned" and step["state"] in ("make", *_SYNC_PLANNED))
+
+
+def _sync_word(step: Json) -> str:
+    copies = step["how"] == "copy"
+    if step["outcome"] == "planned":
+        return _SYNC_PLANNED.get(step["state"], "copy" if copies else "link")
+    return _SYNC_DONE.get(step["state"], "copied" if copies else "linked")
+
+
+def configure_publish(parser: Parser) -> None:
+    parser.details = (
+        "The skills are validated strictly and scanned first. --git commits them to a repository: an address is pushed "
+        "to, a working copy of yours gets a commit. --index writes a directory for any web server, with the "
+        "index that clients look for under .well-known. --hub uploads a version to a Whet hub; WHET_HUB and "
+        "WHET_HUB_TOKEN say who you are there."
+    )
+    parser.positional("names", "NAME", "The skills, or their directories.", many=True)
+    parser.option("--git", metavar="REPO", default="", text="The address or the directory of a git repository.")
+    parser.option("--index", metavar="DIR", default="", text="A directory that a web server serves.")
+    parser.option("--hub", metavar="ADDRESS", default="", text="A hub.")
+    parser.option("--owner", metavar="O", default="", text="Under which owner, on a hub.")
+    parser.option("--branch", metavar="B", default="", text="To this branch (default: the repository's own).")
+    parser.option("--into", metavar="PATH", default="skills", text="The directory in the repository (default skills).")
+    parser.option("--message", metavar="M", default="", text="The commit's message.")
+    parser.option("--prune", text="Remove from the web directory what its index names no more.")
+    parser.option("--push", text="Push a commit in a working copy too.")
+    parser.option("--no-push", text="Only tell what would change in the repository at an address.")
+
+
+def run_publish(context: Context, options: Namespace) -> Outcome:
+    push = True if options.push else False if options.no_push else None
+    paths = [context.locate(name) for name in options.names]
+    answer = context.library.publish(
+        *paths,
+        git=options.git,
+        index=options.index,
+        hub=options.hub,
+        owner=options.owner,
+        branch=options.branch,
+        into=options.into,
+        message=options.message,
+        push=push,
+        prune=options.prune,
+    )
+    return Outcome(answer)
+
+
+def render_publish(answer: Json, screen: Screen, options: Namespace) -> None:
+    for release in answer["releases"]:
+        named = f"{release['name']} {release['version']}".rstrip()
+        place = f"  {release['at']}" if answer["kind"] == "git" else ""  # elsewhere it is a name that nobody types
+        screen.line(f"{release['change']:<10}{clean(named)}{clean(place)}")
+    for path in answer.get("removed", ()):
+        screen.line(f"{'removed':<10}{clean(path)}")
+    for skill in answer["prepared"]:
+        screen.messages.extend(f"{skill['name']}: {problem['message']}" for problem in skill["problems"])
+    target = screen.place(answer["target"])
+    revision = f" ({short_revision(answer['revision'])})" if answer.get("revision") else ""
+    if not answer["changed"]:
+        screen.say(f"{target} has all of it already.")
+    elif options.no_push:
+        screen.say(f"{target} would change; nothing was sent.")
+    elif answer["kind"] == "git" and not answer["pushed"]:
+        screen.say(f"Committed to {target}{revision}; nothing was pushed.")
+    else:
+        screen.say(f"Published to {target}{revision}.")
+        if answer["kind"] == "index":
+            screen.hint("Let a web server serve that directory; `whet install https://HOST` takes skills from it.")
+    screen.messages.extend(note["message"] for note in answer["notes"])
+
+
+def configure_snapshot(parser: Parser) -> None:
+    parser.details = (
+        "`export` writes your skills (with --here also the project's), where they came from and your taps into one "
+        "file. `import` brings them into another library; they are scanned like anything else that comes in, and what "
+        "is there already is not replaced."
+    )
+    parser.positional("action", "ACTION", "What to do.", choices=("export", "import"))
+    parser.positional("file", "FILE", "The snapshot.")
+    parser.option("--overwrite", text="Replace the file, for `export`.")
+    plan_options(parser)
+
+
+def run_snapshot(context: Context, options: Namespace) -> Outcome:
+    if options.action == "export":
+        if options.dry_run or options.override:
+            raise UsageError(
+                "usage", "`export` takes only --here and --overwrite.", hint="Leave out the other options."
+            )
+        return Outcome(context.library.export_snapshot(options.file, here=options.here, overwrite=options.overwrite))
+    return run_plan(context, options, lambda library: library.plan_import(options.file, here=options.here), "Import")
+
+
+def render_snapshot(answer: Json, screen: Screen, options: Namespace) -> None:
+    """What was written, or a line for each skill."""
+    if options.action == "import":
+        render_plan(answer, screen, options)
+        return
+    screen.line(screen.place(answer["path"]))
+    screen.say(f"{plural(len(answer['skills']), 'skill')} in {answer['size']:,} bytes.")
+    screen.messages.extend(f"{entry['skill']}: {entry['message']}" for entry in answer["left_out"])
+
+
+def configure_pack(parser: Parser) -> None:
+    parser.details = "The same content gives the same bytes on every machine. A path that exists wins over a name."
+    parser.positional("path", "PATH|NAME", "The skill, by path or by name.")
+    parser.option(
+        "-o", "--output", metavar="FILE", text="Write this file, or into this directory (default NAME.skill)."
+    )
+
+
+def run_pack(context: Context, options: Namespace) -> Outcome:
+    from whet.library.workbench import pack
+
+    return Outcome(pack(context.locate(options.path), options.output))
+
+
+def render_pack(answer: Json, screen: Screen, _options: Namespace) -> None:
+    screen.line(screen.place(answer["path"]))
+    screen.say(f"{plural(answer['files'], 'file')}, {answer['size']:,} bytes, {answer['digest']}.")
+    if not answer["valid"]:
+        screen.hint("The skill breaks the format; `whet validate` tells how. Strict hosts will refuse it.")
+
+
+def configure_unpack(parser: Parser) -> None:
+    parser.details = "Reads zip, tar and tar.gz. Anything unsafe or damaged in the archive refuses all of it."
+    parser.positional("file", "FILE", "The archive.")
+    parser.option("-C", "--directory", metavar="DIR", text="Put the skill into this directory (default: here).")
+    parser.option("--force", text="Replace a skill of that name; the old one stays until the new one is complete.")
+
+
+def run_unpack(context: Context, options: Namespace) -> Outcome:
+    from whet.library.workbench import unpack
+
+    state = context.library.place.state
+    return Outcome(unpack(options.file, options.directory, force=options.force, state=state))
+
+
+def render_unpack(answer: Json, screen: Screen, _options: Namespace) -> None:
+    screen.line(screen.place(answer["path"]))
+    replaced = ", replacing the old one" if answer["replaced"] else ""
+    screen.say(f"{plural(answer['files'], 'file')}, {answer['digest']}{replaced}.")
+    screen.messages.extend(f"Left out {name}." for name in answer["skipped"])
+
+
+def configure_digest(parser: Parser) -> None:
+    parser.details = "A .skill file has the digest of the skill inside it. A path that exists wins over a name."
+    parser.positional("path", "PATH|NAME", "The skill, by path or by name.", optional=True)
+    parser.option("--library", text="The digest of all skills together.")
+
+
+def run_digest(context: Context, options: Namespace) -> Outcome:
+    if options.library == (options.path is not None):
+        raise UsageError("usage", "Name one skill, or give --library.", hint="`whet digest --help` explains it.")
+    if options.library:
+        return Outcome({"success": True, "digest": context.library.digest()})
+    from whet.library.workbench import digest
+
+    path = context.locate(options.path)
+    return Outcome({"success": True, "digest": digest(path), "path": path})
+
+
+def render_digest(answer: Json, screen: Screen, _options: Namespace) -> None:
+    screen.line(answer["digest"])
+
+
+COMMANDS = {
+    "sync": Command(configure_sync, run_sync, render_sync),
+    "publish": Command(configure_publish, run_publish, render_publish),
+    "snapshot": Command(configure_snapshot, run_snapshot, render_snapshot),
+    "pack": Command(configure_pack, run_pack, render_pack),
+    "unpack": Command(configure_unpack, run_unpack, render_unpack),
+    "digest": Command(configure_digest, run_digest, render_digest),
+}

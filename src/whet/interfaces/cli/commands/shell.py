@@ -1,0 +1,210 @@
+"""`whet completion SHELL`: the script that makes a shell ask Whet what could come next."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from whet.errors import WhetError
+from whet.interfaces.cli.context import Command, Context, Outcome
+from whet.interfaces.cli.parser import GLOBAL_OPTIONS
+from whet.interfaces.cli.verbs import ALIASES, VERBS, parser_of, split_verb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from whet.api import Library
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Option, Parser
+    from whet.skill.values import Json
+
+
+_BASH = """\
+# Completion of whet for bash. Load it with: eval "$(whet completion bash)"
+_whet() {
+    local IFS=$'\\n' line="${COMP_LINE:0:COMP_POINT}" words current before
+    # Bash splits words at a colon too, which is a part of names such as user:deploy.
+    read -r -d '' -a words < <(tr -s ' \\t' '\\n' <<< "$line")
+    while [[ ${#words[@]} -gt 1 && "${words[0]}" != "${COMP_WORDS[0]}" ]]; do words=("${words[@]:1}"); done
+    [[ "$line" == *[[:blank:]] ]] && words+=("")
+    COMPREPLY=($("${words[0]}" __complete -- "${words[@]:1}" 2>/dev/null))
+    current="${words[${#words[@]}-1]}"
+    if [[ "$current" == *:* && "$COMP_WORDBREAKS" == *:* ]]; then
+        before="${current%"${current##*:}"}"
+        COMPREPLY=("${COMPREPLY[@]#"$before"}")
+    fi
+}
+complete -o default -F _whet whet
+"""
+_ZSH = """\
+#compdef whet
+# Completion of whet for zsh. Load it with: source <(whet completion zsh)
+_whet() {
+    local -a found
+    found=("${(@f)$("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -n "${found[1]}" ]]; then
+        compadd -a found
+    else
+        _files
+    fi
+}
+if [[ "${funcstack[1]}" == _whet ]]; then
+    _whet "$@"
+else
+    compdef _whet whet
+fi
+"""
+_FISH = """\
+# Completion of whet for fish. Load it with: whet completion fish | source
+function __whet_complete
+    set -l words (commandline -opc) (commandline -ct)
+    $words[1] __complete -- $words[2..] 2>/dev/null
+end
+complete -c whet -a '(__whet_complete)'
+"""
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+
+
+def configure_completion(parser: Parser) -> None:
+    parser.details = 'For example, put `eval "$(whet completion bash)"` into ~/.bashrc.'
+    parser.positional("shell", "SHELL", "Your shell.", choices=tuple(_SCRIPTS))
+
+
+def run_completion(_context: Context, options: Namespace) -> Outcome:
+    return Outcome({"success": True, "shell": options.shell, "script": _SCRIPTS[options.shell]})
+
+
+def render_completion(answer: Json, screen: Screen, _options: Namespace) -> None:
+    screen.line(answer["script"].rstrip("\n"))
+
+
+_KINDS: dict[str, tuple[str, ...]] = {
+    "new": (),
+    "render": ("skills", "bundles"),
+    "bundle": (),
+    "bundle show": ("bundles",),
+    "bundle delete": ("bundles",),
+    "restore": ("deleted",),
+    "pending": ("proposals",),
+    "approve": ("proposals",),
+    "reject": ("proposals",),
+    "undo": ("entries",),
+    "rules": ("rules",),
+    "eval": ("triggers", "skills"),
+    "eval triggers": ("skills",),
+}
+"""What a NAME or an ID is that of, by command and first argument, where it is not the name of a skill."""
+_LAST = 20
+"""Entries of the history that are offered."""
+
+
+def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """The words that can stand where the last one of `words` stands and begin like it."""
+    before, current = list(words[:-1]), words[-1] if words else ""
+    verb, rest = split_verb(before)
+    if not verb and before and before[-1] in ("--root", "--project"):
+        return []
+    if not verb:
+        return _beginning_with(current, _flags(GLOBAL_OPTIONS) if current.startswith("-") else VERBS)
+    if verb not in VERBS and verb not in ALIASES:
+        return []
+    parser, _ = parser_of(verb)
+    if parser.behind and "--" in rest:
+        return []
+    options = (*parser.options, *GLOBAL_OPTIONS)
+    awaiting = next((option for option in options if rest and option.metavar and rest[-1] in option.flags), None)
+    if awaiting is not None:
+        return _beginning_with(current, awaiting.choices)
+    if current.startswith("-"):
+        return _beginning_with(current, _flags(options))
+    given = _words_given(rest, options)
+    if not parser.positionals:
+        return []
+    at = parser.positionals[min(len(given), len(parser.positionals) - 1)]
+    if len(given) >= len(parser.positionals) and not at.many:
+        return []
+    if at.choices:
+        return _beginning_with(current, at.choices)
+    kinds = _KINDS.get(" ".join((verb, *given[:1])), _KINDS.get(verb, ("skills",)))
+    return (
+        _beginning_with(current, _names_of(kinds, rest, parser, env))
+        if "NAME" in at.metavar or at.metavar == "ID"
+        else []
+    )
+
+
+def _words_given(words: list[str], options: Sequence[Option]) -> list[str]:
+    """The words that are neither options nor their values."""
+    valued = {flag for option in options if option.metavar for flag in option.flags}
+    found, skip = [], False
+    for word in words:
+        if not skip and not word.startswith("-"):
+            found.append(word)
+        skip = word in valued
+    return found
+
+
+def _names_of(kinds: Iterable[str], words: list[str], parser: Parser, env: Mapping[str, str]) -> list[str]:
+    """The names there are of these kinds; with a library that cannot be read there are none."""
+    try:
+        known, _ = parser.parse_known_args(words)
+        with closing(Context(Namespace(root=known.root, project=known.project), env)) as context:
+            return [name for kind in kinds for name in _NAMES_BY_KIND[kind](context.library)]
+    except (WhetError, OSError):
+        return []
+
+
+def _skills(library: Library) -> list[str]:
+    return [skill["name"] for skill in library.list(include_hidden=True)["skills"]]
+
+
+def _bundles(library: Library) -> list[str]:
+    return [bundle["slug"] for bundle in library.bundles()["bundles"]]
+
+
+def _deleted(library: Library) -> list[str]:
+    last = {entry["path"]: entry for entry in library.changes.history()["entries"]}
+    return sorted({entry["skill"] for entry in last.values() if not entry["after"]})
+
+
+def _proposals(library: Library) -> list[str]:
+    return [str(proposal["id"]) for proposal in library.changes.pending()["proposals"]]
+
+
+def _entries(library: Library) -> list[str]:
+    return [str(entry["id"]) for entry in reversed(library.changes.history(last=_LAST)["entries"])]
+
+
+def _rules(_library: Library) -> list[str]:
+    from whet.guard import rules
+
+    return list(rules.every())
+
+
+def _triggers(_library: Library) -> list[str]:
+    return ["triggers"]
+
+
+_NAMES_BY_KIND = {
+    "skills": _skills,
+    "bundles": _bundles,
+    "deleted": _deleted,
+    "proposals": _proposals,
+    "entries": _entries,
+    "rules": _rules,
+    "triggers": _triggers,
+}
+
+
+def _flags(options: Sequence[Option]) -> list[str]:
+    return [option.flags[-1] for option in options]
+
+
+def _beginning_with(current: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.startswith(current) and word.isprintable() and " " not in word]
+
+
+COMMANDS = {
+    "completion": Command(configure_completion, run_completion, render_completion),
+}

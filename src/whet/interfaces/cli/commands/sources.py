@@ -1,0 +1,134 @@
+"""`search`, `inspect`, `tap`: skills that others offer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whet.errors import UsageError
+from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.parser import amount
+from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings
+from whet.interfaces.cli.terminal import Bar
+from whet.interfaces.cli.text import clean, plural, short_revision
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Parser
+    from whet.skill.values import Json
+
+
+def configure_search(parser: Parser) -> None:
+    parser.details = (
+        "Asks all taps at once (`whet tap list`), or one source. What a source has is remembered for an hour. To look "
+        "for skills you have, use `whet list --query`."
+    )
+    parser.positional("query", "QUERY", "What to look for.", many=True)
+    parser.option("--source", metavar="SOURCE", default="", text="Look in this tap or source only.")
+    parser.option("--limit", metavar="N", type=amount, default=20, text="Show at most so many (default 20).")
+    parser.option("--offline", text="Look only at what is remembered.")
+
+
+def run_search(context: Context, options: Namespace) -> Outcome:
+    library = context.library
+    with Bar(options) as bar:
+        library.progress = bar
+        query = " ".join(options.query)
+        return Outcome(library.search(query, options.limit, source=options.source, offline=options.offline))
+
+
+def render_search(answer: Json, screen: Screen, _options: Namespace) -> None:
+    if answer["skills"]:
+        rows = [(item["install"], item["trust"], item["description"]) for item in answer["skills"]]
+        screen.table(("INSTALL", "TRUST", "DESCRIPTION"), rows)
+    screen.say(f"{plural(len(answer['skills']), 'skill')} found in {plural(answer['asked'], 'source')}.")
+    screen.messages.extend(note["message"] for note in answer["notes"])
+    if answer["skills"]:
+        screen.hint("`whet inspect` shows one in full, `whet install` takes it in.")
+    else:
+        screen.hint("`whet tap list` shows where was looked; `whet tap add` adds a source.")
+
+
+def configure_inspect(parser: Parser) -> None:
+    parser.details = (
+        "Lists the skills of a source. Those that are named, or the only one there is, are fetched and scanned: their "
+        "files, what the guard found and what the policy would do. Nothing is written."
+    )
+    parser.positional("source", "SOURCE", "A source, as `whet install` takes it.")
+    parser.option("--skill", metavar="S", action="append", default=[], text="Look into this skill; may be given again.")
+
+
+def run_inspect(context: Context, options: Namespace) -> Outcome:
+    with Bar(options) as bar:
+        context.library.progress = bar
+        return Outcome(context.library.inspect(options.source, options.skill))
+
+
+def render_inspect(answer: Json, screen: Screen, _options: Namespace) -> None:
+    """The list, or the skills that were looked into."""
+    for item in answer["inspected"]:
+        _render_inspected(item, screen)
+    if not answer["inspected"]:
+        rows = [(item["name"], item["version"], item["path"], item["description"]) for item in answer["skills"]]
+        screen.table(("NAME", "VERSION", "PATH", "DESCRIPTION"), rows)
+    revision = f" at {short_revision(answer['revision'])}" if answer["revision"] else ""
+    shown = f"{clean(answer['shown'])}{clean(revision)}, a {answer['trust']} source"
+    screen.say(f"{shown}: {plural(len(answer['skills']), 'skill')}.")
+    screen.messages.extend(note["message"] for note in answer["notes"])
+
+
+def _render_inspected(item: Json, screen: Screen) -> None:
+    screen.line(screen.paint(clean(f"{item['name']} {item['version']}".rstrip()), "bold"))
+    screen.paragraph(item["description"], 2)
+    for file in item["files"]:
+        mark = "link" if file["link"] else "run" if file["executable"] else ""
+        screen.line(f"  {file['size']:>9,}  {mark:<4}  {clean(file['path'])}")
+    verdict = screen.paint(item["verdict"], VERDICTS[item["verdict"]])
+    decision = screen.paint(item["decision"], DECISIONS[item["decision"]])
+    screen.line(f"  {verdict}, {decision}: {clean(item['reason'])}")
+    render_findings(item["findings"], item["path"], screen)
+
+
+_TAP_ARGUMENTS = {"add": ("NAME", "SOURCE"), "remove": ("NAME",), "list": ()}
+
+
+def configure_tap(parser: Parser) -> None:
+    parser.details = (
+        "A tap is searched by `whet search`, and its skills are installed as NAME:SKILL. `whet tap add NAME SOURCE`, "
+        "`whet tap remove NAME`, `whet tap list`."
+    )
+    parser.positional("action", "ACTION", "What to do.", choices=tuple(_TAP_ARGUMENTS))
+    parser.positional("words", "NAME", "The name, and for `add` the source.", many=True, optional=True)
+
+
+def run_tap(context: Context, options: Namespace) -> Outcome:
+    wanted = _TAP_ARGUMENTS[options.action]
+    if len(options.words) != len(wanted):
+        takes = " and ".join(wanted) or "nothing else"
+        usage = " ".join(("whet tap", options.action, *wanted))
+        raise UsageError("usage", f"`whet tap {options.action}` takes {takes}.", hint=f"Usage: {usage}")
+    library = context.library
+    if options.action == "add":
+        return Outcome(library.add_tap(*options.words))
+    if options.action == "remove":
+        return Outcome(library.remove_tap(*options.words))
+    return Outcome(library.list_taps())
+
+
+def render_tap(answer: Json, screen: Screen, options: Namespace) -> None:
+    if options.action == "list":
+        rows = [(tap["name"], tap["trust"], tap["shown"]) for tap in answer["taps"]]
+        screen.table(("NAME", "TRUST", "SOURCE"), rows)
+        return
+    tap = answer["tap"]
+    done = "is a tap now" if options.action == "add" else "is no tap any more"
+    screen.say(f"{tap['name']} ({tap['shown']}) {done}.")
+
+
+COMMANDS = {
+    "search": Command(configure_search, run_search, render_search),
+    "inspect": Command(configure_inspect, run_inspect, render_inspect),
+    "tap": Command(configure_tap, run_tap, render_tap),
+}

@@ -1,0 +1,259 @@
+"""Commands that change one skill, from `new` to `restore`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from whet.errors import UsageError
+from whet.interfaces.cli.arguments import read_data, read_text, reason_option, require
+from whet.interfaces.cli.changes import change, change_options, name_version, render_change
+from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
+from whet.interfaces.cli.text import plural
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Parser
+    from whet.skill.values import Json
+
+
+def configure_new(parser: Parser) -> None:
+    parser.details = (
+        "The skill goes to ~/.agents/skills, where every client can find it, or to the first --root. "
+        "Nothing is overwritten."
+    )
+    parser.positional("name", "NAME", "Lowercase letters, digits and single hyphens; also the directory's name.")
+    parser.option("--description", metavar="D", text="What the skill does and when to use it.")
+    parser.option("--dir", metavar="DIR", text="Put it here instead.")
+    parser.option("--here", text="Put it into the project's .agents/skills.")
+
+
+def run_new(context: Context, options: Namespace) -> Outcome:
+    from whet.library.workbench import begin
+
+    library = context.library
+    root = os.path.abspath(options.dir) if options.dir else library.new_root(project=options.here)
+    return Outcome(begin(root, options.name, options.description, state=library.place.state))
+
+
+def render_new(answer: Json, screen: Screen, options: Namespace) -> None:
+    screen.line(screen.place(answer["file"]))
+    screen.say("Fill in what is marked TODO.")
+    trust = " The project has to be trusted once (`whet trust`)." if options.here else ""
+    screen.hint(f"Then run `whet validate --profile quality {screen.place(answer['path'])}`.{trust}")
+
+
+def configure_create(parser: Parser) -> None:
+    parser.details = (
+        "A skill that exists gets the new text and the next version, in its place; there is never a second one. "
+        "A new one goes to ~/.agents/skills, where every client can find it, or to the first --root. The text may "
+        "be a whole document with its own frontmatter."
+    )
+    parser.positional("name", "NAME", "Lowercase letters, digits and single hyphens; also the directory's name.")
+    parser.option("--description", metavar="D", text="What the skill does and when to use it.")
+    parser.option("--body", metavar="TEXT", text="The instructions.")
+    parser.option("--body-file", metavar="F", text="Read the instructions from this file; - is standard input.")
+    parser.option("--category", metavar="C", text="Put a new skill into this category.")
+    change_options(parser, version=True)
+
+
+def run_create(context: Context, options: Namespace) -> Outcome:
+    body = read_text(options.body, options.body_file, "create", "body")
+    fields = {"description": options.description, "body": body, "category": options.category}
+    return Outcome({"similar": [], **change(context, options, "create", **fields)})
+
+
+def render_create(answer: Json, screen: Screen, _options: Namespace) -> None:
+    improved = f"Improved {answer['name']} to version {answer['version']}."
+    render_change(answer, screen, f"Created {name_version(answer)}." if answer["created"] else improved)
+
+
+def configure_edit(parser: Parser) -> None:
+    parser.details = (
+        "Without --body and --body-file, the editor that VISUAL or EDITOR names is opened on a copy of SKILL.md. A "
+        "text that cannot be taken is never lost: you may go on editing it, or it is kept and its path is told. A text "
+        "with frontmatter replaces the whole file, one without only the instructions."
+    )
+    parser.positional("name", "NAME", "The skill.")
+    parser.option("--body", metavar="TEXT", text="The new text.")
+    parser.option("--body-file", metavar="F", text="Read the new text from this file; - is standard input.")
+    change_options(parser, version=True)
+
+
+def run_edit(context: Context, options: Namespace) -> Outcome:
+    body = read_text(options.body, options.body_file, "edit", "body")
+    if body is not None:
+        return Outcome(change(context, options, "edit", body=body))
+    from whet.interfaces.cli.editor import edit_skill
+
+    return Outcome(edit_skill(context, options))
+
+
+def render_edit(answer: Json, screen: Screen, _options: Namespace) -> None:
+    render_change(answer, screen, f"Changed {name_version(answer)}.")
+
+
+def configure_patch(parser: Parser) -> None:
+    parser.details = (
+        "The text to find must be there exactly once; otherwise nothing is changed, and the closest lines are told. "
+        "A text that begins with a hyphen is given as --find=TEXT."
+    )
+    parser.positional("name", "NAME", "The skill.")
+    parser.option("--find", metavar="A", text="The text to find.")
+    parser.option("--replace", metavar="B", text="The text to put in its place; may be empty.")
+    parser.option("--file", metavar="P", text="The file of the skill to change instead of SKILL.md.")
+    parser.option("--all", text="Replace it everywhere in the file.")
+    parser.option("--tolerant", text="Let white space, quotes and dashes differ if the text is not there exactly.")
+    change_options(parser, version=True)
+
+
+def run_patch(context: Context, options: Namespace) -> Outcome:
+    require(options, "patch", "find", "replace")
+    where = {"file_path": options.file, "all": options.all, "tolerant": options.tolerant}
+    return Outcome(change(context, options, "patch", find=options.find, replace=options.replace, **where))
+
+
+def render_patch(answer: Json, screen: Screen, _options: Namespace) -> None:
+    render_change(answer, screen, f"Changed {name_version(answer)}: {plural(answer['replacements'], 'replacement')}.")
+
+
+def configure_rename(parser: Parser) -> None:
+    parser.details = "The skill's directory is renamed with it. Other skills and bundles that name it are not changed."
+    parser.positional("name", "NAME", "The skill.")
+    parser.positional("new", "NEW", "Its new name.")
+    change_options(parser)
+
+
+def run_rename(context: Context, options: Namespace) -> Outcome:
+    return Outcome(change(context, options, "rename", new_name=options.new))
+
+
+def render_rename(answer: Json, screen: Screen, _options: Namespace) -> None:
+    render_change(answer, screen, f"{answer['renamed_from']} is now {name_version(answer)}.")
+
+
+def configure_delete(parser: Parser) -> None:
+    parser.details = "The history keeps everything it held; `whet restore NAME` brings it back."
+    parser.positional("name", "NAME", "The skill.")
+    change_options(parser)
+
+
+def run_delete(context: Context, options: Namespace) -> Outcome:
+    return Outcome(change(context, options, "delete"))
+
+
+def render_delete(answer: Json, screen: Screen, _options: Namespace) -> None:
+    render_change(
+        answer, screen, f"Deleted {answer['name']}; `whet restore {answer['name']}` brings it back.", path=False
+    )
+
+
+def configure_write_file(parser: Parser) -> None:
+    parser.details = "What comes from a file or from standard input is written byte for byte."
+    parser.positional("name", "NAME", "The skill.")
+    parser.positional("path", "PATH", "The file's path in the skill, such as references/guide.md.")
+    parser.option("--content", metavar="TEXT", text="What the file shall hold.")
+    parser.option("--content-file", metavar="F", text="Take the content of this file; - is standard input.")
+    parser.option("--executable", text="Make it a program that can be run; otherwise it stays what it was.")
+    change_options(parser, version=True)
+
+
+def run_write_file(context: Context, options: Namespace) -> Outcome:
+    content = read_data(options.content, options.content_file, "write-file", "content")
+    if content is None:
+        hint = "`whet write-file --help` explains it."
+        raise UsageError("usage", "--content or --content-file is missing.", hint=hint)
+    fields = {"file_path": options.path, "content": content, "executable": options.executable or None}
+    return Outcome(change(context, options, "write_file", **fields))
+
+
+def render_write_file(answer: Json, screen: Screen, _options: Namespace) -> None:
+    render_change(answer, screen, f"Wrote {answer['file']} of {name_version(answer)}.")
+
+
+def configure_remove_file(parser: Parser) -> None:
+    parser.details = "The history keeps the file; `whet undo` and `whet rollback` bring it back."
+    parser.positional("name", "NAME", "The skill.")
+    parser.positional("path", "PATH", "The file's path in the skill, such as references/guide.md.")
+    change_options(parser, version=True)
+
+
+def run_remove_file(context: Context, options: Namespace) -> Outcome:
+    return Outcome(change(context, options, "remove_file", file_path=options.path))
+
+
+def render_remove_file(answer: Json, screen: Screen, _options: Namespace) -> None:
+    render_change(answer, screen, f"Removed {answer['file']} of {name_version(answer)}.")
+
+
+def configure_archive(parser: Parser) -> None:
+    parser.positional("name", "NAME", "The skill.")
+    reason_option(parser)
+
+
+def run_archive(context: Context, options: Namespace) -> Outcome:
+    return Outcome(context.library.archive(options.name, options.reason))
+
+
+def render_archive(answer: Json, screen: Screen, _options: Namespace) -> None:
+    """What was put away, and the way back."""
+    screen.say(f"Archived {answer['name']}; `whet restore {answer['name']}` brings it back.")
+
+
+def configure_restore(parser: Parser) -> None:
+    parser.details = (
+        "With a name, the skill that was deleted comes back from the history; of several that had the name, the one "
+        "that was deleted last. A skill that the lock names and that is not there is installed again.\n\n"
+        "Without a name, everything the lock names is brought back exactly as it was installed, from this machine's "
+        "history or from its source at the recorded revision."
+    )
+    parser.positional("name", "NAME", "The skill that is gone.", optional=True)
+    parser.option("--force", text="Take back edits too; the history keeps them.")
+    parser.option("--stage", text="Only propose it; `whet approve` does it.")
+    plan_options(parser)
+
+
+def run_restore(context: Context, options: Namespace) -> Outcome:
+    names = [options.name] if options.name else []
+    if options.name and not options.force and not context.library.is_locked(options.name, here=options.here):
+        if options.dry_run:
+            hint = f"`whet history {options.name}` shows what there was."
+            raise UsageError("usage", "--dry-run is for skills that the lock names.", hint=hint)
+        return Outcome(change(context, options, "restore"))
+    if options.stage:
+        hint = "--dry-run shows what would be done."
+        raise UsageError("usage", "--stage is for skills that the lock does not name.", hint=hint)
+    return run_plan(
+        context,
+        options,
+        lambda library: library.plan_restore(*names, here=options.here, force=options.force),
+        "Restore",
+    )
+
+
+def render_restore(answer: Json, screen: Screen, options: Namespace) -> None:
+    """The path of the skill, or a line for each."""
+    if "plan" not in answer:
+        render_change(answer, screen, f"Restored {name_version(answer)}.")
+        return
+    if not answer["plan"]:
+        screen.say("The lock names nothing.")
+    render_plan(answer, screen, options)
+
+
+COMMANDS = {
+    "new": Command(configure_new, run_new, render_new),
+    "create": Command(configure_create, run_create, render_create),
+    "edit": Command(configure_edit, run_edit, render_edit),
+    "patch": Command(configure_patch, run_patch, render_patch),
+    "rename": Command(configure_rename, run_rename, render_rename),
+    "delete": Command(configure_delete, run_delete, render_delete),
+    "write-file": Command(configure_write_file, run_write_file, render_write_file),
+    "remove-file": Command(configure_remove_file, run_remove_file, render_remove_file),
+    "archive": Command(configure_archive, run_archive, render_archive),
+    "restore": Command(configure_restore, run_restore, render_restore),
+}

@@ -1,0 +1,226 @@
+"""A skill's text in the person's own editor.
+
+The editor works on a copy in Whet's state directory, where no agent looks for skills, and what comes back is applied
+like any other edit. The copy is deleted when it has become the skill, or when nothing came of it; otherwise it is kept,
+and its path is told.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.interfaces.cli.changes import change
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+
+    from whet.authoring.drafts_main import Main
+    from whet.interfaces.cli.context import Context
+    from whet.skill.values import Json
+
+
+DIRECTORY = "edits"
+"""Below Whet's state directory."""
+_MENDABLE = (InvalidError, UsageError, RefusedError)
+"""Errors that another look at the text can help with."""
+
+
+class _Original(NamedTuple):
+    """A skill as it was when the editor was opened."""
+
+    name: str
+    path: str
+    digest: str
+    main: Main
+    data: bytes
+
+
+def edit_skill(context: Context, options: Namespace) -> Json:
+    """Open the editor, and make what it leaves behind the skill's text."""
+    command = _editor_command(context.env)
+    original = _read_original(context, options.name)
+    copy = _copy(original, context.library.place.state)
+    while True:
+        try:
+            _run_editor(command, copy, context, json=options.json)
+            new = _read(copy)
+        except WhetError as error:
+            _keep_and_raise(error, options.name, copy, original)
+        if new == original.data:
+            _remove(copy)
+            return _unchanged_answer(original)
+        try:
+            answer = _apply(context, options, original, new)
+        except WhetError as error:
+            if not (isinstance(error, _MENDABLE) and _ask_again(error, context, options)):
+                _keep_and_raise(error, options.name, copy, original)
+        else:
+            _remove(copy)
+            return answer
+
+
+def edit_text(context: Context, text: str, *, json: bool) -> str:
+    """A few lines as the person's editor leaves them. Raises what opening the editor does."""
+    import tempfile
+
+    command, directory = _editor_command(context.env), os.path.join(context.library.place.state, DIRECTORY)
+    with os_failures(directory):
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        path = os.path.join(tempfile.mkdtemp(prefix="text-", dir=directory), "text.txt")
+        with open(path, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    try:
+        _run_editor(command, path, context, json=json)
+        return _read(path).decode(errors="replace").replace("\r\n", "\n").strip()
+    finally:
+        _remove(path)
+
+
+def _editor_command(env: Mapping[str, str]) -> list[str]:
+    import shlex
+
+    hint = "Set VISUAL or EDITOR to a program that waits until you are done, or give --body or --body-file."
+    for name in ("VISUAL", "EDITOR"):
+        if env.get(name, "").strip():
+            try:
+                return [word.strip('"') for word in shlex.split(env[name], posix=os.name != "nt")]
+            except ValueError as error:
+                raise UsageError("no-editor", f"{name} cannot be read: {error}.", hint=hint) from error
+    raise UsageError("no-editor", "No editor is named: VISUAL and EDITOR are not set.", hint=hint)
+
+
+def _read_original(context: Context, name: str) -> _Original:
+    from whet.authoring.drafts_main import main_of, not_text
+    from whet.authoring.trees import digest, read_tree
+
+    card = context.library.find(name)
+    if card.kind != "skill":
+        hint = "Move it to NAME/SKILL.md first."
+        raise UsageError("single-file", f"{card.full_name} is a single file.", hint=hint, path=card.path)
+    path = os.path.realpath(card.directory)
+    tree = read_tree(path)
+    if tree is None:
+        raise NotFoundError("skill-gone", f"{card.path} is not there any more.", hint="List the skills again.")
+    main = main_of(tree)
+    data = tree[main.path].data
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise not_text(main.path, f"is not UTF-8 at byte {error.start}") from error
+    return _Original(card.name, path, digest(tree), main, data)
+
+
+def _copy(original: _Original, state: str) -> str:
+    import tempfile
+
+    directory = os.path.join(state, DIRECTORY)
+    with os_failures(directory):
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        path = os.path.join(tempfile.mkdtemp(prefix=f"{original.name}-", dir=directory), original.main.path)
+        with open(path, "xb") as file:
+            file.write(original.data)
+    return path
+
+
+def _run_editor(command: list[str], path: str, context: Context, *, json: bool) -> None:
+    """Run the editor on the terminal. What it prints is no answer of ours, so it never goes to a pipe or into JSON."""
+    import signal
+    import subprocess
+
+    terminal = sys.stdout is not None and sys.stdout.isatty() and not json
+    # An interrupt is for the editor; unlike SIG_IGN, a handler is not inherited.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        code = subprocess.call(  # noqa: S603  the person's own editor
+            [*command, path], env=dict(context.env), stdout=None if terminal else 2
+        )
+    except OSError as error:
+        hint = "Check VISUAL and EDITOR, or give --body or --body-file."
+        message = f"The editor {command[0]!r} cannot be started: {error.strerror or error}."
+        raise UsageError("no-editor", message, hint=hint) from error
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if code:
+        hint = "Nothing was changed."
+        raise FailedError("editor-failed", f"The editor {command[0]!r} ended with status {code}.", hint=hint)
+
+
+def _read(path: str) -> bytes:
+    with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
+        return file.read()
+
+
+def _apply(context: Context, options: Namespace, original: _Original, new: bytes) -> Json:
+    def unmoved(path: str, digest: str) -> bool:
+        """Asked about the content that the edit is applied to, so that no change by others can be lost in between."""
+        if path == original.path and digest != original.digest:
+            message = f"{original.name} was changed by somebody else while you were editing."
+            hint = f"`whet diff {original.name}` shows how."
+            raise ConflictError("skill-changed", message, hint=hint, digest=digest)
+        return True
+
+    try:
+        text = new.decode()
+    except UnicodeDecodeError as error:
+        message = f"The text is not UTF-8 at byte {error.start}."
+        raise InvalidError("not-a-text-file", message, hint="Save it as UTF-8.") from error
+    return change(context, options, "edit", body=text, viewed=unmoved)
+
+
+def _unchanged_answer(original: _Original) -> Json:
+    from whet.authoring.drafts_main import version_of
+
+    return {
+        "success": True,
+        "warnings": ["Nothing changes: the text is as it was."],
+        "entries": [],
+        "action": "edit",
+        "name": original.name,
+        "path": original.path,
+        "version": version_of(original.main.document),
+        "digest": original.digest,
+        "entry": None,
+    }
+
+
+def _ask_again(error: WhetError, context: Context, options: Namespace) -> bool:
+    """Say what is wrong and ask, where somebody is there to answer."""
+    if options.no_input or options.json or not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        return False
+    from whet.interfaces.cli.output import Console
+
+    console = Console(json=False, quiet=False, env=context.env)
+    console.error(error.message)
+    console.hint(error.hint)
+    sys.stderr.write("Open the editor again? [Y/n] ")
+    sys.stderr.flush()
+    reply = sys.stdin.readline()
+    return bool(reply) and reply.strip().lower() in ("", "y", "yes")
+
+
+def _keep_and_raise(error: WhetError, name: str, path: str, original: _Original) -> NoReturn:
+    """Raise the error; a text of which something was written is kept, and the error says where."""
+    changed = True
+    with suppress(WhetError):  # what cannot be read is kept
+        changed = _read(path) != original.data
+    if not changed:
+        _remove(path)
+        raise error
+    from shlex import quote
+
+    error.hint = f"{error.hint} Your text is kept: `whet edit {quote(name)} --body-file {quote(path)}`.".lstrip()
+    error.details["kept"] = path
+    raise error
+
+
+def _remove(path: str) -> None:
+    """Delete the copy, and what the editor may have left beside it."""
+    import shutil
+
+    shutil.rmtree(os.path.dirname(path), ignore_errors=True)

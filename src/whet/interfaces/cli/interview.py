@@ -1,0 +1,263 @@
+"""The four rounds of a distillation at a terminal, and the place where one waits that was interrupted.
+
+Every answer is kept as soon as it is given, in Whet's state directory, readable by its owner only; what is kept is gone
+when the skill is written.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.interfaces.cli.output import screen_for
+from whet.interfaces.cli.text import clean, clean_block, plural, wrap
+from whet.learning.distilling.writing import session_label
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.learning.distilling.keeping import Kept
+    from whet.learning.distilling.rounds import Distillation, Field
+    from whet.learning.sessions import Seen
+
+
+DIRECTORY = "distilling"
+"""Below Whet's state directory."""
+_WIDTH = 92
+"""Columns of a line, where the terminal has as many."""
+_LEAST = 20
+_HEAD = 256 * 1024
+"""Bytes of a transcript that are read to tell what it was about."""
+_SHORT = 84
+_HELP = (
+    "Enter keeps what is proposed; what you type replaces it. e opens your editor, b goes back, Ctrl-C stops and keeps "
+    "your answers."
+)
+_LIST = "Lists have commas; +WORD adds one and -WORD takes one away."
+KEPT = "Your answers are kept; `whet distill --resume` goes on."
+
+
+class StoppedError(FailedError):
+    """Ctrl-C between two answers: there is nothing to run again, because what was answered is kept."""
+
+    exit_code = 130
+
+
+class _BackError(Exception):
+    """The person wants to see the question before."""
+
+
+def forget(context: Context, distillation: Distillation) -> None:
+    """Remove what was written down, if anything was."""
+    _open_kept(context).forget(_key(distillation))
+
+
+def resume(context: Context, begun: Distillation | None = None) -> Distillation:
+    """The distillation that was interrupted last, or that of a session. Raises NotFoundError `nothing-to-resume`."""
+    kept = _open_kept(context)
+    if begun is not None:
+        try:
+            return kept.read(_key(begun))
+        except NotFoundError as error:
+            message, hint = "No distillation of this session was interrupted.", "Begin without --resume."
+            raise NotFoundError("nothing-to-resume", message, hint=hint) from error
+    newest = kept.newest()
+    if not newest:
+        hint = "Begin one with `whet distill FILE`."
+        raise NotFoundError("nothing-to-resume", "No distillation was interrupted.", hint=hint)
+    return kept.read(newest)
+
+
+def remind(context: Context, begun: Distillation) -> None:
+    """Tell whoever begins anew that there are answers already."""
+    try:
+        known = _open_kept(context).read(_key(begun))
+    except WhetError:  # there are none that could be gone on with
+        return
+    if known.at or known.edits:
+        _say("There are answers for this session from before; Ctrl-C now, then --resume goes on with them.")
+
+
+def _open_kept(context: Context) -> Kept:
+    from whet.learning.distilling.keeping import Kept
+
+    return Kept(context.library.place.state, context.library.workspace.clock, DIRECTORY)
+
+
+def _key(distillation: Distillation) -> str:
+    """The id of what is kept: the same for the same session."""
+    from hashlib import sha256
+
+    from whet.learning.distilling.writing import reason_of
+
+    return sha256(reason_of(distillation).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def interview(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
+    """Ask what is left to ask, and whether to write it. Raises RefusedError `not-agreed` and StoppedError."""
+    kept, key = _open_kept(context), _key(distillation)
+    back = False
+    _say(*_fold(context, _HELP), *_fold(context, _LIST))
+    _say("", *_fold(context, f"{session_label(distillation)}: {distillation.goal}"))
+    kept.keep(distillation, key)
+    try:
+        while True:
+            try:
+                if distillation.done:
+                    _ask_agreement(context, distillation)
+                    return distillation
+                distillation, back = _ask_round(context, options, distillation, back=back), False
+            except _BackError:
+                back = distillation.at > 0
+                distillation = distillation.back()
+            kept.keep(distillation, key)
+    except KeyboardInterrupt:
+        _say("", KEPT)
+        raise StoppedError("interrupted", "Interrupted.") from None
+
+
+def choose_session(context: Context) -> Seen:
+    """The session to learn from, of those that wait. Raises NotFoundError `no-session-waits`."""
+    from whet.learning.synthesis.consent import offered
+    from whet.store.clock import iso
+
+    waiting = [seen for seen in reversed(offered(context.library)) if os.path.isfile(seen.transcript)]
+    if not waiting:
+        hint = "Name the file of a session: `whet distill FILE`."
+        raise NotFoundError("no-session-waits", "No session waits to be learned from.", hint=hint)
+    _say("Sessions to learn from:")
+    for number, seen in enumerate(waiting[:20], 1):
+        counts = f"{plural(seen.counts.tools, 'call')}, {plural(seen.counts.errors, 'error')}"
+        _say(
+            f"  {number}  {iso(seen.last)}  {seen.client}  {seen.project}  {counts}",
+            f"     {_describe_session(context, seen)}",
+        )
+    while True:
+        said = _read("Which one? [1] ") or "1"
+        if said.isascii() and said.isdecimal() and 1 <= int(said[:9]) <= min(len(waiting), 20):
+            return waiting[int(said) - 1]
+        _say(f"Give a number from 1 to {min(len(waiting), 20)}.")
+
+
+def _describe_session(context: Context, seen: Seen) -> str:
+    """The beginning of what a session was about, secrets hidden; empty where that cannot be told."""
+    from whet.learning.distilling.piped import read_piped
+
+    try:
+        with open(seen.transcript, "rb") as file:
+            data = file.read(_HEAD)
+        read = read_piped(context.library.place.state, [data.rpartition(b"\n")[0] or data], "It")
+    except (OSError, WhetError):
+        return ""
+    said = next((event.text for event in read.events if event.kind == "user" and event.text.strip()), "")
+    text = " ".join(said.split())
+    return text if len(text) <= _SHORT else f"{text[:_SHORT].rstrip()}…"
+
+
+def _ask_round(context: Context, options: Namespace, distillation: Distillation, *, back: bool = False) -> Distillation:
+    """One round, field by field; what is proposed for a field follows what was said of the one before.
+
+    Whoever comes `back` sees the last question.
+    """
+    question = distillation.question()
+    _say("", f"{question.round}/{question.of}  {question.title}")
+    for line in question.text.split("\n"):
+        _say(*_fold(context, line, 2))
+    at = len(question.fields) - 1 if back else 0
+    while at < len(question.fields):
+        field = distillation.question().fields[at]
+        _say("", f"  {field.label}:", *_fold(context, _format_value(field), 4))
+        if more := [one for one in field.options if isinstance(field.value, tuple) and one not in field.value]:
+            _say(*_fold(context, f"Not among them, add with +: {', '.join(more)}", 4))
+        try:
+            said = _read_answer(context, options, field)
+            if said is not None:
+                distillation = distillation.answer({field.name: said}).back()
+                if field.name == "triggers" and "description" in distillation.edits:
+                    _say("  The description is yours, and stays as it is.")
+        except _BackError:
+            if not at:
+                raise
+            at -= 1
+        except (InvalidError, UsageError) as error:
+            _say(*_fold(context, f"{error.message} {error.hint}", 2))
+        else:
+            at += 1
+    return distillation.answer()
+
+
+def _read_answer(context: Context, options: Namespace, field: Field) -> str | list[str] | None:
+    """What the person says instead of the proposal; None for nothing. Raises what the answer would."""
+    said = _read("  > ")
+    if said == "b":
+        raise _BackError
+    if said == "e":
+        return _edit_answer(context, options, field)
+    if not said:
+        return None
+    parts = [part.strip() for part in said.split(",")]
+    if field.kind == "list" and all(part.startswith(("+", "-")) for part in parts) and isinstance(field.value, tuple):
+        gone = {part[1:].strip() for part in parts if part.startswith("-")}
+        unknown = gone - set(field.value)
+        if unknown:
+            raise UsageError("bad-answer", f"{min(unknown)!r} is not among them.", hint="Spell it as it is shown.")
+        added = [part[1:].strip() for part in parts if part.startswith("+")]
+        return [*(word for word in field.value if word not in gone), *added]
+    return said
+
+
+def _edit_answer(context: Context, options: Namespace, field: Field) -> str | list[str]:
+    from whet.interfaces.cli.editor import edit_text
+
+    rows = field.value if isinstance(field.value, tuple) else (_format_value(field),)
+    try:
+        text = edit_text(context, "\n".join(rows) + "\n", json=options.json)
+    except WhetError as error:
+        raise UsageError("bad-answer", error.message, hint="Type the answer instead.") from error
+    return text.split("\n") if field.kind == "list" else " ".join(text.split())
+
+
+def _format_value(field: Field) -> str:
+    if isinstance(field.value, bool):
+        return "yes" if field.value else "no"
+    return field.value if isinstance(field.value, str) else ", ".join(field.value) or "(none)"
+
+
+def _ask_agreement(context: Context, distillation: Distillation) -> None:
+    foreseen = context.library.finish_distillation(distillation, dry_run=True)
+    _say("", *_fold(context, f"{foreseen['skill']}: {foreseen['description']}"))
+    for warning in foreseen["warnings"]:
+        _say(*_fold(context, warning))
+    _say("s shows the whole text.")
+    while (reply := _read("Write it? [Y/n/b/s] ").lower()) == "s":
+        _say("", *clean_block(foreseen["text"]).rstrip("\n").split("\n"), "")
+    if reply == "b":
+        raise _BackError
+    if reply not in ("", "y", "yes"):
+        raise RefusedError("not-agreed", "It was not agreed to.", hint=KEPT)
+
+
+def _read(question: str) -> str:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        _say("")
+        raise RefusedError("not-agreed", "Nobody answered.", hint="Nothing was changed. --yes asks nothing.")
+    return line.strip()
+
+
+def _fold(context: Context, text: str, indent: int = 0) -> list[str]:
+    """A text in lines that fit the terminal; what is longer than a line, such as a path, goes on in the next."""
+    limit = max(_LEAST, min(_WIDTH, screen_for(sys.stderr, context.env).columns - 6))
+    lines = wrap(clean(text), limit)
+    return [" " * indent + line[at : at + limit] for line in lines for at in range(0, len(line), limit)]
+
+
+def _say(*rows: str) -> None:
+    for row in rows:
+        sys.stderr.write(f"{clean(row)}\n")
+    sys.stderr.flush()

@@ -1,0 +1,90 @@
+"""What several commands render: tables, times, differences, findings of the guard, notes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whet.interfaces.cli.text import clean, clean_block
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.interfaces.cli.output import Screen, Style
+    from whet.skill.values import Json
+
+
+_DIFF_STYLES: tuple[tuple[str, Style], ...] = (
+    ("+++", "bold"),
+    ("---", "bold"),
+    ("@@", "cyan"),
+    ("+", "green"),
+    ("-", "red"),
+)
+
+
+def grid(screen: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table for a terminal; for a program a line for each row, with tabs between its cells."""
+    if screen.tty and rows:
+        screen.table(heads, rows)
+    else:
+        for row in rows:
+            screen.line("\t".join(map(clean, row)))
+
+
+def format_time(screen: Screen, time: str | None) -> str:
+    """A time as a person reads it, to the minute; a program gets all of it."""
+    if not time:
+        return "never" if screen.tty else ""
+    return f"{time[:10]} {time[11:16]}" if screen.tty else time
+
+
+def paint_diff(screen: Screen, text: str) -> None:
+    """Add a difference, line by line, in colour where colour is wanted."""
+    for line in clean_block(text).removesuffix("\n").split("\n") if text else ():
+        style = next((style for mark, style in _DIFF_STYLES if line.startswith(mark)), None)
+        screen.line(screen.paint(line, style) if style else line)
+
+
+def percent(value: float) -> str:
+    """A probability as people read it."""
+    return f"{value:.0%}"
+
+
+def render_notes(answer: Json, screen: Screen) -> None:
+    for note in answer["notes"]:
+        screen.say(note["message"])
+        if note["hint"]:
+            screen.hint(note["hint"])
+
+
+SEVERITIES: dict[str, Style] = {"critical": "red", "warn": "yellow", "info": "cyan"}
+VERDICTS: dict[str, Style] = {"dangerous": "red", "caution": "yellow", "safe": "green"}
+DECISIONS: dict[str, Style] = {"block": "red", "ask": "yellow", "allow": "green"}
+_FINDING_INDENT = 4
+
+
+def render_findings(findings: Sequence[Json], path: str, screen: Screen, *, every: bool = False) -> None:
+    """Every finding that matters; on a pipe a line for each, with its place in front."""
+    for finding in findings:
+        if finding["severity"] == "info" and not every:
+            continue
+        (_render_block if screen.tty else _render_line)(finding, path, screen)
+
+
+def _render_block(finding: Json, _path: str, screen: Screen) -> None:
+    severity = screen.paint(f"{finding['severity']:<8}", SEVERITIES[finding["severity"]])
+    place = f"{finding['file']}:{finding['line']}" if finding["line"] else finding["file"]
+    screen.line(f"  {severity}  {screen.paint(screen.fit(place, 14), 'bold')}")
+    screen.paragraph(f"{finding['message']} [{finding['rule']}]", _FINDING_INDENT)
+    if finding["evidence"]:
+        screen.line(
+            " " * _FINDING_INDENT + screen.paint(f"> {screen.fit(finding['evidence'], _FINDING_INDENT + 2)}", "dim")
+        )
+    screen.paragraph(finding["remedy"], _FINDING_INDENT)
+
+
+def _render_line(finding: Json, path: str, screen: Screen) -> None:
+    line = f":{finding['line']}" if finding["line"] else ""
+    severity = screen.paint(finding["severity"], SEVERITIES[finding["severity"]])
+    place = screen.place(f"{path}/{finding['file']}")
+    screen.line(f"{place}{line}: {severity}: {clean(finding['message'])} [{finding['rule']}]")
