@@ -4,10 +4,14 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench golden docs format clean
+.PHONY: help demo test test-deep check quick bench golden docs format clean
+
+# Hundreds of short processes import Whet: without its bytecode each of them would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
+PYTEST := $(BIN)/pytest -q -n auto --maxprocesses 8 --dist worksteal
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 $(STAMP): pyproject.toml uv.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -18,11 +22,19 @@ $(STAMP): pyproject.toml uv.lock
 demo: $(STAMP) ## Watch Whet at work, in a temporary home
 	@$(BIN)/python docs/demo.py
 
-test: $(STAMP) ## Lint, types and tests
+test: $(STAMP) ## Lint, types and the quick tests, in a few minutes: after every change
+	@$(MAKE) --no-print-directory -j 2 check quick
+
+test-deep: $(STAMP) ## Every test: kills in loops, many processes, megabytes, all examples
+	$(PYTEST)
+
+check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist worksteal -q
+
+quick: $(STAMP)
+	$(PYTEST) --quick
 
 bench: $(STAMP) ## Measure speed side by side with the peers that are installed
 	$(BIN)/python benchmarks/speed.py --sizes 100,1000,10000

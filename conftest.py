@@ -1,11 +1,132 @@
-"""What holds for every test: where CI decides, it looks at the same examples each time; elsewhere at new ones."""
+"""What holds for every test: the quick tier, the examples of Hypothesis, and tables as one test each."""
 
 from __future__ import annotations
 
+import inspect
+import itertools
 import os
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
-from hypothesis import settings
+import pytest
+from hypothesis import is_hypothesis_test, settings
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+EXAMPLES = 25
+"""How many examples a property is tried with in the quick tier."""
+
+_CHOSEN = "_hypothesis_internal_use_settings"
+"""Where Hypothesis keeps what `@settings` said: a profile cannot overrule that."""
+
+# Where CI decides, it looks at the same examples each time; elsewhere at new ones.
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """One switch for the tier, and one to look at a table row by row."""
+    parser.addoption("--quick", action="store_true", help="leave out deep tests, and take fewer steps and examples")
+    parser.addoption("--rows", action="store_true", help="collect every row of a table as a test of its own")
+
+
+@pytest.fixture(scope="session")
+def quick(pytestconfig: pytest.Config) -> bool:
+    """Whether this run is to be quick: kill at some steps, start two processes, send kilobytes."""
+    return bool(pytestconfig.getoption("quick"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is deep, and try properties with fewer examples."""
+    if not config.getoption("quick"):
+        return
+    deep = [item for item in items if item.get_closest_marker("deep")]
+    config.hook.pytest_deselected(items=deep)
+    items[:] = [item for item in items if not item.get_closest_marker("deep")]
+    for item in items:
+        test = getattr(item, "obj", None)
+        machine = getattr(item, "cls", None)
+        if is_hypothesis_test(test):
+            attributes = vars(getattr(test, "__func__", test))
+            attributes[_CHOSEN] = _fewer(attributes[_CHOSEN])
+        elif isinstance(getattr(machine, "settings", None), settings):
+            machine.settings = _fewer(machine.settings)
+
+
+def _fewer(chosen: settings) -> settings:
+    return settings(chosen, max_examples=min(chosen.max_examples, EXAMPLES))
+
+
+# Tables: a parametrized function that takes nothing but its row, or one of the fixtures below, is collected as one test
+# that goes through all rows. A row that fails is reported by its name, and the others are tried all the same.
+
+_OWN = {"tmp_path", "monkeypatch"}
+"""The fixtures of which every row gets one of its own."""
+
+
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> pytest.Item | None:
+    """One test for a table, unless its rows are asked for."""
+    config = collector.config
+    by_row = config.getoption("rows") or any("[" in word for word in config.args)
+    if by_row or not isinstance(obj, FunctionType) or not isinstance(collector, pytest.Module):
+        return None
+    marks: list[pytest.Mark] = getattr(obj, "pytestmark", [])
+    if not collector.istestfunction(obj, name) or is_hypothesis_test(obj) or inspect.iscoroutinefunction(obj):
+        return None
+    tables = [_Table(mark) for mark in marks if mark.name == "parametrize"]
+    others = [mark for mark in marks if mark.name != "parametrize"]
+    takes = set(inspect.signature(obj).parameters).difference(*(table.names for table in tables))
+    if not tables or takes - _OWN or not all(table.is_plain for table in tables):
+        return None
+
+    def go_through(subtests: pytest.Subtests, tmp_path: Path, quick: bool) -> None:
+        for number, parts in enumerate(itertools.product(*(table.rows(quick=quick) for table in tables))):
+            given: dict[str, Any] = {key: value for _, row in parts for key, value in row.items()}
+            with pytest.MonkeyPatch.context() as patch:
+                if "monkeypatch" in takes:
+                    given["monkeypatch"] = patch
+                if "tmp_path" in takes:
+                    given["tmp_path"] = tmp_path / str(number)
+                    given["tmp_path"].mkdir()
+                try:
+                    obj(**given)
+                except BaseException:  # an assertion, a skip, Ctrl-C: pytest tells them apart
+                    with subtests.test("-".join(title for title, _ in parts)):
+                        raise
+
+    vars(go_through).update(
+        __wrapped__=obj, __signature__=inspect.signature(go_through), pytestmark=others, __doc__=obj.__doc__
+    )
+    made: pytest.Item = pytest.Function.from_parent(collector, name=name, callobj=go_through)
+    return made
+
+
+class _Table:
+    """The rows of one `parametrize`."""
+
+    def __init__(self, mark: pytest.Mark) -> None:
+        names, self._values = (*mark.args, *(mark.kwargs.get(key) for key in ("argnames", "argvalues")))[:2]
+        self._values = list(self._values)
+        self.names = [word.strip() for word in names.split(",")] if isinstance(names, str) else list(names)
+        self._titles = mark.kwargs.get("ids")
+        odd = {mark.name for row in self._values for mark in getattr(row, "marks", ())} - {"deep"}
+        self.is_plain = not odd and not mark.kwargs.get("indirect") and bool(self._values)
+
+    def rows(self, *, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each row's title and values; in the quick tier without those that are deep."""
+        titles = self._titles if isinstance(self._titles, (list, tuple)) else itertools.repeat(None)
+        for row, title in zip(self._values, titles, strict=False):
+            marked = isinstance(getattr(row, "marks", None), tuple)
+            if quick and marked and row.marks:
+                continue
+            values = row.values if marked else row if len(self.names) > 1 else (row,)
+            told = (marked and row.id) or title or "-".join(self._title(value) for value in values)
+            yield str(told), dict(zip(self.names, values, strict=True))
+
+    def _title(self, value: object) -> str:
+        told = self._titles(value) if callable(self._titles) else None
+        return str(value if told is None else told)[:60]
