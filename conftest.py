@@ -64,8 +64,8 @@ def _fewer(chosen: settings) -> settings:
 # Tables: a parametrized function that takes nothing but its row, or one of the fixtures below, is collected as one test
 # that goes through all rows. A row that fails is reported by its name, and the others are tried all the same.
 
-_OWN = {"tmp_path", "monkeypatch"}
-"""The fixtures of which every row gets one of its own."""
+_GIVEN = {"quick", "tmp_path", "monkeypatch"}
+"""The fixtures that a row may have; of the last two, every row gets one of its own."""
 
 
 def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> pytest.Item | None:
@@ -80,13 +80,15 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
     tables = [_Table(mark) for mark in marks if mark.name == "parametrize"]
     others = [mark for mark in marks if mark.name != "parametrize"]
     takes = set(inspect.signature(obj).parameters).difference(*(table.names for table in tables))
-    if not tables or takes - _OWN or not all(table.is_plain for table in tables):
+    if not tables or takes - _GIVEN or not all(table.is_plain for table in tables):
         return None
 
     def go_through(subtests: pytest.Subtests, tmp_path: Path, quick: bool) -> None:
         for number, parts in enumerate(itertools.product(*(table.rows(quick=quick) for table in tables))):
             given: dict[str, Any] = {key: value for _, row in parts for key, value in row.items()}
             with pytest.MonkeyPatch.context() as patch:
+                if "quick" in takes:
+                    given["quick"] = quick
                 if "monkeypatch" in takes:
                     given["monkeypatch"] = patch
                 if "tmp_path" in takes:

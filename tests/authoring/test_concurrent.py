@@ -7,14 +7,14 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from authoring.world import PRELUDE, World, check_whole, created, start, world
 
 if TYPE_CHECKING:
     import subprocess
 
 __all__ = ["world"]
-
-PROCESSES = 8
 
 WRITER = (
     PRELUDE
@@ -64,21 +64,27 @@ def finished(process: subprocess.Popen[str]) -> list[Any]:
     return [json.loads(line) for line in output.splitlines()]
 
 
-def test_patches_of_the_same_and_of_different_skills_at_once_lose_nothing(world: World) -> None:
-    names = ["shared", *(f"own-{number}" for number in range(PROCESSES // 2))]
+@pytest.fixture
+def processes(*, quick: bool) -> int:
+    """How many change skills at once."""
+    return 2 if quick else 8
+
+
+def test_patches_of_the_same_and_of_different_skills_at_once_lose_nothing(world: World, processes: int) -> None:
+    names = ["shared", *(f"own-{number}" for number in range(processes // 2))]
     library = world.library()
     library.manage([created(name, "Begin.\n\nEND\n") for name in names])
-    readers = [start(READER, world.top, " ".join(names[:2])) for _ in range(2)]
+    readers = [start(READER, world.top, " ".join(names[:2])) for _ in range(processes // 4 or 1)]
     writers = [
-        start(WRITER, world.top, f"p{number}", f"shared own-{number % (PROCESSES // 2)}", 3)
-        for number in range(PROCESSES)
+        start(WRITER, world.top, f"p{number}", f"shared own-{number % (processes // 2)}", 3)
+        for number in range(processes)
     ]
     said = [finished(process) for process in writers]
     (world.top / "stop").touch()
     seen = {of for process in readers for of in finished(process)[0]}
     acknowledged = [line for lines in said for line in lines if isinstance(line, list)]
     codes = {code for lines in said for code in lines[-1]}
-    assert len(acknowledged) == PROCESSES * 3 * 2, codes
+    assert len(acknowledged) == processes * 3 * 2, codes
     assert codes <= {"skill-changed"}
     for name in names:
         text = (world.root / name / "SKILL.md").read_text()
@@ -121,9 +127,9 @@ say(codes)
 )
 
 
-def test_every_kind_of_change_at_once_keeps_the_history_whole(world: World) -> None:
-    processes = [start(MIXED, world.top, number) for number in range(PROCESSES)]
-    codes = {code: message for process in processes for code, message in finished(process)[0].items()}
+def test_every_kind_of_change_at_once_keeps_the_history_whole(world: World, processes: int) -> None:
+    writers = [start(MIXED, world.top, number) for number in range(processes)]
+    codes = {code: message for process in writers for code, message in finished(process)[0].items()}
     check_whole(world.state, world.root)
     usual = {"skill-changed", "skill-exists", "skill-not-found", "skill-gone", "nothing-to-restore", "path-not-found"}
     assert set(codes) <= usual, codes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ CLASSES = {name for name, value in vars(errors).items() if isinstance(value, typ
 COMPUTED = {
     *("skill/archive.py", "skill/paths.py", "store/failures.py"),
     *("library/catalogue.py", "library/visibility.py"),
-    *("sources/chain/applying.py", "sources/packages.py", "sources/publishing/prepare.py"),
+    *("sources/install/applying.py", "sources/packages.py", "sources/publishing/prepare.py"),
     *("sources/indexes/hub.py", "sources/indexes/marketplace.py", "sources/indexes/wellknown.py"),
 }
 """Where the code of an error is no literal; `computed` knows where each of them takes its codes from."""
@@ -35,14 +36,29 @@ COMPUTED = {
 STEPS = ("locked-missing", "no-base", "other-source", "same-name", "skill-exists", "update-conflict")
 
 
+@cache
+def parsed() -> tuple[tuple[str, tuple[ast.Call, ...]], ...]:
+    """Every file of the source with its calls of names."""
+    return tuple(
+        (
+            path.relative_to(SOURCE).as_posix(),
+            tuple(
+                node
+                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            ),
+        )
+        for path in sorted(SOURCE.rglob("*.py"))
+    )
+
+
 def calls(*names: str, below: str = "") -> Iterator[tuple[str, str, list[ast.expr]]]:
     """Every call of one of these names in the source: the file, the name, the arguments."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        file = path.relative_to(SOURCE).as_posix()
+    for file, found in parsed():
         if below and not file.startswith((below, "api/")):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+        for node in found:
+            if isinstance(node.func, ast.Name) and node.func.id in names:
                 yield file, node.func.id, node.args
 
 

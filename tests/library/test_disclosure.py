@@ -296,7 +296,7 @@ card = opened.find("one")
 os.chmod(base + "/notes.md", 0)
 answer = [[note["code"] for note in opened.view("one")["diagnostics"]]]
 os.chmod(base + "/SKILL.md", 0)
-for attempt in (lambda: opened.view("one", "notes.md"), lambda: opened.lookout.open(card)):
+for attempt in (lambda: opened.view("one", "notes.md"), lambda: opened.workspace.open(card)):
     try:
         attempt()
     except WhetError as error:

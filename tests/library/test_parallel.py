@@ -44,7 +44,7 @@ print(number)
 READER = """
 import hashlib, sys, threading, traceback
 from whet import Library
-root, state, home = sys.argv[1:]
+root, state, home, readers = sys.argv[1:]
 library = Library.open([root], home=state, project=home, env={"HOME": home})
 failures, seen = [], set()
 
@@ -73,20 +73,20 @@ def read():
     except BaseException:
         failures.append(traceback.format_exc())
 
-threads = [threading.Thread(target=read) for _ in range(50)]
+threads = [threading.Thread(target=read) for _ in range(int(readers))]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
 assert not failures, failures[0]
-assert library.lookout.cache.problem is None, library.lookout.cache.problem
+assert library.workspace.cache.problem is None, library.workspace.cache.problem
 library.close()
 print(len(seen))
 """
 
 
 def test_two_hundred_readers_see_whole_skills_while_somebody_writes(
-    root: str, tmp_path: Path, skill: Callable[..., str]
+    root: str, tmp_path: Path, skill: Callable[..., str], *, quick: bool
 ) -> None:
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     zero = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"
@@ -100,11 +100,11 @@ def test_two_hundred_readers_see_whole_skills_while_somebody_writes(
     writer = subprocess.Popen([*command, WRITER, root, str(stop)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     readers = [
         subprocess.Popen(
-            [*command, READER, root, str(tmp_path / "state"), str(tmp_path)],
+            [*command, READER, root, str(tmp_path / "state"), str(tmp_path), "8" if quick else "50"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        for _ in range(4)
+        for _ in range(1 if quick else 4)
     ]
     outcomes = [(process.communicate(), process.returncode) for process in readers]
     stop.touch()

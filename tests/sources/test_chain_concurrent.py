@@ -8,6 +8,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
+import pytest
+
 from sources.world import BODY, World, main, world
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ def check_whole(world: World, library: Library) -> None:
     assert library.doctor() == ()
 
 
+@pytest.mark.deep
 def test_different_skills_at_once_are_all_installed(world: World) -> None:
     names = [f"skill-{number}" for number in range(12)]
     for name in names:
@@ -86,9 +89,9 @@ def test_different_skills_at_once_are_all_installed(world: World) -> None:
     check_whole(world, world.library())
 
 
-def test_the_same_skill_at_once_is_installed_once(world: World) -> None:
+def test_the_same_skill_at_once_is_installed_once(world: World, *, quick: bool) -> None:
     with Other(world) as one, Other(world) as two:
-        for number in range(8):
+        for number in range(3 if quick else 8):
             name = f"skill-{number}"
             world.offer(name)
             for other in (one, two):

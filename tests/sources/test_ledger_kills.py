@@ -122,14 +122,14 @@ def killed_at(process: subprocess.Popen[str], step: int) -> bool:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_whoever_is_killed_at_any_step_leaves_all_or_nothing(kept: Path, change: str) -> None:
+def test_whoever_is_killed_at_any_step_leaves_all_or_nothing(kept: Path, change: str, *, quick: bool) -> None:
     again(kept)
     machine = Machine(kept)
     before = state(machine)
     machine.close()
     unsettled, settled, told = list[object](), list[object](), set[str]()
     with killer(kept, CHANGES[change]) as process:
-        for step in count(1):
+        for step in count(1, 15 if quick else 1):
             more = killed_at(process, step)
             machine = Machine(kept)
             unsettled.append(machine.locked())
@@ -147,15 +147,16 @@ def test_whoever_is_killed_at_any_step_leaves_all_or_nothing(kept: Path, change:
         assert process.stdin is not None
         process.stdin.close()
     after = settled[-1]
-    assert len(settled) > 10 and before != after
+    assert len(settled) > (1 if quick else 10) and before != after
     assert all(outcome in (before, after) for outcome in settled)
     assert settled == sorted(settled, key=lambda outcome: outcome == after), "once done, done"
     assert all(outcome in (before[0], after[0]) for outcome in unsettled)  # type: ignore[index]  # both are pairs
     done = {f"complete and is now in {machine.lock}."}
-    assert told == {*done, "not complete and was given up."}
+    ways = {*done, "not complete and was given up."}
+    assert told <= ways if quick else told == ways
 
 
-def test_whoever_is_killed_while_settling_leaves_it_to_the_next(kept: Path) -> None:
+def test_whoever_is_killed_while_settling_leaves_it_to_the_next(kept: Path, *, quick: bool) -> None:
     """The skills are changed and in the history, and the lock does not know of it; settling is killed at every step."""
     again(kept)
     with killer(kept, INTERRUPTED.strip()) as process:
@@ -170,7 +171,7 @@ def test_whoever_is_killed_while_settling_leaves_it_to_the_next(kept: Path) -> N
     rmtree(kept.parent / "killed", ignore_errors=True)
     copytree(kept, kept.parent / "killed", symlinks=True)
     with killer(kept, "machine.ledger.settle(machine.root)") as process:
-        for step in count(1):
+        for step in count(1, 6 if quick else 1):
             more = killed_at(process, step)
             machine = Machine(kept)
             machine.ledger.repair(machine.root)

@@ -311,19 +311,16 @@ def check_site(site: Path, top: Path) -> None:
             assert (site / OLD_SITE / entry["name"] / path).is_file()
 
 
-STEPS_APART = 2 if float(os.environ.get("WHET_KILL_SECONDS", "4")) < 60 else 1
-"""A quick run tries every other step."""
-
-
 @pytest.mark.skipif(os.name == "nt", reason="there is no such signal")
-def test_a_publisher_that_is_killed_leaves_a_whole_site(tmp_path: Path) -> None:
+def test_a_publisher_that_is_killed_leaves_a_whole_site(tmp_path: Path, *, quick: bool) -> None:
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     old = [ready(tmp_path / "old", "full", files=HELP), ready(tmp_path / "old", "plain")]
-    site, step, seen = tmp_path / "site", 1 - STEPS_APART, set()
+    apart = 8 if quick else 1
+    site, step, seen = tmp_path / "site", 1 - apart, set()
     publish_index(old, str(site))
     before = index_of(site)
     while True:
-        step += STEPS_APART
+        step += apart
         command = [sys.executable, "-c", KILLED, tests, str(tmp_path), str(step)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode == 0:
