@@ -72,7 +72,7 @@ def test_a_model_proposes_and_the_router_decides(library: Library) -> None:
         asked.append(request.messages[-1].text)
         return json.dumps({"description": GOOD if len(asked) == 1 else GREEDY})
 
-    told = optimise_description(library.workspace, library.offers.index_manager, "bookkeeping", Scripted(answer))
+    told = optimise_description(library.workspace, library.matcher.index_manager, "bookkeeping", Scripted(answer))
     assert (told["success"], told["improved"], told["description"]) == (True, True, GOOD)
     assert told["after"]["held_out"] > told["before"]["held_out"]
     assert told["tried"][0]["verdict"] == "kept"
@@ -88,14 +88,14 @@ def test_held_out_messages_are_never_shown_to_whoever_proposes(library: Library)
         asked.append(request.messages[-1].text)
         return json.dumps({"description": f"Says nothing new, version {len(asked)}."})
 
-    told = optimise_description(library.workspace, library.offers.index_manager, "bookkeeping", Scripted(answer))
+    told = optimise_description(library.workspace, library.matcher.index_manager, "bookkeeping", Scripted(answer))
     assert not told["improved"] and told["description"] == "Helps with numbers." and told["before"] == told["after"]
     assert len(asked) == 5 and {item["verdict"] for item in told["tried"]} == {"not-better"}
     assert told["held_out"] >= 5 and sum(message in asked[-1] for message in INVOICES) <= 5
 
 
 def test_without_a_model_words_of_the_evals_are_tried(library: Library) -> None:
-    told = optimise_description(library.workspace, library.offers.index_manager, "bookkeeping")
+    told = optimise_description(library.workspace, library.matcher.index_manager, "bookkeeping")
     assert told["improved"] and told["description"].startswith("Helps with numbers. Use for ")
     text = described(library.workspace, "bookkeeping", told["description"])
     written = library.manage([{"action": "edit", "name": "bookkeeping", "body": text}])
@@ -104,7 +104,7 @@ def test_without_a_model_words_of_the_evals_are_tried(library: Library) -> None:
 
 def test_too_few_messages_prove_nothing(library: Library) -> None:
     with pytest.raises(NotFoundError) as caught:
-        optimise_description(library.workspace, library.offers.index_manager, "poems")
+        optimise_description(library.workspace, library.matcher.index_manager, "poems")
     assert caught.value.code == "too-few-trigger-evals"
 
 

@@ -40,7 +40,7 @@ def refused(world: World, text: str) -> WhetError:
 
 
 def missing(asked: Asked) -> list[tuple[str, str]]:
-    return [(item["name"], item["code"]) for item in asked.missing]
+    return [(item.name, item.code) for item in asked.missing]
 
 
 # commands
@@ -240,14 +240,14 @@ def test_a_path_that_leads_nowhere_does_not_fall_back_to_the_name(world: World) 
     world.skill("beta")
     asked = ask(world, "use [$deploy](/no/such/place) or $deploy, and $beta")
     assert names(asked) == ["beta"]
-    assert asked.missing == (
+    assert [item._asdict() for item in asked.missing] == [
         {
             "name": "deploy",
             "code": "skill-not-found",
             "message": "There is no skill '/no/such/place'.",
             "hint": "`whet list` shows every skill.",
         },
-    )
+    ]
 
 
 def test_a_link_without_a_target_is_a_plain_mention(world: World) -> None:
@@ -280,14 +280,14 @@ def test_too_many_mentions_are_reported(world: World) -> None:
         world.skill(f"s{number}a")
     asked = ask(world, " ".join(f"$s{number}a" for number in range(10)))
     assert len(asked.cards) == 8
-    assert asked.missing == (
+    assert [item._asdict() for item in asked.missing] == [
         {
             "name": "",
             "code": "too-many-mentions",
             "message": "2 more were mentioned than are loaded at once.",
             "hint": "Ask again.",
         },
-    )
+    ]
 
 
 # bundles

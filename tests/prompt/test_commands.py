@@ -426,12 +426,12 @@ def test_long_lines_are_read_in_one_go(piece: str) -> None:
 
 
 def offered(prefix: str, **more: Any) -> list[str]:
-    return [item["name"] for item in complete(COMMANDS, prefix, **more)]
+    return [item.name for item in complete(COMMANDS, prefix, **more)]
 
 
 def test_completion_carries_what_a_client_shows() -> None:
     commands = command_map([card("tax-return", description="Fills in the form.", hint="[year]")])
-    assert complete(commands, "/tax") == [
+    assert [command.to_json() for command in complete(commands, "/tax")] == [
         {
             "name": "tax-return",
             "menu": "tax_return",
@@ -444,7 +444,7 @@ def test_completion_carries_what_a_client_shows() -> None:
 
 def test_completion_offers_beginnings_then_words_then_the_rest() -> None:
     commands = command_map([card(name) for name in ("prereview", "code-review", "review", "review-code", "ledger")])
-    assert [item["name"] for item in complete(commands, "re")] == ["review", "review-code", "code-review", "prereview"]
+    assert [item.name for item in complete(commands, "re")] == ["review", "review-code", "code-review", "prereview"]
 
 
 def test_completion_reads_a_prefix_as_loosely_as_a_command() -> None:

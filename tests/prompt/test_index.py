@@ -262,7 +262,7 @@ def test_the_report_says_what_became_of_each_skill(many: list[Card]) -> None:
     index = characters(many, 200, used={"review": Use(3, 1), "travel": Use(1, 1)})
     scans = ["scan-01", "scan-05", "scan-09", "scan-11", "scan-15", "scan-19", "scan-25", "scan-29"]
     names = ["review", *scans, "travel"]
-    assert index.report() == {
+    assert index.report.to_json() == {
         "total": 34,
         "included": 10,
         "shortened": 10,
@@ -282,7 +282,7 @@ def test_the_report_says_what_became_of_each_skill(many: list[Card]) -> None:
 def test_a_report_names_the_first_hundred_that_are_left_out(card: Callable[..., Card]) -> None:
     cards = [card(f"skill-{number:04}") for number in range(1_000)]
     index = characters(cards, 400)
-    report = index.report()
+    report = index.report.to_json()
     assert report["omitted_names"] == [card.name for card in index.omitted][:100]
     assert (report["omitted"], len(report["omitted_names"])) == (len(index.omitted), 100)
 
@@ -296,7 +296,7 @@ def test_no_skills_are_no_text_at_all() -> None:
 def test_where_nothing_fits_there_is_no_text_and_the_report_still_says_so(many: list[Card]) -> None:
     index = characters(many, 20)
     assert (index.text, index.included, index.omitted) == ("", (), tuple(many))
-    assert index.report()["omitted"] == 34
+    assert index.report.to_json()["omitted"] == 34
 
 
 def test_what_is_said_twice_is_shown_once(card: Callable[..., Card]) -> None:
@@ -319,7 +319,7 @@ def test_rules_are_left_out_when_they_would_take_more_than_a_quarter(few: list[C
         for limit, there in ((four_times, True), (four_times - 1, False)):
             index = build(few, Budget(limit, "characters"), Options(paths=paths), ESTIMATE)
             assert index.text.startswith(f"{rules(paths=paths)}\n") is there
-            assert (index.rules, index.report()["rules"]) == (there, there)
+            assert (index.rules, index.report.to_json()["rules"]) == (there, there)
 
 
 @pytest.mark.parametrize("paths", [False, True])
@@ -414,7 +414,7 @@ def test_a_name_is_shown_as_far_as_the_specification_lets_it_go(card: Callable[.
     index = characters([card(name) for name in names])
     assert index.text == f"▸ {'a' * 64}: Does it.\n▸ {'b' * 63}…: Does it.\n▸ {'c ' * 31}c…: Does it.\n"
     assert (index.level, index.shortened) == ("full", (names[1], names[2]))
-    assert index.report()["shortened"] == 2
+    assert index.report.to_json()["shortened"] == 2
     plugin = characters([card("d" * 65, plugin="mail")])
     assert plugin.text == f"▸ mail:{'d' * 63}…: Does it.\n"
 

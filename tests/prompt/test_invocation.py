@@ -14,8 +14,7 @@ from whet import MODEL, recover
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.guard.sandbox.levels import level
 from whet.prompt.asking import Asked
-from whet.prompt.desk import stage_of
-from whet.prompt.invocation import SHARED_TOKENS, invoke
+from whet.prompt.invocation import SHARED_TOKENS, invoke, stage_of
 from whet.prompt.tokens import installed
 
 if TYPE_CHECKING:
@@ -231,7 +230,7 @@ def test_a_skill_that_vanishes_before_it_is_read(world: World) -> None:
     with pytest.raises(NotFoundError) as caught:
         invoke(Asked(snapshot.catalogue.cards[:1], "x"), stage)
     assert caught.value.code == "skill-gone"
-    answer = invoke(Asked(snapshot.catalogue.cards, "x"), stage).answer
+    answer = invoke(Asked(snapshot.catalogue.cards, "x"), stage).to_json()
     assert [skill["name"] for skill in answer["skills"]] == ["two"]
     assert [(item["name"], item["code"]) for item in answer["missing"]] == [("one", "skill-gone")]
     assert "Not loaded: one. " in answer["message"]

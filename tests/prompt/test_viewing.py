@@ -128,10 +128,10 @@ def test_a_session_brings_its_own_runner_and_probe(world: World) -> None:
     workspace, runner = world.library().workspace, Recorder()
     probe = LocalProbe({"KEY": "given"}, "linux")
     card, config = workspace.find("touch")
-    answer = view_card(workspace, card, config, None, 1, caller=MODEL, runner=runner, probe=probe)
+    answer = view_card(workspace, card, config, None, 1, caller=MODEL, runner=runner, probe=probe).to_json()
     assert (answer["content"], answer["ready"], answer["missing"]) == ("ran\n", True, [])
     assert runner.scripts == ["bash, 10 s, 4000 characters: touch made"]
-    assert not view_card(workspace, card, config, None, 1, caller=PERSON, runner=runner)["ready"]
+    assert not view_card(workspace, card, config, None, 1, caller=PERSON, runner=runner).to_json()["ready"]
     assert len(runner.scripts) == 1
     assert not (world.project / "made").exists()
 

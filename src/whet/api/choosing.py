@@ -5,9 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.api.routing import Routing
+from whet.errors import UsageError
+from whet.library.visibility import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from whet.library.report import Entry
+    from whet.prompt.bundles import Bundle
+    from whet.store.locks import FileLock
+
+_LOCK_SECONDS = 10.0
 
 
 class Choosing(Routing):
@@ -59,15 +67,18 @@ class Choosing(Routing):
 
         `bundles` are {name, slug, description, skills, instruction, path}; `report` says what is wrong with files.
         """
-        from whet.prompt.desk import list_bundles
-
-        return list_bundles(self.workspace)
+        bundles, report = self._bundles()
+        return {
+            "success": True,
+            "bundles": [bundle.to_json() for bundle in bundles],
+            "report": [entry.to_json() for entry in report],
+        }
 
     def bundle(self, name: str) -> dict[str, Any]:
         """One bundle, and which of its skills cannot be had (`missing`). Raises NotFoundError."""
-        from whet.prompt.desk import show_bundle
+        from whet.prompt.bundles import find_bundle
 
-        return show_bundle(self.workspace, name)
+        return self._shown(find_bundle(self._bundles()[0], name))
 
     def save_bundle(
         self,
@@ -84,13 +95,58 @@ class Choosing(Routing):
         Raises ConflictError where there is one of that name, unless `overwrite` is set, and UsageError `no-project`
         where there is no trusted project. `report` tells of commands that mean something else now.
         """
-        from whet.prompt.desk import save_bundle
+        from whet.prompt.asking import menu_of
+        from whet.prompt.bundles import save_bundle
 
-        what = {"name": name, "skills": skills, "description": description, "instruction": instruction}
-        return save_bundle(self.workspace, project=project, overwrite=overwrite, **what)
+        directory = self._bundle_directory(project=project)
+        with self._one_writer():
+            bundle = save_bundle(
+                directory,
+                name=name,
+                skills=skills,
+                description=description,
+                instruction=instruction,
+                overwrite=overwrite,
+            )
+        report = [
+            entry.to_json()
+            for entry in menu_of(self.workspace, self.workspace.snapshot(), PERSON).report
+            if entry.path == bundle.path or entry.message.startswith(f"/{bundle.slug} means the bundle ")
+        ]
+        return {**self._shown(bundle), "report": report}
 
     def remove_bundle(self, name: str, *, project: bool = False) -> dict[str, Any]:
         """Take a bundle of the user's, or of the project, out of use; its file is kept under another name."""
-        from whet.prompt.desk import remove_bundle
+        from whet.prompt.bundles import find_bundle, read_bundles, remove_bundle
 
-        return remove_bundle(self.workspace, name, project=project)
+        with self._one_writer():
+            bundle = find_bundle(read_bundles((self._bundle_directory(project=project),))[0], name)
+            kept = remove_bundle(bundle)
+        return {"success": True, **bundle.to_json(), "kept": kept}
+
+    def _bundles(self) -> tuple[tuple[Bundle, ...], tuple[Entry, ...]]:
+        from whet.prompt.asking import bundle_directories
+        from whet.prompt.bundles import read_bundles
+
+        return read_bundles(bundle_directories(self.workspace, self.workspace.snapshot()))
+
+    def _shown(self, bundle: Bundle) -> dict[str, Any]:
+        from whet.prompt.asking import lacking
+
+        missing = [item._asdict() for item in lacking(bundle, self.workspace.snapshot(), PERSON)]
+        return {"success": True, **bundle.to_json(), "missing": missing}
+
+    def _bundle_directory(self, *, project: bool) -> str:
+        from whet.prompt.asking import bundle_directories
+
+        snapshot = self.workspace.snapshot()
+        if project and (snapshot.config.repository is None or not snapshot.config.trusted):
+            hint = "Run `whet trust` in the project first."
+            raise UsageError("no-project", "There is no trusted project here for a bundle.", hint=hint)
+        return bundle_directories(self.workspace, snapshot)[0 if project else -1]
+
+    def _one_writer(self) -> FileLock:
+        """One writer of bundles at a time."""
+        from whet.store.locks import FileLock, lock_path
+
+        return FileLock(lock_path(self.workspace.place.state, "bundles", "bundles"), timeout=_LOCK_SECONDS)

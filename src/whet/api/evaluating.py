@@ -101,7 +101,7 @@ class Evaluating(Choosing):
         """
         from whet.learning.evals.describing import described, optimise_description
 
-        answer = optimise_description(self.workspace, self.offers.index_manager, name, self.model(model))
+        answer = optimise_description(self.workspace, self.matcher.index_manager, name, self.model(model))
         answer["applied"] = False
         if apply and answer["improved"]:
             text = described(self.workspace, name, answer["description"])

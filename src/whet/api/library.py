@@ -20,13 +20,10 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from whet.api.learning import Learning
 from whet.errors import UsageError, WhetError
-from whet.library.catalogue import Catalogue, left_out
-from whet.library.readiness import missing
 from whet.library.report import Entry
 from whet.library.roots import Place
 from whet.library.visibility import MODEL, PERSON, Caller, hidden
 from whet.library.workspace import Workspace
-from whet.skill.gates import OPEN
 from whet.store.clock import system_clock
 from whet.store.home import user_home, whet_home
 
@@ -37,6 +34,7 @@ if TYPE_CHECKING:
     from whet.authoring.checks import Check
     from whet.guard.permissions.deciding import Policy
     from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
     from whet.library.disclosure import Loaded
     from whet.library.readiness import Probe
     from whet.prompt.ranking import Use
@@ -186,41 +184,18 @@ class Library(Learning):
         `next` is the `cursor` of the page behind, None after the last. `categories` are counted over all skills. What
         else there is is counted where it is not 0: `waiting` for trust, `hidden`, `shadowed`, `left_out`.
         """
-        from whet.library.listing import list_answer
+        from whet.library.listing import list_skills
 
-        snapshot = self.workspace.snapshot()
-        disabled, probe = snapshot.config.disabled, snapshot.config.probe
-
-        def describe(card: Card) -> dict[str, Any]:
-            ready = card.gates is OPEN or not missing(card.gates, probe)
-            answer = {**card.to_json(), "ready": ready}
-            if include_hidden and (reason := hidden(card, caller, disabled, probe)):
-                answer["hidden"] = reason.code
-            return answer
-
-        catalogue = snapshot.catalogue
-        cards = catalogue.cards
-        if not include_hidden:
-            cards = tuple(card for card in cards if hidden(card, caller, disabled, probe) is None)
-        answer = list_answer(
-            cards,
+        return list_skills(
+            self.workspace.snapshot(),
+            caller,
+            self.matcher.scores,
             category=category,
             query=query,
             limit=limit,
             cursor=cursor,
-            describe=describe,
-            categories=catalogue.categories,
-            scores=self._scores,
-            apart=lambda card: include_hidden and hidden(card, caller, disabled, probe) is not None,
-        )
-        aside = {
-            "waiting": len(catalogue.waiting),
-            "hidden": len(catalogue.cards) - len(cards),
-            "shadowed": len(catalogue.shadowed),
-            "left_out": len(left_out(catalogue)),
-            "missing_roots": [root.path for root in catalogue.roots if not os.path.isdir(root.real)],
-        }
-        return {**answer, **{key: value for key, value in aside.items() if value}}
+            include_hidden=include_hidden,
+        ).to_json()
 
     def view(
         self,
@@ -242,7 +217,8 @@ class Library(Learning):
         """
         from whet.prompt.viewing import view
 
-        return view(self.workspace, name, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
+        found = view(self.workspace, name, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
+        return found.to_json()
 
     # what the model sees
 
@@ -273,8 +249,8 @@ class Library(Learning):
         `text` goes into the prompt; it is the same, byte for byte, for the same skills. `report` counts what is
         `included`, `shortened` and `omitted`, and what it costs.
         """
-        from whet.prompt.desk import index
-        from whet.prompt.index import Options, budget_for
+        from whet.prompt.index import Options, budget_for, index_skills
+        from whet.prompt.tokens import tokenizer_for
         from whet.routing.messages import checked
 
         room, few, fits = budget_for(budget, tokens, window), message is not None and limit is not None, None
@@ -283,16 +259,11 @@ class Library(Learning):
             fits = relevant.fits
         options = Options(format, rules, paths, limit, relevant=few)
         known = self.used if used is None else used
-        return index(
-            self.workspace,
-            room,
-            options,
-            caller=caller,
-            relevance=relevance,
-            used=known,
-            tokenizer=tokenizer,
-            fits=fits,
-        )
+        snapshot = self.workspace.snapshot()
+        counter = tokenizer or tokenizer_for(snapshot.config.settings)
+        return index_skills(
+            snapshot, room, options, counter, caller=caller, relevance=relevance, used=known, fits=fits
+        ).to_json()
 
     def invoke(
         self,
@@ -314,9 +285,9 @@ class Library(Learning):
         it is there (`strategy`), what it costs in `tokens`, and what it asks for: `context`, `model`, `allowed_tools`.
         `missing` are members of bundles that cannot be had.
         """
-        from whet.prompt.desk import invoke_line
+        from whet.prompt.invocation import invoke_line
 
-        return invoke_line(self.workspace, text, caller=caller, budget=budget, note=note, reserved=reserved)
+        return invoke_line(self.workspace, text, caller, budget=budget, note=note, reserved=reserved).to_json()
 
     def render(
         self, *names: str, arguments: str = "", budget: int | None = None, caller: Caller = PERSON
@@ -325,9 +296,9 @@ class Library(Learning):
 
         For a single skill, `strategies` tells what each step from the full text to the description costs.
         """
-        from whet.prompt.desk import render_named
+        from whet.prompt.invocation import render_named
 
-        return render_named(self.workspace, names, arguments, caller=caller, budget=budget)
+        return render_named(self.workspace, names, arguments, caller, budget=budget).to_json()
 
     def commands(
         self, prefix: str = "", limit: int = 50, *, reserved: Collection[str] | None = None, caller: Caller = PERSON
@@ -336,18 +307,23 @@ class Library(Learning):
 
         `commands` are {name, menu, kind, description, hint}; `report` says who lost a name to whom.
         """
-        from whet.prompt.desk import commands
+        from whet.prompt.asking import menu_of
+        from whet.prompt.commands import RESERVED
 
-        return commands(self.workspace, prefix, limit, caller=caller, reserved=reserved)
+        kept = RESERVED if reserved is None else reserved
+        return menu_of(self.workspace, self.workspace.snapshot(), caller, kept).complete(prefix, limit).to_json()
 
     def needs(self, *names: str, caller: Caller = PERSON) -> dict[str, Any]:
         """Everything the named skills, or all of them, still need, in one list: keys, programs, settings, tools.
 
         `needs` are what `Need.to_json` gives, each thing once; `ready` is whether there are none.
         """
-        from whet.prompt.desk import needs
+        from whet.prompt.asking import visible
+        from whet.prompt.needs import Needs, collect_needs
 
-        return needs(self.workspace, names, caller=caller)
+        snapshot = self.workspace.snapshot()
+        cards = [self.find(name) for name in names] or visible(snapshot, caller)
+        return Needs(collect_needs(cards, snapshot.config.probe)).to_json()
 
     # values
 

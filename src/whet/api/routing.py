@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whet.library.report import Entry
     from whet.library.visibility import Caller
     from whet.library.workspace import Workspace
-    from whet.prompt.offering import Offers, Relevance
+    from whet.prompt.matcher import Relevance, SkillMatcher
     from whet.routing.feedback import Feedback
 
 
@@ -31,13 +31,13 @@ class Routing(Sharing):
     def __init__(self, workspace: Workspace, check: Check | None) -> None:
         super().__init__(workspace, check)
         self._feedback: Feedback | None = None
-        self._offers: Offers | None = None
+        self._matcher: SkillMatcher | None = None
 
     def close(self) -> None:
         """Let databases, connections and the index go."""
         super().close()
-        if self._offers is not None:
-            self._offers.index_manager.close()
+        if self._matcher is not None:
+            self._matcher.index_manager.close()
         if self._feedback is not None:
             self._feedback.close()
 
@@ -51,14 +51,14 @@ class Routing(Sharing):
         return self._feedback
 
     @property
-    def offers(self) -> Offers:
+    def matcher(self) -> SkillMatcher:
         """What answers `find_relevant`, `detect` and `relevance`: the index of what skills say, kept in step."""
-        if self._offers is None:
-            from whet.prompt.offering import Offers
+        if self._matcher is None:
+            from whet.prompt.matcher import SkillMatcher
             from whet.routing.index_manager import IndexManager
 
-            self._offers = Offers(IndexManager(self.workspace, self.remarks, self._indexed), self.used)
-        return self._offers
+            self._matcher = SkillMatcher(IndexManager(self.workspace, self.remarks, self._indexed), self.used)
+        return self._matcher
 
     def _indexed(self, count: int) -> None:
         from whet.sources.model import Progress
@@ -74,7 +74,7 @@ class Routing(Sharing):
         what speaks for it, `explicit` that only a person may invoke it. `semantic` says whether meaning counted beside
         words; `notes` what else is worth knowing, such as a skill that fits and is hidden from this caller.
         """
-        return self.offers.find(message, k, caller)
+        return self.matcher.find(message, k, caller).to_json()
 
     def detect(self, message: str, *, caller: Caller = MODEL, skill: str | None = None) -> dict[str, Any]:
         """Should a skill be brought up for a message? `decision` is must, may or none, with evidence.
@@ -84,17 +84,17 @@ class Routing(Sharing):
         rank, confidence and decision, what speaks `for` it and `against` it, which skill comes up `instead` and which
         ranks `ahead`, what would be `needed`, and why it is `hidden`.
         """
-        return self.offers.detect(message, caller, skill)
+        return self.matcher.detect(message, caller, skill).to_json()
 
     def relevance(self, message: str, *, caller: Caller = MODEL, few: bool = False) -> Relevance:
         """How much each skill matters for a message, to rank skills by: a function of a `Card`.
 
         It gives a number from 0 to 1, and 2 for a skill that the message names; with `few`, 0 for all that do not fit.
         """
-        return self.offers.relevance(message, caller, few=few)
+        return self.matcher.relevance(message, caller, few=few)
 
     def _scores(self, query: str, cards: Sequence[Card]) -> dict[str, float]:
-        return self.offers.scores(query, cards)
+        return self.matcher.scores(query, cards)
 
     def duplicates(
         self, name: str | None = None, threshold: float | None = None, limit: int | None = None
@@ -124,7 +124,7 @@ class Routing(Sharing):
         from whet.routing.index_manager import key_of
         from whet.routing.trying import Judge, Trial
 
-        index_manager, snapshot = self.offers.index_manager, self.workspace.snapshot()
+        index_manager, snapshot = self.matcher.index_manager, self.workspace.snapshot()
         with Trial(index_manager, snapshot) as trial:
             return eval_triggers(
                 self.workspace,

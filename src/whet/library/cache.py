@@ -42,7 +42,7 @@ READER = "2"
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _BUSY_MS = 200
 _NOTHING_MORE = (OPEN, (), (), "", "")
-"""What most cards have behind their root."""
+"""What most cards have behind their root, as far as it is kept."""
 
 _SCHEMA = """
 CREATE TABLE roots (
@@ -371,7 +371,7 @@ def _container_row(number: int, item: Container) -> tuple[Any, ...]:
 
 
 def _card_row(number: int, container: str, card: Card) -> tuple[Any, ...]:
-    rest = card[14:]
+    rest = card[14:19]
     more = "" if rest == _NOTHING_MORE else _dump(rest)
     return (number, container, *card[:13], more, _proof(*card[:7], card.real, more))
 
@@ -380,12 +380,12 @@ def _card(row: tuple[Any, ...], root: Root) -> Card:
     if row[14] != _proof(*row[:7], *row[12:14]):
         raise ValueError(f"{row[0]} is not as it was saved")
     if not row[13]:
-        return Card._make((*row[:13], root, *_NOTHING_MORE))
+        return Card._make((*row[:13], root, *_NOTHING_MORE, None, ""))
     from whet.skill.diagnostics import Diagnostic
 
     gates, notes, extras, when, hint = _parse(row[13])
     remarks = tuple(Diagnostic(*note) for note in notes)
-    return Card._make((*row[:13], root, _gates(gates), remarks, tuple(map(tuple, extras)), when, hint))
+    return Card._make((*row[:13], root, _gates(gates), remarks, tuple(map(tuple, extras)), when, hint, None, ""))
 
 
 def _proof(*texts: str) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.skill.gates import OPEN, Gates
 
 if TYPE_CHECKING:
     from whet.library.roots import Root
     from whet.skill.diagnostics import Diagnostic
+    from whet.values import Json
 
 
 class Card(NamedTuple):
@@ -53,6 +54,10 @@ class Card(NamedTuple):
     """When to use it, as the frontmatter or skill.json says, in one line; the body is not looked at."""
     hint: str = ""
     """What to type after its name, for a menu of commands."""
+    ready: bool | None = None
+    """Whether what it asks for is there; None where nobody looked. A list of skills tells it."""
+    hidden: str = ""
+    """Why it is hidden from whoever asked for a list: a code; "" when it is not."""
 
     @property
     def scope(self) -> str:
@@ -89,14 +94,16 @@ class Card(NamedTuple):
         extras = tuple((path, max(mark, ~mark)) for path, mark in self.extras)
         return self._replace(mtime=max(self.mtime, ~self.mtime), folder=max(self.folder, ~self.folder), extras=extras)
 
-    def to_json(self) -> dict[str, Any]:
-        """What tier 1 tells of a skill: {name, description, category, scope, path}."""
+    def to_json(self) -> Json:
+        """What tier 1 tells of a skill: {name, description, category, scope, path}; a list adds {ready, hidden}."""
         return {
             "name": self.full_name,
             "description": self.description,
             "category": self.category,
             "scope": self.scope,
             "path": self.location,
+            **({} if self.ready is None else {"ready": self.ready}),
+            **({"hidden": self.hidden} if self.hidden else {}),
         }
 
 

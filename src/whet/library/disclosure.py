@@ -1,4 +1,4 @@
-"""Progressive disclosure: names first, then one body, then one file. The answers are plain JSON values.
+"""Progressive disclosure: names first, then one body, then one file.
 
 Tier 1 is `listing`. Tier 2 gives the body and the tree of *all* supporting files. Tier 3 gives one file, in
 pages, a binary one described rather than decoded. `Loaded` remembers what a conversation has seen, so that the same
@@ -8,7 +8,7 @@ content is not paid for twice; after a compaction the caller clears it.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from whet.errors import NotFoundError, UsageError
 from whet.library.card import main_file
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from whet.library.cache import Cache
     from whet.library.card import Card
     from whet.library.package import PackageFile
-    from whet.library.readiness import Probe
+    from whet.library.readiness import Missing, Probe
+    from whet.library.visibility import Hidden
     from whet.skill.model import Skill
+    from whet.values import Json
 
 PAGE = 100_000
 """Characters of one page of text."""
@@ -35,10 +37,11 @@ MAX_TEXT = 16 * 1024 * 1024
 """Bytes of the largest supporting file that is shown."""
 _LOOKED_AT = 8192
 """A zero among this many first bytes makes a file a binary one."""
+_BINARY = "binary file"
 
 
 class Loaded:
-    """What is in a conversation's context already, by content digest. `Library.view` reads and writes it.
+    """What is in a conversation's context already, by content digest. `prompt.viewing` reads and writes it.
 
     It is for callers that keep no `Session`. It changes; use one for each conversation.
     """
@@ -132,33 +135,168 @@ def _remark(problem: WhetError) -> Diagnostic:
     return Diagnostic(problem.code, "warning", problem.message, hint=problem.hint)
 
 
-def view_answer(opened: Opened, probe: Probe, *, page: int, body: str) -> dict[str, Any]:
-    """Tier 2: the body, as it is to be read, and everything one may want to know before following it."""
-    card, skill = opened.card, opened.skill
-    lacking = missing(skill.gates, probe)
-    return {
-        "success": True,
-        "name": card.full_name,
-        "description": skill.description,
-        **_paged(body, page),
-        "files": [{"path": item.path, "size": item.size} for item in opened.files],
-        "digest": opened.digest,
-        "version": skill.version,
-        "category": skill.category,
-        "scope": card.scope,
-        "path": card.location,
-        "ready": not lacking and not wrong_platform(skill.gates, probe),
-        "missing": [item.to_json() for item in lacking],
-        "setup": skill.setup_help,
-        "tags": list(skill.tags),
-        "related_skills": list(skill.related),
-        "license": skill.license,
-        "compatibility": skill.compatibility,
-        "allowed_tools": list(skill.allowed_tools),
-        "origin": {"scope": card.scope, "client": card.root.client, "root": card.root.path},
-        "trust": trust(card),
-        "diagnostics": [note.to_json() for note in skill.diagnostics],
-    }
+class SkillView(NamedTuple):
+    """Tier 2: one skill as it is read, and everything one may want to know before following it."""
+
+    card: Card
+    skill: Skill
+    """The skill as it is written: its frontmatter as a typed value, and its body."""
+    body: str
+    """Its instructions as they are to be read, with variables filled in."""
+    page: int
+    files: tuple[PackageFile, ...]
+    """All files of the package."""
+    digest: str
+    """Names the content of all of them."""
+    ready: bool
+    """Whether everything is there that it asks for."""
+    missing: tuple[Missing, ...]
+    """What is to be set up."""
+    notes: tuple[Diagnostic, ...]
+    """What reading and rendering it brought up."""
+    settings: tuple[str, ...] = ()
+    """The values of its settings, as the model reads them."""
+    hidden: Hidden | None = None
+    """Why it is hidden from others than the person who looks."""
+
+    @property
+    def name(self) -> str:
+        """The name a person types."""
+        return self.card.full_name
+
+    @property
+    def description(self) -> str:
+        """What it is for."""
+        return self.skill.description
+
+    @property
+    def pages(self) -> int:
+        """How many pages the body has."""
+        return _pages(self.body)
+
+    @property
+    def content(self) -> str:
+        """The page of the body that was asked for."""
+        return _page(self.body, self.page)
+
+    def to_json(self) -> Json:
+        """The skill as JSON carries it."""
+        card, skill = self.card, self.skill
+        return {
+            "success": True,
+            "name": card.full_name,
+            "description": skill.description,
+            "content": self.content,
+            "page": self.page,
+            "pages": self.pages,
+            "files": [{"path": item.path, "size": item.size} for item in self.files],
+            "digest": self.digest,
+            "version": skill.version,
+            "category": skill.category,
+            "scope": card.scope,
+            "path": card.location,
+            "ready": self.ready,
+            "missing": [item.to_json() for item in self.missing],
+            "setup": skill.setup_help,
+            "tags": list(skill.tags),
+            "related_skills": list(skill.related),
+            "license": skill.license,
+            "compatibility": skill.compatibility,
+            "allowed_tools": list(skill.allowed_tools),
+            "origin": {"scope": card.scope, "client": card.root.client, "root": card.root.path},
+            "trust": trust(card),
+            "diagnostics": [note.to_json() for note in self.notes],
+            "settings": list(self.settings),
+            **({"hidden": self.hidden._asdict()} if self.hidden else {}),
+        }
+
+
+class FileView(NamedTuple):
+    """Tier 3: one file of a skill; a binary one is described, not decoded."""
+
+    card: Card
+    file: str
+    size: int
+    digest: str
+    text: str | None
+    """Its text; None for a file that is not shown."""
+    page: int
+    described: str = ""
+    """What it is, when it is not shown."""
+
+    @property
+    def name(self) -> str:
+        """The name of the skill."""
+        return self.card.full_name
+
+    @property
+    def binary(self) -> bool:
+        """Is it no text?"""
+        return self.described == _BINARY
+
+    @property
+    def pages(self) -> int:
+        """How many pages its text has."""
+        return _pages(self.text or "")
+
+    @property
+    def content(self) -> str:
+        """The page that was asked for, or what the file is."""
+        if self.text is None:
+            return f"[{self.described}: {self.file}, {self.size:,} bytes]"
+        return _page(self.text, self.page)
+
+    def to_json(self) -> Json:
+        """The file as JSON carries it."""
+        answer = {"success": True, "name": self.name, "file": self.file, "size": self.size, "digest": self.digest}
+        answer |= {"binary": self.binary, "content": self.content}
+        return answer if self.text is None else {**answer, "page": self.page, "pages": self.pages}
+
+
+class AlreadyLoaded(NamedTuple):
+    """Stands for content that is in the conversation already."""
+
+    card: Card
+    file: str
+    page: int
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """The name of the skill."""
+        return self.card.full_name
+
+    @property
+    def content(self) -> str:
+        """What the model reads instead."""
+        what = f"{self.file} of {self.name}" if self.file else self.name
+        return f"[{what} is already loaded above and has not changed.]"
+
+    def to_json(self) -> Json:
+        """The stub as JSON carries it."""
+        return {
+            "success": True,
+            "name": self.name,
+            "file": self.file,
+            "page": self.page,
+            "digest": self.digest,
+            "already_loaded": True,
+            "content": self.content,
+            "hint": "Use what is in the context. After a compaction it can be loaded again.",
+        }
+
+
+View: TypeAlias = SkillView | FileView | AlreadyLoaded
+"""What a conversation gets when a model reads."""
+
+
+def view_skill(opened: Opened, probe: Probe, *, page: int, body: str) -> SkillView:
+    """A skill that was read, with its body as it is to be shown. Raises UsageError for a page there is not."""
+    gates, lacking = opened.skill.gates, missing(opened.skill.gates, probe)
+    check_page(body, page)
+    ready = not lacking and not wrong_platform(gates, probe)
+    notes = opened.skill.diagnostics
+    return SkillView(opened.card, opened.skill, body, page, opened.files, opened.digest, ready, tuple(lacking), notes)
 
 
 def trust(card: Card) -> str:
@@ -166,7 +304,7 @@ def trust(card: Card) -> str:
     return {"bundled": "builtin", "org": "org", "user": "local", "project": "project"}.get(card.scope, "external")
 
 
-def file_answer(card: Card, path: str, *, page: int, bases: Sequence[str]) -> dict[str, Any]:
+def view_file(card: Card, path: str, *, page: int, bases: Sequence[str]) -> FileView:
     """Tier 3: one supporting file."""
     import hashlib
 
@@ -191,31 +329,13 @@ def file_answer(card: Card, path: str, *, page: int, bases: Sequence[str]) -> di
             total.update(piece)
     finally:
         os.close(descriptor)
-    answer: dict[str, Any] = {"success": True, "name": card.full_name, "file": relative, "size": size}
-    answer["digest"] = f"sha256:{total.hexdigest()}"
-    if len(data) > MAX_TEXT:
-        binary = b"\0" in data[:_LOOKED_AT]
-        described = "binary file" if binary else "file too large to show"
-    elif (text := _text(data)) is not None:
-        return {**answer, "binary": False, **_paged(text, page)}
-    else:
-        binary, described = True, "binary file"
-    return {**answer, "binary": binary, "content": f"[{described}: {relative}, {size:,} bytes]"}
-
-
-def stub(card: Card, file: str, page: int, digest: str) -> dict[str, Any]:
-    """The answer for content that is in the context already."""
-    what = f"{file} of {card.full_name}" if file else card.full_name
-    return {
-        "success": True,
-        "name": card.full_name,
-        "file": file,
-        "page": page,
-        "digest": digest,
-        "already_loaded": True,
-        "content": f"[{what} is already loaded above and has not changed.]",
-        "hint": "Use what is in the context. After a compaction it can be loaded again.",
-    }
+    digest = f"sha256:{total.hexdigest()}"
+    text = _text(data) if len(data) <= MAX_TEXT else None
+    if text is not None:
+        check_page(text, page)
+        return FileView(card, relative, size, digest, text, page)
+    large = len(data) > MAX_TEXT and b"\0" not in data[:_LOOKED_AT]
+    return FileView(card, relative, size, digest, None, 1, "file too large to show" if large else _BINARY)
 
 
 def _text(data: bytes) -> str | None:
@@ -228,13 +348,20 @@ def _text(data: bytes) -> str | None:
         return None
 
 
-def _paged(text: str, page: int) -> dict[str, Any]:
-    pages = max(1, -(-len(text) // PAGE))
+def check_page(text: str, page: int) -> None:
+    """Raise UsageError for a page that a text does not have."""
+    pages = _pages(text)
     if not 1 <= page <= pages:
-        raise UsageError(
-            "no-such-page", f"There is no page {page}.", hint=f"Ask for a page from 1 to {pages}.", pages=pages
-        )
-    return {"content": text[(page - 1) * PAGE : page * PAGE], "page": page, "pages": pages}
+        hint = f"Ask for a page from 1 to {pages}."
+        raise UsageError("no-such-page", f"There is no page {page}.", hint=hint, pages=pages)
+
+
+def _pages(text: str) -> int:
+    return max(1, -(-len(text) // PAGE))
+
+
+def _page(text: str, page: int) -> str:
+    return text[(page - 1) * PAGE : page * PAGE]
 
 
 def _no_such_file(card: Card, path: str, bases: Sequence[str]) -> NotFoundError:

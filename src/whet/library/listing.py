@@ -9,15 +9,23 @@ skills come and go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
+from whet.library.catalogue import left_out
+from whet.library.readiness import missing
+from whet.library.visibility import hidden
+from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
+from whet.values import Json, Rows, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from whet.library.card import Card
+    from whet.library.visibility import Caller
+    from whet.library.workspace import Snapshot
 
     Scores = Callable[[str, list[Card]], Mapping[str, float]]
     """How well the skills that fit a query best fit it, from 0 to 1, by path."""
@@ -27,21 +35,89 @@ _CLOSE = 0.5
 _MOST_DIGITS = 18
 
 
-def list_answer(
-    cards: Iterable[Card],
-    *,
-    category: str | None,
-    query: str | None,
-    limit: int | None,
-    cursor: str | None,
-    describe: Callable[[Card], dict[str, Any]],
-    categories: dict[str, str],
+class Category(NamedTuple):
+    """A category that skills are in."""
+
+    name: str
+    skills: int
+    """How many are in it."""
+    description: str
+
+    def to_json(self) -> Json:
+        """The category as JSON carries it."""
+        return {"name": self.name, "count": self.skills, "description": self.description}
+
+
+class Aside(NamedTuple):
+    """What there is beside the skills that are listed, counted."""
+
+    waiting: int = 0
+    """Skills of a repository that waits for trust."""
+    hidden: int = 0
+    """Skills that this caller does not see."""
+    shadowed: int = 0
+    """Skills that another of the same name comes before."""
+    left_out: int = 0
+    """Skills that cannot be read."""
+    missing_roots: tuple[str, ...] = ()
+    """Roots that are not there."""
+
+
+class Skills(Rows["Card"]):
+    """A page of the skills that a caller may see."""
+
+    __slots__ = ("aside", "categories", "hint", "next", "total")
+
+    def __init__(
+        self,
+        cards: list[Card],
+        categories: tuple[Category, ...],
+        total: int,
+        next: str | None,  # noqa: A002  what it is called on every surface
+        hint: str,
+        aside: Aside,
+    ) -> None:
+        super().__init__(cards)
+        self.categories = categories
+        """The categories, counted over all skills."""
+        self.total = total
+        """How many match, on all pages."""
+        self.next = next
+        """The cursor of the page behind; None after the last."""
+        self.hint = hint
+        self.aside = aside
+
+    def to_json(self) -> Json:
+        """The list as JSON carries it."""
+        return {
+            "success": True,
+            "skills": [card.to_json() for card in self],
+            "categories": [category.to_json() for category in self.categories],
+            "count": len(self),
+            "total": self.total,
+            "next": self.next,
+            "hint": self.hint,
+            **{name: value for name, value in fields_json(self.aside).items() if value},
+        }
+
+
+def list_skills(
+    snapshot: Snapshot,
+    caller: Caller,
     scores: Scores,
-    apart: Callable[[Card], bool] = lambda _: False,
-) -> dict[str, Any]:
-    """The list of skills. `cursor` is the `next` of the page before; `apart` says which are hidden."""
+    *,
+    category: str | None = None,
+    query: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+    include_hidden: bool = False,
+) -> Skills:
+    """The skills that this caller may see. `cursor` is the `next` of the page before."""
     if limit is not None and limit < 1:
         raise UsageError("bad-limit", f"A page of {limit} skills makes no sense.", hint="Give a limit of 1 or more.")
+    catalogue, disabled, probe = snapshot.catalogue, snapshot.config.disabled, snapshot.config.probe
+    reasons = {card.path: reason for card in catalogue.cards if (reason := hidden(card, caller, disabled, probe))}
+    cards = [card for card in catalogue.cards if include_hidden or card.path not in reasons]
     counts: dict[str, int] = {}
     among: list[Card] = []
     for card in cards:
@@ -49,26 +125,33 @@ def list_answer(
         if category is None or _in_category(card.category, category):
             among.append(card)
     if query and query.split():
-        chosen, page, further = _best_first(_matching(among, query, scores, apart), limit, cursor)
+        chosen, page, further = _best_first(_matching(among, query, scores, reasons), limit, cursor)
     else:
         chosen = among
         rest = [card for card in chosen if card.key > cursor] if cursor else chosen
         page = rest[:limit] if limit else rest
         further = page[-1].key if len(page) < len(rest) else None
-    total = len(chosen)
-    return {
-        "success": True,
-        "skills": [describe(card) for card in page],
-        "categories": [
-            {"name": name, "count": counts[name], "description": categories.get(name, "")}
-            for name in sorted(counts)
-            if name
-        ],
-        "count": len(page),
-        "total": total,
-        "next": further,
-        "hint": _list_hint(total, len(page), further, category, query),
-    }
+    listed = [
+        card._replace(
+            ready=card.gates is OPEN or not missing(card.gates, probe),
+            hidden=reasons[card.path].code if card.path in reasons else "",
+        )
+        for card in page
+    ]
+    return Skills(
+        listed,
+        tuple(Category(name, counts[name], catalogue.categories.get(name, "")) for name in sorted(counts) if name),
+        len(chosen),
+        further,
+        _list_hint(len(chosen), len(page), further, category, query),
+        Aside(
+            len(catalogue.waiting),
+            len(catalogue.cards) - len(cards),
+            len(catalogue.shadowed),
+            len(left_out(catalogue)),
+            tuple(root.path for root in catalogue.roots if not os.path.isdir(root.real)),
+        ),
+    )
 
 
 def _in_category(name: str, wanted: str) -> bool:
@@ -87,11 +170,11 @@ def _best_first(chosen: list[Card], limit: int | None, cursor: str | None) -> tu
     return chosen, page, f"{end}.{page[-1].key}" if page and end < len(chosen) else None
 
 
-def _matching(cards: list[Card], query: str, scores: Scores, apart: Callable[[Card], bool]) -> list[Card]:
-    """The skills that match, the best first."""
+def _matching(cards: list[Card], query: str, scores: Scores, apart: Collection[str]) -> list[Card]:
+    """The skills that match, the best first; `apart` are the paths of those that are hidden."""
     words = name_key(query).split()
-    shown = [card for card in cards if not apart(card)]
-    beside = [card for card in cards if apart(card)]
+    shown = [card for card in cards if card.path not in apart]
+    beside = [card for card in cards if card.path in apart]
     known = {**(scores(query, beside) if beside else {}), **(scores(query, shown) if shown else {})}
     named: list[Card] = []
     told: list[Card] = []
@@ -108,7 +191,7 @@ def _matching(cards: list[Card], query: str, scores: Scores, apart: Callable[[Ca
         return -known.get(card.path, 0.0), card.key
 
     literal = [*sorted(named, key=best_first), *sorted(told, key=best_first)]
-    measures = [card for card in literal if not apart(card)]
+    measures = [card for card in literal if card.path not in apart]
     if measures:
         best = max(known.get(card.path, 0.0) for card in measures)
         others = [card for card in others if known[card.path] > best]

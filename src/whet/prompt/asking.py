@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, WhetError
 from whet.library.catalogue import find
 from whet.library.visibility import hidden, refusal
 from whet.prompt.bundles import find_bundle, read_bundles
-from whet.prompt.commands import RESERVED, command_map, lookup, parse_line
+from whet.prompt.commands import RESERVED, command_map, complete, lookup, parse_line
 from whet.prompt.mentions import MAX_MENTIONS, command_form, find_mentions
 from whet.skill.names import closest
+from whet.values import Json, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -29,6 +30,20 @@ if TYPE_CHECKING:
     from whet.prompt.commands import Command, CommandMap
 
 
+class Unavailable(NamedTuple):
+    """What was asked for and cannot be had, and why."""
+
+    name: str
+    code: str
+    message: str
+    hint: str
+
+    @classmethod
+    def because(cls, name: str, error: WhetError) -> Unavailable:
+        """What an error says of it."""
+        return cls(name, error.code, error.message, error.hint)
+
+
 class Asked(NamedTuple):
     """The skills a line asks for, most wanted first, and what the user says besides."""
 
@@ -36,8 +51,8 @@ class Asked(NamedTuple):
     request: str
     """The user's own words, less the commands at their beginning."""
     bundles: tuple[Bundle, ...] = ()
-    missing: tuple[dict[str, Any], ...] = ()
-    """What was asked for by name and cannot be had: {name, code, message, hint}."""
+    missing: tuple[Unavailable, ...] = ()
+    """What was asked for by name and cannot be had."""
 
 
 class Menu(NamedTuple):
@@ -46,6 +61,26 @@ class Menu(NamedTuple):
     commands: CommandMap
     bundles: tuple[Bundle, ...]
     report: tuple[Entry, ...]
+
+    def complete(self, prefix: str, limit: int) -> Commands:
+        """What a client offers while a command is typed."""
+        return Commands(complete(self.commands, prefix, limit), self.report)
+
+
+class Commands(Rows["Command"]):
+    """Slash commands that a client offers, and which skills go without one."""
+
+    __slots__ = ("notes",)
+
+    def __init__(self, rows: list[Command], notes: tuple[Entry, ...]) -> None:
+        super().__init__(rows)
+        self.notes = notes
+        """Who lost a name to whom."""
+
+    def to_json(self) -> Json:
+        """The commands as JSON carries them."""
+        commands = [command.to_json() for command in self]
+        return {"success": True, "commands": commands, "report": [note.to_json() for note in self.notes]}
 
 
 def visible(snapshot: Snapshot, caller: Caller) -> list[Card]:
@@ -103,16 +138,11 @@ def asked_by_name(
     return gathering.asked(request)
 
 
-def lacking(bundle: Bundle, snapshot: Snapshot, caller: Caller) -> tuple[dict[str, Any], ...]:
+def lacking(bundle: Bundle, snapshot: Snapshot, caller: Caller) -> tuple[Unavailable, ...]:
     """The skills of a bundle that this caller cannot have, and why."""
     gathering = _Gathering((), snapshot, caller)
     gathering.bundle(bundle)
     return gathering.asked("").missing
-
-
-def not_had(name: str, error: WhetError) -> dict[str, Any]:
-    """What is told of something that was asked for and cannot be had."""
-    return {"name": name, "code": error.code, "message": error.message, "hint": error.hint}
 
 
 class _Gathering:
@@ -122,7 +152,7 @@ class _Gathering:
         self._known, self._snapshot, self._caller = bundles, snapshot, caller
         self._cards: dict[str, Card] = {}
         self._bundles: dict[str, Bundle] = {}
-        self._missing: list[dict[str, Any]] = []
+        self._missing: list[Unavailable] = []
 
     def asked(self, request: str) -> Asked:
         return Asked(tuple(self._cards.values()), request, tuple(self._bundles.values()), tuple(self._missing))
@@ -162,7 +192,7 @@ class _Gathering:
             take()
         if more := len(meant[MAX_MENTIONS:]):
             message = f"{more} more were mentioned than are loaded at once."
-            self._missing.append({"name": "", "code": "too-many-mentions", "message": message, "hint": "Ask again."})
+            self._missing.append(Unavailable("", "too-many-mentions", message, "Ask again."))
 
     def _named(self, word: str) -> str:
         """The skill that a word names and that has no command: hidden, waiting for trust, or its word is reserved."""
@@ -175,7 +205,7 @@ class _Gathering:
         try:
             self.skill(target)
         except WhetError as error:
-            missing = not_had(name, error)
+            missing = Unavailable.because(name, error)
             if missing not in self._missing:
                 self._missing.append(missing)
 

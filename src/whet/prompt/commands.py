@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.report import Entry
 from whet.prompt.mentions import RUN, command_form, spelled
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.prompt.bundles import Bundle
+    from whet.values import Json
 
 RESERVED = frozenset(
     (
@@ -62,6 +63,10 @@ class Command(NamedTuple):
     """What arguments it takes."""
     menu: str
     """The name in `[a-z0-9_]`, at most 32 characters; "" when it has no letter or digit of these."""
+
+    def to_json(self) -> Json:
+        """What a client shows of it: {name, menu, kind, description, hint}."""
+        return {field: getattr(self, field) for field in ("name", "menu", "kind", "description", "hint")}
 
 
 class CommandMap(NamedTuple):
@@ -146,13 +151,12 @@ def parse_line(text: str, commands: CommandMap) -> Line | None:
     return Line(tuple(found.values()), text[end:].lstrip(), "")
 
 
-def complete(commands: CommandMap, prefix: str = "", limit: int = 50) -> list[dict[str, Any]]:
+def complete(commands: CommandMap, prefix: str = "", limit: int = 50) -> list[Command]:
     """What a client offers while a command is typed: names that begin so, then words in them, then the others."""
     wanted = _plain(names.key(prefix.strip().removeprefix("/")))
     offered = [command for command in commands.commands if wanted in _plain(command.name)]
     offered.sort(key=lambda command: (_rank(_plain(command.name), wanted), command.name))
-    fields = ("name", "menu", "kind", "description", "hint")
-    return [{field: getattr(command, field) for field in fields} for command in offered[:limit]]
+    return offered[:limit]
 
 
 def _refusal(new: Command, owners: dict[str, Command], kept: set[str], path: str, qualified: str) -> Entry | None:

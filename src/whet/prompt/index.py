@@ -11,21 +11,25 @@ Cost: reading the rows once to rank them when not all fit, and beyond that only 
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.errors import UsageError
 from whet.prompt.formats import FORMATS, Line, assemble, clean, rules
 from whet.prompt.ranking import ranked
 from whet.prompt.shorten import ELLIPSIS, cut, shorten
 from whet.skill.names import MAX_LENGTH
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from whet.library.card import Card
     from whet.library.roots import Root
+    from whet.library.visibility import Caller
+    from whet.library.workspace import Snapshot
     from whet.prompt.ranking import Use
     from whet.prompt.tokens import Tokenizer
 
@@ -59,8 +63,31 @@ class Budget(NamedTuple):
     unit: Literal["characters", "tokens"]
 
 
+class IndexReport(NamedTuple):
+    """What was shown, shortened and left out, and what it costs."""
+
+    total: int
+    included: int
+    shortened: int
+    omitted: int
+    characters: int
+    tokens: int
+    tokenizer: str
+    level: Level
+    rules: bool
+    """Whether there was room for the rules."""
+    budget: Budget
+    shortened_names: tuple[str, ...]
+    omitted_names: tuple[str, ...]
+    """The first of them."""
+
+    def to_json(self) -> Json:
+        """The report as JSON carries it."""
+        return fields_json(self)
+
+
 class Index(NamedTuple):
-    """A rendered index and what became of each skill."""
+    """A rendered index and what became of each skill. As a string it is its text."""
 
     text: str
     level: Level
@@ -73,23 +100,34 @@ class Index(NamedTuple):
     budget: Budget
     tokens: int
     tokenizer: str
+    missing_roots: tuple[str, ...] = ()
+    """Places that skills are looked for in and that are not there."""
 
-    def report(self) -> dict[str, Any]:
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def report(self) -> IndexReport:
         """What was shown, shortened and left out."""
-        return {
-            "total": len(self.included) + len(self.omitted),
-            "included": len(self.included),
-            "shortened": len(self.shortened),
-            "omitted": len(self.omitted),
-            "characters": len(self.text),
-            "tokens": self.tokens,
-            "tokenizer": self.tokenizer,
-            "level": self.level,
-            "rules": self.rules,
-            "budget": self.budget._asdict(),
-            "shortened_names": list(self.shortened),
-            "omitted_names": [card.full_name for card in self.omitted[:_NAMED_IN_REPORT]],
-        }
+        return IndexReport(
+            len(self.included) + len(self.omitted),
+            len(self.included),
+            len(self.shortened),
+            len(self.omitted),
+            len(self.text),
+            self.tokens,
+            self.tokenizer,
+            self.level,
+            self.rules,
+            self.budget,
+            self.shortened,
+            tuple(card.full_name for card in self.omitted[:_NAMED_IN_REPORT]),
+        )
+
+    def to_json(self) -> Json:
+        """The index as JSON carries it."""
+        gone = {"missing_roots": list(self.missing_roots)} if self.missing_roots else {}
+        return {"success": True, "text": self.text, "report": self.report.to_json(), **gone}
 
 
 class Options(NamedTuple):
@@ -122,6 +160,28 @@ def budget_for(characters: int | None = None, tokens: int | None = None, window:
     if tokens or window:
         return Budget(tokens or max(1, (window or 0) // WINDOW_SHARE), "tokens")
     return Budget(DEFAULT_CHARACTERS, "characters")
+
+
+def index_skills(
+    snapshot: Snapshot,
+    budget: Budget,
+    options: Options,
+    tokenizer: Tokenizer,
+    *,
+    caller: Caller,
+    relevance: Callable[[Card], float] | None = None,
+    used: Mapping[str, Use] | Callable[[], Mapping[str, Use]] | None = None,
+    fits: Callable[[Card], bool] | None = None,
+) -> Index:
+    """The index of the skills this caller may see. `used` may be a function; it is asked when not all can be listed."""
+    from whet.prompt.asking import visible
+
+    config = snapshot.config
+    scopes = [root.scope for root in config.roots]
+    made = build(
+        visible(snapshot, caller), budget, options, tokenizer, scopes=scopes, relevance=relevance, used=used, fits=fits
+    )
+    return made._replace(missing_roots=tuple(root.path for root in config.roots if not os.path.isdir(root.real)))
 
 
 def build(

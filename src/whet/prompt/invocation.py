@@ -1,7 +1,6 @@
 """From a request to what the model reads: skills found, rendered, fitted into a budget, put into one message.
 
-The answer is a plain JSON value. It carries the message, what each skill came to, and everything that was asked for and
-is not there.
+An `Invocation` carries the message, what each skill came to, and everything that was asked for and is not there.
 """
 
 from __future__ import annotations
@@ -11,18 +10,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.readiness import missing
-from whet.prompt.asking import not_had
+from whet.prompt.asking import Unavailable, asked_by_name, asked_for
+from whet.prompt.commands import RESERVED
 from whet.prompt.formats import clean
-from whet.prompt.message import ASKED, Block, Part, already_loaded, compose, fit, remarks, setting_lines, spoken
+from whet.prompt.message import ASKED, Block, Part, already_loaded, compose, fit, ladder, remarks, setting_lines, spoken
 from whet.prompt.rendering import expand
 from whet.prompt.scene import render_skill, scene_of, shell_of
+from whet.prompt.tokens import tokenizer_for
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whet.library.card import Card
-    from whet.library.readiness import Probe
-    from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.library.readiness import Missing, Probe
+    from whet.library.visibility import Caller
+    from whet.library.workspace import ResolvedConfig, Snapshot, Workspace
     from whet.prompt.asking import Asked
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
@@ -48,12 +51,91 @@ class Stage(NamedTuple):
     """Is exactly this in the conversation already?"""
 
 
+class InvokedSkill(NamedTuple):
+    """One skill of an invocation: how much of it is in the message, and what it asks for."""
+
+    name: str
+    path: str
+    digest: str
+    strategy: str
+    """How much of it is there: `full`, an excerpt, `loaded` (it was there already) or `omitted`."""
+    tokens: int
+    context: str
+    """Where it wants to run: `fork`, or "" for the conversation itself."""
+    agent: str
+    model: str
+    effort: str
+    allowed_tools: tuple[str, ...]
+    disallowed_tools: tuple[str, ...]
+    ready: bool
+    missing: tuple[Missing, ...]
+    notes: tuple[Diagnostic, ...]
+
+
 class Invocation(NamedTuple):
-    """A message, and the blocks it is made of."""
+    """What a line asks for, as one message for the model."""
 
     message: str
+    """What the model gets."""
+    tokens: int
+    tokenizer: str
+    request: str
+    """The user's own words in it."""
+    skills: tuple[InvokedSkill, ...]
+    bundles: tuple[str, ...]
+    missing: tuple[Unavailable, ...]
+    """What was asked for and cannot be had."""
+    budget: int | None
     blocks: tuple[Block, ...]
-    answer: dict[str, Any]
+    """What the message is made of."""
+    strategies: Mapping[str, int] | None = None
+    """What each step from the full text to the description costs, where that was asked for."""
+
+    def to_json(self) -> Json:
+        """The invocation as JSON carries it."""
+        told = {"success": True, **fields_json(self._replace(blocks=(), strategies=None))}
+        del told["blocks"], told["strategies"]
+        return told if self.strategies is None else {**told, "strategies": dict(self.strategies)}
+
+
+def stage_of(
+    workspace: Workspace, snapshot: Snapshot, tokenizer: Tokenizer | None = None, session_id: str = ""
+) -> Stage:
+    """What an invocation needs around it, without a session."""
+    config = snapshot.config
+    settings = dict(config.settings.skill_settings)
+    return Stage(workspace, config, config.probe, settings, tokenizer or tokenizer_for(config.settings), session_id)
+
+
+def invoke_line(
+    workspace: Workspace,
+    text: str,
+    caller: Caller,
+    *,
+    budget: int | None = None,
+    note: str = "",
+    reserved: Collection[str] | None = None,
+) -> Invocation:
+    """What a typed line asks for, as one message; a line that asks for no skill is its own message.
+
+    `reserved` are the commands of the client itself.
+    """
+    snapshot = workspace.snapshot()
+    asked = asked_for(text, workspace, snapshot, caller, RESERVED if reserved is None else reserved)
+    return invoke(asked, stage_of(workspace, snapshot), budget=budget, note=note)
+
+
+def render_named(
+    workspace: Workspace, names: Sequence[str], arguments: str, caller: Caller, *, budget: int | None = None
+) -> Invocation:
+    """The message for skills, or a bundle, asked for by name; with the cost of each strategy when it is one skill."""
+    snapshot = workspace.snapshot()
+    stage = stage_of(workspace, snapshot)
+    made = invoke(asked_by_name(names, arguments, workspace, snapshot, caller), stage, budget=budget)
+    if len(made.blocks) != 1:
+        return made
+    steps = ladder(made.blocks[0].part, stage.tokenizer.count)
+    return made._replace(strategies={strategy: tokens for strategy, (_, tokens) in steps.items()})
 
 
 def prepare(card: Card, arguments: str, stage: Stage) -> Part:
@@ -95,7 +177,7 @@ def invoke(asked: Asked, stage: Stage, *, budget: int | None = None, note: str =
             parts.append(prepare(card, asked.request, stage))
         except WhetError as error:
             failed.append(error)
-            asked = asked._replace(missing=(*asked.missing, not_had(card.full_name, error)))
+            asked = asked._replace(missing=(*asked.missing, Unavailable.because(card.full_name, error)))
     if failed and not parts and not asked.bundles:
         raise failed[0]
     fresh = [part for part in parts if not stage.loaded(part)]
@@ -107,18 +189,17 @@ def invoke(asked: Asked, stage: Stage, *, budget: int | None = None, note: str =
     if parts or asked.bundles:
         head = [*_head(asked, blocks), *([f"Note: {note}"] if note else [])]
         message = compose(head, [item.text for item in blocks], asked.request)
-    answer = {
-        "success": True,
-        "message": message,
-        "tokens": stage.tokenizer.count(message),
-        "tokenizer": stage.tokenizer.name,
-        "request": asked.request,
-        "skills": [_told(item, stage) for item in blocks],
-        "bundles": [bundle.slug for bundle in asked.bundles],
-        "missing": list(asked.missing),
-        "budget": budget,
-    }
-    return Invocation(message, blocks, answer)
+    return Invocation(
+        message,
+        stage.tokenizer.count(message),
+        stage.tokenizer.name,
+        asked.request,
+        tuple(_invoked(item, stage) for item in blocks),
+        tuple(bundle.slug for bundle in asked.bundles),
+        asked.missing,
+        budget,
+        blocks,
+    )
 
 
 def _loaded(part: Part, stage: Stage) -> Block:
@@ -140,7 +221,7 @@ def _head(asked: Asked, blocks: Sequence[Block]) -> list[str]:
         what = "skill" if len(blocks) == 1 else "skills"
         rows = [f"{ASKED}{what} {_list([item.part.card.full_name for item in blocks])}.{follow}"]
     for item in asked.missing:
-        rows.append(f"Not loaded: {spoken(item['name'] or 'more')}. {clean(item['message'])[:_LONGEST_REASON]}")
+        rows.append(f"Not loaded: {spoken(item.name or 'more')}. {clean(item.message)[:_LONGEST_REASON]}")
     if omitted:
         rows.append(f"No room for {_list(omitted)}; load with skill_view(name) what is needed.")
     rows.extend(f"Instruction: {bundle.instruction}" for bundle in asked.bundles if bundle.instruction)
@@ -151,23 +232,23 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(map(spoken, names))
 
 
-def _told(item: Block, stage: Stage) -> dict[str, Any]:
+def _invoked(item: Block, stage: Stage) -> InvokedSkill:
     part = item.part
     execution = part.skill.execution
     lacking = missing(part.skill.gates, stage.probe)
-    return {
-        "name": part.card.full_name,
-        "path": part.card.location,
-        "digest": part.digest,
-        "strategy": item.strategy,
-        "tokens": item.tokens,
-        "context": execution.context,
-        "agent": execution.agent,
-        "model": execution.model,
-        "effort": execution.effort,
-        "allowed_tools": list(part.allowed_tools),
-        "disallowed_tools": list(part.skill.disallowed_tools),
-        "ready": not lacking,
-        "missing": [need.to_json() for need in lacking],
-        "notes": [note.to_json() for note in part.notes],
-    }
+    return InvokedSkill(
+        part.card.full_name,
+        part.card.location,
+        part.digest,
+        item.strategy,
+        item.tokens,
+        execution.context,
+        execution.agent,
+        execution.model,
+        execution.effort,
+        part.allowed_tools,
+        part.skill.disallowed_tools,
+        not lacking,
+        lacking,
+        part.notes,
+    )

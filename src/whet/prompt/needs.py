@@ -6,9 +6,10 @@ remembers only that it was given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.readiness import missing
+from whet.values import Json, Rows, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,9 +32,24 @@ class Need(NamedTuple):
     """Whether the answer must not be shown, logged, or written into anything a model reads."""
     skills: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The need as JSON carries it."""
-        return {**self._asdict(), "skills": list(self.skills)}
+        return fields_json(self)
+
+
+class Needs(Rows[Need]):
+    """Everything that some skills still need, each thing once."""
+
+    __slots__ = ()
+
+    @property
+    def ready(self) -> bool:
+        """Is there nothing?"""
+        return not len(self)
+
+    def to_json(self) -> Json:
+        """The needs as JSON carries them."""
+        return {"success": True, "ready": self.ready, "needs": [need.to_json() for need in self]}
 
 
 def collect_needs(cards: Iterable[Card], probe: Probe) -> tuple[Need, ...]:

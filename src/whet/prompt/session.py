@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.card import main_file
-from whet.library.disclosure import Loaded
+from whet.library.disclosure import AlreadyLoaded, Loaded, SkillView
 from whet.library.visibility import PERSON, Caller, hidden
 from whet.prompt.asking import asked_for
 from whet.prompt.commands import RESERVED
 from whet.prompt.compaction import Active, beginning, message, reference
-from whet.prompt.desk import index, stage_of, tokenizer_of
-from whet.prompt.index import Options, budget_for, build
-from whet.prompt.invocation import invoke
+from whet.prompt.index import Options, budget_for, build, index_skills
+from whet.prompt.invocation import invoke, stage_of
 from whet.prompt.message import MAX_BODY
 from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.ranking import Use
 from whet.prompt.saved import check_session
 from whet.prompt.shorten import cut
 from whet.prompt.strategies import excerpt
+from whet.prompt.tokens import tokenizer_for
 from whet.prompt.viewing import refused_unless_seen, view_card
 from whet.routing.messages import checked
 from whet.skill.names import key as name_key
@@ -107,7 +107,7 @@ class Session:
         """What it is known by, in usage counts and in skills that ask for it."""
         self.caller = caller
         """Who the user is to visibility: through which surface, with which files in play."""
-        self._tokenizer = tokenizer or tokenizer_of(library.workspace.config().settings)
+        self._tokenizer = tokenizer or tokenizer_for(library.workspace.config().settings)
         self._runner = runner
         self._stubs = stubs
         self._active: dict[str, Active] = {}
@@ -150,15 +150,15 @@ class Session:
 
         In between the order does not change, so that the text stays the same and with it what a provider has cached.
         """
-        return index(
-            self.library.workspace,
+        return index_skills(
+            self.library.workspace.snapshot(),
             budget_for(budget, tokens, window),
             Options(format, rules, paths, limit),
+            self._tokenizer,
             caller=self.as_model,
             relevance=relevance,
             used=self._used,
-            tokenizer=self._tokenizer,
-        )
+        ).to_json()
 
     def offer(
         self,
@@ -212,7 +212,7 @@ class Session:
         """
         workspace = self.library.workspace
         card, config = workspace.find(name)
-        answer = view_card(
+        view = view_card(
             workspace,
             card,
             config,
@@ -227,11 +227,12 @@ class Session:
             asked_for=self._active,
         )
         main = file_path is None or file_path == main_file(card)
-        if main and page == 1 and not answer.get("already_loaded"):
+        if main and page == 1 and not isinstance(view, AlreadyLoaded):
             self._turn += 1
-            self._note(card, answer["digest"], answer["content"], answer.get("settings", ()), whole=file_path is None)
-            self.library.record("view", card, answer["digest"], self.id)
-        return answer
+            settings = view.settings if isinstance(view, SkillView) else ()
+            self._note(card, view.digest, view.content, settings, whole=file_path is None)
+            self.library.record("view", card, view.digest, self.id)
+        return view.to_json()
 
     def manage(self, arguments: Any, *, stage: bool = False) -> dict[str, Any]:
         """The tool `skill_manage` for this conversation, as `Library.skill_manage` answers it.
@@ -284,7 +285,7 @@ class Session:
                 self.library.record("use", part.card, part.digest, self.id)
                 if whole:
                     self._loaded.add(part.card.path, "", 1, "\n".join((part.digest, *part.settings)))
-        return made.answer
+        return made.to_json()
 
     def _is_loaded(self, part: Part) -> bool:
         known = self._active.get(part.card.path)

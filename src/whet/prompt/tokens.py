@@ -20,7 +20,10 @@ import importlib
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from whet.library.settings import Settings
 
 Counter = Callable[[str], int]
 """The number of tokens in a text: 0 for the empty text, at least 1 for every other."""
@@ -126,6 +129,11 @@ _FILE_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d
 _SPECIAL, _SPECIAL_TOKENS = "<|endoftext|>", 7
 """A text that only a counter with the right vocabulary, reading special tokens as plain text, counts as seven."""
 _SLICE = 100_000
+
+
+def tokenizer_for(settings: Settings) -> Tokenizer:
+    """What counts tokens: exactly, where that is installed and wanted."""
+    return installed() if settings.exact_tokens else ESTIMATE
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.library.disclosure import file_answer, stub, view_answer
+from whet.library.disclosure import AlreadyLoaded, view_file, view_skill
 from whet.library.visibility import PERSON, Caller, hidden, refusal
 from whet.prompt.message import setting_lines
 from whet.prompt.scene import render_skill, scene_of, shell_of
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from whet.library.card import Card
-    from whet.library.disclosure import Loaded
+    from whet.library.disclosure import Loaded, View
     from whet.library.readiness import Probe
     from whet.library.visibility import Hidden
     from whet.library.workspace import ResolvedConfig, Workspace
@@ -39,7 +39,7 @@ def view(
     caller: Caller = PERSON,
     loaded: Loaded | None = None,
     session_id: str = "",
-) -> dict[str, Any]:
+) -> View:
     """One skill's instructions; with `file_path`, one of its files as it lies on disk."""
     card, config = workspace.find(name)
     return view_card(workspace, card, config, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
@@ -59,7 +59,7 @@ def view_card(
     runner: Runner | None = None,
     settings: Mapping[str, Any] | None = None,
     asked_for: Collection[str] = (),
-) -> dict[str, Any]:
+) -> View:
     """The same for a skill that was found, as a session has it.
 
     Inline commands run only for a model, and only where the settings allow it: a person who looks is not asking for
@@ -67,13 +67,14 @@ def view_card(
     must not choose them.
     """
     reason = refused_unless_seen(card, caller, config, asked_for)
+    shown: View
     if file_path is not None:
         if caller.model and card.scope == "project":
             workspace.admit(workspace.open(card), config)
-        answer = file_answer(card, file_path, page=page, bases=config.bounds.bases)
-        seen = answer["digest"]
+        shown = view_file(card, file_path, page=page, bases=config.bounds.bases)
+        seen = shown.digest
         if loaded is not None and loaded.knows(card.path, file_path, page, seen):
-            return stub(card, file_path, page, answer["digest"])
+            return AlreadyLoaded(card, file_path, page, seen)
     else:
         opened = workspace.open(card)
         if caller.model:
@@ -81,14 +82,11 @@ def view_card(
         lines = setting_lines(opened.skill, dict(config.settings.skill_settings) if settings is None else settings)
         seen = "\n".join((opened.digest, *lines))
         if loaded is not None and loaded.knows(card.path, "", page, seen):
-            return stub(card, "", page, opened.digest)
+            return AlreadyLoaded(card, "", page, opened.digest)
         shell = shell_of(opened, workspace, config, runner) if caller.model else None
         rendered = render_skill(opened, scene_of(opened, workspace, config, session_id), shell=shell)
-        answer = view_answer(opened, probe or config.probe, page=page, body=rendered.text)
-        answer["settings"] = list(lines)
-        answer["diagnostics"].extend(note.to_json() for note in rendered.notes)
-        if reason:
-            answer["hidden"] = reason._asdict()
+        view = view_skill(opened, probe or config.probe, page=page, body=rendered.text)
+        shown = view._replace(notes=(*view.notes, *rendered.notes), settings=lines, hidden=reason)
     if loaded is not None:
         loaded.add(card.path, file_path or "", page, seen)
-    return answer
+    return shown

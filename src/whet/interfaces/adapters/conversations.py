@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from whet.api.tools import Tools
 from whet.errors import WhetError
-from whet.prompt.desk import tokenizer_of
 from whet.prompt.session import Session
+from whet.prompt.tokens import tokenizer_for
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -42,7 +42,7 @@ class Conversations:
         self.example = skills if isinstance(skills, Tools) else skills.tools(writes=writes, only=only)
         """The tools as they are defined in every conversation."""
         self._shared = isinstance(skills, Tools)
-        self._tokenizer = tokenizer_of(self.example.library.workspace.config().settings)
+        self._tokenizer = tokenizer_for(self.example.library.workspace.config().settings)
         self._only = None if only is None else frozenset(only)
         self._most = most
         self._known: OrderedDict[str, tuple[Tools, set[str]]] = OrderedDict()

@@ -143,7 +143,7 @@ class Hooks:
     def _offer(self, event: Event, began: float) -> str:
         library = self._open(event.project)
         snapshot = library.workspace.snapshot()
-        if not self._patient and not library.offers.index_manager.is_ready(snapshot):
+        if not self._patient and not library.matcher.index_manager.is_ready(snapshot):
             message = "The skills are not indexed yet, which takes longer than a client waits."
             raise UsageError("not-indexed", message, hint="Run `whet find` once.")
         session = self._session(library, event)
@@ -201,11 +201,11 @@ def offered(library: Library, session: Session, prompt: str, snapshot: Snapshot)
     """What is said to the model beside a message: which skill to load, or which ones may fit; "" for nothing."""
     from whet.prompt.formats import clean
 
-    found = library.offers.detect(prompt, session.as_model, snapshot=snapshot)
-    if found["decision"] == "none":
+    found = library.matcher.detect(prompt, session.as_model, snapshot=snapshot)
+    if found.match is None:
         return ""
-    scores = {item["path"]: item["confidence"] for item in found["others"]}
-    scores[found["path"]] = 2.0
+    scores = {other.card.location: other.fit for other in found.others}
+    scores[found.match.card.location] = 2.0
     offer = session.offer(
         prompt,
         paths=True,
@@ -215,11 +215,9 @@ def offered(library: Library, session: Session, prompt: str, snapshot: Snapshot)
     )
     if not offer["skills"]:
         return ""
-    first = found["skill"]
-    if found["decision"] != "must" or first not in offer["skills"]:
+    if found.level != "must" or found.match.name not in offer["skills"]:
         return f"{_MAY}\n{offer['text']}"
-    file = next(card.path for card in snapshot.catalogue.cards if card.location == found["path"])
-    must = _MUST.format(name=clean(first), file=clean(file))
+    must = _MUST.format(name=clean(found.match.name), file=clean(found.match.card.path))
     return f"{must}\n{offer['text']}" if len(offer["skills"]) == 1 else f"{must} {_ALSO}\n{offer['text']}"
 
 
