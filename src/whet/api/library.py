@@ -189,7 +189,7 @@ class Library(Learning):
         return list_skills(
             self.workspace.snapshot(),
             caller,
-            self.matcher.scores,
+            lambda words, cards: self.matcher.scores(words, cards),
             category=category,
             query=query,
             limit=limit,

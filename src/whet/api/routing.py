@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.authoring.checks import Check
-    from whet.library.card import Card
     from whet.library.doctor import Repaired
     from whet.library.report import Entry
     from whet.library.visibility import Caller
@@ -92,9 +91,6 @@ class Routing(Sharing):
         It gives a number from 0 to 1, and 2 for a skill that the message names; with `few`, 0 for all that do not fit.
         """
         return self.matcher.relevance(message, caller, few=few)
-
-    def _scores(self, query: str, cards: Sequence[Card]) -> dict[str, float]:
-        return self.matcher.scores(query, cards)
 
     def duplicates(
         self, name: str | None = None, threshold: float | None = None, limit: int | None = None
