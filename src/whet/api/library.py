@@ -189,13 +189,17 @@ class Library(Learning):
         return list_skills(
             self.workspace.snapshot(),
             caller,
-            lambda words, cards: self.matcher.scores(words, cards),
+            self._scores,
             category=category,
             query=query,
             limit=limit,
             cursor=cursor,
             include_hidden=include_hidden,
         ).to_json()
+
+    def _scores(self, query: str, cards: Sequence[Card]) -> Mapping[str, float]:
+        """How well skills fit a query; without one, the index is not even loaded."""
+        return self.matcher.scores(query, cards)
 
     def view(
         self,
