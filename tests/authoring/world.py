@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rights import GIVE_UP
 
 from whet import Library
 from whet.authoring.journal import Journal
@@ -35,20 +36,7 @@ def say(value):
 """
 """What every script of another process begins with: a library of the skills below its first argument."""
 
-UNPRIVILEGED = (
-    PRELUDE
-    + """
-import ctypes, difflib, importlib, pkgutil, shutil, sqlite3, urllib.parse, yaml, encodings.idna
-for room in ("skill", "library", "store", "authoring", "learning", "skill.validate"):
-    package = importlib.import_module(f"whet.{room}")
-    for module in pkgutil.iter_modules(package.__path__, f"whet.{room}."):
-        importlib.import_module(module.name)
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
-"""
-)
+UNPRIVILEGED = PRELUDE + GIVE_UP
 """The same, as a user for whom permissions count."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rights import GIVE_UP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,31 +80,27 @@ def shared() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-UNPRIVILEGED = """
-import contextlib, io, os, sys, traceback, urllib.parse
+UNPRIVILEGED = (
+    """
+import os, sys
 from whet.interfaces.cli import main
-elsewhere, state, *words = sys.argv[1:]
-with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):  # imports everything while everything can be read
-    main(["--root", elsewhere, "doctor", "--json"], {**os.environ, "WHET_HOME": elsewhere + "/state"})
-os.mkdir(state)
-if os.geteuid() == 0:
-    os.chown(state, 65534, 65534)
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
+state, *words = sys.argv[1:]
+"""
+    + GIVE_UP
+    + """
 sys.exit(main(words, {**os.environ, "WHET_HOME": state}))
 """
+)
 
 
 @posix
 def test_what_may_not_be_read_has_a_name(shared: Path, env: dict[str, str]) -> None:
-    root, elsewhere = shared / "root", shared / "elsewhere"
-    elsewhere.mkdir()
+    root = shared / "root"
     secret = write(root / "secret" / "SKILL.md", "---\nname: secret\ndescription: S.\n---\n")
     closed = write(root / "closed" / "inner" / "SKILL.md", "---\nname: inner\ndescription: I.\n---\n").parents[1]
     secret.chmod(0)
     closed.chmod(0)
-    words = [str(elsewhere), str(shared / "state"), "--root", str(root), "doctor", "--json"]
+    words = [str(shared / "state"), "--root", str(root), "doctor", "--json"]
     run = subprocess.run(
         [sys.executable, "-P", "-c", UNPRIVILEGED, *words],
         env={**env, "HOME": str(shared)},

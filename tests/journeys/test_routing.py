@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rights import GIVE_UP
 
 from journeys.machines import WHET, Machine
 
@@ -107,38 +108,29 @@ def test_a_damaged_index_is_made_again_and_said_once(machine: Machine) -> None:
     assert [entry for entry in machine.ask("doctor")["report"] if entry["severity"] == "error"] == []
 
 
-UNPRIVILEGED = """
-import contextlib, io, os, sys, tomllib, traceback, urllib.parse
+UNPRIVILEGED = (
+    """
+import sys
 from whet.interfaces.cli import main
-elsewhere, *words = sys.argv[1:]
-with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):  # imports everything while everything can be read
-    for place in ("state", "state", "SKILL.md"):
-        main(["--root", elsewhere, "find", "the tides"], {**os.environ, "WHET_HOME": os.path.join(elsewhere, place)})
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
-sys.exit(main(words))
 """
+    + GIVE_UP
+    + """
+sys.exit(main(sys.argv[1:]))
+"""
+)
 
 
 @posix
 @pytest.mark.parametrize("known", [True, False], ids=["with an index", "without one"])
-def test_a_state_that_may_only_be_read_keeps_nobody_from_finding(known: bool, machine: Machine, tmp_path: Path) -> None:
+def test_a_state_that_may_only_be_read_keeps_nobody_from_finding(known: bool, machine: Machine) -> None:
     if known:
         machine.ask("find", FORM)
     write(machine, "tides", "Tells the tides of a harbour.")
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "SKILL.md").write_text("---\nname: x\ndescription: Tells the tides.\n---\nLook.\n")
-    for path in (tmp_path, *tmp_path.parents[:3]):
-        if path.stat().st_uid == os.geteuid() and path.name.startswith(("pytest-", "popen-", "test_")):
-            path.chmod(0o755)
     allow(machine.state, 0o555, 0o444)
     try:
         for message, name in ((FORM, "pdf-forms"), ("when are the tides", "tides")):
             run = subprocess.run(
-                [sys.executable, "-P", "-c", UNPRIVILEGED, str(elsewhere), "find", message, "--json"],
+                [sys.executable, "-P", "-c", UNPRIVILEGED, "find", message, "--json"],
                 env=machine.env,
                 cwd=machine.work,
                 capture_output=True,

@@ -12,6 +12,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import pytest
+from rights import GIVE_UP
 
 from whet.learning.usage import Usage
 from whet.store.clock import system_clock
@@ -37,15 +38,15 @@ def codes(usage: Usage) -> list[str]:
 # --- what may not, or cannot, be written ----------------------------------------------------------------------------
 
 
-READ_ONLY = """
+READ_ONLY = (
+    """
 import json, os, sqlite3, sys, urllib.parse
 import whet.learning.usage_counts, whet.store.database
 from whet.learning.usage import Usage
 from whet.store.clock import system_clock
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
+"""
+    + GIVE_UP
+    + """
 home = sys.argv[1] + "/home"
 place = home + "/usage"
 
@@ -76,6 +77,7 @@ for name in os.listdir(place):
 answers["writable"] = state()
 print(json.dumps(answers))
 """
+)
 
 
 def test_what_may_not_be_written_is_read_all_the_same() -> None:

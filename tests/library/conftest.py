@@ -15,6 +15,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rights import GIVE_UP
 
 import whet.library
 from whet.api import Library
@@ -23,20 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-UNPRIVILEGED = """
+UNPRIVILEGED = (
+    """
 import json, os, sys
-import yaml, sqlite3, hashlib, tomllib, difflib, urllib.parse
-import whet.api, whet.library, whet.prompt.viewing, whet.prompt.asking, pkgutil, importlib
-for module in pkgutil.iter_modules(whet.library.__path__, "whet.library."):
-    importlib.import_module(module.name)
-import whet.skill.dialects, whet.skill.frontmatter, whet.skill.tree, whet.store.salvage
-import encodings.idna, encodings.utf_8_sig
 from whet.api import Library
 from whet.errors import WhetError
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
+"""
+    + GIVE_UP
+    + """
 top = sys.argv[1]
 
 def skill(path, text="---\\nname: NAME\\ndescription: Does NAME.\\n---\\nBody.\\n"):
@@ -52,6 +47,7 @@ def library():
 def report(opened):
     return [[entry.code, entry.severity, os.path.relpath(entry.path, top)] for entry in opened.report()]
 """
+)
 
 
 @pytest.fixture(autouse=True)

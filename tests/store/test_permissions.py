@@ -11,21 +11,22 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rights import GIVE_UP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COMMON = """
+COMMON = (
+    """
 import ctypes, json, os, shutil, sys, urllib.parse
 from whet.errors import FailedError
 from whet.store.atomic import clean_leftovers, make_directories, replace_directory, write_bytes
 from whet.store.blobs import Blobs
 from whet.store.database import Database, Schema, backup, check, rebuildable, set_aside
 from whet.store.locks import FileLock
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
+"""
+    + GIVE_UP
+    + """
 home = sys.argv[1] + "/home"
 os.mkdir(home)
 OLD, NEW = Schema(3, ("CREATE TABLE line (x)",)), Schema(3, ("CREATE TABLE line (x)", "CREATE TABLE more (x)"))
@@ -49,6 +50,7 @@ def insert(database):
     with database.write() as connection:
         connection.execute("INSERT INTO line VALUES (1)")
 """
+)
 
 FILES = """
 write_bytes(home + "/a", b"old")
