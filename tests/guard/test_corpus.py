@@ -9,8 +9,16 @@ from whet.guard.finding import LABELS
 from whet.guard.rules import every
 from whet.guard.scan import scan
 
+LARGE = 1_000_000
 
-@pytest.mark.parametrize("pair", pairs(), ids=lambda pair: f"{pair.pack}-{pair.id}")
+
+def row(pair: Pair) -> object:
+    """A pair that is large takes long, and is one of many that carry the same danger."""
+    size = sum(len(item.data) for tree in (pair.bad, pair.good) for item in tree.values())
+    return pytest.param(pair, marks=pytest.mark.deep) if size > LARGE else pair
+
+
+@pytest.mark.parametrize("pair", map(row, pairs()), ids=lambda pair: f"{pair.pack}-{pair.id}")
 def test_a_danger_is_found_and_its_twin_is_safe(pair: Pair) -> None:
     bad, good = scan(pair.bad), scan(pair.good)
     assert LABELS.index(bad.verdict) >= LABELS.index(pair.expect), bad.findings

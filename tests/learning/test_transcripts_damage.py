@@ -248,6 +248,7 @@ print(json.dumps([grown, len(read.events), [entry.code for entry in read.report]
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell how much memory was used")
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     small, large = tmp_path / "small.jsonl", tmp_path / "large.jsonl"

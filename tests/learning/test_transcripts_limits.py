@@ -260,6 +260,7 @@ print(json.dumps(grown))
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell how much memory was used")
 def test_memory_does_not_grow_with_the_session_of_any_client(tmp_path: Path) -> None:
     clients = ("claude-code", "codex", "hermes", "openai document")
