@@ -103,9 +103,9 @@ def test_the_caller_decides_on_the_version() -> None:
     [
         ("Read.\n", "", "The skill stays without a version: it has no frontmatter to say one in."),
         (
-            "---\nname: a\ndescription: b\nmetadata: {version: '1'}\n---\nRead.\n",
+            "---\nname: a\ndescription: b\nmetadata:\n  ? version\n  : '1'\n---\nRead.\n",
             "1",
-            "The version stays '1': the frontmatter cannot be edited: metadata is not a mapping with one key per line.",
+            "The version stays '1': the frontmatter cannot be edited: 'version' has its value on another line.",
         ),
         (
             "---\nname: a\n- b\n---\nRead.\n",
@@ -120,7 +120,7 @@ def test_a_version_that_cannot_be_written_is_reported(before: str, version: str,
 
 
 def test_a_version_that_was_asked_for_and_cannot_be_written_is_an_error() -> None:
-    before = "---\nname: a\ndescription: b\nmetadata: {version: '1'}\n---\nRead.\n"
+    before = "---\nname: a\ndescription: b\nmetadata:\n  ? version\n  : '1'\n---\nRead.\n"
     refused(lambda: edit(tree(before), "Do.", version="2"), InvalidError, "cannot-edit")
 
 

@@ -10,8 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from whet.errors import InvalidError, UsageError
-from whet.skill.edit import Value, move_key, quote, remove_key, replace_body, set_value
+from whet.skill.edit import Value, move_key, remove_key, replace_body, set_value
 from whet.skill.frontmatter import read_document
+from whet.skill.text_edit import value_at
+from whet.skill.yaml_edit import quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +81,8 @@ def changed(text: str) -> tuple[list[str], list[str]]:
         ("metadata.list", ["a, b", "c"], ["    list: [x, y]"], ['    list: ["a, b", c]']),
         ("metadata.version", "2.0", [], ['    version: "2.0"']),
         ("license", "MIT", [], ["license: MIT"]),
-        ("other.child", ["a"], [], ["other:", "  child:", "    - a"]),
+        ("other.child", ["a"], [], ["other:", "    child:", "        - a"]),
+        ("metadata.hermes.tags", ["a"], [], ["    hermes:", "        tags:", "            - a"]),
     ],
 )
 def test_an_edit_changes_the_rows_of_its_entry_only(key: str, value: Value, gone: list[str], new: list[str]) -> None:
@@ -125,7 +128,16 @@ def test_a_comment_does_not_become_part_of_a_text() -> None:
 
 def test_an_empty_parent_gets_its_first_child() -> None:
     assert set_value("---\nmetadata: # ours\n---\n", "metadata.a", "b") == "---\nmetadata: # ours\n  a: b\n---\n"
-    assert set_value("---\nmetadata: {} # ours\n---\n", "metadata.a", "b") == "---\nmetadata: # ours\n  a: b\n---\n"
+    assert set_value("---\nmetadata: {} # ours\n---\n", "metadata.a", "b") == "---\nmetadata: {a: b} # ours\n---\n"
+    assert set_value("---\nm:\n  n:\n---\n", "m.n.o.p", "b") == "---\nm:\n  n:\n    o:\n      p: b\n---\n"
+
+
+def test_what_stands_in_braces_is_edited_there() -> None:
+    assert set_value("---\n{name: a, x: y}\n---\n", "name", "z") == "---\n{name: z, x: y}\n---\n"
+    assert set_value("---\nm: {a: b} # c\n---\n", "m.d", "e") == "---\nm: {a: b, d: e} # c\n---\n"
+    assert set_value("---\nm: {a: {b: 'c'}}\n---\n", "m.a.b", "d") == "---\nm: {a: {b: 'd'}}\n---\n"
+    assert remove_key("---\nm: {a: b, c: d}\n---\n", "m.a") == "---\nm: {c: d}\n---\n"
+    assert remove_key("---\nm: {a: b}\nx: y\n---\n", "m.a") == "---\nx: y\n---\n"
 
 
 def test_indented_frontmatter_keeps_its_indentation() -> None:
@@ -172,8 +184,6 @@ def test_long_folded_text_is_wrapped() -> None:
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("---\n{name: a, x: y}\n---\n", "name"),
-        ("---\nmetadata: {a: b}\n---\n", "metadata.c"),
         ("---\nmetadata: text\n---\n", "metadata.c"),
         ("---\nmetadata: [a]\n---\n", "metadata.c"),
         ("---\n[broken\nx: 'y\n---\n", "x"),
@@ -190,7 +200,7 @@ def test_what_cannot_be_done_safely_is_refused(text: str, key: str) -> None:
 
 
 def test_removing_what_cannot_be_cut_out_is_refused() -> None:
-    for text, key in (("---\nm: {a: b}\n---\n", "m.a"), ("---\na: b\na: c\n---\n", "a"), ("---\n? a\n: b\n---\n", "a")):
+    for text, key in (("---\na: b\na: c\n---\n", "a"), ("---\n? a\n: b\n---\n", "a")):
         with pytest.raises(InvalidError, match="cannot be edited"):
             remove_key(text, key)
 
@@ -201,7 +211,7 @@ def test_half_a_surrogate_pair_is_refused() -> None:
     assert caught.value.code == "cannot-edit"
 
 
-@pytest.mark.parametrize("key", ["", ".a", "a.", "metadata.hermes.tags"])
+@pytest.mark.parametrize("key", ["", ".a", "a.", "metadata..tags"])
 def test_keys_that_name_nothing_are_a_usage_error(key: str) -> None:
     with pytest.raises(UsageError) as caught:
         set_value(DOCUMENT, key, "x")
@@ -337,14 +347,14 @@ class Piece(NamedTuple):
 
 @st.composite
 def pieces(draw: st.DrawFn, prefix: str = "", depth: int = 0) -> list[Piece]:
-    """The rows of a block: entries of every form, and what stands between them."""
+    """The rows of a block: entries of every form, four levels deep, and what stands between them."""
     found: list[Piece] = []
-    for number in range(draw(st.integers(1, 4))):
+    for number in range(draw(st.integers(1, 4 if depth < 2 else 2))):
         key = f"{prefix}k{number}"
-        if depth == 0 and draw(st.booleans()):
+        if depth < 3 and draw(st.booleans()):
             indent = " " * draw(st.sampled_from([1, 2, 4]))
-            children = draw(pieces(f"{key}.", 1))
-            found.append(Piece("", [f"{key}:"]))
+            children = draw(pieces(f"{key}.", depth + 1))
+            found.append(Piece("", [f"{key.rpartition('.')[2]}:"]))
             found += [Piece(child.key, [indent + row if row else "" for row in child.rows]) for child in children]
             continue
         rows = [row.format(key.rpartition(".")[2]) for row in draw(st.sampled_from(FORMS))]
@@ -380,15 +390,21 @@ values = texts | st.booleans() | st.integers() | st.lists(texts, max_size=3) | s
 
 
 def expected(values: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
-    """The values with one of them replaced; Ellipsis takes it away."""
-    parent, _, child = key.rpartition(".")
-    inner = dict(values.get(parent) or {}) if parent else dict(values)
-    inner[child] = value
-    if value is ...:
-        del inner[child]
-    if not parent:
-        return inner
-    return {**values, parent: inner} if inner else {k: v for k, v in values.items() if k != parent}
+    """The values with one of them replaced; Ellipsis takes it away, and every parent that would be empty."""
+    first, _, rest = key.partition(".")
+    new = expected(values.get(first) or {}, rest, value) if rest else value
+    if new is ... or (value is ... and rest and not new):
+        return {k: v for k, v in values.items() if k != first}
+    return {**values, first: new}
+
+
+def is_there(values: Any, key: str) -> bool:
+    """Is there still an entry of this name, "" being the document?"""
+    for part in key.split(".") if key else []:
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
 
 
 @given(documents(), st.data(), values)
@@ -417,16 +433,20 @@ def test_removing_an_entry_leaves_every_other_byte_alone(document: Text, data: s
     result = remove_key(document.text, key)
     after = read_document(result)
     assert repr(after.values) == repr(expected(before.values, key, ...))
-    if key.rpartition(".")[0] in ("", *after.values):
+    if is_there(after.values, key.rpartition(".")[0]):
         assert result == document.text[:start] + document.text[end:]
 
 
-@given(documents(), st.sampled_from(["new", "new.child", "k0.new", "description"]), values)
+NEW = ["new", "new.child", "new.a.b.c", "k0.new", "k0.k0.new", "k0.k0.k0.new", "description"]
+
+
+@given(documents(), st.sampled_from(NEW), values)
 @settings(max_examples=100, deadline=None)
 def test_a_new_entry_is_put_between_bytes_that_stay(document: Text, key: str, value: Value) -> None:
     before = read_document(document.text)
-    parent = before.values.get("k0")
-    assume(not key.startswith("k0") or (isinstance(parent, dict) and parent != {"a": "b"}))
+    if key.startswith("k0"):
+        parent = value_at(before.values, tuple(key.split(".")[:-1]))
+        assume(isinstance(parent, dict) and parent != {"a": "b"})
     result = set_value(document.text, key, value)
     start = shared(document.text, result)
     rest = shared(document.text[start:][::-1], result[start:][::-1])

@@ -277,12 +277,20 @@ def test_a_clash_shows_each_sides_own_version() -> None:
     assert text_of(main(text("1", "a"), text("2", "mine"), text("3", "yours"), "ours"), "SKILL.md") == text("3", "mine")
 
 
-def test_a_version_in_braces_is_merged_like_any_text() -> None:
+def test_a_version_in_braces_is_merged_like_any_other() -> None:
     def text(version: str) -> str:
         return skill(f"metadata: {{version: '{version}'}}\n")
 
     merged = main(text("1"), text("2"), text("3"))
-    assert [(clash.kind, "version: '2'" in clash.text) for clash in merged.clashes] == [("both-changed", True)]
+    assert (list(merged.clashes), text_of(merged, "SKILL.md")) == ([], text("3"))
+
+
+def test_a_version_that_cannot_be_edited_is_merged_like_any_text() -> None:
+    def text(version: str) -> str:
+        return skill(f"metadata:\n  ? version\n  : '{version}'\n")
+
+    merged = main(text("1"), text("2"), text("3"))
+    assert [(clash.kind, ": '2'" in clash.text) for clash in merged.clashes] == [("both-changed", True)]
 
 
 def test_a_version_that_the_text_itself_mentions_is_not_touched() -> None:

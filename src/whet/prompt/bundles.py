@@ -23,7 +23,7 @@ from whet.library.report import Entry
 from whet.skill import names, paths
 from whet.skill.block import Block, BlockError, read_block
 from whet.skill.coerce import unique, words
-from whet.skill.spelling import spell
+from whet.skill.yaml_edit import spell
 from whet.store.atomic import make_directories, sync_directory, write_bytes, write_text
 from whet.store.failures import os_failures
 

@@ -1,9 +1,8 @@
 """Changing one value of a SKILL.md and not one other byte.
 
-The frontmatter is never written from its values: the rows of one entry are found and replaced, the rest is copied.
-Order, comments, quoting, blank rows, line ends and the byte order mark survive because nothing touches them. Every
-result is read again before it is returned; when it does not say exactly what was asked, and all that was there
-before, the edit is refused with `cannot-edit`.
+`yaml_edit` edits the block between the fences; this module knows the fences, the repairs of broken YAML, and what must
+hold afterwards. Every result is read again before it is returned; when it does not say exactly what was asked, and all
+that was there before, the edit is refused with `cannot-edit`.
 """
 
 from __future__ import annotations
@@ -12,15 +11,14 @@ import re
 from typing import Any, NamedTuple
 
 from whet.errors import InvalidError, UsageError
-from whet.skill import spelling
+from whet.skill import yaml_edit
 from whet.skill.frontmatter import Document, find_fences, read_document, read_repaired
-from whet.skill.layout import Entry, Path, locate
-from whet.skill.spelling import Value, quote
+from whet.skill.text_edit import UnsupportedLayout, same, value_at, with_value, without_value
 
-__all__ = ["Value", "line_end", "move_key", "quote", "remove_key", "replace_body", "set_value"]
+Value = str | bool | int | list[str]
+Keys = tuple[str, ...]
 
 _ROW = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_HEADER_COMMENT = re.compile(r"(?:[ \t]+[|>][-+0-9]*)?([ \t]+#.*)")
 
 
 class _Sheet(NamedTuple):
@@ -28,18 +26,21 @@ class _Sheet(NamedTuple):
 
     document: Document
     before: str
-    rows: list[str]
-    """The block as written, line ends included."""
-    read: list[str]
-    """The same rows as YAML accepts them, without line ends; they differ only where the block was repaired."""
+    block: str
+    """The block as written."""
     after: str
     end: str
     """The line end of the file."""
-    entries: dict[Path, Entry]
+    tree: yaml_edit.YamlText
+    """The block as YAML accepts it, which differs from `block` only where it was repaired."""
+
+    @property
+    def repaired(self) -> bool:
+        return self.document.step == "repaired"
 
 
 def set_value(text: str, key: str, value: Value) -> str:
-    """The text with `key` (top-level, or `parent.child`) set to `value`.
+    """The text with `key` (top-level, or `parent.child` at any depth) set to `value`.
 
     A key that is there keeps its place, its inline comment, and its quoting style where the new value allows it. A new
     one goes behind the last key, a description behind the name, a child behind the last child of its parent.
@@ -52,20 +53,19 @@ def remove_key(text: str, key: str) -> str:
     """The text without that entry; unchanged when there is none. The last child takes its parent with it."""
     sheet = _lay_out(text)
     path = _path(sheet, key)
-    if path in sheet.entries:
-        return _remove(sheet, path)
-    held = sheet.document.values.get(path[0])
-    if len(path) == 2 and isinstance(held, dict) and path[1] in held:
-        raise _not_by_rows(path[0])
-    return text
+    return _remove(sheet, path) if _depth(sheet, path) == len(path) else text
 
 
 def move_key(text: str, key: str, parent: str, value: str) -> str:
     """The text with a top-level key, if it is there, moved below `parent` as `value`, comment and quotes with it."""
     sheet = _lay_out(text)
-    if (key,) not in sheet.entries:
+    if key not in sheet.document.values:
         return text
-    copied = _set(sheet, (parent, key), value, _comment(sheet, (key,)), sheet.entries[(key,)].style)
+    try:
+        comment, style = yaml_edit.entry_layout(sheet.tree, (key,))
+    except UnsupportedLayout as reason:
+        raise _refusal(str(reason)) from None
+    copied = _set(sheet, (parent, key), value, comment, style)
     return _remove(_lay_out(copied), (key,))
 
 
@@ -82,51 +82,42 @@ def replace_body(text: str, body: str) -> str:
     return _checked(before + body, document, document.values, body=body)
 
 
+def line_end(text: str) -> str:
+    """The line end of a file: that of its first row."""
+    return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+
+
 # --- the layout -----------------------------------------------------------------------------------------------------
 
 
 def _lay_out(text: str) -> _Sheet:
     document, fences, end = read_document(text), find_fences(text), line_end(text)
     if fences.start < 0:
-        mark = text[: fences.body]
-        return _Sheet(document, f"{mark}---{end}", [], [], f"---{end}{text[fences.body :]}", end, {})
+        before, block, after = f"{text[: fences.body]}---{end}", "", f"---{end}{text[fences.body :]}"
+    else:
+        before, block, after = text[: fences.start], text[fences.start : fences.end], text[fences.end :]
     if document.step == "rescued":
         raise _refusal("its YAML is too broken to tell the entries apart", "Correct the YAML by hand first.")
-    before, raw = text[: fences.start], text[fences.start : fences.end]
-    block = raw.replace("\r\n", "\n")
-    if document.step == "repaired" and (repaired := read_repaired(block)):
-        block = repaired[0]
-    entries = locate(block)
-    if entries is None:
-        raise _refusal("it is written in braces", "Write one key per line first.")
+    readable = block
+    if document.step == "repaired" and (repaired := read_repaired(block.replace("\r\n", "\n"))):
+        readable = repaired[0]
     if not before.endswith("\n"):
         before += end
-    rows, read = _ROW.findall(raw), block.split("\n")
-    if document.step == "repaired":
-        entries = {path: _as_written(entry, rows, read) for path, entry in entries.items()}
-    return _Sheet(document, before, rows, read, text[fences.end :], end, entries)
+    tree = yaml_edit.read_nodes(readable, "\n" if document.step == "repaired" else end)
+    return _Sheet(document, before, block, after, end, tree)
 
 
-def _as_written(entry: Entry, rows: list[str], read: list[str]) -> Entry:
-    """An entry of a repaired block: it owns the rows that the repair joined to it, and its quotes are not its own."""
-    last = entry.last
-    while last + 1 < len(rows) and not read[last + 1] and rows[last + 1].strip():
-        last += 1
-    quoted = entry.style in ("'", '"') and rows[entry.first].rstrip("\r\n") != read[entry.first]
-    return entry._replace(last=last, style="" if quoted else entry.style)
-
-
-def line_end(text: str) -> str:
-    """The line end of a file: that of its first row."""
-    return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-
-
-def _path(sheet: _Sheet, key: str) -> Path:
-    path: Path = (key,)
-    if path not in sheet.entries and "." in key:
-        parent, _, child = key.partition(".")
-        path = (parent, child)
-    if not all(path) or ("." in path[-1] and path not in sheet.entries):
+def _path(sheet: _Sheet, key: str) -> Keys:
+    """The keys that a dotted name stands for; a key that has dots itself is found where it is there."""
+    path: Keys = ()
+    held: Any = sheet.document.values
+    rest = key
+    while not (isinstance(held, dict) and rest in held) and "." in rest:
+        first, _, rest = rest.partition(".")
+        path = (*path, first)
+        held = value_at(held, (first,))
+    path = (*path, rest)
+    if not all(path):
         raise UsageError(
             "key-unusable",
             f"{key!r} does not name a key of the frontmatter.",
@@ -135,101 +126,101 @@ def _path(sheet: _Sheet, key: str) -> Path:
     return path
 
 
-def _comment(sheet: _Sheet, path: Path) -> str:
-    """The comment beside a value, with the space before it; one that was taken for the value is none."""
-    entry = sheet.entries[path]
-    row = sheet.read[entry.first]
-    if entry.first == entry.last:
-        empty = entry.colon == entry.end
-        taken = empty and len(path) == 1 and sheet.document.values[path[0]] is not None
-        return "" if taken else row[entry.end :]
-    header = _HEADER_COMMENT.fullmatch(row[entry.colon :])
-    return header[1] if header else ""
+def _depth(sheet: _Sheet, path: Keys) -> int:
+    """How many of the keys are there."""
+    held: Any = sheet.document.values
+    for depth, key in enumerate(path):
+        if not isinstance(held, dict) or key not in held:
+            return depth
+        held = held[key]
+    return len(path)
 
 
 # --- the edits ------------------------------------------------------------------------------------------------------
 
 
-def _set(sheet: _Sheet, path: Path, value: Value, comment: str = "", style: str = "") -> str:
-    above: list[str] = []
-    if entry := sheet.entries.get(path):
-        _editable(entry, path)
-        at, until = entry.first, entry.last + 1
-        lead, column = sheet.read[at][: entry.colon], entry.column
-        comment, style = _comment(sheet, path), entry.style
-        gap = "" if entry.below else sheet.read[at][entry.colon : entry.start]
-    else:
-        at, until, above, column = _slot(sheet, path)
-        lead, gap = f"{' ' * column}{quote(path[-1])}:", " "
-    below = " " * (entry.start if entry and style == "-" and isinstance(value, list) else column + 2)
-    values = dict(sheet.document.values)
-    values[path[0]] = value if len(path) == 1 else {**(values.get(path[0]) or {}), path[1]: value}
-    spelled = spelling.spell(value, style, below)
-    start = f"{lead}{gap or ' '}"
+def _set(sheet: _Sheet, path: Keys, value: Value, comment: str = "", style: str = "") -> str:
+    depth = _depth(sheet, path)
+    parent = path[:depth]
+    if depth < len(path) and not isinstance(value_at(sheet.document.values, parent), dict | None):
+        raise _refusal(f"{'.'.join(parent)} is not a mapping", f"Write {parent[-1]} with one key per line first.")
     try:
-        first = f"{start}{spelled[0]}{comment}" if spelled[0] else f"{lead}{comment}"
-        return _write(sheet, at, until, [*above, first, *spelled[1:]], path, values)
-    except InvalidError:
-        if len(spelled) == 1 or not isinstance(value, str):
-            raise
-        # An indented comment below would become part of a text block, but never of one row.
-        return _write(sheet, at, until, [*above, f"{start}{quote(value)}{comment}"], path, values)
+        if depth == len(path):
+            block = yaml_edit.replace(
+                sheet.tree, path, value, style=_own_style(sheet, path), comment=_taken(sheet, path)
+            )
+        else:
+            after = "name" if path == ("description",) else ""
+            block = yaml_edit.insert(sheet.tree, parent, path[depth:], value, after=after, style=style, comment=comment)
+    except UnsupportedLayout as reason:
+        raise _refusal(str(reason)) from None
+    return _written(sheet, block, path, with_value(sheet.document.values, path, value))
 
 
-def _slot(sheet: _Sheet, path: Path) -> tuple[int, int, list[str], int]:
-    """Where a new entry goes: the rows it replaces, the rows that come before it, its column."""
-    entries = sheet.entries
-    tops = [entry for key, entry in entries.items() if len(key) == 1]
-    column = min((entry.column for entry in tops), default=0)
-    parent = entries.get(path[:1]) if len(path) == 2 else None
-    if parent is None:
-        behind = [entries[("name",)]] if path == ("description",) and ("name",) in entries else tops
-        at = max((entry.last + 1 for entry in behind), default=len(sheet.rows))
-        return (at, at, [], column) if len(path) == 1 else (at, at, [f"{' ' * column}{quote(path[0])}:"], column + 2)
-    if parent.style == ":":
-        children = [entry for key, entry in entries.items() if len(key) == 2 and key[0] == path[0]]
-        at = max(entry.last for entry in children) + 1
-        return at, at, [], children[0].column
-    held = sheet.document.values[path[0]]
-    if held is not None and held != {}:
-        raise _not_by_rows(path[0])
-    _editable(parent, path[:1])
-    heading = sheet.read[parent.first][: parent.colon] + _comment(sheet, path[:1])
-    return parent.first, parent.last + 1, [heading], parent.column + 2
+def _remove(sheet: _Sheet, path: Keys) -> str:
+    while len(path) > 1 and len(value_at(sheet.document.values, path[:-1])) == 1:
+        path = path[:-1]
+    try:
+        block = yaml_edit.remove(sheet.tree, path)
+    except UnsupportedLayout as reason:
+        raise _refusal(str(reason)) from None
+    return _written(sheet, block, path, without_value(sheet.document.values, path))
 
 
-def _remove(sheet: _Sheet, path: Path) -> str:
-    values = dict(sheet.document.values)
-    if len(path) == 2 and len(values[path[0]]) == 1:
-        path = path[:1]
-    entry = sheet.entries[path]
-    _editable(entry, path)
-    if len(path) == 1:
-        del values[path[0]]
-    else:
-        values[path[0]] = {key: value for key, value in values[path[0]].items() if key != path[1]}
-    return _write(sheet, entry.first, entry.last + 1, [], path, values)
+def _own_style(sheet: _Sheet, path: Keys) -> str | None:
+    """The style the value gets: that of the old one (None), but not quotes that only the repair put there."""
+    if not sheet.repaired:
+        return None
+    row = _row(sheet, path)
+    return "" if _ROW.findall(sheet.block)[row].rstrip("\r\n") != sheet.tree.text.split("\n")[row] else None
 
 
-def _write(sheet: _Sheet, at: int, until: int, rows: list[str], path: Path, values: dict[str, Any]) -> str:
-    """The document with some rows replaced, once it is known to say what it should."""
-    lines = [*sheet.rows[:at], *(row + sheet.end for row in rows), *sheet.rows[until:]]
-    if sheet.rows and not sheet.rows[-1].endswith("\n"):
-        lines = [line if line.endswith("\n") else line + sheet.end for line in lines]
-        lines[-1:] = [line.rstrip("\r\n") for line in lines[-1:]]
-    text = "".join((sheet.before, *lines, sheet.after))
+def _row(sheet: _Sheet, path: Keys) -> int:
+    return sheet.tree.text.count("\n", 0, yaml_edit.span(sheet.tree, path)[0])
+
+
+def _taken(sheet: _Sheet, path: Keys) -> str | None:
+    """No comment where it was taken for the value; else the one that is there (None)."""
+    start, end = yaml_edit.span(sheet.tree, path)
+    return "" if start == end and value_at(sheet.document.values, path) is not None else None
+
+
+def _written(sheet: _Sheet, block: str, path: Keys, values: dict[str, Any]) -> str:
+    """The document with another block, once it is known to say what it should."""
+    if sheet.repaired:
+        block = _as_written(sheet, block, _row(sheet, path) if _depth(sheet, path) == len(path) else -1)
+    text = sheet.before + block + sheet.after
     return _checked(text, sheet.document, values, body=sheet.document.body, path=path)
+
+
+def _as_written(sheet: _Sheet, block: str, row: int) -> str:
+    """An edited block with every row that the edit left alone as it was written, not as it was repaired.
+
+    What the edit puts into `row` counts as changed even where it is what the repair says.
+    """
+    rows, old, new = _ROW.findall(sheet.block), sheet.tree.text.split("\n"), block.split("\n")
+    most = min(len(old), len(new))
+    at = next((n for n in range(most) if old[n] != new[n] or n == row), most)
+    behind = next((n for n in range(most - at) if old[-1 - n] != new[-1 - n] or len(old) - 1 - n == row), most - at)
+    until, start = len(old) - behind, at
+    while until < len(rows) and not old[until] and rows[until].strip():  # the repair joined this row to the one above
+        until += 1
+        start += at == len(old) - behind
+    changed = [row + sheet.end for row in new[at : len(new) - behind]]
+    if until >= len(rows) and changed and rows and not rows[-1].endswith("\n"):
+        changed[-1] = changed[-1].rstrip("\r\n")
+    return "".join((*rows[:start], *changed, *rows[until:]))
 
 
 # --- the promise ----------------------------------------------------------------------------------------------------
 
 
-def _checked(text: str, before: Document, values: dict[str, Any], *, body: str, path: Path = ()) -> str:
+def _checked(text: str, before: Document, values: dict[str, Any], *, body: str, path: Keys = ()) -> str:
     after = read_document(text)
     kept = (
         after.step in (before.step, "strict")
         and after.body == body
-        and _same(after.values, values)
+        and same(after.values, values)
         and _others(after.texts, path) == _others(before.texts, path)
     )
     if not kept:
@@ -238,31 +229,12 @@ def _checked(text: str, before: Document, values: dict[str, Any], *, body: str, 
     return text
 
 
-def _others(texts: dict[str, str], path: Path) -> dict[str, str]:
+def _others(texts: dict[str, str], path: Keys) -> dict[str, str]:
     """The spellings of all numbers and booleans that the edit is not about."""
     mine = ".".join(path)
-    return {key: text for key, text in texts.items() if key not in (mine, *path[:1]) and not key.startswith(f"{mine}.")}
+    above = [".".join(path[:depth]) for depth in range(1, len(path) + 1)]
+    return {key: text for key, text in texts.items() if key not in above and not key.startswith(f"{mine}.")}
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Equal in type as well: to Python, but not to a reader, 1 is true and 1.0."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
-
-
-def _editable(entry: Entry, path: Path) -> None:
-    if entry.style == "?":
-        raise _refusal(f"the key {'.'.join(path)} does not stand alone on its row", "Write one key per line first.")
-
-
-def _not_by_rows(key: str) -> InvalidError:
-    return _refusal(f"{key} is not a mapping with one key per line", f"Write {key} with one key per line first.")
-
-
-def _refusal(reason: str, hint: str) -> InvalidError:
+def _refusal(reason: str, hint: str = "Write one key per line first.") -> InvalidError:
     return InvalidError("cannot-edit", f"The frontmatter cannot be edited: {reason}.", hint=hint)

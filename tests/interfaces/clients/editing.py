@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.interfaces.clients.values import Unusual, missing_from, value_at
+from whet.interfaces.clients.values import missing_from
+from whet.skill.text_edit import UnsupportedLayout, value_at
 
 if TYPE_CHECKING:
     from whet.interfaces.clients.edits import Editor
@@ -35,5 +36,5 @@ def taken_back(editor: Editor, text: str, new: str, path: Path, *, item: bool = 
 def _is_there(editor: Editor, text: str, path: Path) -> bool:
     try:
         return missing_from(editor.read(text), path) == len(path)
-    except Unusual:
+    except UnsupportedLayout:
         return False

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from whet.errors import ConflictError, RefusedError, WhetError
 from whet.interfaces.clients.known import CLIENTS, client_named
 from whet.interfaces.clients.locating import Program
-from whet.interfaces.clients.values import value_at
 from whet.interfaces.clients.wiring import Added, Wish, hook_wishes, present, read, server_wish, unwire, wire
+from whet.skill.text_edit import value_at
 
 PROGRAM = Program(("/opt/whet/bin/whet",))
 NAMES = [client.name for client in CLIENTS]

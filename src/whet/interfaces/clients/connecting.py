@@ -12,8 +12,8 @@ from whet.errors import NotFoundError, UsageError
 from whet.interfaces.clients.locating import BY_NAME, file_path, is_installed, project_path
 from whet.interfaces.clients.plans import Change, Plan, State, read_file, text_of
 from whet.interfaces.clients.records import FileRecord, digest, read_record, record_path
-from whet.interfaces.clients.values import value_at
 from whet.interfaces.clients.wiring import Added, hook_wishes, present, read, server_wish, unwire, wire
+from whet.skill.text_edit import value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,18 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, RefusedError
-from whet.interfaces.clients.values import (
-    Path,
-    Unusual,
-    check_texts,
-    missing_from,
-    named,
-    nested,
-    same,
-    value_at,
-    with_value,
-    without_value,
-)
+from whet.interfaces.clients.values import check_texts, missing_from, named, nested
+from whet.skill.text_edit import Path, UnsupportedLayout, same, value_at, with_value, without_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,7 +26,7 @@ class Editor(NamedTuple):
     """Editing one format: what it must know, and the edits. Paths are names of keys and numbers of items.
 
     Its own functions get the document that `parse` made, whose `value` is what the text says. They give a new text, or
-    raise Unusual where it cannot be done.
+    raise UnsupportedLayout where it cannot be done.
     """
 
     parse: Callable[[str], Any]
@@ -76,7 +66,7 @@ class Editor(NamedTuple):
             else:
                 new = self.replaced(document, path, value)
             _check_edit(self, new, [with_value(document.value, path, value)])
-        except Unusual as reason:
+        except UnsupportedLayout as reason:
             raise _cannot_put(self, reason, path, value) from None
         return new
 
@@ -91,7 +81,7 @@ class Editor(NamedTuple):
             item = (*path, len(_items(self, document.value, path)))
             new = self.appended(document, path, value)
             _check_edit(self, new, [with_value(document.value, item, value)])
-        except Unusual as reason:
+        except UnsupportedLayout as reason:
             raise _cannot_put(self, reason, path, [value]) from None
         return new
 
@@ -101,13 +91,13 @@ class Editor(NamedTuple):
         try:
             if missing_from(document.value, path) < len(path):
                 return text
-        except Unusual:
+        except UnsupportedLayout:
             return text
         try:
             new = self.removed(document, path)
             left = without_value(document.value, path)
             _check_edit(self, new, [left, *self.emptied(left, path)])
-        except Unusual as reason:
+        except UnsupportedLayout as reason:
             raise RefusedError(
                 "client-config-unusual",
                 f"{named(path)} cannot be removed: {reason}.",
@@ -119,7 +109,7 @@ class Editor(NamedTuple):
         """The text with dots for what stands at these paths, to be shown.
 
         Where the text does not say where that is (an alias, a key that is there twice) all around it goes. Raises
-        Unusual where that would be everything.
+        UnsupportedLayout where that would be everything.
         """
         document = self.parse(text)
         shown, at = "", 0
@@ -132,9 +122,9 @@ class Editor(NamedTuple):
         while path:
             try:
                 return self.span(document, path)
-            except Unusual:
+            except UnsupportedLayout:
                 path = path[:-1]
-        raise Unusual(_ODD)
+        raise UnsupportedLayout(_ODD)
 
 
 def editor(format_: Format) -> Editor:
@@ -149,19 +139,19 @@ def _items(editor: Editor, value: Any, path: Path) -> list[Any]:
         return items
     if items is None and editor.null_is_empty:
         return []
-    raise Unusual(f"{named(path)} is no list")
+    raise UnsupportedLayout(f"{named(path)} is no list")
 
 
 def _check_edit(editor: Editor, new: str, accepted: list[Any]) -> None:
     try:
         value = editor.parse(new).value
     except InvalidError:
-        raise Unusual(_ODD) from None
+        raise UnsupportedLayout(_ODD) from None
     if not any(same(value, expected) for expected in accepted):
-        raise Unusual(_ODD)
+        raise UnsupportedLayout(_ODD)
 
 
-def _cannot_put(editor: Editor, reason: Unusual, path: Path, value: Any) -> RefusedError:
+def _cannot_put(editor: Editor, reason: UnsupportedLayout, path: Path, value: Any) -> RefusedError:
     names = tuple(step for step in path if isinstance(step, str))
     return RefusedError(
         "client-config-unusual",

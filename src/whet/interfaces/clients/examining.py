@@ -12,9 +12,9 @@ from whet.interfaces.clients.known import CLIENTS
 from whet.interfaces.clients.locating import file_path, is_installed, project_path, running_program
 from whet.interfaces.clients.plans import read_file, text_of
 from whet.interfaces.clients.records import read_record, record_path, record_paths
-from whet.interfaces.clients.values import value_at
 from whet.interfaces.clients.wiring import read
 from whet.library.report import Entry
+from whet.skill.text_edit import value_at
 
 if TYPE_CHECKING:
     from whet.interfaces.clients.known import Client

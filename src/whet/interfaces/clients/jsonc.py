@@ -15,9 +15,19 @@ from typing import Any, NamedTuple, NoReturn
 
 from whet.errors import InvalidError
 from whet.interfaces.clients import values
-from whet.interfaces.clients.brackets import Frame, Style, insert, line_indent, remove, skip_space
 from whet.interfaces.clients.edits import Editor
-from whet.interfaces.clients.values import BOM, Path, Unusual
+from whet.interfaces.clients.values import BOM
+from whet.skill.text_edit import (
+    Frame,
+    Path,
+    Style,
+    UnsupportedLayout,
+    insert_member,
+    line_indent,
+    newline_of,
+    remove_member,
+    skip_space,
+)
 
 _COMMENT = re.compile(r"//[^\r\n]*|/\*[\s\S]*?\*/")
 _STRING = r'"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"?'
@@ -111,7 +121,10 @@ def _deep(clean: str, text: str) -> InvalidError:
 
 
 def _find(document: _Document, path: Path) -> tuple[_Container, int]:
-    """The container of what stands at a path, and which member it is. Raises Unusual for an object with a key twice."""
+    """The container of what stands at a path, and which member it is.
+
+    Raises UnsupportedLayout for an object with a key twice.
+    """
     above, last = path[:-1], path[-1]
     container = _container(document, _start(document, above))
     return container, last if isinstance(last, int) else container.keys.index(last)
@@ -132,7 +145,7 @@ def _container(document: _Document, start: int) -> _Container:
         return document.seen[start]
     clean = document.clean
     if clean[start : start + 1] not in ("{", "["):
-        raise Unusual("the document is no object")
+        raise UnsupportedLayout("the document is no object")
     decode = json.JSONDecoder().raw_decode
     is_object = clean[start] == "{"
     members, keys, starts = [], [], []
@@ -150,7 +163,7 @@ def _container(document: _Document, start: int) -> _Container:
         if clean[at] == ",":
             at = skip_space(clean, at + 1)
     if len(set(keys)) < len(keys):
-        raise Unusual("an object on the way has a key twice")
+        raise UnsupportedLayout("an object on the way has a key twice")
     found = document.seen[start] = _Container(Frame(start + 1, at, tuple(members)), tuple(keys), tuple(starts))
     return found
 
@@ -168,7 +181,7 @@ def _inserted(document: _Document, parent: Path, key: str | None, value: Any) ->
     """A member behind the last one of the container at a path: with a key, or an item."""
     text = document.text
     if document.empty:
-        newline = values.newline_of(text)
+        newline = newline_of(text)
         made = _dump({key: value}, indent=_unit(document), separators=(",", ": ")).replace("\n", newline)
         return text + made + newline if text in ("", BOM) or text[-1] in "\r\n" else text + newline + made
     container = _container(document, _start(document, parent))
@@ -183,7 +196,7 @@ def _inserted(document: _Document, parent: Path, key: str | None, value: Any) ->
         name = "" if key is None else _dump(key) + colon
         return name + _written(value, indent, style, colon)
 
-    return insert(text, container.frame, style, render)
+    return insert_member(text, container.frame, style, render)
 
 
 def _replaced(document: _Document, path: Path, value: Any) -> str:
@@ -200,7 +213,7 @@ def _replaced(document: _Document, path: Path, value: Any) -> str:
 
 def _removed(document: _Document, path: Path) -> str:
     container, member = _find(document, path)
-    return remove(document.text, container.frame, _style(document), member)
+    return remove_member(document.text, container.frame, _style(document), member)
 
 
 def _written(value: Any, indent: str | None, style: Style, colon: str) -> str:
@@ -226,7 +239,7 @@ def _snippet(value: Any) -> str:
 def _style(document: _Document) -> Style:
     one_line = "\n" not in document.clean.strip(" \t\r\n")
     tight = one_line and _colon(document).endswith(":")
-    return Style(_COMMENT, values.newline_of(document.text), _unit(document), "" if tight else " ", open_up=True)
+    return Style(_COMMENT, newline_of(document.text), _unit(document), "" if tight else " ", open_up=True)
 
 
 def _unit(document: _Document) -> str:

@@ -11,13 +11,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.interfaces.clients.edits import editor
-from whet.interfaces.clients.values import Unusual
+from whet.skill.text_edit import UnsupportedLayout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.interfaces.clients.known import Format
-    from whet.interfaces.clients.values import Path
+    from whet.skill.text_edit import Path
 
 _TABLES = frozenset(("env", "environment", "headers", "http_headers"))
 _SOUNDS = r"(?:token|key|secret|passw|credential|authorization|bearer)[\w.-]{0,60}"
@@ -45,7 +45,7 @@ def difference(path: str, format_: Format, before: str, after: str) -> str:
     around = 3
     try:
         before, after = (_masked(text, format_) for text in (before, after))
-    except Unusual:
+    except UnsupportedLayout:
         around = 0
     old, new = (text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else [] for text in (before, after))
     from_, to = (path if text else "/dev/null" for text in (before, after))

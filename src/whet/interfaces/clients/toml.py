@@ -17,10 +17,19 @@ import tomllib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.interfaces.clients import values
-from whet.interfaces.clients.brackets import Style, insert, remove
 from whet.interfaces.clients.edits import Editor
 from whet.interfaces.clients.toml_text import COMMENT, Statement, inline, statements
-from whet.interfaces.clients.values import BOM, Path, Unusual
+from whet.interfaces.clients.values import BOM
+from whet.skill.text_edit import (
+    Path,
+    Style,
+    UnsupportedLayout,
+    insert_member,
+    newline_of,
+    remove_member,
+    value_at,
+    without_value,
+)
 
 if TYPE_CHECKING:
     from whet.errors import InvalidError
@@ -73,7 +82,7 @@ def _broken(text: str, body: str, message: str) -> InvalidError:
 def _span(document: _Document, path: Path) -> tuple[int, int]:
     owner = _line_of(document, path)
     if owner is None:
-        raise Unusual(f"{values.named(path)} has lines of its own")
+        raise UnsupportedLayout(f"{values.named(path)} has lines of its own")
     return _inline_value(document.text, owner, path)
 
 
@@ -85,13 +94,13 @@ def _replaced(document: _Document, path: Path, value: Any) -> str:
         return text[:start] + _inline(value) + text[end:]
     runs = _runs(document.statements, path)
     if len(runs) != 1 or not runs[0][0].header:
-        raise Unusual(f"{values.named(path)} is written in several places")
+        raise UnsupportedLayout(f"{values.named(path)} is written in several places")
     names = _names(path)
     block = _blocks(names, value, item=isinstance(path[-1], int))
     if block is None:
-        raise Unusual(f"{values.named(path)} is a table")
+        raise UnsupportedLayout(f"{values.named(path)} is a table")
     start, end = runs[0][0].start, runs[0][-1].end
-    newline = values.newline_of(text)
+    newline = newline_of(text)
     return text[:start] + block.replace("\n", newline) + (newline if text[end - 1] == "\n" else "") + text[end:]
 
 
@@ -101,7 +110,7 @@ def _inserted(document: _Document, parent: Path, key: str, value: Any) -> str:
         return _inserted_inline(document, owner, parent, f"{_name(key)} = {_inline(value)}")
     size = len(parent)
     if any(len(one.table) < size < len(one.path) and one.path[:size] == parent for one in document.statements):
-        raise Unusual(f"{values.named(parent)} is written with dotted keys")
+        raise UnsupportedLayout(f"{values.named(parent)} is written with dotted keys")
     block = _blocks((*_names(parent), key), value)
     if block is not None:
         return _with_block(document, block)
@@ -114,7 +123,7 @@ def _appended(document: _Document, path: Path, value: Any) -> str:
         return _inserted_inline(document, owner, path, _inline(value))
     block = _blocks(_names(path), value, item=True)
     if block is None:
-        raise Unusual(f"the items of {values.named(path)} are tables")
+        raise UnsupportedLayout(f"the items of {values.named(path)} are tables")
     return _with_block(document, block)
 
 
@@ -124,7 +133,7 @@ def _removed(document: _Document, path: Path) -> str:
     if owner is not None and len(owner.path) < len(path):
         at = _inline_value(text, owner, path[:-1])[0]
         found = inline(text, at)
-        return remove(text, found.frame, Style(COMMENT), _member(found.keys, path[-1]))
+        return remove_member(text, found.frame, Style(COMMENT), _member(found.keys, path[-1]))
     for run in reversed(_runs(document.statements, path)):
         text = _without_run(text, document.begin, run) if run[0].header else _without_lines(text, document, run)
     return text
@@ -134,9 +143,9 @@ def _emptied(value: Any, path: Path) -> list[Any]:
     """The value without the parents that are empty after a removal, one more each time."""
     without = []
     for length in range(len(path) - 1, 0, -1):
-        if values.value_at(value, path[:length]):
+        if value_at(value, path[:length]):
             break
-        value = values.without_value(value, path[:length])
+        value = without_value(value, path[:length])
         without.append(value)
     return without
 
@@ -162,21 +171,21 @@ def _member(keys: tuple[tuple[str, ...], ...], step: str | int) -> int:
     if isinstance(step, int):
         return step
     if (step,) not in keys:
-        raise Unusual(f"{step!r} is written as a dotted key")
+        raise UnsupportedLayout(f"{step!r} is written as a dotted key")
     return keys.index((step,))
 
 
 def _inserted_inline(document: _Document, owner: Statement, path: Path, member: str) -> str:
     text = document.text
     found = inline(text, _inline_value(text, owner, path)[0])
-    style = Style(COMMENT, values.newline_of(text), "    ")
-    return insert(text, found.frame, style, lambda _: member)
+    style = Style(COMMENT, newline_of(text), "    ")
+    return insert_member(text, found.frame, style, lambda _: member)
 
 
 def _with_block(document: _Document, block: str) -> str:
     """A block at the end, behind an empty line; a file that ends without a line break still does."""
     text = document.text
-    newline = values.newline_of(text)
+    newline = newline_of(text)
     block = block.replace("\n", newline)
     if len(text) == document.begin:
         return text + block + newline
@@ -185,7 +194,7 @@ def _with_block(document: _Document, block: str) -> str:
 
 def _with_line(document: _Document, parent: Path, line: str) -> str:
     """A key behind the others of its table."""
-    text, newline = document.text, values.newline_of(document.text)
+    text, newline = document.text, newline_of(document.text)
     own, inside = [], not parent
     for one in document.statements:
         if one.header:
@@ -194,7 +203,7 @@ def _with_line(document: _Document, parent: Path, line: str) -> str:
             own.append(one)
     if not own:
         if parent:
-            raise Unusual(f"{values.named(parent)} has no header of its own")
+            raise UnsupportedLayout(f"{values.named(parent)} has no header of its own")
         rest = text[document.begin :]
         return text[: document.begin] + line + newline + (newline + rest if rest else "")
     last = own[-1]

@@ -11,8 +11,7 @@ import tomllib
 from functools import lru_cache
 from typing import NamedTuple
 
-from whet.interfaces.clients.brackets import Frame, skip_space
-from whet.interfaces.clients.values import Path, Unusual
+from whet.skill.text_edit import Frame, Path, UnsupportedLayout, skip_space
 
 COMMENT = re.compile(r"#[^\r\n]*")
 _STRING = (
@@ -98,13 +97,13 @@ def value_span(text: str, at: int, plain: re.Pattern[str] = _PLAIN_MEMBER) -> tu
         depth += (token.lastindex == 1) - (token.lastindex == 2)
         if not depth:
             return at, token.end()
-    raise Unusual("a bracket does not close")
+    raise UnsupportedLayout("a bracket does not close")
 
 
 def inline(text: str, at: int) -> Inline:
     """The array or inline table that begins here."""
     if text[at] not in "[{":
-        raise Unusual("a value on the way is no table or list")
+        raise UnsupportedLayout("a value on the way is no table or list")
     table = text[at] == "{"
     opened = at + 1
     members, keys, spans = [], [], []

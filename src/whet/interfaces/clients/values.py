@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from whet.errors import InvalidError, UsageError
-
-Path = tuple[str | int, ...]
+from whet.skill.text_edit import Path, UnsupportedLayout
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 200
 BOM = "\ufeff"
-NEWLINE = re.compile(r"\r?\n")
-
-
-class Unusual(Exception):  # noqa: N818 - a reason, which never reaches a caller of this room
-    """Why a text is not edited: the end of a sentence."""
 
 
 def broken(text: str, at: int, reason: str) -> InvalidError:
@@ -74,45 +67,27 @@ def is_deep(value: Any) -> bool:
     return bool(level)
 
 
-def newline_of(text: str) -> str:
-    """How lines end in this text."""
-    found = NEWLINE.search(text)
-    return found.group() if found else "\n"
-
-
 def missing_from(value: Any, path: Path, *, null_is_empty: bool = False) -> int:
-    """How many steps of the path are there. Raises Unusual where the path cannot lead on.
+    """How many steps of the path are there. Raises UnsupportedLayout where the path cannot lead on.
 
     Steps are keys of tables and numbers of items. With `null_is_empty` a null is a table with nothing in it.
     """
     for done, step in enumerate(path):
         if isinstance(value, dict) or (value is None and null_is_empty):
             if not isinstance(step, str):
-                raise Unusual(f"{named(path[:done])} is a table, not a list")
+                raise UnsupportedLayout(f"{named(path[:done])} is a table, not a list")
             if value is None or step not in value:
                 if not all(isinstance(rest, str) for rest in path[done:]):
-                    raise Unusual(f"{named(path[: done + 1])} is not there")
+                    raise UnsupportedLayout(f"{named(path[: done + 1])} is not there")
                 return done
             value = value[step]
         elif isinstance(value, list):
             if not isinstance(step, int) or not 0 <= step < len(value):
-                raise Unusual(f"{named(path[:done])} is a list without an item {step!r}")
+                raise UnsupportedLayout(f"{named(path[:done])} is a list without an item {step!r}")
             value = value[step]
         else:
-            raise Unusual(f"{named(path[:done])} is {_kind(value)}, not a table")
+            raise UnsupportedLayout(f"{named(path[:done])} is {_kind(value)}, not a table")
     return len(path)
-
-
-def value_at(value: Any, path: Path) -> Any:
-    """What stands at the path; None for nothing."""
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
 
 
 def nested(path: Path, value: Any) -> Any:
@@ -120,50 +95,6 @@ def nested(path: Path, value: Any) -> Any:
     for step in reversed(path):
         value = {step: value}
     return value
-
-
-def with_value(value: Any, path: Path, new: Any) -> Any:
-    """A copy of the value with something else at the path; an item number one past the end appends."""
-    if not path:
-        return new
-    step, rest = path[0], path[1:]
-    if isinstance(step, int):
-        items = [] if value is None else value
-        inner = items[step] if step < len(items) else None
-        return [*items[:step], with_value(inner, rest, new), *items[step + 1 :]]
-    table = {} if value is None else value
-    return {**table, step: with_value(table.get(step), rest, new)}
-
-
-def without_value(value: Any, path: Path) -> Any:
-    """A copy of the value without what stands at the path."""
-    step, rest = path[0], path[1:]
-    if rest:
-        return with_value(value, (step,), without_value(value[step], rest))
-    if isinstance(step, int):
-        return [*value[:step], *value[step + 1 :]]
-    return {key: item for key, item in value.items() if key != step}
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two parsed values are the same, of the same types all the way down; a NaN is itself."""
-    pairs = [([one], [other])]
-    while pairs:
-        a, b = pairs.pop()
-        for item, twin in zip(a, b, strict=True):
-            if type(item) is not type(twin):
-                return False
-            if isinstance(item, dict):
-                if item.keys() != twin.keys():
-                    return False
-                pairs.append((list(item.values()), [twin[key] for key in item]))
-            elif isinstance(item, list):
-                if len(item) != len(twin):
-                    return False
-                pairs.append((item, twin))
-            elif item != twin and not (item != item and twin != twin):  # a NaN is not equal to itself
-                return False
-    return True
 
 
 def check_texts(value: Any) -> None:

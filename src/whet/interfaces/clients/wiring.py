@@ -13,7 +13,8 @@ from whet.errors import ConflictError, InvalidError, WhetError
 from whet.interfaces.clients.calls import READ_ONLY, WRITES, has_hook, parse_hook, server_arguments
 from whet.interfaces.clients.edits import editor
 from whet.interfaces.clients.known import NAME
-from whet.interfaces.clients.values import Path, missing_from, value_at
+from whet.interfaces.clients.values import missing_from
+from whet.skill.text_edit import Path, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

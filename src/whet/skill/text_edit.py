@@ -1,25 +1,101 @@
-"""Members between brackets, separated by commas: where a new one goes in, and what goes when one leaves.
+"""What surgical editors of structured text share, whatever the format.
 
-JSON objects and arrays, TOML arrays and inline tables, and flow collections of YAML are all edited here. Only positions
-matter: a `Frame` says where the brackets and the members are, and everything between them is white space, commas and
-comments. A new member is written the way its siblings are: on a line of its own with their indentation, or on theirs.
+*Parsed values at a path*: an edit is done on the text and, separately, on the parsed value; the new text must then read
+as the new value.
 
-`remove` gives back the very text that `insert` was given. An empty pair of brackets with nothing in it is therefore
-opened over three lines, one that already was open keeps an empty line, by which the two are told apart afterwards.
+*Members between brackets*: JSON objects and arrays, and flow collections of YAML. Only positions matter: a `Frame` says
+where the brackets and the members are, and everything between them is white space, commas and comments. A new member
+is written the way its siblings are: on a line of its own with their indentation, or on theirs. `remove_member` gives
+back the very text that `insert_member` was given. An empty pair of brackets with nothing in it is therefore opened over
+three lines; one that already was open keeps an empty line, by which the two are told apart afterwards.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-from whet.interfaces.clients.values import NEWLINE
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Path = tuple[str | int, ...]
+"""Keys of mappings and numbers of items."""
+
+NEWLINE = re.compile(r"\r?\n")
 _BLANKS = re.compile(r"[ \t]*")
 _SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class UnsupportedLayout(Exception):  # noqa: N818 - a reason, which every caller turns into an error of its own
+    """Why a text is not edited: the end of a sentence."""
+
+
+def newline_of(text: str) -> str:
+    """How lines end in this text."""
+    found = NEWLINE.search(text)
+    return found.group() if found else "\n"
+
+
+# --- parsed values --------------------------------------------------------------------------------------------------
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """What stands at the path; None for nothing."""
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def with_value(value: Any, path: Path, new: Any) -> Any:
+    """A copy of the value with something else at the path; an item number one past the end appends."""
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        items = [] if value is None else value
+        inner = items[step] if step < len(items) else None
+        return [*items[:step], with_value(inner, rest, new), *items[step + 1 :]]
+    table = {} if value is None else value
+    return {**table, step: with_value(table.get(step), rest, new)}
+
+
+def without_value(value: Any, path: Path) -> Any:
+    """A copy of the value without what stands at the path."""
+    step, rest = path[0], path[1:]
+    if rest:
+        return with_value(value, (step,), without_value(value[step], rest))
+    if isinstance(step, int):
+        return [*value[:step], *value[step + 1 :]]
+    return {key: item for key, item in value.items() if key != step}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two parsed values are equal, of the same types all the way down; a NaN equals itself."""
+    pairs = [([one], [other])]
+    while pairs:
+        a, b = pairs.pop()
+        for item, twin in zip(a, b, strict=True):
+            if type(item) is not type(twin):
+                return False
+            if isinstance(item, dict):
+                if item.keys() != twin.keys():
+                    return False
+                pairs.append((list(item.values()), [twin[key] for key in item]))
+            elif isinstance(item, list):
+                if len(item) != len(twin):
+                    return False
+                pairs.append((item, twin))
+            elif item != twin and not (item != item and twin != twin):  # a NaN is not equal to itself
+                return False
+    return True
+
+
+# --- members between brackets ---------------------------------------------------------------------------------------
 
 
 class Frame(NamedTuple):
@@ -46,7 +122,7 @@ class Style(NamedTuple):
     """Whether the first member of an empty pair goes on a line of its own."""
 
 
-def insert(text: str, frame: Frame, style: Style, render: Callable[[str | None], str]) -> str:
+def insert_member(text: str, frame: Frame, style: Style, render: Callable[[str | None], str]) -> str:
     """The text with a member behind the last one; `render` writes it at an indentation, or (None) on one line."""
     if not frame.members:
         return _insert_first(text, frame, style, render)
@@ -71,7 +147,7 @@ def insert(text: str, frame: Frame, style: Style, render: Callable[[str | None],
     return text[:at] + body + "," + text[at:]
 
 
-def remove(text: str, frame: Frame, style: Style, index: int) -> str:
+def remove_member(text: str, frame: Frame, style: Style, index: int) -> str:
     """The text without a member, its comma and the line it had for itself."""
     start, end = frame.members[index]
     last = index == len(frame.members) - 1
