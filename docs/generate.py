@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 from catalogue import catalogue
 from reference import api
 
+from whet import errors
 from whet.interfaces.cli.verbs import ALIASES, VERBS, overview, parser_of
 from whet.library.settings import KNOBS
 from whet.prompt.rendering import VARIABLES
-from whet.skill.validate import CODES
 
 API = Path(__file__).parent / "api.md"
 CLI = Path(__file__).parent / "cli.md"
 SETTINGS = Path(__file__).parent / "settings.md"
-FINDINGS = Path(__file__).parent / "findings.md"
+CODES = Path(__file__).parent / "codes.md"
+CODES_DATA = Path(__file__).parent / "codes.toml"
 PROMPTS = Path(__file__).parent / "prompts.md"
 RULES = Path(__file__).parent / "rules.md"
 _GENERATED = re.compile(r"(<!-- generated: \w+ -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -73,26 +75,71 @@ _MEANINGS = {
 }
 
 
-def findings() -> str:
-    """The page about what `whet validate` can find."""
-    rows = [f"| `{code}` | {sentence} |" for code, sentence in sorted(CODES.items())]
+def codes() -> str:
+    """The page about every code: errors, notes and the findings of validation."""
+    with CODES_DATA.open("rb") as file:
+        data = tomllib.load(file)
+    classes = [
+        f"| `{name}` | {kind.__doc__} | {kind.exit_code} |"
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.WhetError) and kind is not errors.WhetError
+    ]
     return "\n".join(
         (
-            "# Findings of validation",
+            "# Codes",
             "",
-            "What `whet validate` can say about a skill; `make docs` writes this page from the code. The severity of",
-            "a finding depends on the profile: only errors make a skill invalid. Problems of a package as a whole,",
-            "such as a link that leaves it, appear under the codes of [errors](errors.md).",
+            "Whatever Whet has to say carries a code that never changes. An **error** stops a command. A **note**",
+            "stops nothing: it tells what was skipped, repaired, hidden or doubted. A **finding** is a rule of the",
+            "format that `whet validate` checks. `make docs` writes this page from `docs/codes.toml`.",
+            "",
+            "## Errors",
+            "",
+            "Every failure that reaches a caller is a `WhetError`: a code, a sentence and a hint. With `--json` the",
+            'answer is `{"success": false, "error", "code", "hint"}` and whatever else helps, such as `suggestions`',
+            "or `candidates`. The class says who must act; in [Python](api.md#errors) it is what to catch.",
+            "",
+            "| class | meaning | exit |",
+            "|---|---|---|",
+            *classes,
+            "",
+            "A few codes are answers, not exceptions: `below-minimum`, `eval-skill-unknown`, `tests-failed`,",
+            "`eval-worse`, `eval-incomplete` and `not-improved` come with `success: false` and exit code 1.",
+            "",
+            "| code | class | what it means | what to do |",
+            "|---|---|---|---|",
+            *(
+                f"| `{code}` | {', '.join(row['class'])} | {row['meaning']} | {row['remedy']} |"
+                for code, row in sorted(data["errors"].items())
+            ),
+            "",
+            "## Notes",
+            "",
+            "An *error* means that something cannot be used, a *warning* that it was read in part or differently",
+            "from what is written, an *info* that nothing was lost. `whet doctor` lists the notes about a library;",
+            "`whet list --all` shows why a skill is hidden; other commands add theirs as `report` or `notes`. In",
+            "Python each is a [`Note`](api.md). Where the reason is an error, the note carries its code.",
+            "",
+            "| code | severity | what it means | what to do |",
+            "|---|---|---|---|",
+            *(
+                f"| `{code}` | {', '.join(row['severity'])} | {row['meaning']} | {row['remedy']} |"
+                for code, row in sorted(data["notes"].items())
+            ),
+            "",
+            "## Findings of validation",
+            "",
+            "The severity of a finding depends on the profile: only errors make a skill invalid. Problems of a",
+            "package as a whole, such as a link that leaves it, appear under the codes of errors.",
             "",
             "| code | meaning |",
             "|---|---|",
-            *rows,
+            *(f"| `{code}` | {meaning} |" for code, meaning in sorted(data["findings"].items())),
             "",
         )
     )
 
 
-GENERATED = {API: api, CLI: cli, SETTINGS: settings, PROMPTS: prompts, FINDINGS: findings, RULES: catalogue}
+GENERATED = {API: api, CLI: cli, SETTINGS: settings, PROMPTS: prompts, CODES: codes, RULES: catalogue}
 """Page -> what writes it."""
 
 

@@ -144,7 +144,7 @@ UNDERNEATH = Topic("underneath", "Use the parts that the others are made of, whi
 """Where everything goes that no topic names."""
 
 VALUES = (
-    *("Card", "Catalogue", "Change", "Entry", "Caller", "MODEL", "PERSON"),
+    *("Card", "Catalogue", "Change", "Note", "Caller", "MODEL", "PERSON"),
     *("Skill", "Loaded", "Need", "Use", "Tokenizer", "Probe", "LocalProbe"),
 )
 HANDED_OUT = (Tool, Changes, Usage, Curating, Plan, Step, Active)
@@ -269,7 +269,7 @@ def _errors() -> Iterator[str]:
     for error in sorted(root.__subclasses__(), key=lambda kind: _class(kind).node.lineno):
         rows.append(f"| `{error.__name__}` | {error.exit_code} | {' '.join(_class(error).doc.split())} |")
     yield "\n".join(rows)
-    yield "Every code is explained in [errors](errors.md)."
+    yield "Every code is explained in [errors](codes.md)."
 
 
 # reading the source

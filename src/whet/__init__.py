@@ -16,7 +16,6 @@ __all__ = [
     "Catalogue",
     "Change",
     "ConflictError",
-    "Entry",
     "FailedError",
     "InvalidError",
     "Library",
@@ -24,6 +23,7 @@ __all__ = [
     "LocalProbe",
     "Need",
     "NotFoundError",
+    "Note",
     "Probe",
     "RefusedError",
     "Session",
@@ -52,7 +52,7 @@ _HOMES = {
     "whet.library.catalogue": ("Catalogue",),
     "whet.library.disclosure": ("Loaded",),
     "whet.library.readiness": ("LocalProbe", "Probe"),
-    "whet.library.report": ("Entry",),
+    "whet.notes": ("Note",),
     "whet.library.visibility": ("MODEL", "PERSON", "Caller"),
     "whet.prompt.message": ("recover",),
     "whet.prompt.needs": ("Need",),
@@ -79,8 +79,8 @@ if TYPE_CHECKING:
     from whet.library.catalogue import Catalogue
     from whet.library.disclosure import Loaded
     from whet.library.readiness import LocalProbe, Probe
-    from whet.library.report import Entry
     from whet.library.visibility import MODEL, PERSON, Caller
+    from whet.notes import Note
     from whet.prompt.message import recover
     from whet.prompt.needs import Need
     from whet.prompt.ranking import Use

@@ -10,7 +10,7 @@
     └── FailedError           the world failed: I/O, a lock, corruption                    (exit 4)
 
 The class says who must act; the code says what happened and never changes; the hint says what to do next.
-Nothing in this module imports anything of Whet. Codes are documented in `docs/errors.md`.
+Nothing in this module imports anything of Whet. Codes are documented in `docs/codes.md`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "whet"
 ROOMS = (
     "errors",
+    "notes",
     "values",
     "skill",
     "store",

@@ -15,7 +15,7 @@ from whet.learning import hook_log
 from whet.learning.sessions import AGAIN, FAILURES, LATER, MOST, QUIET, REMEMBERED, TOLD, Failure, Seen, Sessions
 from whet.learning.signals import Counts
 from whet.library.doctor import Repaired
-from whet.library.report import Entry
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -227,7 +227,7 @@ def test_failures_are_told_together_and_not_for_ever(sessions: Sessions, clock: 
     hint = "The client was not disturbed. `whet doctor --repair` forgets it."
     first = "The hook `?` of a client failed once, last at 2027-01-15T08:00:03Z: EVENT is missing (usage)."
     second = "The hook `prompt` of codex failed 3 times, last at 2027-01-15T08:00:03Z: Busy 2 (state-busy)."
-    expected = tuple(Entry("hook-failed", "warning", "", "", message, hint) for message in (first, second))
+    expected = tuple(Note("hook-failed", "warning", message, hint) for message in (first, second))
     assert sessions.examine() == expected
     assert sessions.failures()[0] == Failure(START + SECOND, "codex", "prompt", "state-busy", "Busy 0.")
     clock.now += TOLD

@@ -15,8 +15,8 @@ from whet.library import cache as cache_module
 from whet.library.cache import Cache, fingerprint
 from whet.library.discovery import Bounds, Container, RootListing, discover
 from whet.library.files import Signature
-from whet.library.report import Entry
 from whet.library.roots import Root
+from whet.notes import Note
 from whet.skill.gates import OPEN
 
 if TYPE_CHECKING:
@@ -471,7 +471,7 @@ def test_a_full_disk_is_said_and_forgotten_when_there_is_room_again(tmp_path: Pa
 
 
 def _container(path: str) -> Container:
-    return Container(path, "", 0, Signature(1, 2, 3, 4), notes=(Entry("x", "info", "", path, "y" * 100),))
+    return Container(path, "", 0, Signature(1, 2, 3, 4), notes=(Note("x", "info", "y" * 100, path=path),))
 
 
 def test_what_the_database_cannot_hold_is_done_without(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.errors import AmbiguousError, NotFoundError, RefusedError
-from whet.library.report import Entry
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,15 +108,17 @@ def test_the_loser_is_reported_with_the_way_to_reach_it(
     other = skill(places["org"], "deploy")
     message = f"{winner} (user) answers to this name."
     assert opened().report() == (
-        Entry(
+        Note(
             "shadowed",
             "warning",
-            "deploy",
-            beside,
             message,
             f"Reach it as {os.path.dirname(beside)}, or rename one of them.",
+            skill="deploy",
+            path=beside,
         ),
-        Entry("shadowed", "warning", "deploy", other, message, "Reach it as org:deploy, or rename one of them."),
+        Note(
+            "shadowed", "warning", message, "Reach it as org:deploy, or rename one of them.", skill="deploy", path=other
+        ),
     )
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
 
 import whet
 from whet import errors
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = Path(whet.__path__[0])
-MANUAL = Path(__file__).parents[2] / "docs"
-ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([\w, ]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+CODES = tomllib.loads((Path(__file__).parents[2] / "docs" / "codes.toml").read_text(encoding="utf-8"))
 CLASSES = {name for name, value in vars(errors).items() if isinstance(value, type)} - {"WhetError", "Any", "ClassVar"}
 COMPUTED = {
     *("skill/archive.py", "skill/paths.py", "store/failures.py"),
@@ -38,15 +36,11 @@ STEPS = ("locked-missing", "no-base", "other-source", "same-name", "skill-exists
 
 @cache
 def parsed() -> tuple[tuple[str, tuple[ast.Call, ...]], ...]:
-    """Every file of the source with its calls of names."""
+    """Every file of the source with its calls."""
     return tuple(
         (
             path.relative_to(SOURCE).as_posix(),
-            tuple(
-                node
-                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-            ),
+            tuple(node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)),
         )
         for path in sorted(SOURCE.rglob("*.py"))
     )
@@ -58,19 +52,16 @@ def calls(*names: str, below: str = "") -> Iterator[tuple[str, str, list[ast.exp
         if below and not file.startswith((below, "api/")):
             continue
         for node in found:
-            if isinstance(node.func, ast.Name) and node.func.id in names:
-                yield file, node.func.id, node.args
+            if (name := called(node.func)) in names:
+                yield file, name, node.args
+
+
+def called(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
 
 
 def literal(argument: ast.expr) -> str | None:
     return argument.value if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else None
-
-
-def rows(page: str, heading: str) -> list[tuple[str, str, str, str]]:
-    text = (MANUAL / page).read_text(encoding="utf-8")
-    assert f"\n{heading}\n" in text
-    table = text.partition(f"\n{heading}\n")[2]
-    return ROW.findall(re.split(r"\n##+ ", table)[0])
 
 
 # errors
@@ -96,10 +87,10 @@ def computed() -> Iterator[tuple[str, str]]:
     yield from ((code, "RefusedError") for code in ("policy-asks", "policy-blocks"))
     yield from ((code, "ConflictError") for code in STEPS)
     # What keeps a skill of an index from being offered is what it is refused with.
-    yield from ((code, "InvalidError") for code, severity in told("sources/indexes/") if severity == "error")
+    yield from ((code, "InvalidError") for code, severity in said("sources/indexes/") if severity == "error")
     yield from ((code, "FailedError") for code in door.CODES)
     # What hides a skill is what it is refused with.
-    yield from ((code, "RefusedError") for code in hidden())
+    yield from ((code, "RefusedError") for code, _ in said("library/visibility.py"))
     for number in range(1, 30):
         failure = type("Error", (Exception,), {"sqlite_errorcode": number})()
         yield sqlite_failure(failure, "/x").code, "FailedError"
@@ -109,22 +100,13 @@ def computed() -> Iterator[tuple[str, str]]:
 
 
 def test_every_error_is_documented_with_its_class() -> None:
-    documented = {code: set(names.split(", ")) for code, names, _, _ in rows("errors.md", "## Codes")}
+    documented = {code: set(row["class"]) for code, row in CODES["errors"].items()}
     assert documented == raised()
 
 
-def test_the_codes_of_errors_are_sorted_and_say_what_to_do() -> None:
-    table = rows("errors.md", "## Codes")
-    assert [code for code, *_ in table] == sorted(code for code, *_ in table)
-    assert [code for code, _, meaning, remedy in table if not (meaning.endswith(".") and remedy.endswith("."))] == []
-
-
-def test_the_classes_of_errors_are_documented_with_their_exit_codes() -> None:
-    text = (MANUAL / "errors.md").read_text(encoding="utf-8")
-    documented = {
-        name: int(code) for name, code in re.findall(r"^\| `(\w+Error)` \| .+ \| (\d) \|$", text, re.MULTILINE)
-    }
-    assert documented == {name: getattr(errors, name).exit_code for name in CLASSES}
+def test_the_codes_of_errors_say_what_to_do() -> None:
+    assert [code for code, row in CODES["errors"].items() if not row["meaning"].endswith(".")] == []
+    assert [code for code, row in CODES["errors"].items() if not row["remedy"].endswith(".")] == []
 
 
 def test_codes_that_are_no_literals_come_from_known_tables() -> None:
@@ -132,35 +114,31 @@ def test_codes_that_are_no_literals_come_from_known_tables() -> None:
     assert odd == COMPUTED
 
 
-# diagnostics of the library
+# notes
 
 
-def told(room: str) -> set[tuple[str, str]]:
-    """Code and severity of everything that a room reports."""
+def said(room: str = "") -> set[tuple[str, str]]:
+    """Code and severity of every note that a room says, where both are literals."""
     found = set()
-    for _, _, arguments in calls("Entry", "Diagnostic", "Report", "note", below=room):
-        if len(arguments) > 1 and (code := literal(arguments[0])):
-            found.add((code, str(literal(arguments[1]))))
+    for file, name, arguments in calls("Note", "note", below=room):
+        if name == "note" and not file.startswith("skill/"):
+            continue
+        if file.startswith("skill/validate/") or len(arguments) < 2:
+            continue
+        code, severity = literal(arguments[0]), literal(arguments[1])
+        if code and severity:
+            found.add((code, severity))
     return found
 
 
-def hidden() -> set[str]:
-    return {str(literal(arguments[0])) for _, _, arguments in calls("Hidden", below="library/")}
+def test_every_note_is_documented_with_its_severity() -> None:
+    documented = {(code, severity) for code, row in CODES["notes"].items() for severity in row["severity"]}
+    spoken = {(code, severity) for code, severity in said() if code not in CODES["findings"]}
+    assert spoken - documented == set()
+    text = "".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
+    assert {code for code in CODES["notes"] if f'"{code}"' not in text} == set()
 
 
-@pytest.mark.parametrize(
-    ("room", "section"),
-    [
-        *(("library/", "the library"), ("prompt/", "prompts"), ("authoring/", "history"), ("learning/", "usage")),
-        *(("sources/", "sources"), ("routing/", "routing"), ("interfaces/clients/", "clients")),
-    ],
-)
-def test_every_diagnostic_is_documented_with_its_severity(room: str, section: str) -> None:
-    table = rows("diagnostics.md", f"## Diagnostics of {section}")
-    assert {(code, severity) for code, severity, _, _ in table} == told(room)
-    assert [code for code, *_ in table] == sorted(code for code, _ in told(room))
-
-
-def test_every_reason_to_hide_a_skill_is_documented() -> None:
-    table = rows("diagnostics.md", "### Why a skill is hidden")
-    assert [code for code, *_ in table] == sorted(hidden())
+def test_the_codes_of_notes_say_what_to_do() -> None:
+    assert [code for code, row in CODES["notes"].items() if not row["meaning"].endswith(".")] == []
+    assert [code for code, row in CODES["notes"].items() if not row["remedy"].endswith(".")] == []

@@ -10,9 +10,9 @@ from whet.errors import FailedError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.guard.sandbox.levels import NONE, SEATBELT, Level
 from whet.library.doctor import examine_sandbox, examine_state, repair_roots, repair_state, worst_first
-from whet.library.report import Entry
 from whet.library.roots import Root
 from whet.library.state import Decisions
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,12 +34,12 @@ def test_a_healthy_library_has_nothing_to_report(
 
 def test_the_worst_comes_first_and_nothing_twice() -> None:
     entries = [
-        Entry("b", "info", "", "/1", "."),
-        Entry("b", "warning", "", "/2", "."),
-        Entry("a", "warning", "", "/3", "."),
-        Entry("z", "error", "", "/4", "."),
-        Entry("a", "warning", "", "/1", "."),
-        Entry("b", "info", "", "/1", "."),
+        Note("b", "info", ".", path="/1"),
+        Note("b", "warning", ".", path="/2"),
+        Note("a", "warning", ".", path="/3"),
+        Note("z", "error", ".", path="/4"),
+        Note("a", "warning", ".", path="/1"),
+        Note("b", "info", ".", path="/1"),
     ]
     assert [(entry.code, entry.path) for entry in worst_first(entries)] == [
         ("z", "/4"),
@@ -145,12 +145,12 @@ os.chmod(base + "/shut", 0o700)
 
 
 def test_the_level_of_the_sandbox_is_told() -> None:
-    assert examine_sandbox(lambda: SEATBELT) == Entry("sandbox", "info", "", "", SEATBELT.sentence)
+    assert examine_sandbox(lambda: SEATBELT) == Note("sandbox", "info", SEATBELT.sentence)
 
 
 def test_a_machine_without_a_sandbox_is_warned_about() -> None:
     message = "This machine offers no sandbox. Inline commands are not run."
-    assert examine_sandbox(lambda: NONE) == Entry("no-sandbox", "warning", "", "", message, NO_SANDBOX_HINT)
+    assert examine_sandbox(lambda: NONE) == Note("no-sandbox", "warning", message, NO_SANDBOX_HINT)
 
 
 def test_a_sandbox_that_cannot_be_tried_is_warned_about() -> None:
@@ -159,7 +159,7 @@ def test_a_sandbox_that_cannot_be_tried_is_warned_about() -> None:
 
     message = "No sandbox can be tried: No space left on device. Inline commands are not run."
     hint = "Check that there is room for temporary files."
-    assert examine_sandbox(full) == Entry("no-sandbox", "warning", "", "", message, hint)
+    assert examine_sandbox(full) == Note("no-sandbox", "warning", message, hint)
 
 
 # mending

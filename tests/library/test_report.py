@@ -12,9 +12,8 @@ import whet.library
 from whet.guard.sandbox.levels import NONE, SEATBELT
 from whet.library.doctor import examine_sandbox
 from whet.library.readiness import LocalProbe
-from whet.library.report import Entry, from_diagnostic
 from whet.library.visibility import Caller
-from whet.skill.diagnostics import Diagnostic
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
     from whet.api import Library
 
 
-def sayable(*names: str) -> set[str]:
-    """The codes that appear in the source as the first argument of these."""
+def sayable(*files: str) -> set[str]:
+    """The codes of the notes that these files of the room say."""
     room = Path(whet.library.__path__[0])
     found = set()
-    for path in (*room.glob("*.py"), room.parent / "api" / "library.py"):
+    for path in (room / file for file in files):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Note":
                 first = node.args[0] if node.args else None
                 if isinstance(first, ast.Constant) and isinstance(first.value, str):
                     found.add(first.value)
@@ -113,7 +112,9 @@ answer = [entry.code for entry in library().doctor()]
 """)
     )
     said |= {examine_sandbox(lambda: NONE).code, examine_sandbox(lambda: SEATBELT).code}
-    assert sayable("Entry", "Diagnostic") - said == set()
+    room = [path.name for path in Path(whet.library.__path__[0]).glob("*.py")]
+    others = sayable("visibility.py") | {"main-file-name", "too-large"}  # why a skill is hidden; findings of validation
+    assert sayable(*room, "../api/library.py") - others - said == set()
 
 
 def test_every_reason_to_hide_is_given(
@@ -142,13 +143,15 @@ def test_every_reason_to_hide_is_given(
     project.trust()
     project.workspace.decisions.block(project.find("kept-back").resolved, "It steals keys.")
     given |= {item.get("hidden") for item in project.list(include_hidden=True)["skills"]}
-    assert given - {None} == sayable("Hidden")
+    assert given - {None} == sayable("visibility.py")
 
 
 def test_an_entry_as_json() -> None:
-    note = Diagnostic("no-frontmatter", "warning", "A sentence.", 3, "A hint.")
-    entry = from_diagnostic(note, "deploy", "/r/deploy/SKILL.md")
-    assert entry == Entry("no-frontmatter", "warning", "deploy", "/r/deploy/SKILL.md", "A sentence.", "A hint.", 3)
+    note = Note("no-frontmatter", "warning", "A sentence.", "A hint.", line=3)
+    entry = note.at("deploy", "/r/deploy/SKILL.md")
+    assert entry == Note(
+        "no-frontmatter", "warning", "A sentence.", "A hint.", skill="deploy", path="/r/deploy/SKILL.md", line=3
+    )
     assert entry.to_json() == {
         "code": "no-frontmatter",
         "severity": "warning",

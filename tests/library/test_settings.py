@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from whet.library.report import Entry
+    from whet.notes import Note
 
 HOME = "/home/someone"
 
 
-def written(tmp_path: Path, text: str) -> tuple[Settings, tuple[Entry, ...]]:
+def written(tmp_path: Path, text: str) -> tuple[Settings, tuple[Note, ...]]:
     path = tmp_path / "config.toml"
     path.write_text(text)
     return read_settings(str(path), home=HOME)

@@ -9,7 +9,8 @@ from whet.errors import RefusedError
 from whet.library.card import Card
 from whet.library.readiness import LocalProbe
 from whet.library.roots import Root
-from whet.library.visibility import BY_COMMAND, MODEL, PERSON, Caller, Disabled, Hidden, hidden
+from whet.library.visibility import BY_COMMAND, MODEL, PERSON, Caller, Disabled, hidden
+from whet.notes import Note
 from whet.skill.gates import OPEN, Gates, Tool
 from whet.skill.names import key
 
@@ -30,7 +31,7 @@ def card(gates: Gates = OPEN, *, name: str = "deploy", description: str = "Deplo
     return Card("/r/d/SKILL.md", "/r/d", name, key(full), description, "", "skill", 0, 0, 0, 0, 0, "", root, gates)
 
 
-def code(found: Hidden | None) -> str | None:
+def code(found: Note | None) -> str | None:
     return found.code if found else None
 
 
@@ -112,11 +113,11 @@ def test_a_plugins_skill_is_switched_off_by_its_full_name() -> None:
 
 
 def test_the_way_back_depends_on_who_switched_it_off() -> None:
-    assert hidden(card(), PERSON, Disabled([("deploy", "", BY_COMMAND)]), LINUX) == Hidden(
-        "disabled", "Switched off by whet disable.", "Run `whet enable deploy` to have it back."
+    assert hidden(card(), PERSON, Disabled([("deploy", "", BY_COMMAND)]), LINUX) == Note(
+        "disabled", "info", "Switched off by whet disable.", "Run `whet enable deploy` to have it back."
     )
-    assert hidden(card(), PERSON, Disabled([("deploy", "", ".whet.toml")]), LINUX) == Hidden(
-        "disabled", "Switched off by .whet.toml.", "Take it out of `disabled` in .whet.toml to have it back."
+    assert hidden(card(), PERSON, Disabled([("deploy", "", ".whet.toml")]), LINUX) == Note(
+        "disabled", "info", "Switched off by .whet.toml.", "Take it out of `disabled` in .whet.toml to have it back."
     )
 
 

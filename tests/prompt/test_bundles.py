@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, UsageError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.prompt.bundles import (
     MAX_FILES,
     MAX_SIZE,
@@ -37,8 +37,10 @@ def write(directory: Path, name: str, text: str | bytes) -> str:
     return str(path)
 
 
-def invalid(path: str, reason: str, line: int | None = None) -> Entry:
-    return Entry("bundle-invalid", "error", "", path, f"{os.path.basename(path)} was left out: {reason}.", HINT, line)
+def invalid(path: str, reason: str, line: int | None = None) -> Note:
+    return Note(
+        "bundle-invalid", "error", f"{os.path.basename(path)} was left out: {reason}.", HINT, path=path, line=line
+    )
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -189,8 +191,8 @@ def test_the_first_bundle_of_a_name_wins(tmp_path: Path) -> None:
     assert read_bundles(directories) == (
         (Bundle("my set", "my-set", "", ("a",), "", first), Bundle("z", "z", "", ("d",), "", other)),
         (
-            Entry("bundle-duplicate", "warning", "", second, message, "Rename one of the two."),
-            Entry("bundle-duplicate", "warning", "", third, message, "Rename one of the two."),
+            Note("bundle-duplicate", "warning", message, "Rename one of the two.", path=second),
+            Note("bundle-duplicate", "warning", message, "Rename one of the two.", path=third),
         ),
     )
 
@@ -200,13 +202,12 @@ def test_unknown_keys_are_named(tmp_path: Path) -> None:
     assert read_bundles([str(tmp_path)]) == (
         (Bundle("a", "a", "", ("a",), "", path),),
         (
-            Entry(
+            Note(
                 "bundle-unknown-key",
                 "info",
-                "",
-                path,
                 "A bundle has no 'skill', 'k0', 'k1', 'k2', 'k3'; nothing is read from it.",
                 "It has name, description, skills, instruction.",
+                path=path,
             ),
         ),
     )
@@ -219,7 +220,7 @@ def test_a_directory_of_too_many_files_is_cut_and_reported(tmp_path: Path) -> No
     assert [bundle.name for bundle in bundles] == [f"b{number:04}" for number in range(MAX_FILES)]
     message = "The directory holds 1,001 bundles; those behind the first 1,000 were left out."
     assert report == (
-        Entry("bundle-invalid", "error", "", str(tmp_path), message, "Move bundles that are not used away."),
+        Note("bundle-invalid", "error", message, "Move bundles that are not used away.", path=str(tmp_path)),
     )
 
 

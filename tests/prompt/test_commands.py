@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.library.card import Card
-from whet.library.report import Entry
 from whet.library.roots import Root
+from whet.notes import Note
 from whet.prompt.bundles import Bundle
 from whet.prompt.commands import (
     MAX_STACK,
@@ -92,21 +92,21 @@ def test_the_first_of_two_names_with_one_command_wins() -> None:
     commands = command_map([card("code-review"), card("code review"), card("Code.Review")])
     assert commands.commands == (skill("code-review"),)
     assert commands.report == (
-        Entry(
+        Note(
             "command-taken",
             "warning",
-            "code review",
-            "/user/code review/SKILL.md",
             "/code-review means the skill 'code-review', not the skill 'code review'.",
             'Type /skill "code review", or rename it.',
+            skill="code review",
+            path="/user/code review/SKILL.md",
         ),
-        Entry(
+        Note(
             "command-taken",
             "warning",
-            "Code.Review",
-            "/user/Code.Review/SKILL.md",
             "/code-review means the skill 'code-review', not the skill 'Code.Review'.",
             "Type /skill Code.Review, or rename it.",
+            skill="Code.Review",
+            path="/user/Code.Review/SKILL.md",
         ),
     )
 
@@ -122,13 +122,13 @@ def test_a_bundle_beats_a_skill_of_the_same_command() -> None:
     commands = command_map([card("review")], [bundle("Review")])
     assert commands.commands == (Command("review", "bundle", "review", "Together.", "", "review"),)
     assert commands.report == (
-        Entry(
+        Note(
             "command-taken",
             "warning",
-            "review",
-            "/user/review/SKILL.md",
             "/review means the bundle 'review', not the skill 'review'.",
             "Type /skill review, or rename it.",
+            skill="review",
+            path="/user/review/SKILL.md",
         ),
     )
 
@@ -137,21 +137,20 @@ def test_the_clients_own_words_are_protected() -> None:
     commands = command_map([card("Help"), card("reload", plugin="nginx")], [bundle("clear")])
     assert answers(commands) == {"nginx:reload": "nginx:reload"}
     assert commands.report == (
-        Entry(
+        Note(
             "command-reserved",
             "warning",
-            "",
-            "/bundles/clear.yaml",
             "/clear belongs to the client, so the bundle 'clear' has no slash command.",
             "Rename the bundle.",
+            path="/bundles/clear.yaml",
         ),
-        Entry(
+        Note(
             "command-reserved",
             "warning",
-            "Help",
-            "/user/Help/SKILL.md",
             "/help belongs to the client, so the skill 'Help' has no slash command.",
             "Type /skill Help, or rename it.",
+            skill="Help",
+            path="/user/Help/SKILL.md",
         ),
     )
 
@@ -175,13 +174,13 @@ def test_a_name_without_letters_has_no_command() -> None:
         {},
         {},
         (
-            Entry(
+            Note(
                 "command-empty",
                 "info",
-                "!!!",
-                "/user/!!!/SKILL.md",
                 "The name '!!!' has no letter or digit, so this skill has no slash command.",
                 "Type /skill !!!, or rename it.",
+                skill="!!!",
+                path="/user/!!!/SKILL.md",
             ),
         ),
     )

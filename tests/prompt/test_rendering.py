@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whet.notes import Note
 from whet.prompt.rendering import VARIABLES, Rendered, Scene, expand, render
 from whet.prompt.shell import LocalRunner, Ran, Shell
-from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def test_the_variables_are_these() -> None:
 def test_a_variable_without_a_value_stays_and_is_told_once() -> None:
     message = "${CLAUDE_SESSION_ID} has no value here and stays as written."
     hint = "Give the session or the project it belongs to, or do without it."
-    note = Diagnostic("variable-without-value", "info", message, hint=hint)
+    note = Note("variable-without-value", "info", message, hint)
     body = "log ${CLAUDE_SESSION_ID}.txt and ${CLAUDE_SESSION_ID}"
     assert render(body, BARE) == Rendered(body, (note,))
 
@@ -70,7 +70,7 @@ def test_unknown_variables_of_the_known_families_stay_and_are_told() -> None:
     names = ("${CLAUDE_NEW}", "${HERMES_X1}", "${WHET_SKILLDIR}")
     body = " ".join(names * 2)
     notes = tuple(
-        Diagnostic("variable-unknown", "warning", f"{name} is not a known variable and stays as written.", hint=hint)
+        Note("variable-unknown", "warning", f"{name} is not a known variable and stays as written.", hint)
         for name in names
     )
     assert render(body, SCENE) == Rendered(body, notes)
@@ -143,10 +143,10 @@ def test_undeclared_names_are_shell_text() -> None:
     assert render("$name $PATH", SCENE, arguments="x") == Rendered("$name $PATH", ())
 
 
-def unfilled(written: str, place: int) -> Diagnostic:
+def unfilled(written: str, place: int) -> Note:
     message = f"There is no argument number {place}, counted from 0; {written} stays as written."
     hint = f"Give {place + 1} or more, or write \\{written} where no argument is meant."
-    return Diagnostic("placeholder-unfilled", "info", message, hint=hint)
+    return Note("placeholder-unfilled", "info", message, hint)
 
 
 def test_a_missing_index_stays_and_is_told_once() -> None:
@@ -182,7 +182,7 @@ def test_a_number_is_missed_only_in_a_body_that_counts(
 
 def test_a_missing_name_is_empty_and_told() -> None:
     message = "The argument 'to' was not given; $to is left empty."
-    note = Diagnostic("argument-not-given", "warning", message, hint="Give 2 or more: from to.")
+    note = Note("argument-not-given", "warning", message, "Give 2 or more: from to.")
     rendered = render("[$from] [$to] [$to]", SCENE, names=("from", "to"), arguments="a")
     assert rendered == Rendered("[a] [] []", (note,))
 

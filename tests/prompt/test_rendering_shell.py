@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from whet.notes import Note
 from whet.prompt.rendering import MOST_COMMANDS, Rendered, Scene, render
 from whet.prompt.shell import LocalRunner, Ran, Shell
-from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +23,8 @@ OFF = "To allow it, add the trust level of the skill to `inline_shell` in config
 posix = pytest.mark.skipif(sys.platform == "win32", reason="runs bash")
 
 
-def off(number: str) -> Diagnostic:
-    return Diagnostic("inline-shell-off", "info", f"{number} not run: inline shell is off.", hint=OFF)
+def off(number: str) -> Note:
+    return Note("inline-shell-off", "info", f"{number} not run: inline shell is off.", OFF)
 
 
 # commands that are not run
@@ -153,7 +153,7 @@ def test_windows_line_ends_are_line_ends() -> None:
 def test_a_block_that_is_never_closed_is_not_run() -> None:
     body = "```!\nrm everything\n!`id`\n"
     message = "A block of inline commands is not closed by a line ``` and was not run."
-    note = Diagnostic("inline-shell-unclosed", "warning", message, hint="Close it.")
+    note = Note("inline-shell-unclosed", "warning", message, "Close it.")
     assert render(body, SCENE, shell=Shell(Answering(), "/", {})) == Rendered(body, (note,))
 
 
@@ -193,16 +193,16 @@ def test_all_arguments_outside_quotes_are_words_and_no_patterns() -> None:
     ]
 
 
-def lacking(number: str, what: str) -> Diagnostic:
+def lacking(number: str, what: str) -> Note:
     hint = "Give what is missing, or put a backslash before a $ that is meant for the shell."
     message = f"{number} not run: there is no value for {what}."
-    return Diagnostic("inline-shell-unfilled", "warning", message, hint=hint)
+    return Note("inline-shell-unfilled", "warning", message, hint)
 
 
-def unsafe(number: str, what: str) -> Diagnostic:
+def unsafe(number: str, what: str) -> Note:
     hint = "Move it into a script of the skill that takes the values as its arguments."
     message = f"{number} not run: values are not safe in a script with {what}."
-    return Diagnostic("inline-shell-unsafe", "warning", message, hint=hint)
+    return Note("inline-shell-unsafe", "warning", message, hint)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_a_command_that_is_not_run_shows_its_values_quoted(command: str, argumen
 
 def test_a_name_that_was_not_given_stays_in_a_command_and_is_told() -> None:
     message = "The argument 'to' was not given; $to stays as written in commands."
-    note = Diagnostic("argument-not-given", "warning", message, hint="Give 2 or more: from to.")
+    note = Note("argument-not-given", "warning", message, "Give 2 or more: from to.")
     rendered = render("!`run $to`", SCENE, names=("from", "to"), arguments="a")
     assert rendered == Rendered("!`run $to`", (note, off("1 inline command was")))
 
@@ -346,7 +346,7 @@ def test_in_single_quotes_nothing_is_filled_in_as_in_any_shell() -> None:
     runner = Answering()
     rendered = render("!`awk '{print $0, \\$1}' \"it's $0\"`", BARE, arguments="a b", shell=Shell(runner, "/", {}))
     message = "$0 stands in single quotes in a command, where a shell fills in nothing."
-    note = Diagnostic("inline-shell-quoted", "info", message, hint="Use double quotes where the value is meant.")
+    note = Note("inline-shell-quoted", "info", message, "Use double quotes where the value is meant.")
     assert rendered == Rendered("out", (note,))
     assert runner.scripts == ["awk '{print $0, $1}' \"it's ${WHET_ARGUMENT_0}\""]
 
@@ -375,10 +375,10 @@ def test_failures_are_marks_and_the_rest_is_rendered() -> None:
     ]
 
 
-def limited(number: str, seconds: int = 30) -> Diagnostic:
+def limited(number: str, seconds: int = 30) -> Note:
     message = f"{number} not run: a body runs 20 at most, for 20000 characters of output and {seconds} seconds."
     hint = "Put several commands into one block, or let the model run them."
-    return Diagnostic("inline-shell-limit", "warning", message, hint=hint)
+    return Note("inline-shell-limit", "warning", message, hint)
 
 
 def test_a_body_runs_a_bounded_number_of_commands() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from whet.guard.sandbox.box import box_for
 from whet.guard.sandbox.levels import level
+from whet.notes import Note
 from whet.prompt.shell import LocalRunner, Ran, SandboxRunner, Shell, Witness, allowed_environment, shown
-from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -241,12 +241,12 @@ def test_what_commands_ran_in_is_told_once_for_each_level() -> None:
     for answer in answers:
         assert witness.run("x", shell="sh", cwd="/", env={}, seconds=1, limit=1) == answer
     assert witness.notes() == [
-        Diagnostic("inline-shell-sandboxed", "info", "2 inline commands ran in a sandbox (landlock)."),
-        Diagnostic(
+        Note("inline-shell-sandboxed", "info", "2 inline commands ran in a sandbox (landlock)."),
+        Note(
             "inline-shell-unsandboxed",
             "info",
             "1 inline command ran without a sandbox.",
-            hint='To have them run in one, set sandbox = "required" in config.toml.',
+            'To have them run in one, set sandbox = "required" in config.toml.',
         ),
     ]
 
@@ -297,9 +297,9 @@ def told(ran: Ran, script: str = "make report", *, program: str = "bash", limit:
 BY_HAND = "Run the command by hand in the same directory to see what is wrong."
 
 
-def failed(reason: str, script: str = "make report", hint: str = BY_HAND, mark: str = "") -> tuple[str, Diagnostic]:
+def failed(reason: str, script: str = "make report", hint: str = BY_HAND, mark: str = "") -> tuple[str, Note]:
     message = f"The inline command `{script}` failed ({reason})."
-    return f"[inline-shell error: {mark or reason}]", Diagnostic("inline-shell-failed", "warning", message, hint=hint)
+    return f"[inline-shell error: {mark or reason}]", Note("inline-shell-failed", "warning", message, hint)
 
 
 def test_output_is_shown_without_its_last_newlines_and_control_characters() -> None:
@@ -350,7 +350,7 @@ def test_a_missing_shell_is_a_mark() -> None:
 
 def test_a_timeout_is_a_mark() -> None:
     message = "The inline command `make report` did not end within 10 seconds."
-    note = Diagnostic("inline-shell-timeout", "warning", message, hint="Make it faster, or have the model run it.")
+    note = Note("inline-shell-timeout", "warning", message, "Make it faster, or have the model run it.")
     assert told(Ran("partial", None, "timeout", False)) == ("[inline-shell timeout: 10 s: make report]", note)
 
 
@@ -359,7 +359,7 @@ def test_a_timeout_is_a_mark() -> None:
 )
 def test_too_much_output_is_cut_with_a_mark(ran: Ran, ended: str) -> None:
     message = f"The inline command `make report` printed too much{ended}; the first 3 characters are shown."
-    note = Diagnostic("inline-shell-truncated", "info", message, hint="Let the command print less.")
+    note = Note("inline-shell-truncated", "info", message, "Let the command print less.")
     assert told(ran, limit=3) == ("abc...[truncated]", note)
 
 

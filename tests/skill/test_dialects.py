@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whet.notes import Note
 from whet.skill.block import read_block
-from whet.skill.diagnostics import Diagnostic
 from whet.skill.dialects import PLAIN_KEYS, Sidecars, read_heading, read_skill
 from whet.skill.frontmatter import Document, read_document
 from whet.skill.gates import EnvVar, Gates, Setting, Tool
@@ -218,11 +218,8 @@ def test_skill_json() -> None:
         "tags": ("music", "piano"),
         "category": "shelf",
         "diagnostics": (
-            Diagnostic(
-                "skill-json-disagrees",
-                "warning",
-                "skill.json has another description; the frontmatter wins.",
-                2,
+            Note(
+                "skill-json-disagrees", "warning", "skill.json has another description; the frontmatter wins.", line=2
             ),
         ),
     }

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from whet.skill.diagnostics import Diagnostic
+from whet.notes import Note
 from whet.skill.frontmatter import (
     BOM,
     MAX_FRONTMATTER,
@@ -116,7 +116,7 @@ def test_invalid_utf8_is_replaced_and_reported() -> None:
     assert document.values == {"name": "a", "description": "caf\ufffd"}
     assert document.body == "b\ufffd"
     assert document.diagnostics == (
-        Diagnostic("invalid-utf8", "warning", "Byte 0xe9 is not UTF-8 and was replaced.", 3, "Save the file as UTF-8."),
+        Note("invalid-utf8", "warning", "Byte 0xe9 is not UTF-8 and was replaced.", "Save the file as UTF-8.", line=3),
     )
 
 
@@ -177,12 +177,12 @@ def test_a_value_cut_short_by_a_comment_is_reported() -> None:
     text = "---\nname: a\ndescription: Fix issue #42 at once\n---\n"
     assert said(text)[1] == {"name": "a", "description": "Fix issue"}
     (note,) = read_document(text).diagnostics
-    assert note == Diagnostic(
+    assert note == Note(
         "comment-as-value",
         "warning",
         "YAML reads the end of the description as a comment: #42 at once",
-        3,
         "Put the description in quotes.",
+        line=3,
     )
 
 

@@ -16,7 +16,7 @@ from whet.sources.model import FetchContext
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.sources.model import Progress
     from whet.sources.web.client import Web
 
@@ -62,6 +62,6 @@ def json_values(keys: Sequence[str], words: Sequence[str]) -> st.SearchStrategy[
     )
 
 
-def codes(notes: tuple[Entry, ...]) -> list[tuple[str, str]]:
+def codes(notes: tuple[Note, ...]) -> list[tuple[str, str]]:
     """What notes are about: code and skill."""
     return [(note.code, note.skill) for note in notes]

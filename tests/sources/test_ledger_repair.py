@@ -9,7 +9,7 @@ import pytest
 from sources.ledgers import Machine, installed, machine, skill
 from whet.errors import FailedError, InvalidError, WhetError
 from whet.library.doctor import Repaired
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.sources.lock.file import Lock, dump
 from whet.sources.lock.ledger import Ledger
 
@@ -26,12 +26,12 @@ def test_the_doctor_tells_what_is_wrong_with_a_lock(machine: Machine) -> None:
     hint = "`whet restore pdf` brings it back, `whet uninstall pdf` takes it out of the lock."
     place = os.path.join(machine.root, "pdf")
     assert machine.ledger.examine(machine.root) == (
-        Entry("locked-missing", "info", "pdf", place, "It is in the lock and not there.", hint),
+        Note("locked-missing", "info", "It is in the lock and not there.", hint, skill="pdf", path=place),
     )
     os.rename(machine.lock, machine.lock + ".kept")
     message = "The lock is gone, and with it where xlsx came from."
     hint = "Take it from git again, or run `whet doctor --repair`, which rebuilds it."
-    assert machine.ledger.examine(machine.root) == (Entry("lock-missing", "error", "", machine.lock, message, hint),)
+    assert machine.ledger.examine(machine.root) == (Note("lock-missing", "error", message, hint, path=machine.lock),)
     with open(machine.lock, "w") as file:
         file.write("{\n!")
     (entry,) = machine.ledger.examine(machine.root)

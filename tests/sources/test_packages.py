@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whet.errors import AmbiguousError, InvalidError, NotFoundError, WhetError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill import paths
 from whet.skill.archive import File, contents, pack
 from whet.skill.tree import Item, Tree, escapes, ignored
@@ -357,7 +357,9 @@ def test_an_unknown_name_gets_the_closest_ones() -> None:
 
 
 def test_naming_a_skill_that_was_refused_says_why() -> None:
-    note = Entry("link-escape", "error", "broken", "skills/broken", "It has a link that leaves it.", "Copy the file.")
+    note = Note(
+        "link-escape", "error", "It has a link that leaves it.", "Copy the file.", skill="broken", path="skills/broken"
+    )
     for name in ("broken", "skills/broken"):
         error = failure(LISTING._replace(notes=(note,)), name)
         assert (error.code, error.message, error.hint) == ("link-escape", note.message, note.hint)

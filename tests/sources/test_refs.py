@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sources.refs_table import DISK, FORGES, GH, GITHUB, ODD, SECRETS, SHA, SUM, UNKNOWN, WEB, WINDOWS, git
 from whet.errors import UsageError, WhetError
-from whet.library.report import Entry
 from whet.library.roots import Place
+from whet.notes import Note
 from whet.sources.model import KINDS, Ref
 from whet.sources.refs.reading import candidates, read_ref, reading_notes, ref_text, shown
 
@@ -185,7 +185,7 @@ def test_a_directory_that_looks_like_a_repository_is_told_of(tmp_path: Path) -> 
     assert read_ref("acme/skills", place) == git(GH)
     message = "'acme/skills' was read as a repository on GitHub; there is a directory of that name here too."
     path, hint = str(tmp_path / "acme/skills"), "Write ./acme/skills for the directory."
-    assert reading_notes("acme/skills", place) == (Entry("local-directory-too", "info", "", path, message, hint),)
+    assert reading_notes("acme/skills", place) == (Note("local-directory-too", "info", message, hint, path=path),)
     others = ("./acme/skills", "acme/other", "acme", "https://github.com/acme/skills", "", "a\0b/c", path)
     assert [reading_notes(text, place) for text in others] == [()] * len(others)
 

@@ -14,8 +14,8 @@ import pytest
 
 from sources.loopback import Route, Routes, answer, endless, failure, hang, redirect, serving
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
-from whet.library.report import Entry
 from whet.library.roots import Place
+from whet.notes import Note
 from whet.skill.archive import File, pack
 from whet.skill.tree import Item, digest, entries
 from whet.sources.indexes.url import UrlSource
@@ -155,12 +155,12 @@ def test_an_archive_may_hold_several_skills(source: Opening) -> None:
     wave, greet = opened.fetch(listing.offers[::-1])
     assert (wave.offer.name, greet.offer.name) == ("wave", "greet")
     assert greet.notes == (
-        Entry(
+        Note(
             "left-out",
             "info",
-            "greet",
-            "skills/greet/__pycache__/x.pyc",
             "Left out, because they are never part of a skill: 'skills/greet/__pycache__/x.pyc'.",
+            skill="greet",
+            path="skills/greet/__pycache__/x.pyc",
         ),
     )
     assert len(server.requests) == 1

@@ -11,7 +11,7 @@ from whet.library.visibility import PERSON
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.prompt.bundles import Bundle
     from whet.store.locks import FileLock
 
@@ -124,7 +124,7 @@ class Choosing(Routing):
             kept = remove_bundle(bundle)
         return {"success": True, **bundle.to_json(), "kept": kept}
 
-    def _bundles(self) -> tuple[tuple[Bundle, ...], tuple[Entry, ...]]:
+    def _bundles(self) -> tuple[tuple[Bundle, ...], tuple[Note, ...]]:
         from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import read_bundles
 

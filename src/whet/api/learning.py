@@ -266,7 +266,7 @@ def _told(writing: Writing) -> dict[str, Any]:
         "description": made.description,
         "allowed_tools": list(made.allowed_tools),
         "fork": made.fork,
-        "findings": [finding.to_json() for finding in validate(package, "quality")],
+        "findings": [finding.to_finding() for finding in validate(package, "quality")],
     }
 
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from whet.api.learning import Learning
 from whet.errors import UsageError, WhetError
-from whet.library.report import Entry
 from whet.library.roots import Place
 from whet.library.visibility import MODEL, PERSON, Caller, hidden
 from whet.library.workspace import Workspace
+from whet.notes import Note
 from whet.store.clock import system_clock
 from whet.store.home import user_home, whet_home
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from whet.library.catalogue import Catalogue
     from whet.library.disclosure import Loaded
     from whet.library.readiness import Probe
+    from whet.notes import Severity
     from whet.prompt.ranking import Use
     from whet.prompt.session import Session
     from whet.prompt.tokens import Tokenizer
-    from whet.skill.diagnostics import Severity
     from whet.skill.model import Skill
     from whet.store.clock import Clock
 
@@ -396,19 +396,21 @@ class Library(Learning):
 
     # telling
 
-    def report(self) -> tuple[Entry, ...]:
+    def report(self) -> tuple[Note, ...]:
         """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""
         snapshot = self.workspace.snapshot()
         entries, probe = [*snapshot.config.notes, *snapshot.catalogue.report()], snapshot.config.probe
         for card in snapshot.catalogue.cards:
             if card.description and (reason := hidden(card, PERSON, snapshot.config.disabled, probe)):
                 severity: Severity = "warning" if reason.code == "guard-blocked" else "info"
-                entries.append(Entry(reason.code, severity, card.full_name, card.path, reason.message, reason.hint))
+                entries.append(
+                    Note(reason.code, severity, reason.message, reason.hint, skill=card.full_name, path=card.path)
+                )
         if self.workspace.cache.problem:
             entries.append(self.workspace.cache.problem)
         return tuple(entries)
 
-    def doctor(self) -> tuple[Entry, ...]:
+    def doctor(self) -> tuple[Note, ...]:
         """The report, and what a closer look at the machine brings up, worst first.
 
         A library that cannot be looked at at all, such as one with a damaged state database, still gets a report.
@@ -426,7 +428,7 @@ class Library(Learning):
             entries.extend((*self.examine_locks(), *self.examine_routing()))
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
-                entries.append(Entry(error.code, "error", "", "", error.message, error.hint))
+                entries.append(Note.from_error(error, "error"))
         return worst_first(entries)
 
     def repair(self) -> dict[str, Any]:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from whet.authoring.checks import Check
     from whet.library.doctor import Repaired
-    from whet.library.report import Entry
     from whet.library.visibility import Caller
     from whet.library.workspace import Workspace
+    from whet.notes import Note
     from whet.prompt.matcher import Relevance, SkillMatcher
     from whet.routing.feedback import Feedback
 
@@ -181,7 +181,7 @@ class Routing(Sharing):
 
     # mending
 
-    def examine_routing(self) -> tuple[Entry, ...]:
+    def examine_routing(self) -> tuple[Note, ...]:
         """What `doctor` tells of the feedback, and whether skills are found by meaning."""
         from whet.routing.telling import examine
 

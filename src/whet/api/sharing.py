@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from whet.api.sourcing import Sourcing
 from whet.errors import NotFoundError, UsageError, WhetError
-from whet.library.report import Entry
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,7 +171,7 @@ class Sharing(Sourcing):
 
     # mending
 
-    def examine_locks(self) -> tuple[Entry, ...]:
+    def examine_locks(self) -> tuple[Note, ...]:
         """What `doctor` tells of the locks, and of the record of what syncing made."""
         from whet.sources.syncing.record import read_record
 
@@ -179,7 +179,7 @@ class Sharing(Sourcing):
             read_record(self.place.state)
         except WhetError as error:
             path = str(error.details.get("path", ""))
-            return (*super().examine_locks(), Entry(error.code, "error", "", path, error.message, error.hint))
+            return (*super().examine_locks(), Note.from_error(error, "error", path=path))
         return super().examine_locks()
 
     def repair_locks(self) -> Repaired:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.library.doctor import Repaired
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.sources.install.installer import Installer
     from whet.sources.install.plan import Plan
     from whet.sources.lock.file import Installed
@@ -213,7 +213,7 @@ class Sourcing(Reaching):
 
     # mending
 
-    def examine_locks(self) -> tuple[Entry, ...]:
+    def examine_locks(self) -> tuple[Note, ...]:
         """What `doctor` tells of the locks, and of the memory of what was installed."""
         if not any(map(os.path.lexists, self._lock_files())):
             return ()

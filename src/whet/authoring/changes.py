@@ -15,7 +15,7 @@ from whet.authoring.history import difference, exported, lifetime, to_version, u
 from whet.authoring.trees import digest, read_tree
 from whet.authoring.writer import Provenance
 from whet.errors import NotFoundError, RefusedError, UsageError
-from whet.library.report import Entry as Report
+from whet.notes import Note
 from whet.skill.names import key
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ class Changes:
         """Remove stored contents that nothing refers to."""
         return {"success": True, "removed": self.author.journal.compact()}
 
-    def interrupted(self) -> tuple[Report, ...]:
+    def interrupted(self) -> tuple[Note, ...]:
         """The changes that a killed process left unfinished, as a report tells them."""
         hint = "Run `whet doctor --repair`; the next change settles it too."
         return tuple(
-            Report("interrupted-change", "warning", note.skill, note.path, "A change was interrupted.", hint)
+            Note("interrupted-change", "warning", "A change was interrupted.", hint, skill=note.skill, path=note.path)
             for _, notes in self.author.journal.intents()
             for note in notes
             if note.action != "found"

@@ -13,12 +13,13 @@ from whet.authoring.drafts_main import Main, said
 from whet.errors import InvalidError, UsageError
 from whet.skill import names
 from whet.skill.frontmatter import find_fences, read_document
-from whet.skill.validate import Finding, Package, validate
+from whet.skill.validate import Package, validate
 from whet.skill.validate.spec import MAX_DESCRIPTION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whet.notes import Note
     from whet.skill.frontmatter import Document
     from whet.skill.tree import Item
 
@@ -73,16 +74,16 @@ def check_format(before: Mapping[str, Item], after: Mapping[str, Item], old: Mai
     return tuple(remarks)
 
 
-def _findings(tree: Mapping[str, Item], main: Main) -> tuple[Finding, ...]:
+def _findings(tree: Mapping[str, Item], main: Main) -> tuple[Note, ...]:
     return validate(Package("", tree[main.path].data, files=tuple(tree)), "quality")
 
 
-def _fresh(old: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
+def _fresh(old: Sequence[Note], new: Sequence[Note]) -> list[Note]:
     """The findings that are new in kind, or in number; one that only says another number is not."""
     more = Counter(finding.code for finding in new)
     more.subtract(Counter(finding.code for finding in old))
     known = Counter((finding.code, finding.message) for finding in old)
-    fresh: list[Finding] = []
+    fresh: list[Note] = []
     for finding in new:
         known[finding.code, finding.message] -= 1
         if more[finding.code] > 0 and known[finding.code, finding.message] < 0:
@@ -97,18 +98,18 @@ def _known(code: str, step: str) -> bool:
     return code in _REPORTED or (step == "rescued" and code not in _FILE_CODES)
 
 
-def would_break(what: str, hint: str, *, findings: Sequence[Finding] = (), keys: Sequence[str] = ()) -> InvalidError:
+def would_break(what: str, hint: str, *, findings: Sequence[Note] = (), keys: Sequence[str] = ()) -> InvalidError:
     """What to raise about a change after which the skill would not be one."""
     return InvalidError(
         "would-break",
         f"This change would break the skill: {what}",
         hint=f"Nothing was changed. {hint}",
-        findings=[finding.to_json() for finding in findings],
+        findings=[finding.to_finding() for finding in findings],
         keys=list(keys),
     )
 
 
-def _remedy(finding: Finding) -> str:
+def _remedy(finding: Note) -> str:
     where = f"See line {finding.line} of the result. " if finding.line else ""
     default = (
         "Write the field as one line of text." if finding.code.endswith("-refused") else "Leave that line as it was."

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from whet.library.doctor import Repaired
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.store.clock import Clock
     from whet.store.database import Schema
 
@@ -311,21 +311,21 @@ class Sessions(Door):
         rows = self.read("SELECT time, client, event, code, message FROM failures")
         return tuple(sorted(Failure(*row) for row in (*rows, *read(self._state))))
 
-    def examine(self) -> tuple[Entry, ...]:
+    def examine(self) -> tuple[Note, ...]:
         """What is wrong with the file, and what hooks failed at lately, one line for each kind."""
         from whet.errors import FailedError
         from whet.learning.synthesis.budget import State
-        from whet.library.report import Entry
+        from whet.notes import Note
         from whet.store.database import check
 
-        entries: list[Entry] = []
+        entries: list[Note] = []
         try:
             if problem := check(self.path):
                 hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-                entries.append(Entry("sessions-corrupt", "error", "", self.path, problem, hint))
+                entries.append(Note("sessions-corrupt", "error", problem, hint, path=self.path))
             known = self.failures() if not entries else tuple(Failure(*row) for row in read(self._state))
         except FailedError as error:
-            entries.append(Entry(error.code, "error", "", self.path, error.message, error.hint))
+            entries.append(Note.from_error(error, "error", path=self.path))
             known = tuple(Failure(*row) for row in read(self._state))
         return (*entries, *told(known, self._clock()), *State(self._state, self._clock).examine())
 
@@ -355,9 +355,9 @@ class Sessions(Door):
         return count
 
 
-def told(failures: tuple[Failure, ...], now: int) -> tuple[Entry, ...]:
+def told(failures: tuple[Failure, ...], now: int) -> tuple[Note, ...]:
     """What the doctor says about failures: one line for what failed in the same way, with the last message."""
-    from whet.library.report import Entry
+    from whet.notes import Note
 
     kinds: dict[tuple[str, str, str], list[Failure]] = {}
     for failure in failures:
@@ -371,10 +371,10 @@ def told(failures: tuple[Failure, ...], now: int) -> tuple[Entry, ...]:
         how = f"failed {times}, last at {iso(last.time)}: {last.message.rstrip('.')} ({code})."
         if event == LEARNING:
             message = f"Learning from sessions of {client or 'clients'} {how}"
-            entries.append(Entry("learning-failed", "warning", "", "", message, hint))
+            entries.append(Note("learning-failed", "warning", message, hint))
         else:
             message = f"The hook `{event or '?'}` of {client or 'a client'} {how}"
-            entries.append(Entry("hook-failed", "warning", "", "", message, hint))
+            entries.append(Note("hook-failed", "warning", message, hint))
     return tuple(entries)
 
 

@@ -38,7 +38,7 @@ from whet.learning.usage_counts import (
     usage_schema,
 )
 from whet.learning.usage_log import LAST, Event, Kind, Log
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.store.clock import iso
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, is_file_at
@@ -74,7 +74,7 @@ class Usage:
         self.path = os.path.join(state, DIRECTORY, FILE)
         self._clock = clock
         self._turn = threading.RLock()
-        self._notes: dict[str, Entry] = {}
+        self._notes: dict[str, Note] = {}
         self._failures = itertools.count(1)
         self._failure = 0, ""
 
@@ -127,14 +127,14 @@ class Usage:
         """Do nothing: what a call opens it also closes. For callers that close whatever they have opened."""
 
     @property
-    def problems(self) -> tuple[Entry, ...]:
+    def problems(self) -> tuple[Note, ...]:
         """What could not be recorded, counted or read, as far as it has come up."""
         number, why = self._failure
         if not number:
             return tuple(self._notes.values())
         message = f"{number} {'event' if number == 1 else 'events'} could not be recorded: {why}."
         hint = "Check free space and who may write there. Invocations are not affected."
-        return (*self._notes.values(), Entry("usage-not-recorded", "warning", "", self._log.path, message, hint))
+        return (*self._notes.values(), Note("usage-not-recorded", "warning", message, hint, path=self._log.path))
 
     # --- counting ---------------------------------------------------------------------------------------------------
 
@@ -258,13 +258,13 @@ class Usage:
         aside, saved = outcome.set_aside, outcome.salvage.rows["counts"]
         message = f"The usage counts were damaged and set aside as {aside}; those of {saved} skill versions were saved."
         hint = " ".join(f"Lost: {sentence}." for sentence in outcome.salvage.lost) or "Nothing was lost."
-        self._notes["usage-rebuilt"] = Entry("usage-rebuilt", "warning", "", self.path, message, hint)
+        self._notes["usage-rebuilt"] = Note("usage-rebuilt", "warning", message, hint, path=self.path)
 
     # --- the report -------------------------------------------------------------------------------------------------
 
     def _unavailable(self, error: Exception) -> None:
         message, hint = (error.message, error.hint) if isinstance(error, WhetError) else (str(error), "")
-        self._notes["usage-unavailable"] = Entry("usage-unavailable", "warning", "", self.path, message, hint)
+        self._notes["usage-unavailable"] = Note("usage-unavailable", "warning", message, hint, path=self.path)
 
     def _damaged(self, rows: int, lines: int, last: int) -> None:
         self._notes.pop("usage-damaged", None)
@@ -273,7 +273,7 @@ class Usage:
         if parts:
             message = f"Damaged and left out: {' and '.join(parts)}."
             hint = "Everything else is counted. Nothing has to be done."
-            self._notes["usage-damaged"] = Entry("usage-damaged", "info", "", self.path, message, hint)
+            self._notes["usage-damaged"] = Note("usage-damaged", "info", message, hint, path=self.path)
 
 
 def _is_damage(error: FailedError) -> bool:

@@ -23,7 +23,7 @@ from whet.errors import FailedError, NotFoundError, WhetError
 from whet.library.card import Card
 from whet.library.discovery import Container, RootListing
 from whet.library.files import Signature
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill.gates import OPEN
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from whet.store.database import Database
 
 FILE = "cache.db"
-READER = "2"
+READER = "3"
 """Raised whenever the same file would be read into a different card."""
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _BUSY_MS = 200
@@ -91,7 +91,7 @@ class Cache:
 
     def __init__(self, state: str, clock: Clock) -> None:
         self.path = os.path.join(state, FILE)
-        self.problem: Entry | None = None
+        self.problem: Note | None = None
         self._clock = clock
         self._database: Database | None = None
         self._broken = False
@@ -164,7 +164,7 @@ class Cache:
     def _rebuilt(self, aside: str) -> None:
         hint = "Nothing was lost. The file can be deleted."
         message = f"The catalogue cache could not be used; it was set aside as {aside} and rebuilt."
-        self.problem = Entry("cache-rebuilt", "info", "", self.path, message, hint)
+        self.problem = Note("cache-rebuilt", "info", message, hint, path=self.path)
 
     def _try(self, use: Callable[[Database], Any]) -> Any:
         """Use the database; an unusable one is rebuilt once, any other failure is noted and answered with None."""
@@ -186,7 +186,7 @@ class Cache:
                     suspect = error.code == "state-corrupt"
                     if not first or not (suspect or (error.code == "state-failed" and self._set_aside())):
                         self._broken = error.code != "disk-full"
-                        self.problem = Entry("cache-unavailable", "info", "", self.path, error.message, error.hint)
+                        self.problem = Note("cache-unavailable", "info", error.message, error.hint, path=self.path)
                         break
                     self.close()
                 except (_DamagedError, UnicodeDecodeError):  # the latter when SQLite quotes what it found
@@ -204,7 +204,7 @@ class Cache:
         except NotFoundError:
             return True  # another process was faster
         except WhetError as error:
-            self.problem = Entry("cache-unavailable", "info", "", self.path, error.message, error.hint)
+            self.problem = Note("cache-unavailable", "info", error.message, error.hint, path=self.path)
             return False
         return True
 
@@ -248,7 +248,7 @@ def _load(database: Database, root: Root, bounds: Bounds) -> _Saved | None:
         row = _root_row(connection, root, bounds)
         if row is None:
             return None
-        notes = tuple(Entry(*note) for note in _parse(row[2]))
+        notes = tuple(Note(*note) for note in _parse(row[2]))
         return _Saved(row[1], RootListing(root, _load_containers(connection, row[0], root), notes))
 
 
@@ -270,7 +270,7 @@ def _load_containers(connection: sqlite3.Connection, number: int, root: Root) ->
             Signature(*row[3:7]),
             tuple(cards.pop(row[0], ())),
             tuple((path, real) for path, real in children),
-            tuple(Entry(*note) for note in notes),
+            tuple(Note(*note) for note in notes),
             tuple((path, Signature(*seen)) for path, seen in watched),
             row[7],
         )
@@ -381,10 +381,10 @@ def _card(row: tuple[Any, ...], root: Root) -> Card:
         raise ValueError(f"{row[0]} is not as it was saved")
     if not row[13]:
         return Card._make((*row[:13], root, *_NOTHING_MORE, None, ""))
-    from whet.skill.diagnostics import Diagnostic
+    from whet.notes import Note
 
     gates, notes, extras, when, hint = _parse(row[13])
-    remarks = tuple(Diagnostic(*note) for note in notes)
+    remarks = tuple(Note(*note) for note in notes)
     return Card._make((*row[:13], root, _gates(gates), remarks, tuple(map(tuple, extras)), when, hint, None, ""))
 
 

@@ -9,7 +9,7 @@ from whet.skill.gates import OPEN, Gates
 
 if TYPE_CHECKING:
     from whet.library.roots import Root
-    from whet.skill.diagnostics import Diagnostic
+    from whet.notes import Note
     from whet.values import Json
 
 
@@ -46,7 +46,7 @@ class Card(NamedTuple):
     """The place it was found in."""
     gates: Gates = OPEN
     """What it asks for and whom it is for."""
-    notes: tuple[Diagnostic, ...] = ()
+    notes: tuple[Note, ...] = ()
     """What reading it brought up."""
     extras: tuple[tuple[str, int], ...] = ()
     """Files beside SKILL.md that were read too, and their stamps."""

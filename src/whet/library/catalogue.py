@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import AmbiguousError, NotFoundError, RefusedError
-from whet.library.report import Entry, from_diagnostic
+from whet.notes import Note
 from whet.skill.names import closest, split_qualified
 from whet.skill.names import key as name_key
 
@@ -36,16 +36,16 @@ class Catalogue(NamedTuple):
     """The places that were searched, most important first."""
     categories: dict[str, str]
     """Category -> what its DESCRIPTION.md says, "" when it says nothing."""
-    places: tuple[Entry, ...]
+    places: tuple[Note, ...]
     """Remarks about directories, links and files that are not skills."""
     by_key: dict[str, Card]
     """The cards by their `key`."""
 
-    def report(self) -> tuple[Entry, ...]:
+    def report(self) -> tuple[Note, ...]:
         """Everything worth knowing that reading and choosing brought up: skips, repairs, shadows, missing trust."""
         entries = list(self.places)
         for card in self.cards:
-            entries.extend(from_diagnostic(note, card.full_name, card.path) for note in card.notes)
+            entries.extend(note.at(card.full_name, card.path) for note in card.notes)
         entries.extend(_shadowed(loser, winner) for loser, winner in self.shadowed)
         entries.extend(_untrusted(card) for card in self.waiting)
         return tuple(entries)
@@ -57,7 +57,7 @@ def assemble(shelves: Sequence[RootListing]) -> Catalogue:
     shadowed: list[tuple[Card, Card]] = []
     waiting: list[Card] = []
     categories: dict[str, str] = {}
-    places: list[Entry] = []
+    places: list[Note] = []
     seen: set[str] = set()
     for shelf in shelves:
         places.extend(shelf.notes)
@@ -151,7 +151,7 @@ LEFT_OUT = frozenset(("link-escape", "link-broken", "link-cycle", "unreadable", 
 """Remarks about a place that say: here would be a skill."""
 
 
-def left_out(catalogue: Catalogue) -> tuple[Entry, ...]:
+def left_out(catalogue: Catalogue) -> tuple[Note, ...]:
     """The places where a skill was expected and none could be taken."""
     return tuple(entry for entry in catalogue.places if entry.code in LEFT_OUT)
 
@@ -176,25 +176,25 @@ def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
     return NotFoundError("skill-not-found", f"There is no skill {name!r}.", hint=hint, suggestions=suggestions)
 
 
-def _shadowed(loser: Card, winner: Card) -> Entry:
+def _shadowed(loser: Card, winner: Card) -> Note:
     same = loser.scope == winner.scope and loser.root.namespace == winner.root.namespace
     reach = loser.location if same else loser.qualified
-    return Entry(
+    return Note(
         "shadowed",
         "warning",
-        loser.full_name,
-        loser.path,
         f"{winner.location} ({winner.scope}) answers to this name.",
         f"Reach it as {reach}, or rename one of them.",
+        skill=loser.full_name,
+        path=loser.path,
     )
 
 
-def _untrusted(card: Card) -> Entry:
-    return Entry(
+def _untrusted(card: Card) -> Note:
+    return Note(
         "untrusted",
         "warning",
-        card.full_name,
-        card.path,
         "A project skill waiting for trust; it is not loaded.",
         "Look at it, then run `whet trust`.",
+        skill=card.full_name,
+        path=card.path,
     )

@@ -14,9 +14,10 @@ from whet.library.files import open_beneath, read_descriptor, read_file
 from whet.library.package import list_files, package_directory
 from whet.library.roots import CLIENTS
 from whet.library.spots import MAIN
+from whet.notes import Note
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.validate import fix, valid, validate
-from whet.skill.validate.findings import Finding, Package
+from whet.skill.validate.findings import Package
 from whet.store.atomic import write_text
 from whet.store.locks import FileLock, lock_path
 
@@ -40,7 +41,7 @@ class _Found(NamedTuple):
     package: Package
     main: str
     """The main file's path, or the archive's."""
-    problems: tuple[Finding, ...]
+    problems: tuple[Note, ...]
     """What is wrong with the package as a whole."""
 
 
@@ -92,18 +93,18 @@ def mend(path: str, profile: Profile = "spec", *, state: str) -> dict[str, Any]:
         hint = "Unpack it, mend the skill, and pack it again."
         raise UsageError("cannot-fix-archive", f"{path} is an archive, which is never changed.", hint=hint)
     found = _read(path)
-    fixed: tuple[Finding, ...] = ()
+    fixed: tuple[Note, ...] = ()
     if found.package.text is not None and valid(found.problems):
         with alone(state, os.path.dirname(found.main)):
             found, fixed = _mended(_read(path))
-    return {**_result(path, found, profile), "fixed": [finding.to_json() for finding in fixed]}
+    return {**_result(path, found, profile), "fixed": [finding.to_finding() for finding in fixed]}
 
 
-def _mended(found: _Found) -> tuple[_Found, tuple[Finding, ...]]:
+def _mended(found: _Found) -> tuple[_Found, tuple[Note, ...]]:
     try:
         text, fixed = fix(found.package)
     except InvalidError as error:
-        return found._replace(problems=(Finding(error.code, "error", None, error.message),)), ()
+        return found._replace(problems=(Note(error.code, "error", error.message),)), ()
     if fixed and text.encode() != found.package.text:
         write_text(found.main, text)
     return found._replace(package=found.package._replace(text=text)), fixed
@@ -114,7 +115,7 @@ def _result(path: str, found: _Found, profile: Profile) -> dict[str, Any]:
     if found.problems:  # then nobody knows which files there are
         findings = tuple(finding for finding in findings if finding.code != "reference-dangling")
     findings = (*found.problems, *findings)
-    listed = [finding.to_json() for finding in findings]
+    listed = [finding.to_finding() for finding in findings]
     return {"path": path, "file": found.main, "valid": valid(findings), "findings": listed}
 
 
@@ -122,17 +123,17 @@ def _read(path: str) -> _Found:
     if is_archive(path):
         return _read_archive(path)
     if is_flat(path):
-        note = Finding("main-file-name", "warning", None, "A skill without a directory; move it to NAME/SKILL.md.")
+        note = Note("main-file-name", "warning", "A skill without a directory; move it to NAME/SKILL.md.")
         stem = os.path.basename(path).removesuffix(".md")
         return _Found(Package(stem, content(path), MAIN, (MAIN,)), path, (note,))
     directory = package_directory(path)
     shown = os.path.dirname(path) if os.path.isfile(path) else path
-    problems: list[Finding] = []
+    problems: list[Note] = []
     files: tuple[str, ...] = ()
     try:
         files = tuple(item.path for item in list_files(directory, now=UNCACHED))
     except InvalidError as error:
-        problems.append(Finding(error.code, "error", None, error.message))
+        problems.append(Note(error.code, "error", error.message))
     names = frozenset(os.listdir(directory))
     main = next((name for name in (MAIN, *OLD_MAINS) if name in names), MAIN)
     text = None
@@ -140,10 +141,10 @@ def _read(path: str) -> _Found:
         try:
             text = _read_beneath(directory, main)
         except RefusedError as error:
-            problems.append(Finding(error.code, "error", None, error.message))
+            problems.append(Note(error.code, "error", error.message))
     if text is not None and len(text) > MAX_DOCUMENT:
         message = f"{main} has more than {MAX_DOCUMENT:,} bytes, which is as far as it is read."
-        problems.append(Finding("too-large", "error", None, message))
+        problems.append(Note("too-large", "error", message))
         text = text[:MAX_DOCUMENT]
     package = Package(os.path.basename(directory), text, main, files)
     return _Found(package, os.path.join(shown, main), tuple(problems))
@@ -155,7 +156,7 @@ def _read_archive(path: str) -> _Found:
     try:
         archive = unpack(archive_bytes(path))
     except InvalidError as error:
-        return _Found(Package("", None), path, (Finding(error.code, "error", None, error.message),))
+        return _Found(Package("", None), path, (Note(error.code, "error", error.message),))
     contents = {file.path: file.data for file in archive.files}
     main = next(name for name in (MAIN, "skill.md") if name in contents)
     package = Package(archive.name, contents[main], main, tuple(contents), published=True)

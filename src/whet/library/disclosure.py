@@ -17,7 +17,7 @@ from whet.library.package import Listing, Main, file_stamp, look, opened_digest
 from whet.library.readiness import missing, wrong_platform
 from whet.library.sidecars import NOTHING, read_beside
 from whet.library.spots import MAIN, Spot, old_form
-from whet.skill.diagnostics import Diagnostic
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.package import PackageFile
     from whet.library.readiness import Missing, Probe
-    from whet.library.visibility import Hidden
     from whet.skill.model import Skill
     from whet.values import Json
 
@@ -131,8 +130,8 @@ def _gone(card: Card) -> NotFoundError:
     return NotFoundError("skill-gone", f"{card.path} is not there any more.", hint=hint)
 
 
-def _remark(problem: WhetError) -> Diagnostic:
-    return Diagnostic(problem.code, "warning", problem.message, hint=problem.hint)
+def _remark(problem: WhetError) -> Note:
+    return Note.from_error(problem, "warning")
 
 
 class SkillView(NamedTuple):
@@ -152,11 +151,11 @@ class SkillView(NamedTuple):
     """Whether everything is there that it asks for."""
     missing: tuple[Missing, ...]
     """What is to be set up."""
-    notes: tuple[Diagnostic, ...]
+    notes: tuple[Note, ...]
     """What reading and rendering it brought up."""
     settings: tuple[str, ...] = ()
     """The values of its settings, as the model reads them."""
-    hidden: Hidden | None = None
+    hidden: Note | None = None
     """Why it is hidden from others than the person who looks."""
 
     @property
@@ -207,7 +206,7 @@ class SkillView(NamedTuple):
             "trust": trust(card),
             "diagnostics": [note.to_json() for note in self.notes],
             "settings": list(self.settings),
-            **({"hidden": self.hidden._asdict()} if self.hidden else {}),
+            **({"hidden": self.hidden.to_reason()} if self.hidden else {}),
         }
 
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
 from whet.library.files import READ_FLAGS, Signature, inside, signature, stamp
-from whet.library.report import Entry
 from whet.library.spots import MAIN, Refused, Spot, unreadable
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -70,7 +70,7 @@ class Container(NamedTuple):
     cards: tuple[Card, ...] = ()
     children: tuple[tuple[str, str], ...] = ()
     """Containers in this one: the path, and where it really is when a link leads there, else ""."""
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
     watched: tuple[tuple[str, Signature], ...] = ()
     """Things that were refused, linked to or read besides; a change of one of them means listing again."""
     description: str = ""
@@ -82,7 +82,7 @@ class RootListing(NamedTuple):
 
     root: Root
     containers: dict[str, Container]
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def cards(self) -> Iterator[Card]:
         """The skills, in no particular order."""
@@ -174,7 +174,7 @@ class _Walk:
         self.now = now
         self.containers: dict[str, Container] = {}
         self.walked: set[str] = set()
-        self.notes: list[Entry] = []
+        self.notes: list[Note] = []
 
     def run(self) -> RootListing:
         known = self.known.containers if self.known else {}
@@ -188,7 +188,7 @@ class _Walk:
             if len(self.containers) >= self.bounds.directories:
                 message = f"More than {self.bounds.directories:,} directories; the rest was not searched."
                 hint = "Raise `max_directories` in config.toml, or split the root."
-                self.notes.append(Entry("too-many-directories", "error", "", place.path, message, hint))
+                self.notes.append(Note("too-many-directories", "error", message, hint, path=place.path))
                 break
             old = known.get(place.path)
             container = self.visit(place, old)
@@ -218,7 +218,7 @@ class _Walk:
             return False
         message = f"{real} is searched already under another name; this link was not followed."
         hint = "Nothing is missing. Remove the link if it has no other purpose."
-        self.notes.append(Entry("link-repeated", "info", "", place.path, message, hint))
+        self.notes.append(Note("link-repeated", "info", message, hint, path=place.path))
         return True
 
     def visit(self, place: _Place, old: Container | None) -> Container | None:
@@ -290,11 +290,11 @@ class _Walk:
             raise unreadable(path, error) from error
         if not os.path.exists(target):
             hint = "Remove the link or restore what it points to."
-            raise Refused(Entry("link-broken", "warning", "", path, "The link leads nowhere.", hint))
+            raise Refused(Note("link-broken", "warning", "The link leads nowhere.", hint, path=path))
         if not any(inside(target, base) for base in self.bounds.bases):
             message = f"The link leads to {target}, outside every root; it was not followed."
             hint = f"Add {os.path.dirname(target)} to `links` in config.toml, or copy the skill."
-            raise Refused(Entry("link-escape", "error", "", path, message, hint))
+            raise Refused(Note("link-escape", "error", message, hint, path=path))
         return target
 
 
@@ -310,7 +310,7 @@ class _Listing:
         self.known = known
         self.cards: list[Card] = []
         self.children: list[tuple[str, str]] = []
-        self.notes: list[Entry] = []
+        self.notes: list[Note] = []
         self.watched: list[tuple[str, Signature]] = []
         self.description = ""
         self.commands = walk.root.kind == "commands"
@@ -369,7 +369,7 @@ class _Listing:
         elif inside(self.walk.real(self.path, self.real), target):
             hint = "Remove the link."
             self.refuse(
-                Entry("link-cycle", "warning", "", entry.path, "The link leads back to a directory above.", hint)
+                Note("link-cycle", "warning", "The link leads back to a directory above.", hint, path=entry.path)
             )
         else:
             self.add_directory(entry.path, target)
@@ -390,7 +390,7 @@ class _Listing:
         if self.depth + 1 >= self.walk.bounds.depth:
             hint = "Move skills closer to the root, or raise `depth` in config.toml."
             message = f"Not searched: more than {self.walk.bounds.depth} levels below the root."
-            self.refuse(Entry("too-deep", "warning", "", path, message, hint))
+            self.refuse(Note("too-deep", "warning", message, hint, path=path))
             return
         self.children.append((path, real))
 
@@ -428,7 +428,7 @@ class _Listing:
     def add_flat(self, spot: Spot) -> None:
         if not self.add_card(spot):
             message, hint = "A Markdown file without frontmatter is no skill.", "Give it frontmatter, or move it away."
-            self.refuse(Entry("stray-file", "info", "", spot.path, message, hint))
+            self.refuse(Note("stray-file", "info", message, hint, path=spot.path))
 
     def add_card(self, spot: Spot) -> bool:
         card = self.walk.card(spot, self.known)
@@ -436,7 +436,7 @@ class _Listing:
             self.cards.append(card)
         return card is not None
 
-    def refuse(self, entry: Entry) -> None:
+    def refuse(self, entry: Note) -> None:
         self.notes.append(entry)
         self.watch(entry.path)
 
@@ -479,6 +479,6 @@ def _category(parent: str, path: str) -> str:
     return f"{parent}/{name}" if parent else name
 
 
-def _unreadable_directory(path: str, error: OSError) -> Entry:
+def _unreadable_directory(path: str, error: OSError) -> Note:
     reason = error.strerror or str(error)
-    return Entry("unreadable-directory", "error", "", path, f"Cannot be searched: {reason}.", "Check its permissions.")
+    return Note("unreadable-directory", "error", f"Cannot be searched: {reason}.", "Check its permissions.", path=path)

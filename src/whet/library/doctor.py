@@ -16,10 +16,10 @@ from whet.library.card import main_file
 from whet.library.discovery import OLD_MAINS, SKIPPED
 from whet.library.package import look
 from whet.library.readiness import missing
-from whet.library.report import Entry
 from whet.library.spots import MAIN
 from whet.library.state import FILE as STATE_FILE
 from whet.library.state import TABLES, state_schema
+from whet.notes import Note
 from whet.store.atomic import Cleaned, clean_leftovers, leftovers
 from whet.store.database import check
 from whet.store.database import repair as repair_database
@@ -41,25 +41,25 @@ _MAX_SEARCHED = 100_000
 """Directories of one root that are searched for leftovers."""
 
 
-def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Entry]:
+def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Note]:
     """What a closer look at the skills and their roots brings up, beyond the catalogue's own report."""
     for root in catalogue.roots:
         if not os.path.isdir(root.real):
             hint = "Make the directory, or take the root out."
-            yield Entry("root-missing", "warning", "", root.path, "This root does not exist.", hint)
+            yield Note("root-missing", "warning", "This root does not exist.", hint, path=root.path)
             continue
         for path in (path for directory in _directories(root.real) for path in _leftovers(directory)):
             hint = "Run `whet doctor --repair`."
-            yield Entry("leftover", "warning", "", path, "Left behind by an interrupted write.", hint)
+            yield Note("leftover", "warning", "Left behind by an interrupted write.", hint, path=path)
     for card in catalogue.cards:
         yield from _contents(card)
         yield from _nested(card)
         for item in missing(card.gates, probe):
             message = f"Missing {item.kind} {item.name}."
-            yield Entry("not-ready", "info", card.full_name, card.path, message, item.help)
+            yield Note("not-ready", "info", message, item.help, skill=card.full_name, path=card.path)
 
 
-def _contents(card: Card) -> Iterator[Entry]:
+def _contents(card: Card) -> Iterator[Note]:
     """What is among a skill's files and cannot be part of a package."""
     if card.kind != "skill":
         return
@@ -68,42 +68,42 @@ def _contents(card: Card) -> Iterator[Entry]:
     except WhetError as error:
         problems = (error,)
     for problem in problems:
-        yield Entry(problem.code, "warning", card.full_name, card.directory, problem.message, problem.hint)
+        yield Note.from_error(problem, "warning", skill=card.full_name, path=card.directory)
 
 
-def examine_state(state: str) -> Iterator[Entry]:
+def examine_state(state: str) -> Iterator[Note]:
     """What is wrong with Whet's own directory."""
     path = os.path.join(state, STATE_FILE)
     try:
         problem = check(path)
     except FailedError as error:
-        yield Entry(error.code, "error", "", path, error.message, error.hint)
+        yield Note.from_error(error, "error", path=path)
     else:
         if problem:
             hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-            yield Entry("state-corrupt", "error", "", path, problem, hint)
+            yield Note("state-corrupt", "error", problem, hint, path=path)
     for path in (path for name in _WORKPLACES for path in _leftovers(os.path.join(state, name))):
         hint = "Run `whet doctor --repair`."
-        yield Entry("leftover", "warning", "", path, "Left behind by an interrupted fetch.", hint)
+        yield Note("leftover", "warning", "Left behind by an interrupted fetch.", hint, path=path)
     if os.path.isdir(state) and not os.access(state, os.W_OK):
         hint = "Make it writable, or set WHET_HOME to another directory."
-        yield Entry("home-read-only", "warning", "", state, "Whet cannot write here; every start is a cold one.", hint)
+        yield Note("home-read-only", "warning", "Whet cannot write here; every start is a cold one.", hint, path=state)
 
 
-def examine_sandbox(find_level: Callable[[], Level]) -> Entry:
+def examine_sandbox(find_level: Callable[[], Level]) -> Note:
     """How well programs of skills can be isolated on this machine; finding out takes a tenth of a second."""
     try:
         level = find_level()
     except OSError as error:
         message = f"No sandbox can be tried: {error.strerror or error}. Inline commands are not run."
-        return Entry("no-sandbox", "warning", "", "", message, "Check that there is room for temporary files.")
+        return Note("no-sandbox", "warning", message, "Check that there is room for temporary files.")
     if level.isolates:
-        return Entry("sandbox", "info", "", "", level.sentence)
+        return Note("sandbox", "info", level.sentence)
     message = f"{level.sentence} Inline commands are not run."
-    return Entry("no-sandbox", "warning", "", "", message, NO_SANDBOX_HINT)
+    return Note("no-sandbox", "warning", message, NO_SANDBOX_HINT)
 
 
-def worst_first(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def worst_first(entries: Iterable[Note]) -> tuple[Note, ...]:
     """The entries without doubles, sorted by severity, code and place."""
     order = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted(dict.fromkeys(entries), key=lambda entry: (order[entry.severity], entry.code, entry.path)))
@@ -134,7 +134,7 @@ def _leftovers(directory: str) -> list[str]:
         return []  # cannot be listed; that is reported by whoever looks for skills in it
 
 
-def _nested(card: Card) -> Iterator[Entry]:
+def _nested(card: Card) -> Iterator[Note]:
     """Skills inside a skill: they are supporting files, which surprises whoever put them there."""
     if card.kind != "skill" or card.directory == card.root.path:
         return
@@ -154,7 +154,7 @@ def _nested(card: Card) -> Iterator[Entry]:
             elif directory != card.directory and (entry.name == MAIN or entry.name in OLD_MAINS):
                 hint = "Move it out of the skill to have it listed."
                 message = f"Part of the skill {card.full_name}, not a skill of its own."
-                yield Entry("nested-skill", "info", card.full_name, entry.path, message, hint)
+                yield Note("nested-skill", "info", message, hint, skill=card.full_name, path=entry.path)
 
 
 class Repaired(NamedTuple):

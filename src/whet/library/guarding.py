@@ -14,9 +14,9 @@ from whet.errors import UsageError
 from whet.guard.audit import plain
 from whet.guard.policy import decide, place_trust, table_with
 from whet.library.disclosure import trust as place_of
-from whet.library.report import Entry
 from whet.library.scanning import read_card, scan_package
 from whet.library.visibility import guard_blocked, refusal
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -218,16 +218,16 @@ def _found(workspace: Workspace, name: str, origins: Mapping[str, str] = NO_ORIG
     return judged(workspace, card, config, trust=trust_of(card, table_of(config), origins))
 
 
-def examine_audit(workspace: Workspace) -> tuple[Entry, ...]:
+def examine_audit(workspace: Workspace) -> tuple[Note, ...]:
     """What is wrong with the record of decisions."""
     from whet.store.database import check
 
     record = workspace.judge.audit
     if problem := check(record.path):
         hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-        return (Entry("audit-corrupt", "error", "", record.path, problem, hint),)
+        return (Note("audit-corrupt", "error", problem, hint, path=record.path),)
     hint = "`whet audit --verify` tells all of it. Restore Whet's state directory from a copy."
-    return tuple(Entry("audit-not-whole", "error", "", record.path, item.message, hint) for item in record.verify()[:1])
+    return tuple(Note("audit-not-whole", "error", item.message, hint, path=record.path) for item in record.verify()[:1])
 
 
 def repair_audit(workspace: Workspace) -> Repaired:

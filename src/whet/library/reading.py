@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from whet.library.card import Card
 from whet.library.files import read_descriptor, read_file, seen_mtime, seen_stamp
-from whet.library.report import Entry
 from whet.library.sidecars import NOTHING, read_beside
 from whet.library.spots import Refused, old_form
+from whet.notes import Note
 from whet.skill.body import first_prose
 from whet.skill.coerce import one_line
 from whet.skill.dialects import read_heading
@@ -33,10 +33,10 @@ def read_card(descriptor: int, spot: Spot, root: Root, now: int) -> Card | None:
     path, directory, category, kind, real = spot
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise Refused(Entry("not-a-file", "error", "", path, "The main file is not a regular file."))
+        raise Refused(Note("not-a-file", "error", "The main file is not a regular file.", path=path))
     if status.st_size > MAX_DOCUMENT:
         message = f"The main file has {status.st_size:,} bytes; at most {MAX_DOCUMENT:,} are read."
-        raise Refused(Entry("too-large", "error", "", path, message, "Move material into files under references/."))
+        raise Refused(Note("too-large", "error", message, "Move material into files under references/.", path=path))
     data = os.read(descriptor, HEAD)
     folder, beside = 0, NOTHING
     if kind == "skill":

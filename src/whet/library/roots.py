@@ -11,9 +11,9 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.library.files import inside
-from whet.library.report import Entry
 from whet.library.repository import Repository, find_repository, is_same, project_directories
 from whet.library.settings import expand
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -146,7 +146,7 @@ def configured_roots(place: Place, settings: Settings, trusted: Collection[str])
     return tuple(root for root in found if root.scope != "project" or inside(root.real, inner)), repository
 
 
-def escaped_roots(place: Place, settings: Settings, repository: Repository) -> tuple[Entry, ...]:
+def escaped_roots(place: Place, settings: Settings, repository: Repository) -> tuple[Note, ...]:
     """The client directories of a project that are links out of its repository: they are no roots."""
     inner = os.path.realpath(repository.root)
     if not settings.project_skills or is_same(place.directory, place.home):
@@ -159,7 +159,7 @@ def escaped_roots(place: Place, settings: Settings, repository: Repository) -> t
     )
     hint = "Put the skills into the repository, or name their directory under `external` in config.toml."
     return tuple(
-        Entry("link-escape", "error", "", path, f"The link leads to {real}, outside the repository.", hint)
+        Note("link-escape", "error", f"The link leads to {real}, outside the repository.", hint, path=path)
         for path in paths
         if os.path.isdir(path) and not inside(real := os.path.realpath(path), inner)
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import UsageError
 from whet.library.files import read_file
-from whet.library.report import Entry
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -130,14 +130,14 @@ def expand(path: str, home: str) -> str:
     return home + path[1:] if path == "~" or path.startswith(("~/", "~\\")) else path
 
 
-def read_settings(path: str, *, home: str, named: bool = False) -> tuple[Settings, tuple[Entry, ...]]:
+def read_settings(path: str, *, home: str, named: bool = False) -> tuple[Settings, tuple[Note, ...]]:
     """The user's settings and what was wrong with them. Only a file that was `named` must exist."""
     if named and not os.path.exists(path):
         raise UsageError("bad-config", f"WHET_CONFIG names {path}, which does not exist.", hint="Correct or unset it.")
     return _check(_load(path), path, home, frozenset(knob.name for knob in KNOBS))
 
 
-def read_project_settings(root: str, *, home: str) -> tuple[Settings, tuple[Entry, ...]]:
+def read_project_settings(root: str, *, home: str) -> tuple[Settings, tuple[Note, ...]]:
     """What a (trusted) project sets: skills it disables, its own policy, how far it is learned from ("" if unsaid)."""
     path = os.path.join(root, PROJECT_FILE)
     found = _load(path)
@@ -145,12 +145,12 @@ def read_project_settings(root: str, *, home: str) -> tuple[Settings, tuple[Entr
     return (settings if "learn" in found else settings._replace(learn="")), notes
 
 
-def lowered(settings: Settings, project: Settings, root: str) -> tuple[Settings, tuple[Entry, ...]]:
+def lowered(settings: Settings, project: Settings, root: str) -> tuple[Settings, tuple[Note, ...]]:
     """The user's settings as far as the project at `root` lowers them, and what would raise them and does not count."""
     if not project.learn or LEARN.index(project.learn) <= LEARN.index(settings.learn):
         return settings._replace(learn=project.learn or settings.learn), ()
     path, hint = os.path.join(root, PROJECT_FILE), "A project can only lower it; raise it in your own config.toml."
-    return settings, (Entry("learn-raised", "warning", "", path, f"learn = {project.learn!r} does not count.", hint),)
+    return settings, (Note("learn-raised", "warning", f"learn = {project.learn!r} does not count.", hint, path=path),)
 
 
 def _load(path: str) -> dict[str, Any]:
@@ -172,15 +172,15 @@ def _load(path: str) -> dict[str, Any]:
         ) from error
 
 
-def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str]) -> tuple[Settings, tuple[Entry, ...]]:
+def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str]) -> tuple[Settings, tuple[Note, ...]]:
     values: dict[str, Any] = {}
-    notes: list[Entry] = []
+    notes: list[Note] = []
     knobs = {knob.name: knob for knob in KNOBS if knob.name in allowed}
     for name, raw in found.items():
         if name not in knobs:
             known = ", ".join(sorted(knobs))
             notes.append(
-                Entry("unknown-setting", "warning", "", path, f"{name} is not a setting here.", f"Settings: {known}.")
+                Note("unknown-setting", "warning", f"{name} is not a setting here.", f"Settings: {known}.", path=path)
             )
             continue
         value = _value(knobs[name].kind, raw, home, os.path.dirname(path))
@@ -199,14 +199,7 @@ def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str])
             if name == "learn":  # less than was meant, never more
                 values[name], used = LEARN[0], f"it counts as {LEARN[0]!r}"
             notes.append(
-                Entry(
-                    "bad-setting",
-                    "warning",
-                    "",
-                    path,
-                    f"{name} is {raw!r}; {used}.",
-                    f"Expected: {wanted}.",
-                )
+                Note("bad-setting", "warning", f"{name} is {raw!r}; {used}.", f"Expected: {wanted}.", path=path)
             )
             continue
         values[name] = value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import NotFoundError, WhetError
 from whet.library.files import open_beneath, read_descriptor, seen_stamp
-from whet.skill.diagnostics import Diagnostic
+from whet.notes import Note
 from whet.skill.dialects import NO_SIDECARS, Sidecars
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Beside(NamedTuple):
     sidecars: Sidecars
     watched: tuple[tuple[str, int], ...]
     """Paths that were looked at and the stamps they had (`whet.library.files.seen_stamp`)."""
-    notes: tuple[Diagnostic, ...]
+    notes: tuple[Note, ...]
 
 
 NOTHING = Beside(NO_SIDECARS, (), ())
@@ -43,7 +43,7 @@ def read_beside(directory: str, *, has_folders: bool, now: int, bases: Sequence[
     # too: openai.yaml appearing in it does not touch the skill's own folder.
     looked_at = (skill_json, *((agents, os.path.join(agents, "openai.yaml")) if has_agents else ()))
     watched = tuple((path, mark) for path in looked_at if (mark := _mark(path, now)) is not None)
-    notes: list[Diagnostic] = []
+    notes: list[Note] = []
     found = Sidecars(
         _load(directory, "skill.json", _parse_json, notes, bases),
         _load(directory, "agents/openai.yaml", _parse_yaml, notes, bases) if has_agents else None,
@@ -59,7 +59,7 @@ def _mark(path: str, now: int) -> int | None:
 
 
 def _load(
-    directory: str, name: str, parse: Callable[[str], Any], notes: list[Diagnostic], bases: Sequence[str] | None
+    directory: str, name: str, parse: Callable[[str], Any], notes: list[Note], bases: Sequence[str] | None
 ) -> dict[str, Any] | None:
     reason: object = "it is not a mapping"
     try:
@@ -73,7 +73,7 @@ def _load(
     if isinstance(value, dict):
         return value
     message = f"{name} was ignored: {str(reason).removesuffix('.')}."
-    notes.append(Diagnostic("sidecar-unreadable", "warning", message, hint=f"Correct {name}."))
+    notes.append(Note("sidecar-unreadable", "warning", message, f"Correct {name}."))
     return None
 
 

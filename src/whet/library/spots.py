@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from whet.library.report import Entry
-from whet.skill.diagnostics import Diagnostic
+from whet.notes import Note
 
 MAIN = "SKILL.md"
 
@@ -33,24 +32,24 @@ class Spot(NamedTuple):
         return self.kind != "skill" or not self.path.endswith(MAIN)
 
 
-def old_form(spot: Spot) -> tuple[Diagnostic, ...]:
+def old_form(spot: Spot) -> tuple[Note, ...]:
     """What to say of a skill in a form that has a better one today; nothing of one in today's form."""
     if not spot.odd:
         return ()
     name = os.path.basename(spot.path)
     if spot.kind == "flat":
         message, hint = f"{name} is a skill without a directory.", f"Move it to {name[:-3]}/SKILL.md."
-        return (Diagnostic("flat-skill", "info", message, hint=hint),)
+        return (Note("flat-skill", "info", message, hint),)
     if spot.kind == "command":
         message, hint = f"{name} is a command file.", f"Move it to skills/{name[:-3]}/SKILL.md."
-        return (Diagnostic("command-file", "info", message, hint=hint),)
-    return (Diagnostic("old-main-name", "warning", f"The main file is called {name}.", hint="Rename it to SKILL.md."),)
+        return (Note("command-file", "info", message, hint),)
+    return (Note("old-main-name", "warning", f"The main file is called {name}.", "Rename it to SKILL.md."),)
 
 
 class Refused(Exception):  # noqa: N818  not an error of the caller's, only a way out of a listing
     """An entry that is not taken; carries its report line."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Note) -> None:
         super().__init__(entry.message)
         self.entry = entry
 
@@ -59,5 +58,5 @@ def unreadable(path: str, error: OSError) -> Refused:
     """The refusal of a file that cannot be opened or read."""
     reason = error.strerror or str(error)
     return Refused(
-        Entry("unreadable", "error", "", path, f"The file cannot be read: {reason}.", "Check its permissions.")
+        Note("unreadable", "error", f"The file cannot be read: {reason}.", "Check its permissions.", path=path)
     )

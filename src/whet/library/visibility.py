@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
 from whet.library.readiness import wrong_platform
+from whet.notes import Note
 from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
 
@@ -25,8 +26,7 @@ class Caller(NamedTuple):
     model: bool = False
     """True when a model chooses; False when a person does."""
     surface: str = ""
-    """Such as `cli`; with a slash between them where it is several at once, such as `mcp/codex`."""
-    """What it is asked through, such as `cli` or `mcp`; a skill can be switched off for one."""
+    """What it is asked through, such as `cli` or `mcp`; with a slash between them where it is several, `mcp/codex`."""
     product: str = ""
     """Which product asks; a skill for other products only is hidden. "" hides none."""
     files: tuple[str, ...] | None = None
@@ -39,14 +39,6 @@ PERSON = Caller()
 """A person, who sees what a person may invoke and may look at anything."""
 MODEL = Caller(model=True)
 """A model, which sees what it may choose by itself."""
-
-
-class Hidden(NamedTuple):
-    """Why a skill is not shown: a code, a sentence, a way out."""
-
-    code: str
-    message: str
-    hint: str
 
 
 class Disabled:
@@ -77,18 +69,18 @@ class Disabled:
         return next((source for source in found if source), None)
 
 
-def refusal(card: Card, reason: Hidden) -> RefusedError:
+def refusal(card: Card, reason: Note) -> RefusedError:
     """The error for a skill that this caller may not have."""
     return RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
 
 
-def guard_blocked(card: Card, reason: str) -> Hidden:
+def guard_blocked(card: Card, reason: str) -> Note:
     """Why a skill that the guard keeps back is not shown."""
     hint = f"Look at it with `whet policy explain {card.full_name}`; `whet policy override` lets it in, for a reason."
-    return Hidden("guard-blocked", reason, hint)
+    return Note("guard-blocked", "info", reason, hint)
 
 
-def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Hidden | None:
+def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note | None:
     """Why the skill is not shown to this caller, or None when it is."""
     if reason := disabled.kept_back(card):
         return guard_blocked(card, reason)
@@ -96,33 +88,35 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Hidd
         undo = f"Take it out of `disabled` in {source}"
         if source == BY_COMMAND:
             undo = f"Run `whet enable {card.full_name}`"
-        return Hidden("disabled", f"Switched off by {source}.", f"{undo} to have it back.")
+        return Note("disabled", "info", f"Switched off by {source}.", f"{undo} to have it back.")
     if not card.description:
-        return Hidden("description-missing", "It has no description and no text.", "Add a description.")
+        return Note("description-missing", "info", "It has no description and no text.", "Add a description.")
     gates = card.gates
     if gates is OPEN:
         return None
     if wrong_platform(gates, probe):
         wanted = ", ".join(gates.platforms)
-        return Hidden("wrong-platform", f"It is for {wanted}; this is {probe.platform}.", "Use it there.")
+        return Note("wrong-platform", "info", f"It is for {wanted}; this is {probe.platform}.", "Use it there.")
     if gates.products and caller.product and caller.product not in gates.products:
-        return Hidden("other-product", f"It is for {', '.join(gates.products)}.", "Use it there.")
+        return Note("other-product", "info", f"It is for {', '.join(gates.products)}.", "Use it there.")
     if caller.model:
         return _hidden_from_model(card, caller, probe)
     if not gates.user_invocable:
-        return Hidden("model-only", "It says that only a model may invoke it.", "Let the agent use it.")
+        return Note("model-only", "info", "It says that only a model may invoke it.", "Let the agent use it.")
     return None
 
 
-def _hidden_from_model(card: Card, caller: Caller, probe: Probe) -> Hidden | None:
+def _hidden_from_model(card: Card, caller: Caller, probe: Probe) -> Note | None:
     gates = card.gates
     if not gates.model_invocable:
-        return Hidden("explicit-only", "It says that only a person may invoke it.", f"Ask for it: /{card.full_name}.")
+        return Note(
+            "explicit-only", "info", "It says that only a person may invoke it.", f"Ask for it: /{card.full_name}."
+        )
     if any(probe.has_tool(tool) is True for tool in gates.fallback_for):
         names = ", ".join(tool.name for tool in gates.fallback_for)
-        return Hidden("fallback", f"It stands in for {names}, which is available.", "Use that.")
+        return Note("fallback", "info", f"It stands in for {names}, which is available.", "Use that.")
     if gates.paths and caller.files is not None and not _touches(gates.paths, caller.files):
-        return Hidden("paths", f"It is for files matching {', '.join(gates.paths)}.", "Open such a file.")
+        return Note("paths", "info", f"It is for files matching {', '.join(gates.paths)}.", "Open such a file.")
     return None
 
 

@@ -14,11 +14,11 @@ from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
 from whet.library.discovery import Bounds, RootListing, discover, reread, revalidate, unchanged, undisturbed
 from whet.library.readiness import LocalProbe
-from whet.library.report import Entry
 from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
 from whet.library.settings import PROJECT_FILE, Settings, config_path, lowered, read_project_settings, read_settings
 from whet.library.state import Decisions
 from whet.library.visibility import BY_COMMAND, Disabled
+from whet.notes import Note
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ResolvedConfig(NamedTuple):
     settings: Settings
     probe: Probe
     """What is asked whether a skill is ready: the one given, or this machine as it is now."""
-    notes: tuple[Entry, ...]
+    notes: tuple[Note, ...]
     """What is wrong with the settings."""
     project_policy: tuple[tuple[str, str, str], ...] = ()
     """What the (trusted) project wants to be stricter."""
@@ -220,7 +220,7 @@ class Workspace:
         return True
 
 
-def _looser(settings: Settings, project: Settings, repository: Repository) -> tuple[Entry, ...]:
+def _looser(settings: Settings, project: Settings, repository: Repository) -> tuple[Note, ...]:
     """The cells of a project's policy that would loosen something: they do not count."""
     if not project.policy:
         return ()
@@ -229,6 +229,6 @@ def _looser(settings: Settings, project: Settings, repository: Repository) -> tu
     path = os.path.join(repository.root, PROJECT_FILE)
     hint = "A project can only be stricter; loosen it in your own config.toml."
     return tuple(
-        Entry("policy-looser", "warning", "", path, f"policy.{trust}.{verdict} = {action!r} does not count.", hint)
+        Note("policy-looser", "warning", f"policy.{trust}.{verdict} = {action!r} does not count.", hint, path=path)
         for trust, verdict, action in looser(settings.policy, project.policy)
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.skill.diagnostics import Diagnostic
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ class Answer(NamedTuple):
     """The environment variable that carries the value where it may not stand in the text itself."""
     value: str | None
     """None when the placeholder stays as written."""
-    note: Diagnostic | None = None
+    note: Note | None = None
     counts: bool = False
     """Whether it shows that the body counts its arguments, so that another `$N` is no sum of money: `$ARGUMENTS[N]`,
     or a `$N` for a word that was typed or for the next one."""
@@ -125,12 +125,12 @@ class Given(NamedTuple):
             outcome = "stays as written in commands" if in_command else "is left empty"
             message = f"The argument {name!r} was not given; ${name} {outcome}."
             hint = f"Give {place + 1} or more: {' '.join(self.names[: place + 1])}."
-            note = Diagnostic("argument-not-given", "warning", message, hint=hint)
+            note = Note("argument-not-given", "warning", message, hint)
             return Answer(variable, None if in_command else "", note)
         written = found.group()
         message = f"There is no argument number {place}, counted from 0; {written} stays as written."
         hint = f"Give {place + 1} or more, or write \\{written} where no argument is meant."
-        note = Diagnostic("placeholder-unfilled", "info", message, hint=hint)
+        note = Note("placeholder-unfilled", "info", message, hint)
         return Answer(variable, None, note if counts or place < 10 else None, counts)
 
 

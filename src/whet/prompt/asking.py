@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from whet.library.card import Card
-    from whet.library.report import Entry
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot, Workspace
+    from whet.notes import Note
     from whet.prompt.bundles import Bundle
     from whet.prompt.commands import Command, CommandMap
 
@@ -60,7 +60,7 @@ class Menu(NamedTuple):
 
     commands: CommandMap
     bundles: tuple[Bundle, ...]
-    report: tuple[Entry, ...]
+    report: tuple[Note, ...]
 
     def complete(self, prefix: str, limit: int) -> Commands:
         """What a client offers while a command is typed."""
@@ -72,7 +72,7 @@ class Commands(Rows["Command"]):
 
     __slots__ = ("notes",)
 
-    def __init__(self, rows: list[Command], notes: tuple[Entry, ...]) -> None:
+    def __init__(self, rows: list[Command], notes: tuple[Note, ...]) -> None:
         super().__init__(rows)
         self.notes = notes
         """Who lost a name to whom."""

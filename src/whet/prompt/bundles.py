@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.library.files import read_file
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill import names, paths
 from whet.skill.block import Block, BlockError, read_block
 from whet.skill.coerce import unique, words
@@ -56,10 +56,10 @@ class Bundle(NamedTuple):
         return {**self._asdict(), "skills": list(self.skills)}
 
 
-def read_bundles(directories: Sequence[str]) -> tuple[tuple[Bundle, ...], tuple[Entry, ...]]:
+def read_bundles(directories: Sequence[str]) -> tuple[tuple[Bundle, ...], tuple[Note, ...]]:
     """The bundles directly in these directories, in order, and what was left out; the first of a name wins."""
     found: dict[str, Bundle] = {}
-    report: list[Entry] = []
+    report: list[Note] = []
     places: dict[str, str] = {}
     for directory in directories:
         places.setdefault(os.path.realpath(directory), directory)
@@ -73,11 +73,11 @@ def read_bundles(directories: Sequence[str]) -> tuple[tuple[Bundle, ...], tuple[
             winner = found.setdefault(bundle.slug, bundle)
             if winner is not bundle:
                 message = f"{winner.path} has the same name /{bundle.slug}; this one was left out."
-                report.append(Entry("bundle-duplicate", "warning", "", path, message, "Rename one of the two."))
+                report.append(Note("bundle-duplicate", "warning", message, "Rename one of the two.", path=path))
             elif unknown:
                 listed = ", ".join(paths.shown(key) for key in unknown[:_NAMED_AT_ONCE])
                 message = f"A bundle has no {listed}; nothing is read from it."
-                report.append(Entry("bundle-unknown-key", "info", "", path, message, f"It has {', '.join(_KEYS)}."))
+                report.append(Note("bundle-unknown-key", "info", message, f"It has {', '.join(_KEYS)}.", path=path))
     return tuple(found.values()), tuple(report)
 
 
@@ -149,7 +149,7 @@ def find_bundle(bundles: Iterable[Bundle], name: str) -> Bundle:
     )
 
 
-def _files(directory: str, report: list[Entry]) -> list[str]:
+def _files(directory: str, report: list[Note]) -> list[str]:
     """The bundle files of a directory by name; hidden ones are not among them."""
     try:
         listed = [name for name in os.listdir(directory) if name.lower().endswith(_ENDINGS) and name[0] != "."]
@@ -160,7 +160,7 @@ def _files(directory: str, report: list[Entry]) -> list[str]:
         return []
     if len(listed) > MAX_FILES:
         message = f"The directory holds {len(listed):,} bundles; those behind the first {MAX_FILES:,} were left out."
-        report.append(Entry("bundle-invalid", "error", "", directory, message, "Move bundles that are not used away."))
+        report.append(Note("bundle-invalid", "error", message, "Move bundles that are not used away.", path=directory))
     return [os.path.join(directory, name) for name in sorted(listed)[:MAX_FILES]]
 
 
@@ -209,7 +209,7 @@ def _spelled(values: dict[str, str | list[str]]) -> str:
     return "\n".join((*rows, ""))
 
 
-def _invalid(path: str, error: OSError | UnicodeDecodeError | BlockError) -> Entry:
+def _invalid(path: str, error: OSError | UnicodeDecodeError | BlockError) -> Note:
     line = None
     if isinstance(error, BlockError):
         reason, line = error.message, error.line
@@ -218,4 +218,6 @@ def _invalid(path: str, error: OSError | UnicodeDecodeError | BlockError) -> Ent
     else:
         reason = error.strerror or str(error)
     hint = "A bundle is a YAML file of name, description, skills and instruction; correct it or remove it."
-    return Entry("bundle-invalid", "error", "", path, f"{os.path.basename(path)} was left out: {reason}.", hint, line)
+    return Note(
+        "bundle-invalid", "error", f"{os.path.basename(path)} was left out: {reason}.", hint, path=path, line=line
+    )

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.prompt.mentions import RUN, command_form, spelled
 from whet.skill import names
 from whet.skill.coerce import one_line
@@ -76,7 +76,7 @@ class CommandMap(NamedTuple):
     by_name: dict[str, Command]
     """Command form -> command; a plugin's skill also has its bare name where nobody else has it."""
     by_menu: dict[str, Command]
-    report: tuple[Entry, ...]
+    report: tuple[Note, ...]
 
 
 class Line(NamedTuple):
@@ -96,7 +96,7 @@ def command_map(
     kept = {command_form(word) for word in reserved}
     owners: dict[str, Command] = {}
     bare: dict[str, set[str]] = {}
-    report: list[Entry] = []
+    report: list[Note] = []
     for bundle in bundles:
         about = one_line(bundle.description) or f"Loads {', '.join(map(one_line, bundle.skills))}."
         command = Command(bundle.slug, "bundle", bundle.slug, about, "", "")
@@ -159,7 +159,7 @@ def complete(commands: CommandMap, prefix: str = "", limit: int = 50) -> list[Co
     return offered[:limit]
 
 
-def _refusal(new: Command, owners: dict[str, Command], kept: set[str], path: str, qualified: str) -> Entry | None:
+def _refusal(new: Command, owners: dict[str, Command], kept: set[str], path: str, qualified: str) -> Note | None:
     """Why a skill or bundle gets no command of its own; None when it does."""
     skill = new.target if new.kind == "skill" else ""
     owner = owners.get(new.name)
@@ -168,13 +168,13 @@ def _refusal(new: Command, owners: dict[str, Command], kept: set[str], path: str
     hint = f"Type /skill {_quoted(reach)}, or rename it." if skill else "Rename the bundle."
     if not new.name:
         message = f"The name {new.target!r} has no letter or digit, so this {new.kind} has no slash command."
-        return Entry("command-empty", "info", skill, path, message, hint)
+        return Note("command-empty", "info", message, hint, skill=skill, path=path)
     if new.name in kept:
         message = f"/{new.name} belongs to the client, so the {new.kind} {new.target!r} has no slash command."
-        return Entry("command-reserved", "warning", skill, path, message, hint)
+        return Note("command-reserved", "warning", message, hint, skill=skill, path=path)
     if owner:
         message = f"/{new.name} means the {owner.kind} {owner.target!r}, not the {new.kind} {new.target!r}."
-        return Entry("command-taken", "warning", skill, path, message, hint)
+        return Note("command-taken", "warning", message, hint, skill=skill, path=path)
     return None
 
 

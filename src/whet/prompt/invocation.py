@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from whet.library.readiness import Missing, Probe
     from whet.library.visibility import Caller
     from whet.library.workspace import ResolvedConfig, Snapshot, Workspace
+    from whet.notes import Note
     from whet.prompt.asking import Asked
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
-    from whet.skill.diagnostics import Diagnostic
 
 SHARED_TOKENS = 25_000
 """What several skills at once may take together, unless the caller says otherwise. One alone is given in full."""
@@ -69,7 +69,7 @@ class InvokedSkill(NamedTuple):
     disallowed_tools: tuple[str, ...]
     ready: bool
     missing: tuple[Missing, ...]
-    notes: tuple[Diagnostic, ...]
+    notes: tuple[Note, ...]
 
 
 class Invocation(NamedTuple):
@@ -157,7 +157,7 @@ def prepare(card: Card, arguments: str, stage: Stage) -> Part:
     return Part(card, skill, opened.digest, rendered.text, rendered.notes, tools, settings, (*below, *notes))
 
 
-def _tells_more(note: Diagnostic) -> bool:
+def _tells_more(note: Note) -> bool:
     """Is a note worth the model's while: not a trifle, and not what stands in the body as a mark already?"""
     marked = note.code in ("inline-shell-failed", "inline-shell-timeout")
     return note.code == "inline-shell-off" or (note.severity != "info" and not marked)

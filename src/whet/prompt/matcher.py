@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 from whet.errors import FailedError, UsageError, WhetError
-from whet.library.report import Entry
-from whet.library.visibility import Hidden, hidden
+from whet.library.visibility import hidden
+from whet.notes import Note
 from whet.prompt.asking import Asked, asked_for
 from whet.prompt.commands import RESERVED
 from whet.prompt.mentions import command_form, find_mentions
@@ -80,7 +80,7 @@ class Matches(Rows[Match]):
 
     __slots__ = ("notes", "semantic")
 
-    def __init__(self, rows: Sequence[Match], *, semantic: bool, notes: tuple[Entry, ...]) -> None:
+    def __init__(self, rows: Sequence[Match], *, semantic: bool, notes: tuple[Note, ...]) -> None:
         super().__init__(rows)
         self.semantic = semantic
         """Whether meaning counted beside words."""
@@ -109,7 +109,7 @@ class Assessment(NamedTuple):
     """The skill that comes up instead."""
     ahead: Match | None
     """The one that ranks before it."""
-    hidden: Hidden | None
+    hidden: Note | None
     """Why it does not come up, however well it fits."""
 
     def to_json(self) -> Json:
@@ -125,7 +125,7 @@ class Assessment(NamedTuple):
             "against": list(self.against),
             "instead": self.instead,
             "ahead": {"name": self.ahead.name, "confidence": self.ahead.fit} if self.ahead else None,
-            "hidden": self.hidden._asdict() if self.hidden else None,
+            "hidden": self.hidden.to_reason() if self.hidden else None,
         }
 
 
@@ -146,7 +146,7 @@ class Detection(NamedTuple):
     """How the skill does that was asked about."""
     semantic: bool = False
     """Whether meaning counted beside words."""
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
     """What else is worth knowing."""
 
     @property
@@ -274,13 +274,13 @@ class SkillMatcher:
             reason,
         )
 
-    def _kept_back(self, question: Question, card: Card) -> Hidden | None:
+    def _kept_back(self, question: Question, card: Card) -> Note | None:
         """Why a skill does not come up, however well it fits."""
         config = question.snapshot.config
         if reason := hidden(card, question.caller, config.disabled, config.probe):
             return reason
         entry = self.lets_in(card, question.snapshot)
-        return Hidden(entry.code, entry.message, entry.hint) if entry else None
+        return Note(entry.code, "info", entry.message, entry.hint) if entry else None
 
     def relevance(self, message: str, caller: Caller, *, few: bool) -> Relevance:
         """How much each skill matters for a message; with `few`, only those count that should come up for it."""
@@ -323,7 +323,7 @@ class SkillMatcher:
         uses = [(use.last, name) for name, use in self._used().items() if use.last and name in by_key]
         return [key_of(by_key[name]) for _, name in sorted(uses, reverse=True)[:_RECENT]]
 
-    def lets_in(self, card: Card, snapshot: Snapshot) -> Entry | None:
+    def lets_in(self, card: Card, snapshot: Snapshot) -> Note | None:
         """Why the guard keeps a skill back, or None when it lets it in; only a repository's skills are asked about."""
         if card.scope != "project":
             return None
@@ -331,7 +331,7 @@ class SkillMatcher:
         try:
             workspace.admit(workspace.open(card), snapshot.config)
         except WhetError as error:
-            return Entry(error.code, "warning", card.full_name, card.path, error.message, error.hint)
+            return Note.from_error(error, "warning", skill=card.full_name, path=card.path)
         return None
 
 
@@ -345,11 +345,11 @@ class Question:
         self.snapshot = snapshot or matcher.index_manager.workspace.snapshot()
         self._matcher = matcher
         self._semantic: bool | None = None
-        self._notes: list[Entry] = []
+        self._notes: list[Note] = []
         self.banned: set[str] = set()
         """Keys of skills that are not to be found."""
         self.cards: Mapping[str, Card] = {}
-        self._refused: dict[str, Hidden] = {}
+        self._refused: dict[str, Note] = {}
         """Hidden skills that were in question."""
         self.asked = self._named()
 
@@ -361,10 +361,10 @@ class Question:
             if error.code == "command-not-found":
                 self._unknown(self.message.split()[0].removeprefix("/"), error)
             else:
-                self._notes.append(Entry(error.code, "warning", "", "", error.message, error.hint))
+                self._notes.append(Note.from_error(error, "warning"))
             return Asked((), self.message)
         for item in asked.missing:
-            self._notes.append(Entry(item.code, "warning", item.name, "", item.message, item.hint))
+            self._notes.append(Note(item.code, "warning", item.message, item.hint, skill=item.name))
         kept_back = {card: reason for card in asked.cards if (reason := self._matcher.lets_in(card, self.snapshot))}
         self._notes.extend(kept_back.values())
         asked = asked._replace(cards=tuple(card for card in asked.cards if card not in kept_back))
@@ -448,7 +448,7 @@ class Question:
         """What the index found, as it is told."""
         return Match(self.cards[found.key], round(found.score, 4), tuple(found.why))
 
-    def about(self) -> tuple[bool, tuple[Entry, ...]]:
+    def about(self) -> tuple[bool, tuple[Note, ...]]:
         """Whether meaning counted beside words, and what else is worth knowing."""
         index_manager, notes = self._matcher.index_manager, list(self._notes)
         if self._semantic is not None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.library.card import Card
+    from whet.notes import Note
     from whet.prompt.tokens import Counter
-    from whet.skill.diagnostics import Diagnostic
     from whet.skill.model import Skill
 
 MAX_BODY = 100_000
@@ -54,7 +54,7 @@ class Part(NamedTuple):
     digest: str
     body: str
     """Rendered."""
-    notes: tuple[Diagnostic, ...]
+    notes: tuple[Note, ...]
     allowed_tools: tuple[str, ...]
     """With the variables for directories filled in."""
     settings: tuple[str, ...]

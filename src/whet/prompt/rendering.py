@@ -17,9 +17,9 @@ import time
 from bisect import bisect
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.notes import Note
 from whet.prompt.arguments import PLACE, Answer, Given, has_heredoc, literal, makes_code, placeholder, quoting, word_at
 from whet.prompt.shell import Left, shown
-from whet.skill.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,7 +77,7 @@ class Rendered(NamedTuple):
     """A body ready to be read, and what is worth knowing about how it became so."""
 
     text: str
-    notes: tuple[Diagnostic, ...]
+    notes: tuple[Note, ...]
 
 
 class _Filled(NamedTuple):
@@ -121,7 +121,7 @@ class _Pass:
         self.scene, self.shell = scene, shell
         self.given = Given.of(arguments, names)
         self.values = f"{_VARIABLE}|{placeholder(names)}"
-        self.notes: dict[Diagnostic, None] = {}  # in order, each one once
+        self.notes: dict[Note, None] = {}  # in order, each one once
         self.counts = False  # whether the body counts its arguments
         self.block: tuple[str, str] | None = None  # what stood before the fence of the code block we are in, and it
         self.span_end = 0  # where the code span we are in ends
@@ -174,7 +174,7 @@ class _Pass:
             self.block = (lead, fence)
             if closing is None and self.shell:
                 message = f"A block of inline commands is not closed by a line {fence} and was not run."
-                self.notes[Diagnostic("inline-shell-unclosed", "warning", message, hint="Close it.")] = None
+                self.notes[Note("inline-shell-unclosed", "warning", message, "Close it.")] = None
         else:
             self.block = (lead, fence)
         return found.group(), found.end()
@@ -189,10 +189,10 @@ class _Pass:
         if variable in VARIABLES:
             message = f"{variable} has no value here and stays as written."
             hint = "Give the session or the project it belongs to, or do without it."
-            return Answer(name, None, Diagnostic("variable-without-value", "info", message, hint=hint))
+            return Answer(name, None, Note("variable-without-value", "info", message, hint))
         message = f"{variable} is not a known variable and stays as written."
         hint = f"Use one of {', '.join(VARIABLES)}."
-        return Answer(name, None, Diagnostic("variable-unknown", "warning", message, hint=hint))
+        return Answer(name, None, Note("variable-unknown", "warning", message, hint))
 
     def _tell(self, answer: Answer) -> Answer:
         self.counts |= answer.counts
@@ -280,7 +280,7 @@ class _Pass:
                 if answer.value is not None:
                     message = f"{written} stands in single quotes in a command, where a shell fills in nothing."
                     hint = "Use double quotes where the value is meant."
-                    self.notes[Diagnostic("inline-shell-quoted", "info", message, hint=hint)] = None
+                    self.notes[Note("inline-shell-quoted", "info", message, hint)] = None
                 return written
             fills = True
             if (value := self._tell(answer).value) is None:

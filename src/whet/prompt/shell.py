@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.guard.sandbox.running import Command, Keeper, Ran, run
-from whet.skill.diagnostics import Diagnostic
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,12 +127,12 @@ class SandboxRunner:
 class Witness:
     """Runs scripts by another runner and remembers what was around them."""
 
-    SANDBOXED = Diagnostic("inline-shell-sandboxed", "info", "ran in a sandbox ({level})")
-    UNSANDBOXED = Diagnostic(
+    SANDBOXED = Note("inline-shell-sandboxed", "info", "ran in a sandbox ({level})")
+    UNSANDBOXED = Note(
         "inline-shell-unsandboxed",
         "info",
         "ran without a sandbox",
-        hint='To have them run in one, set sandbox = "required" in config.toml.',
+        'To have them run in one, set sandbox = "required" in config.toml.',
     )
 
     def __init__(self, runner: Runner) -> None:
@@ -146,7 +146,7 @@ class Witness:
             self._levels[ran.level] = self._levels.get(ran.level, 0) + 1
         return ran
 
-    def notes(self) -> list[Diagnostic]:
+    def notes(self) -> list[Note]:
         """What is to be told; nothing of a runner that does not say what it does."""
         notes = []
         for level, number in self._levels.items():
@@ -174,52 +174,47 @@ def allowed_environment(env: Mapping[str, str]) -> dict[str, str]:
 class Left:
     """The commands of a body that were not run: how many for which reason, and what all of them lack or have."""
 
-    NO_SANDBOX = Diagnostic(
-        "inline-shell-no-sandbox",
-        "warning",
-        "this machine offers no sandbox",
-        hint=NO_SANDBOX_HINT,
-    )
-    OFF = Diagnostic(
+    NO_SANDBOX = Note("inline-shell-no-sandbox", "warning", "this machine offers no sandbox", NO_SANDBOX_HINT)
+    OFF = Note(
         "inline-shell-off",
         "info",
         "inline shell is off",
-        hint="To allow it, add the trust level of the skill to `inline_shell` in config.toml.",
+        "To allow it, add the trust level of the skill to `inline_shell` in config.toml.",
     )
-    LIMIT = Diagnostic(
+    LIMIT = Note(
         "inline-shell-limit",
         "warning",
         "a body runs {what}",
-        hint="Put several commands into one block, or let the model run them.",
+        "Put several commands into one block, or let the model run them.",
     )
-    UNFILLED = Diagnostic(
+    UNFILLED = Note(
         "inline-shell-unfilled",
         "warning",
         "there is no value for {what}",
-        hint="Give what is missing, or put a backslash before a $ that is meant for the shell.",
+        "Give what is missing, or put a backslash before a $ that is meant for the shell.",
     )
-    UNSAFE = Diagnostic(
+    UNSAFE = Note(
         "inline-shell-unsafe",
         "warning",
         "values are not safe in a script with {what}",
-        hint="Move it into a script of the skill that takes the values as its arguments.",
+        "Move it into a script of the skill that takes the values as its arguments.",
     )
 
     @classmethod
-    def instead(cls, note: Diagnostic) -> Diagnostic:
+    def instead(cls, note: Note) -> Note:
         """The note for commands that are not run because there is no sandbox, in place of the one that they are off."""
         if note.code != cls.OFF.code:
             return note
         return cls.NO_SANDBOX._replace(message=note.message.replace(cls.OFF.message, cls.NO_SANDBOX.message))
 
     def __init__(self) -> None:
-        self._reasons: dict[Diagnostic, list[tuple[str, ...]]] = {}
+        self._reasons: dict[Note, list[tuple[str, ...]]] = {}
 
-    def add(self, reason: Diagnostic, *what: str) -> None:
+    def add(self, reason: Note, *what: str) -> None:
         """One more that was not run."""
         self._reasons.setdefault(reason, []).append(what)
 
-    def notes(self) -> list[Diagnostic]:
+    def notes(self) -> list[Note]:
         """One note for each reason."""
         notes = []
         for reason, commands in self._reasons.items():
@@ -230,13 +225,13 @@ class Left:
         return notes
 
 
-def shown(ran: Ran, script: str, shell: Shell) -> tuple[str, Diagnostic | None]:
+def shown(ran: Ran, script: str, shell: Shell) -> tuple[str, Note | None]:
     """What stands in the text for a command that was run, and what is worth telling about it."""
     command, limit, seconds = _line(script, 80), shell.limit, f"{round(shell.seconds, 2):g}"
     text = _CONTROL.sub("", ran.output).rstrip("\n")
     if ran.problem == "timeout":
         message = f"The inline command `{command}` did not end within {seconds} seconds."
-        note = Diagnostic("inline-shell-timeout", "warning", message, hint="Make it faster, or have the model run it.")
+        note = Note("inline-shell-timeout", "warning", message, "Make it faster, or have the model run it.")
         return f"[inline-shell timeout: {seconds} s: {command}]", note
     if ran.problem and not (ran.code == 1 and _says_no(script)):
         said = _line(text, 200)
@@ -253,11 +248,11 @@ def shown(ran: Ran, script: str, shell: Shell) -> tuple[str, Diagnostic | None]:
         reason = f"{start}: {said}" if said else start
         mark = reason if said or command == start else f"{start}: {command}"
         message = f"The inline command `{command}` failed ({reason})."
-        return f"[inline-shell error: {mark}]", Diagnostic("inline-shell-failed", "warning", message, hint=hint)
+        return f"[inline-shell error: {mark}]", Note("inline-shell-failed", "warning", message, hint)
     if ran.truncated or len(text) > limit:
         ended = " and was stopped" if ran.code is None else ""
         message = f"The inline command `{command}` printed too much{ended}; the first {limit} characters are shown."
-        note = Diagnostic("inline-shell-truncated", "info", message, hint="Let the command print less.")
+        note = Note("inline-shell-truncated", "info", message, "Let the command print less.")
         return text[:limit] + TRUNCATED, note
     return text, None
 

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.disclosure import Loaded, View
     from whet.library.readiness import Probe
-    from whet.library.visibility import Hidden
     from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.notes import Note
     from whet.prompt.shell import Runner
 
 
-def refused_unless_seen(
-    card: Card, caller: Caller, config: ResolvedConfig, asked_for: Collection[str]
-) -> Hidden | None:
+def refused_unless_seen(card: Card, caller: Caller, config: ResolvedConfig, asked_for: Collection[str]) -> Note | None:
     """Raise RefusedError for a skill that a model may not have; why it is hidden from a person comes back."""
     reason = hidden(card, caller, config.disabled, config.probe)
     if reason and caller.model and not (reason.code == "explicit-only" and card.path in asked_for):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError, WhetError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.routing.duplicates import MOST, REMARKS, RESEMBLING, THRESHOLD, Pair, alike, likely, near_duplicates, spread
 from whet.routing.texts import Texts, texts_of
 
@@ -70,7 +70,7 @@ class _Shelf:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.cards = {card.full_name: card for card in workspace.snapshot().catalogue.cards}
-        self.problems: list[Entry] = []
+        self.problems: list[Note] = []
         """What could not be read."""
 
     def texts(self, name: str) -> Texts:
@@ -79,7 +79,7 @@ class _Shelf:
         try:
             return texts_of(self._workspace.open(card).skill)
         except WhetError as error:
-            self.problems.append(Entry(error.code, "warning", name, card.path, error.message, error.hint))
+            self.problems.append(Note.from_error(error, "warning", skill=name, path=card.path))
             return Texts(card.name, card.description, "", card.when)
 
     def all_texts(self) -> dict[str, Texts]:

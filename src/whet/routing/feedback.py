@@ -21,7 +21,7 @@ from whet.store.door import Door
 
 if TYPE_CHECKING:
     from whet.library.doctor import Repaired
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.store.clock import Clock
     from whet.store.database import Schema
 
@@ -166,14 +166,14 @@ class Feedback(Door):
         rows = self.read(query, (key, key))
         return tuple(Remark(time, name, message, bool(fits), origin) for time, name, message, fits, origin in rows)
 
-    def examine(self) -> tuple[Entry, ...]:
+    def examine(self) -> tuple[Note, ...]:
         """What is wrong with the file."""
-        from whet.library.report import Entry
+        from whet.notes import Note
         from whet.store.database import check
 
         if problem := check(self.path):
             hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-            return (Entry("feedback-corrupt", "error", "", self.path, problem, hint),)
+            return (Note("feedback-corrupt", "error", problem, hint, path=self.path),)
         return ()
 
     def repair(self) -> Repaired:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import NotFoundError, UsageError, WhetError
-from whet.library.report import Entry
 from whet.library.visibility import MODEL, hidden
+from whet.notes import Note
 from whet.routing.feedback import NO_SKILL
 
 if TYPE_CHECKING:
     from whet.library.card import Card
-    from whet.library.visibility import Hidden
     from whet.library.workspace import Workspace
     from whet.routing.feedback import Feedback
 
@@ -67,10 +66,10 @@ def forget(feedback: Feedback, workspace: Workspace, name: str | None, message: 
     return {"success": True, "name": name, "forgotten": forgotten, **_counts(feedback, key)}
 
 
-def _silent(card: Card, reason: Hidden) -> Entry:
+def _silent(card: Card, reason: Note) -> Note:
     """A remark that feedback changes little, because the skill does not come up by itself."""
     message = f"{card.full_name} does not come up by itself, whatever is said: {reason.message}"
-    return Entry(reason.code, "info", card.full_name, card.path, message, reason.hint)
+    return Note(reason.code, "info", message, reason.hint, skill=card.full_name, path=card.path)
 
 
 def _key(feedback: Feedback, workspace: Workspace, name: str) -> str:

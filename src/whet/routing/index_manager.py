@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from whet.errors import FailedError, WhetError
 from whet.library.cache import READER
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.routing.meaning import installed
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
@@ -76,11 +76,11 @@ class IndexManager:
         self._turn = threading.RLock()
         self._router: Router | None = None
         self._path = ""
-        self._spoilt: Entry | None = None
+        self._spoilt: Note | None = None
         """Why no file is used."""
-        self._rebuilt: Entry | None = None
-        self._unread: tuple[Entry, ...] = ()
-        self._unheard: tuple[Entry, ...] = ()
+        self._rebuilt: Note | None = None
+        self._unread: tuple[Note, ...] = ()
+        self._unheard: tuple[Note, ...] = ()
         self._known: tuple[Catalogue, dict[str, str], object] | None = None
         """What the index is in step with, and which index: another process may have put another in its place."""
         self._cards: dict[str, Card] = {}
@@ -127,12 +127,12 @@ class IndexManager:
             return self._spoilt is None and os.path.exists(place)
 
     @property
-    def notes(self) -> tuple[Entry, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What is worth knowing about the index as it was last used."""
         told = (note for note in (self._spoilt, self._rebuilt) if note is not None)
         return (*told, *self._unheard, *self._unread)
 
-    def lexical_only(self) -> Entry | None:
+    def lexical_only(self) -> Note | None:
         """That skills are found by their words only, where that is news: it is said once on each machine."""
         if self._told:
             return None
@@ -189,14 +189,14 @@ class IndexManager:
             self._unheard = ()
             return self.feedback.all_marks()
         except FailedError as error:
-            self._unheard = (Entry(error.code, "warning", "", self.feedback.path, error.message, error.hint),)
+            self._unheard = (Note.from_error(error, "warning", path=self.feedback.path),)
             return {}
 
-    def _not_indexed(self, failed: Iterable[tuple[str, str]]) -> Iterable[Entry]:
+    def _not_indexed(self, failed: Iterable[tuple[str, str]]) -> Iterable[Note]:
         for key, sentence in [*failed][:_SHOWN]:
             card = self._cards[key]
             message = f"{card.full_name} is not found by what it says: {sentence}"
-            yield Entry("not-indexed", "warning", card.full_name, card.path, message, "Make it readable.")
+            yield Note("not-indexed", "warning", message, "Make it readable.", skill=card.full_name, path=card.path)
 
     # the file
 
@@ -232,10 +232,10 @@ class IndexManager:
         self._router, self._known = None, None
         if error.code == "state-corrupt" and self._rebuilt is None and self._cleared(path):
             message = "The index of the skills was damaged and is made again."
-            self._rebuilt = Entry("index-rebuilt", "info", "", path, message)
+            self._rebuilt = Note("index-rebuilt", "info", message, path=path)
             return
         message = f"The index of the skills is made in memory, each time anew: {error.message}"
-        self._spoilt = Entry("index-in-memory", "warning", "", path, message, error.hint)
+        self._spoilt = Note("index-in-memory", "warning", message, error.hint, path=path)
 
     def _cleared(self, path: str) -> bool:
         """Take a damaged file out of the way of everybody; whether that worked."""

@@ -11,9 +11,9 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.notes import Note
 from whet.skill.body import WHEN, WHEN_NOT, first_prose, section
 from whet.skill.coerce import listing, mapping, one_line, split_globs, split_tools, text, truth, unique, words
-from whet.skill.diagnostics import Diagnostic
 from whet.skill.gates import OPEN, EnvVar, Gates, Setting, Tool
 from whet.skill.model import Execution, Interface, Skill
 
@@ -63,7 +63,7 @@ class Heading(NamedTuple):
     description: str
     category: str
     gates: Gates
-    notes: tuple[Diagnostic, ...]
+    notes: tuple[Note, ...]
     when: str = ""
     """When to use it, as the frontmatter or skill.json says, in one line; the body is not looked at."""
     hint: str = ""
@@ -100,7 +100,7 @@ class _Reader:
     def __init__(self, document: Document, sidecars: Sidecars) -> None:
         self.document = document
         self.values = document.values
-        self.notes: list[Diagnostic] = list(document.diagnostics)
+        self.notes: list[Note] = list(document.diagnostics)
         self.hermes: dict[str, Any] = {}
         self.openclaw: dict[str, Any] = {}
         self.vendor = _OPENCLAW[0]
@@ -125,7 +125,7 @@ class _Reader:
         lines = self.document.lines
         while key not in lines and "." in key:
             key = key.rpartition(".")[0]
-        self.notes.append(Diagnostic(code, severity, message, lines.get(key), hint))
+        self.notes.append(Note(code, severity, message, hint, line=lines.get(key)))
 
     def at(self, path: str) -> Any:
         """What the frontmatter holds at a dotted path."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from whet.notes import Note
 from whet.skill.block import Block, BlockError, read_block
-from whet.skill.diagnostics import Diagnostic
 from whet.skill.repair import repair as repair  # noqa: PLC0414  part of what this module offers
 from whet.skill.repair import rescue
 
@@ -46,7 +46,7 @@ class Document(NamedTuple):
     """Dotted path of a key -> its line in the file, counted from 1."""
     texts: dict[str, str]
     """Dotted path -> the scalar as written, where YAML made something else than text of it."""
-    diagnostics: tuple[Diagnostic, ...]
+    diagnostics: tuple[Note, ...]
     body_line: int
     """Line of the file on which the body begins."""
 
@@ -57,18 +57,18 @@ _COMMENT = re.compile(r"[ \t]+#")
 _UNCLOSED_END = re.compile(r"^[ \t]*\r?\n|^#|\Z", re.MULTILINE)
 
 
-def decode(data: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
+def decode(data: bytes) -> tuple[str, tuple[Note, ...]]:
     """The text of a file, an invalid byte replaced and reported."""
     try:
         return data.decode("utf-8"), ()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        note = Diagnostic(
+        note = Note(
             "invalid-utf8",
             "warning",
             f"Byte 0x{data[error.start]:02x} is not UTF-8 and was replaced.",
-            line,
             "Save the file as UTF-8.",
+            line=line,
         )
         return data.decode("utf-8", "replace"), (note,)
 
@@ -92,12 +92,12 @@ def read_document(source: bytes | str) -> Document:
     text, notes = decode(source) if isinstance(source, bytes) else (source, ())
     fences = find_fences(text)
     if fences.start < 0:
-        missing = Diagnostic(
+        missing = Note(
             "no-frontmatter",
             "warning",
             "The file does not begin with a --- line, so it has no name or description of its own.",
-            1,
             "Begin the file with frontmatter: ---, name, description, ---.",
+            line=1,
         )
         return Document({}, text[fences.body :], "none", {}, {}, (*notes, missing), 1)
     block, step, block_notes = _read_steps(text, fences)
@@ -106,29 +106,29 @@ def read_document(source: bytes | str) -> Document:
     return Document(block.values, text[fences.body :], step, lines, block.texts, (*notes, *block_notes), body_line)
 
 
-def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Diagnostic, ...]]:
+def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Note, ...]]:
     raw = text[fences.start : fences.end]
     block_text = raw.replace("\r\n", "\n") if "\r" in raw else raw
-    notes: list[Diagnostic] = []
+    notes: list[Note] = []
     step: Step = "strict"
     if not fences.closed:
         notes.append(
-            Diagnostic(
+            Note(
                 "unclosed-frontmatter",
                 "error",
                 "The frontmatter is opened with --- and never closed.",
-                1,
                 "Add a line --- after the last key.",
+                line=1,
             )
         )
     if len(block_text) > MAX_FRONTMATTER:
         notes.append(
-            Diagnostic(
+            Note(
                 "frontmatter-too-large",
                 "error",
                 f"The frontmatter has {len(block_text):,} characters; at most {MAX_FRONTMATTER:,} are read.",
-                1,
                 "Move long text into the body or a file under references/.",
+                line=1,
             )
         )
         block, step = rescue(block_text[:MAX_FRONTMATTER]), "rescued"
@@ -140,13 +140,13 @@ def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Diagnosti
             notes.append(_recovered(error, step))
     for key, line in block.duplicates:
         message = f"The key {key} is given twice; the later one counts."
-        notes.append(Diagnostic("duplicate-key", "warning", message, line + 1, "Remove one of the two."))
+        notes.append(Note("duplicate-key", "warning", message, "Remove one of the two.", line=line + 1))
     if "#" in block_text:
         notes.extend(_comments(block_text, block))
     return block, step, tuple(notes)
 
 
-def _comments(text: str, block: Block) -> Iterator[Diagnostic]:
+def _comments(text: str, block: Block) -> Iterator[Note]:
     """Where a `#` in the name or description began a comment: a value that is nothing else is put back."""
     rows = text.split("\n")
     for key in ("name", "description"):
@@ -162,22 +162,26 @@ def _comments(text: str, block: Block) -> Iterator[Diagnostic]:
             message = f"YAML reads the end of the {key} as a comment: {written[len(value) :].strip()[:60]}"
         else:
             continue
-        yield Diagnostic("comment-as-value", "warning", message, line + 1, f"Put the {key} in quotes.")
+        yield Note("comment-as-value", "warning", message, f"Put the {key} in quotes.", line=line + 1)
 
 
-def _recovered(error: BlockError, step: Step) -> Diagnostic:
+def _recovered(error: BlockError, step: Step) -> Note:
     line = error.line + 1 if error.line else None
     if step == "repaired":
         hint = "Put the value in quotes; `whet validate --fix` does it."
-        return Diagnostic(
-            "yaml-repaired", "warning", f"The frontmatter is not valid YAML ({error}); values were quoted.", line, hint
+        return Note(
+            "yaml-repaired",
+            "warning",
+            f"The frontmatter is not valid YAML ({error}); values were quoted.",
+            hint,
+            line=line,
         )
-    return Diagnostic(
+    return Note(
         "yaml-rescued",
         "error",
         f"The frontmatter is not valid YAML ({error}); what could be read entry by entry was kept.",
-        line,
         "Correct the YAML at that line.",
+        line=line,
     )
 
 

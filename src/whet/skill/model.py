@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from whet.skill.gates import OPEN, Gates
 
 if TYPE_CHECKING:
-    from whet.skill.diagnostics import Diagnostic
+    from whet.notes import Note
     from whet.skill.frontmatter import Step
 
 
@@ -67,6 +67,6 @@ class Skill(NamedTuple):
     runtime: tuple[tuple[str, str], ...] = ()
     """Versions of agents the skill asks for, such as `hermes_version`, kept as written."""
     step: Step = "strict"
-    diagnostics: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Note, ...] = ()
     frontmatter: dict[str, Any] = {}  # noqa: RUF012  the raw mapping, shared and never written
     """The frontmatter as written, unknown keys included."""

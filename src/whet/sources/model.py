@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Collection, Sequence
 
-    from whet.library.report import Entry
     from whet.library.roots import Place
+    from whet.notes import Note
     from whet.skill.tree import Tree
     from whet.sources.web.client import Web
 
@@ -67,7 +67,7 @@ class Listing(NamedTuple):
     ref: Ref
     revision: str
     offers: tuple[Offer, ...]
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
     """What was skipped, and why."""
 
 
@@ -76,7 +76,7 @@ class Fetched(NamedTuple):
 
     offer: Offer
     tree: Tree
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
     """What was left out, and why."""
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import AmbiguousError, InvalidError, NotFoundError
 from whet.library.discovery import SKIPPED
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill import paths
 from whet.skill.archive import DEFAULT_LIMITS, Limits, check_collisions, check_path, contents, refused
 from whet.skill.coerce import mapping, truth
@@ -162,7 +162,7 @@ def archived(data: bytes) -> Archived:
     return Archived(folder, tree, tuple(name.removeprefix(f"{folder}/") for name in skipped))
 
 
-def offered(ref: Ref, archive: Archived, *, revision: str, fallback: str) -> tuple[list[Fetched], tuple[Entry, ...]]:
+def offered(ref: Ref, archive: Archived, *, revision: str, fallback: str) -> tuple[list[Fetched], tuple[Note, ...]]:
     """The skills of an archive, or of the directory `ref.path` in it, and what is to be said of the rest.
 
     `fallback` is what a skill at the root without a name is called. A refused skill does not hide the others; when
@@ -179,7 +179,7 @@ def offered(ref: Ref, archive: Archived, *, revision: str, fallback: str) -> tup
         skipped.setdefault(_owner(name, owned), []).append(name)
     found: list[Fetched] = []
     refusals: list[InvalidError] = []
-    notes: list[Entry] = []
+    notes: list[Note] = []
     for where, files in owned.items():
         said = described(where, files[main_path(files, where)].data, fallback=archive.folder or fallback)
         try:
@@ -201,12 +201,12 @@ def offer_of(ref: Ref, said: Described, *, revision: str, marker: str) -> Offer:
     return Offer(name, description, ref, revision, marker, version=version, hidden=internal)
 
 
-def refusal(error: WhetError, skill: str, path: str) -> Entry:
+def refusal(error: WhetError, skill: str, path: str) -> Note:
     """What to say of a skill that is there and cannot be offered."""
-    return Entry(error.code, "error", skill, path, error.message, error.hint)
+    return Note.from_error(error, "error", skill=skill, path=path)
 
 
-def left_out(names: Iterable[str], skill: str = "") -> tuple[Entry, ...]:
+def left_out(names: Iterable[str], skill: str = "") -> tuple[Note, ...]:
     """What to say of files that are never part of a package; nothing when there are none."""
     listed = sorted(names)
     if not listed:
@@ -214,7 +214,7 @@ def left_out(names: Iterable[str], skill: str = "") -> tuple[Entry, ...]:
     shown = ", ".join(paths.shown(name) for name in listed[:_LISTED])
     more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
     message = f"Left out, because they are never part of a skill: {shown}{more}."
-    return (Entry("left-out", "info", skill, listed[0], message),)
+    return (Note("left-out", "info", message, skill=skill, path=listed[0]),)
 
 
 def nothing_found(where: str) -> NotFoundError:
@@ -268,7 +268,7 @@ def _named(listing: Listing, name: str) -> Offer:
     raise NotFoundError("skill-not-in-source", message, hint=hint, suggestions=suggestions)
 
 
-def _why_not(notes: Sequence[Entry]) -> InvalidError | None:
+def _why_not(notes: Sequence[Note]) -> InvalidError | None:
     """Why a skill that is there is not offered, if that is so."""
     note = next((note for note in notes if note.severity == "error"), None)
     return InvalidError(note.code, note.message, hint=note.hint) if note else None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from whet.errors import UsageError
-from whet.skill.validate import CODES, Finding, Package, Profile, valid, validate
+from whet.notes import Note
+from whet.skill.validate import Package, Profile, valid, validate
 
+CODES: dict[str, str] = tomllib.loads((Path(__file__).parents[3] / "docs" / "codes.toml").read_text())["findings"]
 HEAD = (
     "---\nname: demo\ndescription: Reads PDF files, and fills their forms. Use when the user mentions a '.pdf' file.\n"
 )
@@ -134,15 +139,15 @@ def test_messages_are_sentences_about_a_line_of_the_file() -> None:
 
 
 def test_only_errors_make_a_package_invalid() -> None:
-    finding = Finding("a", "warning", None, "A.")
+    finding = Note("a", "warning", "A.")
     assert valid([finding, finding._replace(severity="info")])
     assert not valid([finding, finding._replace(severity="error")])
     assert valid([])
 
 
 def test_a_finding_is_the_same_in_json() -> None:
-    finding = Finding("a", "warning", 3, "A.", "B.")
-    assert finding.to_json() == {"code": "a", "severity": "warning", "line": 3, "message": "A.", "fix": "B."}
+    finding = Note("a", "warning", "A.", line=3, fix="B.")
+    assert finding.to_finding() == {"code": "a", "severity": "warning", "line": 3, "message": "A.", "fix": "B."}
 
 
 def test_an_unknown_profile_is_a_usage_error() -> None:

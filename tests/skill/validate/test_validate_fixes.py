@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import InvalidError
+from whet.notes import Note
 from whet.skill import dialects
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
-from whet.skill.validate import Finding, Package, fix, valid, validate
+from whet.skill.validate import Package, fix, valid, validate
 
 
 def fixed(text: str, directory: str = "demo") -> str:
@@ -100,8 +101,8 @@ def test_the_findings_that_are_gone_are_returned() -> None:
         "name-not-lowercase",
         "name-directory-mismatch",
     ]
-    assert gone[0] == Finding(
-        "byte-order-mark", "warning", 1, "The file begins with a byte order mark.", "Removes the mark."
+    assert gone[0] == Note(
+        "byte-order-mark", "warning", "The file begins with a byte order mark.", line=1, fix="Removes the mark."
     )
     assert valid(validate(Package("demo", fixed("---\nname: Demo\ndescription: a: b\nversion: 1\n---\n"))))
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from whet.skill.validate import Finding, Package, validate
+from whet.notes import Note
+from whet.skill.validate import Package, validate
 
 DESCRIPTION = "Extracts text and tables from PDF files. Use when the user mentions a PDF, a form or a '.pdf' file."
 COMPLETE = """
@@ -46,13 +47,13 @@ No scans.
 FILES = ("SKILL.md", "scripts/read.py", "references/guide.md")
 
 
-def lint(body: str = COMPLETE, *, description: str = DESCRIPTION, extra: str = "", **fields: Any) -> list[Finding]:
+def lint(body: str = COMPLETE, *, description: str = DESCRIPTION, extra: str = "", **fields: Any) -> list[Note]:
     text = f'---\nname: pdf\ndescription: "{description}"\n{extra}---\n{body}'
     package = Package("pdf", text, "SKILL.md", FILES)._replace(**fields)
     return list(validate(package, "quality"))
 
 
-def codes(findings: list[Finding]) -> list[str]:
+def codes(findings: list[Note]) -> list[str]:
     return [finding.code for finding in findings]
 
 
@@ -91,11 +92,11 @@ def test_a_description_says_what_and_when_in_concrete_words(description: str, fo
 
 def test_words_are_named_once_each() -> None:
     [finding] = lint(description="A powerful reader. Powerful and robust. Use when asked for 'pdf' files.")
-    assert finding == Finding(
+    assert finding == Note(
         "description-marketing",
         "warning",
-        3,
         "In the description, 'powerful', 'robust' is praise; say what the skill does instead.",
+        line=3,
     )
 
 
@@ -142,11 +143,11 @@ def test_two_examples_are_two_however_they_are_set_apart(examples: str, few: boo
 def test_every_step_says_how_to_tell_that_it_worked() -> None:
     body = COMPLETE.replace("   Done when every page is there.\n", "3. Verify the count.\n")
     assert lint(body) == [
-        Finding(
+        Note(
             "step-without-check",
             "info",
-            15,
             "The step '2. Look at the output.' does not say how to tell that it worked.",
+            line=15,
         )
     ]
     assert [f.severity for f in lint(body, published=True)] == ["warning"]
@@ -190,7 +191,7 @@ def test_a_missing_body_is_told() -> None:
 )
 def test_pointers_to_nothing_are_found(pointer: str, target: str) -> None:
     assert lint(f"{COMPLETE}\nSee {pointer}. And {pointer}.\n") == [
-        Finding("reference-dangling", "warning", 39, f"{target} is not in the package.")
+        Note("reference-dangling", "warning", f"{target} is not in the package.", line=39)
     ]
 
 
@@ -224,7 +225,7 @@ def test_other_pointers_are_left_alone(pointer: str) -> None:
 def test_references_lie_one_level_deep() -> None:
     nested = lint(files=(*FILES, "references/a/b.md", "references/a/c.md"))
     message = "references/a/b.md and 1 more lie deeper than one level below references/."
-    assert nested == [Finding("reference-nested", "info", None, message)]
+    assert nested == [Note("reference-nested", "info", message)]
 
 
 # --- the rest ---------------------------------------------------------------------------------------------------------
@@ -274,7 +275,7 @@ def test_leftovers_are_told_from_talk_about_them(row: str, found: bool) -> None:
 
 def test_a_leftover_in_the_description_has_its_line() -> None:
     findings = lint(description=f"{DESCRIPTION} TODO: say more.")
-    assert findings == [Finding("leftover-marker", "warning", 3, "TODO was left in.")]
+    assert findings == [Note("leftover-marker", "warning", "TODO was left in.", line=3)]
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from whet.skill.validate import Finding, Package, valid, validate
+from whet.notes import Note
+from whet.skill.validate import Package, valid, validate
 
 
-def check(text: str | bytes, directory: str = "demo", main: str = "SKILL.md") -> list[Finding]:
+def check(text: str | bytes, directory: str = "demo", main: str = "SKILL.md") -> list[Note]:
     return list(validate(Package(directory, text, main, (main,))))
 
 
@@ -25,36 +26,44 @@ def test_a_good_package_has_no_findings_under_spec_and_upload() -> None:
 def test_all_problems_are_reported_with_their_lines() -> None:
     text = "---\nname: My_Demo\ncolour: [red]\ndescription:\ncompatibility:\n- git\nmetadata:\n  a: 1\n  b: [c]\n---\n"
     assert check(text) == [
-        Finding(
+        Note(
             "unknown-key",
             "error",
-            3,
             "The key 'colour' is not one of the specification's: name, description, license, compatibility, metadata,"
             " allowed-tools.",
+            line=3,
         ),
-        Finding(
-            "name-not-lowercase", "error", 2, "The name 'My_Demo' has capital letters.", "Sets the name to 'demo'."
+        Note(
+            "name-not-lowercase",
+            "error",
+            "The name 'My_Demo' has capital letters.",
+            line=2,
+            fix="Sets the name to 'demo'.",
         ),
-        Finding(
+        Note(
             "name-bad-character",
             "error",
-            2,
             "The name 'My_Demo' has characters other than letters, digits and hyphens: '_'.",
-            "Sets the name to 'demo'.",
+            line=2,
+            fix="Sets the name to 'demo'.",
         ),
-        Finding(
+        Note(
             "name-directory-mismatch",
             "error",
-            2,
             "The name 'My_Demo' differs from the directory 'demo'.",
-            "Sets the name to 'demo'.",
+            line=2,
+            fix="Sets the name to 'demo'.",
         ),
-        Finding("description-missing", "error", 4, "There is no description."),
-        Finding("compatibility-refused", "error", 5, "The compatibility field is not text."),
-        Finding(
-            "metadata-not-text", "warning", 8, "metadata.a is not text; a string is expected.", "Puts it in quotes."
+        Note("description-missing", "error", "There is no description.", line=4),
+        Note("compatibility-refused", "error", "The compatibility field is not text.", line=5),
+        Note(
+            "metadata-not-text",
+            "warning",
+            "metadata.a is not text; a string is expected.",
+            line=8,
+            fix="Puts it in quotes.",
         ),
-        Finding("metadata-not-text", "warning", 9, "metadata.b is a list; a string is expected."),
+        Note("metadata-not-text", "warning", "metadata.b is a list; a string is expected.", line=9),
     ]
 
 
@@ -75,9 +84,9 @@ def test_a_directory_that_breaks_the_rules_itself_is_no_fix() -> None:
 
 
 def test_another_main_file_is_none() -> None:
-    expected = Finding("skill-md-missing", "error", None, "There is no SKILL.md; SKILLS.md is no main file.")
+    expected = Note("skill-md-missing", "error", "There is no SKILL.md; SKILLS.md is no main file.")
     assert check("---\nname: demo\ndescription: x\n---\n", main="SKILLS.md") == [expected]
-    assert validate(Package("demo", None)) == (Finding("skill-md-missing", "error", None, "There is no SKILL.md."),)
+    assert validate(Package("demo", None)) == (Note("skill-md-missing", "error", "There is no SKILL.md."),)
 
 
 def test_broken_yaml_stands_alone_where_the_values_are_guesses() -> None:

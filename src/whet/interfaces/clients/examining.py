@@ -13,7 +13,7 @@ from whet.interfaces.clients.locating import file_path, is_installed, project_pa
 from whet.interfaces.clients.plans import read_file, text_of
 from whet.interfaces.clients.records import read_record, record_path, record_paths
 from whet.interfaces.clients.wiring import read
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill.text_edit import value_at
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ def overview(place: Place, *, here: bool = False) -> list[dict[str, Any]]:
     return [_standing(client, place, here=here) for client in CLIENTS if client.project or not here]
 
 
-def examine_connections(place: Place) -> tuple[Entry, ...]:
+def examine_connections(place: Place) -> tuple[Note, ...]:
     """What is wrong or surprising about the connections that were made."""
     entries = []
     for path in record_paths(place.state):
         try:
             record = read_record(path)
         except WhetError as error:
-            entries.append(Entry(error.code, "warning", "", path, error.message, error.hint))
+            entries.append(Note.from_error(error, "warning", path=path))
             continue
         if record is not None and record.files and (entry := _examined(record, place)) is not None:
             entries.append(entry)
@@ -65,7 +65,7 @@ def _standing(client: Client, place: Place, *, here: bool) -> dict[str, Any]:
     return found
 
 
-def _examined(record: Record, place: Place) -> Entry | None:
+def _examined(record: Record, place: Place) -> Note | None:
     """The one thing that is wrong with a connection; None where it is fine."""
     main = record.files[0]
     again = f"whet connect {record.client}{' --here' if record.here else ''}"
@@ -79,19 +79,19 @@ def _examined(record: Record, place: Place) -> Entry | None:
         except WhetError as error:
             mend = "Correct the file there; the client cannot read it either."
             hint = mend if error.code == "client-config-broken" else error.hint
-            return Entry(error.code, "warning", "", file.path, error.message, hint)
+            return Note(error.code, "warning", error.message, hint, path=file.path)
     server = next((note.path for note in main.added if note.kind == "server"), ())
     words = server_words(value_at(documents[0], server))
     if not words:
         message = f"{main.path} no longer has Whet's MCP server, which connected {record.client}."
-        return Entry("connection-gone", "info", "", main.path, message, f"{hint} `{again} --undo` forgets it.")
+        return Note("connection-gone", "info", message, f"{hint} `{again} --undo` forgets it.", path=main.path)
     if _is_missing(words[0], place):
         message = f"{record.client} starts {words[0]}, which is not there."
-        return Entry("connection-broken", "error", "", main.path, message, hint)
+        return Note("connection-broken", "error", message, hint, path=main.path)
     current = running_program().words[0]
     if not record.here and words[0] != current:
         message = f"{record.client} starts {words[0]}; this is {current}."
-        return Entry("connection-outdated", "info", "", main.path, message, hint)
+        return Note("connection-outdated", "info", message, hint, path=main.path)
     return None
 
 

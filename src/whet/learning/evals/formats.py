@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, UsageError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.routing.evals.labels import keyed, message_of, skill_of
 from whet.routing.evals.parsing import parsed, plain_key
 from whet.skill.paths import check as check_path
@@ -21,7 +21,7 @@ from whet.skill.paths import check as check_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whet.skill.diagnostics import Severity
+    from whet.notes import Severity
 
 MAX_EVALS = 200
 """Evals of one skill."""
@@ -79,7 +79,7 @@ class Evals(NamedTuple):
 
     skill: str
     evals: tuple[Eval, ...]
-    report: tuple[Entry, ...]
+    report: tuple[Note, ...]
 
 
 def find_file(names: Iterable[str]) -> str:
@@ -107,7 +107,7 @@ def read_evals(data: Any, where: str = "") -> Evals:
     return Evals(skill, tuple(reader.evals), tuple(reader.report))
 
 
-def _none(message: str, report: Iterable[Entry] = ()) -> InvalidError:
+def _none(message: str, report: Iterable[Note] = ()) -> InvalidError:
     notes = [entry.to_json() for entry in report]
     return InvalidError("not-output-evals", message, hint=f"Write {FORM}.", **({"report": notes} if notes else {}))
 
@@ -136,7 +136,7 @@ class _Reader:
         self.evals: list[Eval] = []
         self.others = 0
         """Rows that are trigger evals."""
-        self.report: list[Entry] = []
+        self.report: list[Note] = []
         self._ids: set[str] = set()
 
     def row(self, row: Any, number: int) -> None:
@@ -218,7 +218,7 @@ class _Reader:
 
     def _skip(self, code: str, place: str, what: str, hint: str, severity: Severity = "warning") -> None:
         if len(self.report) < 100:
-            self.report.append(Entry(code, severity, "", self.where, f"{place} {what.rstrip('.')}.", hint))
+            self.report.append(Note(code, severity, f"{place} {what.rstrip('.')}.", hint, path=self.where))
 
 
 def _expectation(item: Any) -> Expectation | None:

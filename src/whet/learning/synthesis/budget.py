@@ -18,7 +18,7 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.store.clock import Clock
 
 FILE = "learning.json"
@@ -83,22 +83,22 @@ class State:
             yield found
             write_text(self._path, json.dumps(found, sort_keys=True) + "\n", mode=0o600)
 
-    def examine(self) -> tuple[Entry, ...]:
+    def examine(self) -> tuple[Note, ...]:
         """What the doctor tells: that the file is damaged, or that learning has stopped for a while, and why."""
         from whet.errors import FailedError
-        from whet.library.report import Entry
+        from whet.notes import Note
 
         try:
             until, why = Breaker(self).until(), Breaker(self).reason()
         except FailedError as error:
-            return (Entry(error.code, "warning", "", self._path, error.message, error.hint),)
+            return (Note.from_error(error, "warning", path=self._path),)
         if self.problem:
             hint = "Run `whet doctor --repair`: it sets the file aside."
-            return (Entry("learning-corrupt", "warning", "", self._path, self.problem, hint),)
+            return (Note("learning-corrupt", "warning", self.problem, hint, path=self._path),)
         if not until:
             return ()
         message = f"Learning from what waits stops until {iso(until)}: {why}"
-        return (Entry("learning-stopped", "info", "", self._path, message, "`whet learn SESSION` works anyway."),)
+        return (Note("learning-stopped", "info", message, "`whet learn SESSION` works anyway.", path=self._path),)
 
     def repair(self) -> tuple[str, ...]:
         """Set a damaged file aside; what was done, in sentences."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.library.report import Entry
+    from whet.notes import Note
 
 Kind = Literal["user", "assistant", "call", "result", "note"]
 
@@ -63,5 +63,5 @@ class Transcript(NamedTuple):
     project: str
     """The directory it took place in, or ""."""
     events: tuple[Event, ...]
-    report: tuple[Entry, ...] = ()
+    report: tuple[Note, ...] = ()
     """What was skipped, cut, hidden or not understood."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
 from whet.library.catalogue import find
 from whet.library.files import open_beneath, read_descriptor, read_file
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.routing.evals.formats import MAX_BYTES, Case, Cases, find_files, read_cases
 from whet.routing.evals.judging import judged
 from whet.routing.evals.parsing import FORMS
@@ -38,7 +38,7 @@ class _Gathered(NamedTuple):
     cases: tuple[Case, ...]
     """Their skills are keys of the judge."""
     files: tuple[str, ...]
-    notes: tuple[Entry, ...]
+    notes: tuple[Note, ...]
 
 
 def eval_triggers(
@@ -157,7 +157,7 @@ def _from_packages(
     for card in cards:
         for name, data in _files(card, bases):
             path = os.path.join(card.directory, *name.split("/"))
-            if isinstance(data, Entry):
+            if isinstance(data, Note):
                 read.append((path, Cases((), (data,))))
                 continue
             cases = _read(data, card, name, path)
@@ -175,14 +175,14 @@ def _read(data: bytes, card: Card, name: str, path: str) -> Cases | None:
         if output and error.code == "not-trigger-evals":
             return None
         message = f"The file{error.message.removeprefix(path)}"  # the entry has the path
-        return Cases((), (Entry(error.code, "warning", card.full_name, path, message, error.hint),))
+        return Cases((), (Note(error.code, "warning", message, error.hint, skill=card.full_name, path=path),))
     if output:
         kept = tuple(note for note in found.report if note.code != "case-unlabelled")
         return found._replace(report=kept) if found.cases or kept else None
     return found
 
 
-def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Entry]]:
+def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Note]]:
     """The files of a skill that may hold evals, with their content, or with what keeps it from being read."""
     names: list[str] = []
     for folder in _FOLDERS if card.kind == "skill" else ():
@@ -196,7 +196,7 @@ def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Entr
             descriptor = open_beneath(card.directory, name, bases=bases)
         except WhetError as error:
             path = os.path.join(card.directory, *name.split("/"))
-            yield name, Entry(error.code, "warning", card.full_name, path, error.message, error.hint)
+            yield name, Note.from_error(error, "warning", skill=card.full_name, path=path)
             continue
         try:
             yield name, read_descriptor(descriptor, MAX_BYTES + 1)
@@ -207,7 +207,7 @@ def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Entr
 def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue, key_of: Callable[[Card], str]) -> _Gathered:
     """The cases with the judge's keys for their skills; those of skills that are not there are left out."""
     cases: dict[tuple[str, str], Case] = {}
-    notes: list[Entry] = []
+    notes: list[Note] = []
     cards: dict[str, Card | None] = {}
     for path, (found, report) in read:
         notes += report
@@ -223,7 +223,7 @@ def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue, key_of: C
     return _Gathered(tuple(cases.values()), files, tuple(notes))
 
 
-def _card(name: str, path: str, catalogue: Catalogue, known: dict[str, Card | None], notes: list[Entry]) -> Card | None:
+def _card(name: str, path: str, catalogue: Catalogue, known: dict[str, Card | None], notes: list[Note]) -> Card | None:
     """The skill of that name, None when there is none, which is noted once."""
     key = name_key(name)
     if key not in known:
@@ -232,22 +232,22 @@ def _card(name: str, path: str, catalogue: Catalogue, known: dict[str, Card | No
         except WhetError as error:
             known[key] = None
             message = f"Messages for {name} were left out: {error.message}"
-            notes.append(Entry("eval-skill-unknown", "warning", name, path, message, error.hint))
+            notes.append(Note("eval-skill-unknown", "warning", message, error.hint, skill=name, path=path))
     return known[key]
 
 
-def _without(card: Card, notes: Sequence[Entry]) -> NotFoundError:
+def _without(card: Card, notes: Sequence[Note]) -> NotFoundError:
     hint = "Write evals/triggers.json in the skill: a JSON list of {query, should_trigger}."
     if notes:
         hint = f"{notes[0].path}: {notes[0].message} {notes[0].hint}".strip()
     return NotFoundError("no-trigger-evals", f"{card.full_name} has no trigger evals that can be used.", hint=hint)
 
 
-def _explicit_only(cases: Sequence[Case], catalogue: Catalogue, key_of: Callable[[Card], str]) -> Iterator[Entry]:
+def _explicit_only(cases: Sequence[Case], catalogue: Catalogue, key_of: Callable[[Card], str]) -> Iterator[Note]:
     """A remark for each skill that cannot do well, because it never comes up by itself."""
     expected = {case.skill for case in cases if case.fits}
     for card in catalogue.cards:
         if not card.gates.model_invocable and key_of(card) in expected:
             message = f"{card.full_name} is for people to ask for, so it never comes up by itself."
             hint = "Remove disable-model-invocation, or the messages that should bring it up."
-            yield Entry("explicit-only", "info", card.full_name, card.path, message, hint)
+            yield Note("explicit-only", "info", message, hint, skill=card.full_name, path=card.path)

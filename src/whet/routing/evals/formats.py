@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.routing.evals.labels import MESSAGE_KEYS, keyed, message_of, said, skill_of
 from whet.routing.evals.parsing import FORMS, MAX_BYTES, parsed, plain_key
 from whet.skill.names import key as name_key
@@ -24,7 +24,7 @@ from whet.skill.names import key as name_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from whet.skill.diagnostics import Severity
+    from whet.notes import Severity
 
 __all__ = ("MAX_BYTES", "MAX_CASES", "MAX_MESSAGE", "Case", "Cases", "find_files", "read_cases")
 
@@ -71,7 +71,7 @@ class Cases(NamedTuple):
     """What a file holds, and what of it was left out."""
 
     cases: tuple[Case, ...]
-    report: tuple[Entry, ...]
+    report: tuple[Note, ...]
 
 
 def find_files(names: Iterable[str]) -> list[str]:
@@ -113,14 +113,14 @@ class _Reader:
         self.cases: dict[tuple[str, str], Case] = {}
         self.rows = 0
         """Things that looked like a row, usable or not."""
-        self._notes: list[Entry] = []
+        self._notes: list[Note] = []
         self._unsaid = 0
         self._full = False
 
-    def report(self) -> tuple[Entry, ...]:
+    def report(self) -> tuple[Note, ...]:
         if self._unsaid:
             message = f"{self._unsaid} further remarks were left out."
-            self._notes.append(Entry("more-remarks", "info", "", self.where, message, "Correct those that are named."))
+            self._notes.append(Note("more-remarks", "info", message, "Correct those that are named.", path=self.where))
         return tuple(self._notes)
 
     def node(self, value: Any, skill: str, place: str, depth: int) -> None:
@@ -213,7 +213,9 @@ class _Reader:
             self._unsaid += 1
             return
         shown = place if len(place) <= 80 else f"{place[:79]}…"
-        self._notes.append(Entry(code, severity, self.skill, self.where, f"{shown or 'The row'} {what}.", hint))
+        self._notes.append(
+            Note(code, severity, f"{shown or 'The row'} {what}.", hint, skill=self.skill, path=self.where)
+        )
 
 
 def _is_row(plain: dict[str, Any]) -> bool:

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.skill.frontmatter import read_document
 from whet.skill.validate import spec
-from whet.skill.validate.codes import CODES
-from whet.skill.validate.findings import Finding, Package, Profile
+from whet.skill.validate.findings import Package, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CODES", "Finding", "Package", "Profile", "fix", "valid", "validate"]
+    from whet.notes import Note
+
+__all__ = ["Package", "Profile", "fix", "valid", "validate"]
 
 
-def validate(package: Package, profile: Profile = "spec") -> tuple[Finding, ...]:
+def validate(package: Package, profile: Profile = "spec") -> tuple[Note, ...]:
     """Every finding about the package under a profile, those of the specification first."""
     if profile not in ("spec", "upload", "quality"):
         raise UsageError(
@@ -42,12 +43,12 @@ def validate(package: Package, profile: Profile = "spec") -> tuple[Finding, ...]
     return tuple(findings)
 
 
-def valid(findings: Iterable[Finding]) -> bool:
+def valid(findings: Iterable[Note]) -> bool:
     """Whether a package with these findings is valid; warnings do not count."""
     return all(finding.severity != "error" for finding in findings)
 
 
-def fix(package: Package) -> tuple[str, tuple[Finding, ...]]:
+def fix(package: Package) -> tuple[str, tuple[Note, ...]]:
     """The main file with every safe fix applied, and the findings that are gone by it. See `fixes`."""
     from whet.skill.validate.fixes import apply
 

@@ -19,12 +19,13 @@ from whet.skill.validate.spec import name_findings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.skill.validate.findings import Finding, Package
+    from whet.notes import Note
+    from whet.skill.validate.findings import Package
 
 _TEXTS = ("name", "description", "license", "compatibility")
 
 
-def apply(package: Package) -> tuple[str, tuple[Finding, ...]]:
+def apply(package: Package) -> tuple[str, tuple[Note, ...]]:
     """The main file with every safe fix applied, and the findings that are gone by it."""
     text = _decoded(package.text)
     before = validate(package, "quality")

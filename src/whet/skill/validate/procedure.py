@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.skill.validate.findings import Finding
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whet.skill.diagnostics import Severity
+    from whet.notes import Severity
     from whet.skill.validate.markdown import Row, Section
 
 MIN_EXAMPLES = 2
@@ -34,27 +34,27 @@ _CHECKED = re.compile(
 )
 
 
-def check_sections(sections: tuple[Section, ...], *, published: bool) -> Iterator[Finding]:
+def check_sections(sections: tuple[Section, ...], *, published: bool) -> Iterator[Note]:
     """The sections that a stranger needs, and at least two examples."""
     severity = _severity(published=published)
     for name, title in _SECTIONS.items():
         if not any(title.fullmatch(section.title) for section in sections):
-            yield Finding("section-missing", severity, None, f"There is no section {name}.")
+            yield Note("section-missing", severity, f"There is no section {name}.")
     examples = _outermost(sections, _SECTIONS["Examples"])
     count = sum(map(_examples, examples))
     if examples and count < MIN_EXAMPLES:
         message = f"There are fewer than {MIN_EXAMPLES} examples."
-        yield Finding("examples-few", severity, examples[0].line, message)
+        yield Note("examples-few", severity, message, line=examples[0].line)
 
 
-def check_steps(sections: tuple[Section, ...], *, published: bool) -> Iterator[Finding]:
+def check_steps(sections: tuple[Section, ...], *, published: bool) -> Iterator[Note]:
     """Every numbered step of a procedure says how to tell that it worked."""
     for section in _outermost(sections, _PROCEDURE):
         for step in _steps(section):
             if not any(_CHECKED.search(row.text) for row in step):
                 start = step[0].text.strip("# ")
                 message = f"The step {start[:60]!r} does not say how to tell that it worked."
-                yield Finding("step-without-check", _severity(published=published), step[0].line, message)
+                yield Note("step-without-check", _severity(published=published), message, line=step[0].line)
 
 
 def _severity(*, published: bool) -> Severity:

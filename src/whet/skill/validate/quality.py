@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.notes import Note
 from whet.skill.body import first_prose
 from whet.skill.coerce import split_tools
-from whet.skill.validate.findings import Finding, Package
 from whet.skill.validate.fixable import written
 from whet.skill.validate.markdown import rows_of, sections_of, without_code
 from whet.skill.validate.procedure import check_sections, check_steps
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.skill.frontmatter import Document
+    from whet.skill.validate.findings import Package
     from whet.skill.validate.markdown import Row
 
 MAX_LINES = 500
@@ -44,7 +45,7 @@ _MARKERS = ("TODO", "FIXME", "TBD", "orem ipsum")
 _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
 
 
-def check(package: Package, document: Document) -> Iterator[Finding]:
+def check(package: Package, document: Document) -> Iterator[Note]:
     """Every finding of the linter."""
     body = document.body
     rows = rows_of(body, document.body_line)
@@ -59,47 +60,49 @@ def check(package: Package, document: Document) -> Iterator[Finding]:
     yield from _incidents(prose, document.body_line)
     yield from _leftovers(prose, document)
     if body and not body.endswith("\n"):
-        yield Finding("no-final-newline", "info", rows[-1].line, "The file does not end with a line end.", "Adds one.")
+        yield Note(
+            "no-final-newline", "info", "The file does not end with a line end.", line=rows[-1].line, fix="Adds one."
+        )
 
 
-def _size(body: str, document: Document) -> Iterator[Finding]:
+def _size(body: str, document: Document) -> Iterator[Note]:
     line = document.body_line
     if not body.strip():
-        yield Finding("body-empty", "warning", line, "There are no instructions below the frontmatter.")
+        yield Note("body-empty", "warning", "There are no instructions below the frontmatter.", line=line)
     lines = body.count("\n") + (not body.endswith("\n"))
     if lines > MAX_LINES:
         message = f"The body has {lines:,} lines; keep it to {MAX_LINES} and move the rest to references/."
-        yield Finding("body-too-long", "warning", line, message)
+        yield Note("body-too-long", "warning", message, line=line)
     tokens = len(body) // CHARACTERS_PER_TOKEN
     if tokens > MAX_TOKENS:
         message = f"The body has about {tokens:,} tokens; keep it to {MAX_TOKENS:,} and move the rest to references/."
-        yield Finding("body-too-many-tokens", "warning", line, message)
+        yield Note("body-too-many-tokens", "warning", message, line=line)
     values = document.values
     if not values.get("description") and (prose := first_prose(body)):
         message = f"Without a description, clients show {prose[:40]!r} in its place."
-        yield Finding("description-from-body", "warning", document.lines.get("description"), message)
+        yield Note("description-from-body", "warning", message, line=document.lines.get("description"))
 
 
-def _grants(document: Document) -> Iterator[Finding]:
+def _grants(document: Document) -> Iterator[Note]:
     for key in ("allowed-tools", "allowed_tools"):
         for tool in split_tools(document.values.get(key)):
             if _BROAD.fullmatch(tool):
                 message = f"The skill asks for {tool} without limits; name the commands, such as Bash(git:*)."
-                yield Finding("broad-tool-grant", "warning", document.lines.get(key), message)
+                yield Note("broad-tool-grant", "warning", message, line=document.lines.get(key))
 
 
-def _incidents(prose: list[Row], line: int) -> Iterator[Finding]:
+def _incidents(prose: list[Row], line: int) -> Iterator[Note]:
     text = "\n".join(without_code(row.text) for row in prose)
     count = sum(1 for _ in _INCIDENT.finditer(text))
     if count >= INCIDENTS and count * 1000 >= INCIDENTS_PER_1000 * len(text):
         message = f"The body refers to {count} issues and pull requests; write down the procedure, not its history."
-        yield Finding("incident-log-shape", "warning", line, message)
+        yield Note("incident-log-shape", "warning", message, line=line)
 
 
-def _leftovers(prose: list[Row], document: Document) -> Iterator[Finding]:
+def _leftovers(prose: list[Row], document: Document) -> Iterator[Note]:
     places = [(document.lines.get("description"), written(document, "description") or "")]
     if any(marker in document.body for marker in _MARKERS):
         places.extend((row.line, without_code(row.text)) for row in prose)
     for line, text in places:
         if found := _LEFTOVER.search(_QUOTATION.sub("", text)):
-            yield Finding("leftover-marker", "warning", line, f"{found[0]} was left in.")
+            yield Note("leftover-marker", "warning", f"{found[0]} was left in.", line=line)

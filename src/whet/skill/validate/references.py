@@ -6,8 +6,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from whet.notes import Note
 from whet.skill.paths import SUPPORT_DIRECTORIES
-from whet.skill.validate.findings import Finding
 from whet.skill.validate.markdown import inline_code, without_code
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _FILE = re.compile(rf"(?:^|[\s\"'=(]|\./|\}}/)((?:{'|'.join(SUPPORT_DIRECTORIES)
 _LIKE_A_PATH = re.compile(r".*/.*|.*\.[A-Za-z0-9]{1,8}")
 
 
-def check_references(prose: list[Row], files: tuple[str, ...]) -> Iterator[Finding]:
+def check_references(prose: list[Row], files: tuple[str, ...]) -> Iterator[Note]:
     """Pointers to files that are not there, and files that are hard to reach."""
     known = set(files)
     for file in files:
@@ -34,12 +34,12 @@ def check_references(prose: list[Row], files: tuple[str, ...]) -> Iterator[Findi
             if path not in known and path not in seen:
                 seen.add(path)
                 message = f"{target} is not in the package."
-                yield Finding("reference-dangling", "warning", row.line, message)
+                yield Note("reference-dangling", "warning", message, line=row.line)
     nested = [file for file in files if file.startswith("references/") and file.count("/") > 1]
     if nested:
         others = f" and {len(nested) - 1} more lie" if len(nested) > 1 else " lies"
         message = f"{nested[0]}{others} deeper than one level below references/."
-        yield Finding("reference-nested", "info", None, message)
+        yield Note("reference-nested", "info", message)
 
 
 def _targets(text: str) -> Iterator[str]:

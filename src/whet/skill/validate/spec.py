@@ -11,15 +11,16 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
+from whet.notes import Note
 from whet.skill.frontmatter import BOM, Document
 from whet.skill.names import is_ascii_name, spec_problems
-from whet.skill.validate.findings import Finding, Package
 from whet.skill.validate.fixable import KEYS, joined_tools, movable, quotable, swallowed, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whet.skill.diagnostics import Diagnostic
+    from whet.skill.validate.findings import Package
+
 
 MAIN_FILES = ("SKILL.md", "skill.md")
 _REQUIRED = frozenset(("name", "description"))
@@ -36,13 +37,13 @@ _NOTE_FIXES = {
 _KNOWN = "name, description, license, compatibility, metadata, allowed-tools"
 
 
-def missing(package: Package) -> Finding:
+def missing(package: Package) -> Note:
     """The one finding about a package without a main file."""
     other = f"; {package.main} is no main file" if package.text is not None else ""
-    return Finding("skill-md-missing", "error", None, f"There is no SKILL.md{other}.")
+    return Note("skill-md-missing", "error", f"There is no SKILL.md{other}.")
 
 
-def check(package: Package, document: Document) -> list[Finding]:
+def check(package: Package, document: Document) -> list[Note]:
     """Every finding of the specification."""
     found = list(_file(package, document))
     if document.step in ("none", "rescued"):
@@ -56,36 +57,38 @@ def check(package: Package, document: Document) -> list[Finding]:
     return found
 
 
-def _file(package: Package, document: Document) -> Iterator[Finding]:
+def _file(package: Package, document: Document) -> Iterator[Note]:
     if package.main != "SKILL.md":
-        yield Finding("main-file-name", "warning", None, f"The main file is named {package.main}, not SKILL.md.")
+        yield Note("main-file-name", "warning", f"The main file is named {package.main}, not SKILL.md.")
     text = package.text
     if text and (text.startswith(BOM) if isinstance(text, str) else text.startswith(BOM.encode())):
-        yield Finding("byte-order-mark", "warning", 1, "The file begins with a byte order mark.", "Removes the mark.")
+        yield Note(
+            "byte-order-mark", "warning", "The file begins with a byte order mark.", line=1, fix="Removes the mark."
+        )
     for note in document.diagnostics:
         yield _from_reading(note, document)
 
 
-def _from_reading(note: Diagnostic, document: Document) -> Finding:
+def _from_reading(note: Note, document: Document) -> Note:
     """What the reader forgave, a validation does not; save for a comment that leaves some of the value standing."""
     fix = _NOTE_FIXES.get(note.code, "") if document.step != "rescued" else ""
     if note.code == "comment-as-value" and not any(
         document.lines.get(key) == note.line and swallowed(document, key) for key in ("name", "description")
     ):
-        return Finding(note.code, "warning", note.line, note.message)
-    return Finding(note.code, "error", note.line, note.message, fix)
+        return Note(note.code, "warning", note.message, line=note.line)
+    return Note(note.code, "error", note.message, line=note.line, fix=fix)
 
 
-def _unknown(package: Package, document: Document) -> Iterator[Finding]:
+def _unknown(package: Package, document: Document) -> Iterator[Note]:
     moved = movable(document, package.text or "")
     for key in document.values:
         if key not in KEYS:
             fix = f"Moves it to metadata.{key}." if key in moved else ""
             message = f"The key {key!r} is not one of the specification's: {_KNOWN}."
-            yield Finding("unknown-key", "error", document.lines.get(key), message, fix)
+            yield Note("unknown-key", "error", message, line=document.lines.get(key), fix=fix)
 
 
-def name_findings(directory: str, document: Document) -> Iterator[Finding]:
+def name_findings(directory: str, document: Document) -> Iterator[Note]:
     """The findings about the name. Every error that names a fix is fixed by taking the name of the directory."""
     name = written(document, "name")
     if name == document.values.get("name") and name == directory and is_ascii_name(directory):
@@ -94,52 +97,52 @@ def name_findings(directory: str, document: Document) -> Iterator[Finding]:
     usable = directory and directory == directory.strip() and not spec_problems(directory)
     fix = f"Sets the name to {directory!r}." if usable else ""
     if name is None and document.values.get("name") is None:
-        yield Finding("name-missing", "error", line, "There is no name.", fix)
+        yield Note("name-missing", "error", "There is no name.", line=line, fix=fix)
     elif name is None:
-        yield Finding("name-refused", "error", line, "The name is not text.")
+        yield Note("name-refused", "error", "The name is not text.", line=line)
     else:
         if not isinstance(document.values["name"], str):
-            yield Finding("name-not-text", "warning", line, f"The name is not text; read as {name!r}.", _QUOTES)
+            yield Note("name-not-text", "warning", f"The name is not text; read as {name!r}.", line=line, fix=_QUOTES)
         for problem in spec_problems(name):
-            yield Finding(problem.code, "error", line, problem.message, fix)
+            yield Note(problem.code, "error", problem.message, line=line, fix=fix)
         if directory and _nfkc(name.strip()) != _nfkc(directory):
             message = f"The name {name!r} differs from the directory {directory!r}."
-            yield Finding("name-directory-mismatch", "error", line, message, fix)
+            yield Note("name-directory-mismatch", "error", message, line=line, fix=fix)
 
 
-def _description(document: Document) -> Iterator[Finding]:
+def _description(document: Document) -> Iterator[Note]:
     line = document.lines.get("description")
     description = written(document, "description")
     if description is None and document.values.get("description") is not None:
-        yield Finding("description-refused", "error", line, "The description is not text.")
+        yield Note("description-refused", "error", "The description is not text.", line=line)
     elif not description or not description.strip():
-        yield Finding("description-missing", "error", line, "There is no description.")
+        yield Note("description-missing", "error", "There is no description.", line=line)
     else:
         if not isinstance(document.values["description"], str):
             message = f"The description is not text; read as {description!r}."
-            yield Finding("description-not-text", "warning", line, message, _QUOTES)
+            yield Note("description-not-text", "warning", message, line=line, fix=_QUOTES)
         if len(description) > MAX_DESCRIPTION:
             message = f"The description has {len(description):,} characters; at most {MAX_DESCRIPTION:,} are allowed."
-            yield Finding("description-too-long", "error", line, message)
+            yield Note("description-too-long", "error", message, line=line)
 
 
-def _optional(package: Package, document: Document) -> Iterator[Finding]:
+def _optional(package: Package, document: Document) -> Iterator[Note]:
     values, lines = document.values, document.lines
     if "compatibility" in values:
         text = written(document, "compatibility")
         if values["compatibility"] is None or text == "":
             message = "The compatibility field is empty."
-            yield Finding("compatibility-empty", "warning", lines["compatibility"], message)
+            yield Note("compatibility-empty", "warning", message, line=lines["compatibility"])
         yield from _text(document, "compatibility", "error")
         if text and len(text) > MAX_COMPATIBILITY:
             message = f"The compatibility field has {len(text):,} characters; at most {MAX_COMPATIBILITY} are allowed."
-            yield Finding("compatibility-too-long", "error", lines["compatibility"], message)
+            yield Note("compatibility-too-long", "error", message, line=lines["compatibility"])
     yield from _text(document, "license", "warning")
     tools = values.get("allowed-tools")
     if tools is not None and not isinstance(tools, str):
         fix = "Writes the tools as one string." if joined_tools(tools) else ""
         message = "The allowed-tools field is not a space-separated string."
-        yield Finding("allowed-tools-not-text", "warning", lines["allowed-tools"], message, fix)
+        yield Note("allowed-tools-not-text", "warning", message, line=lines["allowed-tools"], fix=fix)
     metadata = values.get("metadata")
     if isinstance(metadata, dict):
         others = [key for key, value in metadata.items() if not isinstance(value, str)]
@@ -147,20 +150,20 @@ def _optional(package: Package, document: Document) -> Iterator[Finding]:
         for key in others:
             line = lines.get(f"metadata.{key}", lines["metadata"])
             message = f"metadata.{key} is {_kind(metadata[key])}; a string is expected."
-            yield Finding("metadata-not-text", "warning", line, message, _QUOTES if key in quoted else "")
+            yield Note("metadata-not-text", "warning", message, line=line, fix=_QUOTES if key in quoted else "")
     elif metadata is not None:
-        yield Finding("metadata-not-a-map", "warning", lines["metadata"], "The metadata field is not a mapping.")
+        yield Note("metadata-not-a-map", "warning", "The metadata field is not a mapping.", line=lines["metadata"])
 
 
-def _text(document: Document, key: str, severity: Any) -> Iterator[Finding]:
+def _text(document: Document, key: str, severity: Any) -> Iterator[Note]:
     value = document.values.get(key)
     if value is None or isinstance(value, str):
         return
     if isinstance(value, list | dict):
-        yield Finding(f"{key}-refused", severity, document.lines[key], f"The {key} field is not text.")
+        yield Note(f"{key}-refused", severity, f"The {key} field is not text.", line=document.lines[key])
     else:
         message = f"The {key} field is not text; read as {written(document, key)!r}."
-        yield Finding(f"{key}-not-text", "warning", document.lines[key], message, _QUOTES)
+        yield Note(f"{key}-not-text", "warning", message, line=document.lines[key], fix=_QUOTES)
 
 
 def _kind(value: Any) -> str:

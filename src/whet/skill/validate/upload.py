@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.skill.validate.findings import Finding
+from whet.notes import Note
 from whet.skill.validate.fixable import written
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _REFUSED = frozenset(
 """Warnings of the specification that are errors to a strict host."""
 
 
-def check(document: Document, findings: list[Finding]) -> list[Finding]:
+def check(document: Document, findings: list[Note]) -> list[Note]:
     """The findings of the specification as a strict host sees them, and its own."""
     found = [f._replace(severity="error") if f.code in _REFUSED else f for f in findings]
     lines = document.lines
@@ -29,12 +29,12 @@ def check(document: Document, findings: list[Finding]) -> list[Finding]:
     for key, text in (("name", name), ("description", written(document, "description") or "")):
         if "<" in text or ">" in text:
             message = f"The {key} contains an angle bracket, which strict hosts take for a tag."
-            found.append(Finding("angle-brackets", "error", lines.get(key), message))
+            found.append(Note("angle-brackets", "error", message, line=lines.get(key)))
     for word in RESERVED:
         if word in name.lower():
             message = f"The name {name!r} contains the reserved word {word!r}."
-            found.append(Finding("name-reserved-word", "error", lines.get("name"), message))
+            found.append(Note("name-reserved-word", "error", message, line=lines.get("name")))
     if not name.isascii():
         message = f"The name {name!r} has letters outside a-z."
-        found.append(Finding("name-not-ascii", "error", lines.get("name"), message))
+        found.append(Note("name-not-ascii", "error", message, line=lines.get("name")))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.skill.validate.findings import Finding
+from whet.notes import Note
 from whet.skill.validate.fixable import written
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _MARKETING = re.compile(
 )
 
 
-def check_description(document: Document) -> Iterator[Finding]:
+def check_description(document: Document) -> Iterator[Note]:
     """The findings about the wording; an absent description is for the specification to report."""
     description = (written(document, "description") or "")[:LOOKED_AT].strip()
     if not description:
@@ -51,23 +51,23 @@ def check_description(document: Document) -> Iterator[Finding]:
     triggers = said or bool(document.values.get("triggers"))
     if len(description) < MIN_CHARACTERS:
         message = f"The description has {len(description)} characters; say what the skill does and when to use it."
-        yield Finding("description-short", "warning", line, message)
+        yield Note("description-short", "warning", message, line=line)
     if not said and not _WHEN.search(description):
         message = "The description does not say when to use the skill; add a sentence such as 'Use when ...'."
-        yield Finding("description-says-no-when", "warning", line, message)
+        yield Note("description-says-no-when", "warning", message, line=line)
     if _ONLY_WHEN.fullmatch(description):
         message = "The description says when to use the skill but not what it does."
-        yield Finding("description-says-no-what", "info", line, message)
+        yield Note("description-says-no-what", "info", message, line=line)
     if not triggers and not _TRIGGER.search(description) and not _several_situations(description):
         message = "The description names no concrete words, files or requests that call for the skill."
-        yield Finding("description-no-triggers", "info", line, message)
+        yield Note("description-no-triggers", "info", message, line=line)
     for code, pattern, advice in (
         ("description-vague", _VAGUE, "fits any skill; name the things instead"),
         ("description-marketing", _MARKETING, "is praise; say what the skill does instead"),
     ):
         if words := list(dict.fromkeys(found[0].lower() for found in pattern.finditer(description))):
             listed = ", ".join(repr(word) for word in words)
-            yield Finding(code, "warning", line, f"In the description, {listed} {advice}.")
+            yield Note(code, "warning", f"In the description, {listed} {advice}.", line=line)
 
 
 def _several_situations(description: str) -> bool:

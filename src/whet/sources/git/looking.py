@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.errors import AmbiguousError, InvalidError, NotFoundError, WhetError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill.names import closest, key
 from whet.skill.paths import shown
 from whet.sources.git.failures import shown_location
@@ -49,7 +49,7 @@ class Look:
         self.repository = ref.location.rstrip("/").rpartition("/")[2].removesuffix(".git")
         self.files: dict[str, list[str]] = {}
         self.offers: list[Offer] = []
-        self.notes: list[Entry] = []
+        self.notes: list[Note] = []
         self.refusals: list[WhetError] = []
 
     def run(self) -> None:
@@ -130,7 +130,7 @@ class Look:
             if end in known or any(item.startswith(f"{end}/") for item in directories):
                 path, place = _plain(link), _plain(end) or "the root"
                 message = f"{path} is a link to {place}; what is there is listed once, there."
-                self.notes.append(Entry("linked-skill", "info", _last(path), path, message))
+                self.notes.append(Note("linked-skill", "info", message, skill=_last(path), path=path))
             elif end in self.contents.snapshot.trees and main_path(self.all, end):
                 known.add(end)
                 added.append(end)

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import AmbiguousError, NotFoundError, UsageError, WhetError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill.names import closest, hidden
 from whet.skill.paths import shown
 from whet.sources.git.failures import NOT_ADVERTISED, shown_location
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     """A commit that was fetched."""
 
     commit: str
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def check_words(ref: str, path: str) -> None:
@@ -112,7 +112,7 @@ def _by_prefix(remote: Remote, prefix: str, only: str) -> Found:
     return Found(commits[0])
 
 
-def _doubts(remote: Remote, commit: str) -> tuple[Entry, ...]:
+def _doubts(remote: Remote, commit: str) -> tuple[Note, ...]:
     """What to say of a commit that no branch or tag points to: whether one leads to it at all."""
     where = shown_location(remote.location)
     remote.start(sha256=len(commit) > 40)
@@ -124,9 +124,9 @@ def _doubts(remote: Remote, commit: str) -> tuple[Entry, ...]:
         if error.code not in _UNTOLD:
             raise
         message = f"Whether the commit {commit[:12]} is on a branch of {where} could not be told: {error.message}"
-        return (Entry("commit-unconfirmed", "warning", "", where, message, "Name a branch or a tag instead."),)
+        return (Note("commit-unconfirmed", "warning", message, "Name a branch or a tag instead.", path=where),)
     message = f"The commit {commit[:12]} is on no branch or tag of {where}; it may come from a fork."
-    return (Entry("commit-not-on-branch", "warning", "", where, message, "Name a branch or a tag, or look at it."),)
+    return (Note("commit-not-on-branch", "warning", message, "Name a branch or a tag, or look at it.", path=where),)
 
 
 def _no_commit(remote: Remote, ref: str) -> NotFoundError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.errors import InvalidError, NotFoundError, UsageError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill.names import key
 from whet.skill.paths import shown
 from whet.skill.tree import ignored
@@ -144,7 +144,7 @@ class _Held:
 
     __slots__ = ("contents", "doubts", "files")
 
-    def __init__(self, contents: Contents, files: Mapping[str, Sequence[str]], doubts: tuple[Entry, ...]) -> None:
+    def __init__(self, contents: Contents, files: Mapping[str, Sequence[str]], doubts: tuple[Note, ...]) -> None:
         self.contents = contents
         self.doubts = doubts
         """Why the commit may be somebody else's."""
@@ -152,15 +152,15 @@ class _Held:
         """Directory of a skill -> its files."""
 
 
-def _moved(remote: Remote) -> tuple[Entry, ...]:
+def _moved(remote: Remote) -> tuple[Note, ...]:
     if not remote.elsewhere:
         return ()
     where = shown_location(remote.location)
     message = f"{where} leads to {remote.elsewhere}; trust in the one is no trust in the other."
-    return (Entry("moved-elsewhere", "warning", "", where, message, "Name the final address."),)
+    return (Note("moved-elsewhere", "warning", message, "Name the final address.", path=where),)
 
 
-def _remarks(offer: Offer, tree: Tree, files: Iterable[str]) -> tuple[Entry, ...]:
+def _remarks(offer: Offer, tree: Tree, files: Iterable[str]) -> tuple[Note, ...]:
     """What to say of a package: what was left out of it, and files whose content is kept elsewhere."""
     start = len(offer.ref.path) + 1 if offer.ref.path else 0
     outside = left_out((path[start:] for path in files if ignored(path[start:])), offer.name)
@@ -170,5 +170,5 @@ def _remarks(offer: Offer, tree: Tree, files: Iterable[str]) -> tuple[Entry, ...
     message = f"Kept elsewhere by Git LFS, so that only a pointer is here: {', '.join(map(shown, pointers[:_LISTED]))}."
     return (
         *outside,
-        Entry("lfs-pointer", "warning", offer.name, pointers[0], message, "Ask its author for the files."),
+        Note("lfs-pointer", "warning", message, "Ask its author for the files.", skill=offer.name, path=pointers[0]),
     )

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin
 
 from whet.errors import InvalidError, UsageError
-from whet.library.report import Entry
 from whet.skill.names import hidden
 from whet.sources.web.addresses import PORTS, read_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from whet.skill.diagnostics import Severity
+    from whet.notes import Note
+
 
 MANY_NOTES = 20
 """Notes of one kind that are told one by one; the rest is counted."""
@@ -206,14 +206,9 @@ def address_in(base: str, text: str) -> str:
     return address.url
 
 
-def note(code: str, severity: Severity, message: str, hint: str = "", *, skill: str = "", path: str = "") -> Entry:
-    """One line for the report of a source. A skill that is there and not offered is an error that names the skill."""
-    return Entry(code, severity, skill, path, message, hint)
-
-
-def told(notes: Iterable[Entry]) -> tuple[Entry, ...]:
+def told(notes: Iterable[Note]) -> tuple[Note, ...]:
     """Notes as a report can hold them: of each code the first ones, and how many more there are."""
-    kept: list[Entry] = []
+    kept: list[Note] = []
     counts: dict[str, int] = {}
     for entry in notes:
         counts[entry.code] = counts.get(entry.code, 0) + 1

@@ -17,7 +17,7 @@ from whet.sources.packages import left_out, package_at, weigh
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.sources.model import FetchContext, Fetched, Offer
 
 ARCHIVE_BYTES = DEFAULT_LIMITS.total_bytes
@@ -56,7 +56,7 @@ def fetched(offers: Sequence[Offer], fetch: Callable[[Offer], Fetched]) -> tuple
     return tuple(together(one, offers))
 
 
-def unpacked(data: bytes, name: str, *, without: Collection[str] = ()) -> tuple[Tree, tuple[Entry, ...]]:
+def unpacked(data: bytes, name: str, *, without: Collection[str] = ()) -> tuple[Tree, tuple[Note, ...]]:
     """The one skill in an archive, at its root or in its one folder, and what was left out. Raises InvalidError.
 
     `without` names files at the root that the server adds and that are no part of the skill.

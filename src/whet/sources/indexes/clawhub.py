@@ -12,15 +12,15 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, RefusedError, UsageError
+from whet.notes import Note
 from whet.sources.concurrency import together
-from whet.sources.indexes.answers import Answer, asked_part, bad_response, note, parsed, quoted, shown, told
+from whet.sources.indexes.answers import Answer, asked_part, bad_response, parsed, quoted, shown, told
 from whet.sources.indexes.artifacts import ARCHIVE_BYTES, download, fetched, unpacked
 from whet.sources.model import Fetched, Listing, Offer, Ref
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from whet.library.report import Entry
     from whet.sources.model import FetchContext
 
 LOCATION = "https://clawhub.ai"
@@ -38,7 +38,7 @@ class _Found(NamedTuple):
     """One skill that was looked at."""
 
     offer: Offer
-    notes: tuple[Entry, ...]
+    notes: tuple[Note, ...]
     elsewhere: Ref | None = None
     """Where its content lies, when the registry does not have it."""
 
@@ -121,7 +121,7 @@ class ClawHubSource:
         latest = answer.part("latestVersion")
         return latest.address_part("version") if latest else ""
 
-    def _reviewed(self, path: str, version: str) -> list[Entry]:
+    def _reviewed(self, path: str, version: str) -> list[Note]:
         """What is said of exactly this version. Raises NotFoundError where it does not exist."""
         owner, slug = split_path(path)
         try:
@@ -141,7 +141,7 @@ class ClawHubSource:
             raise _blocked(path, f"Version {version} was found to be malicious.")
         return [_suspected(path, f"Version {version} was found to be suspicious.")] if status == "suspicious" else []
 
-    def _moderation(self, moderation: Answer | None, path: str) -> list[Entry]:
+    def _moderation(self, moderation: Answer | None, path: str) -> list[Note]:
         if moderation is None:
             return []
         verdict, why = moderation.prose("verdict"), moderation.prose("summary")
@@ -150,7 +150,7 @@ class ClawHubSource:
         suspected = moderation.flag("isSuspicious") or verdict == "suspicious"
         return [_suspected(path, why)] if suspected else []
 
-    def _in_repository(self, skill: Answer, path: str, commit: str, notes: list[Entry]) -> _Found:
+    def _in_repository(self, skill: Answer, path: str, commit: str, notes: list[Note]) -> _Found:
         """A skill that the registry only points to, at the commit that was asked for or the one it points to."""
         owner, slug = split_path(path)
         answer = self._get(f"skills/{slug}/install{_of(owner)}")
@@ -192,7 +192,7 @@ class ClawHubSource:
         tree, notes = unpacked(data, offer.name, without=(META_FILE,))
         return Fetched(offer, tree, (*found.notes, *notes))
 
-    def _from_repository(self, offer: Offer, place: Ref, notes: tuple[Entry, ...]) -> Fetched:
+    def _from_repository(self, offer: Offer, place: Ref, notes: tuple[Note, ...]) -> Fetched:
         from whet.sources.opening import open_source
         from whet.sources.packages import choose
 
@@ -232,13 +232,13 @@ def _of(owner: str) -> str:
     return f"?ownerHandle={quoted(owner)}" if owner else ""
 
 
-def _renamed(asked: str, called: str) -> Entry:
-    return note("skill-renamed", "info", f"{asked} is called {called} now.", skill=called)
+def _renamed(asked: str, called: str) -> Note:
+    return Note("skill-renamed", "info", f"{asked} is called {called} now.", skill=called)
 
 
-def _suspected(path: str, why: str) -> Entry:
+def _suspected(path: str, why: str) -> Note:
     hint = "Look at what it does before you let it in."
-    return note("source-suspicious", "warning", f"The registry suspects {path}. {why}".strip(), hint, skill=path)
+    return Note("source-suspicious", "warning", f"The registry suspects {path}. {why}".strip(), hint, skill=path)
 
 
 def _blocked(path: str, why: str) -> RefusedError:

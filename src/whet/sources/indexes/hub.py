@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.notes import Note
 from whet.skill.tree import digest, entries
 from whet.sources.concurrency import together
-from whet.sources.indexes.answers import Answer, asked_part, note, origin_of, parsed, plain, quoted, told
+from whet.sources.indexes.answers import Answer, asked_part, origin_of, parsed, plain, quoted, told
 from whet.sources.indexes.artifacts import ARCHIVE_BYTES, download, fetched, mismatch, unpacked
 from whet.sources.indexes.clawhub import split_path
 from whet.sources.indexes.hub_answers import Version, read_page, read_summary, read_version
@@ -22,7 +23,6 @@ from whet.sources.model import Fetched, Listing, Offer, Ref
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from whet.library.report import Entry
     from whet.sources.indexes.hub_answers import Summary
     from whet.sources.model import FetchContext
     from whet.sources.web.client import Web
@@ -114,7 +114,7 @@ class HubSource:
         skills, more = self._pages("skills", MOST_LISTED)
         offers = tuple(self._listed(skill) for skill in skills if skill.latest)
         message = f"{self.ref.location} has more than the {MOST_LISTED} skills that are listed."
-        cut = (note("listing-cut", "info", message, "Name a skill, or search for it."),) if more else ()
+        cut = (Note("listing-cut", "info", message, "Name a skill, or search for it."),) if more else ()
         return Listing(self.ref, "", offers, cut)
 
     def _pages(self, what: str, most: int) -> tuple[tuple[Summary, ...], bool]:
@@ -256,9 +256,9 @@ def _summary(answer: Answer, _url: str) -> Summary:
     return read_summary(answer)
 
 
-def _yanked(version: Version) -> tuple[Entry, ...]:
+def _yanked(version: Version) -> tuple[Note, ...]:
     if version.yanked is None:
         return ()
     message = f"Version {version.version} of {version.owner}/{version.name} was yanked. {version.yanked}".strip()
     hint = "Install another version, unless you need exactly this one."
-    return (note("version-yanked", "warning", message, hint, skill=version.name),)
+    return (Note("version-yanked", "warning", message, hint, skill=version.name),)

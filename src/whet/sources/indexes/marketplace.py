@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.library.files import read_file
+from whet.notes import Note
 from whet.skill.names import closest, key
 from whet.sources.concurrency import together
-from whet.sources.indexes.answers import note, told
+from whet.sources.indexes.answers import told
 from whet.sources.indexes.artifacts import about
 from whet.sources.indexes.marketplace_file import FILE, FILE_BYTES, Marketplace, groups, read_marketplace
 from whet.sources.model import Fetched, Listing, Offer, Ref
@@ -27,7 +28,6 @@ from whet.store.failures import os_failure
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from whet.library.report import Entry
     from whet.sources.indexes.marketplace_file import Plugin
     from whet.sources.model import FetchContext, Source
 
@@ -175,7 +175,7 @@ class MarketplaceSource:
             self._sources[place] = open_source(place, self._reach)
         return self._sources[place]
 
-    def _offers(self, plugins: Sequence[Plugin], notes: list[Entry], *, strict: bool) -> list[Offer]:
+    def _offers(self, plugins: Sequence[Plugin], notes: list[Note], *, strict: bool) -> list[Offer]:
         """The skills of these plugins. What fails is raised if `strict`, otherwise told."""
         places = [place for plugin in plugins if (place := plugin.place or self._home)]
         looked = dict(zip(dict.fromkeys(places), together(self._look, list(dict.fromkeys(places))), strict=True))
@@ -200,7 +200,7 @@ class MarketplaceSource:
                 return _Looked(Listing(place, "", ()))
             return _Looked(None, error)
 
-    def _of(self, plugin: Plugin, place: Ref | None, looked: _Looked | None, notes: list[Entry]) -> list[Offer]:
+    def _of(self, plugin: Plugin, place: Ref | None, looked: _Looked | None, notes: list[Note]) -> list[Offer]:
         """The skills of one plugin in its place."""
         if place is None or looked is None:
             message = "It lies beside the marketplace, which is only a file on the web."
@@ -212,7 +212,7 @@ class MarketplaceSource:
         found = [by_path[path] for path in plugin.members(by_path)]
         if not found:
             message = f"The plugin {plugin.name} has no skills."
-            notes.append(note("plugin-without-skills", "info", message, path=plugin.name))
+            notes.append(Note("plugin-without-skills", "info", message, path=plugin.name))
         mine = [offer._replace(group=plugin.name) for offer in found]
         self._inner.update({own: (self._sources[place], offer) for own, offer in zip(mine, found, strict=True)})
         return mine
@@ -256,7 +256,7 @@ def _answers_to(offer: Offer) -> tuple[str, ...]:
     return key(offer.name), key(offer.ref.path), key(offer.ref.path.rpartition("/")[2])
 
 
-def _not_opened(plugin: Plugin) -> Entry:
+def _not_opened(plugin: Plugin) -> Note:
     where = plugin.place.location if plugin.place else ""
     message = f"The plugin {plugin.name} lies in {where} and was not looked into."
-    return note("plugin-elsewhere", "info", message, "Name it to look into it.", path=plugin.name)
+    return Note("plugin-elsewhere", "info", message, "Name it to look into it.", path=plugin.name)

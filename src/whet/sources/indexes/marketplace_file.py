@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, UsageError
+from whet.notes import Note
 from whet.skill import paths
 from whet.skill.names import key
-from whet.sources.indexes.answers import Answer, bad_response, note, parsed, plain, shown
+from whet.sources.indexes.answers import Answer, bad_response, parsed, plain, shown
 from whet.sources.model import Ref
 from whet.sources.refs.pages import document, repository, shorthand
 from whet.sources.refs.parts import OddError, check_ref, read_address
@@ -22,7 +23,6 @@ from whet.sources.refs.parts import OddError, check_ref, read_address
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from whet.library.report import Entry
 
 FILE = ".claude-plugin/marketplace.json"
 FILE_BYTES = 8 * 1024 * 1024
@@ -68,7 +68,7 @@ class Marketplace(NamedTuple):
 
     name: str
     plugins: tuple[Plugin, ...]
-    notes: tuple[Entry, ...]
+    notes: tuple[Note, ...]
 
 
 class Groups(Mapping[str, str]):
@@ -101,18 +101,18 @@ def read_marketplace(data: object, *, local: bool = False) -> Marketplace:
     metadata = answer.part("metadata")
     root = _inner((metadata.maybe("pluginRoot") if metadata else None) or "", "metadata.pluginRoot")
     plugins: dict[str, Plugin] = {}
-    notes: list[Entry] = []
+    notes: list[Note] = []
     for position, value in enumerate(answer.values("plugins")):
         where = f"plugins[{position}]"
         try:
             entry = Answer(value, where)
             plugin = _plugin(entry, root, local=local, notes=notes)
         except (InvalidError, UsageError) as error:
-            notes.append(note("plugin-wrong", "error", f"{where} is skipped: {error.message}", skill=_called(value)))
+            notes.append(Note("plugin-wrong", "error", f"{where} is skipped: {error.message}", skill=_called(value)))
             continue
         if plugin is not None and key(plugin.name) in plugins:
             message = f"{where}: the marketplace lists {plugin.name} before; the first one counts."
-            notes.append(note("plugin-duplicate", "warning", message, skill=plugin.name))
+            notes.append(Note("plugin-duplicate", "warning", message, skill=plugin.name))
         elif plugin is not None:
             plugins[key(plugin.name)] = plugin
     return Marketplace(answer.prose("name"), tuple(plugins.values()), tuple(notes))
@@ -135,7 +135,7 @@ def groups(data: object) -> Groups:
     return Groups(found)
 
 
-def _plugin(entry: Answer, root: str, *, local: bool, notes: list[Entry]) -> Plugin | None:
+def _plugin(entry: Answer, root: str, *, local: bool, notes: list[Note]) -> Plugin | None:
     name = plain(entry.text("name"), 100)
     if not name or "/" in name:
         raise bad_response(f"{shown(name)} cannot be the name of a plugin.")
@@ -156,7 +156,7 @@ def _plugin(entry: Answer, root: str, *, local: bool, notes: list[Entry]) -> Plu
         message, hint = f"comes from {kind}, which Whet does not run", "Ask its publisher for a repository."
     else:
         message, hint = f"comes from {shown(kind)}, which Whet does not know", "A newer Whet may know it."
-    notes.append(note("plugin-not-supported", "error", f"The plugin {name} {message}.", hint, skill=name))
+    notes.append(Note("plugin-not-supported", "error", f"The plugin {name} {message}.", hint, skill=name))
     return None
 
 

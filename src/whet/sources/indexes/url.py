@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from whet.errors import ConflictError, InvalidError, NotFoundError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill import paths
 from whet.sources.indexes.artifacts import ARCHIVE_BYTES, MAIN_BYTES, main_alone, progress_of
 from whet.sources.model import Fetched, Listing
@@ -102,13 +102,13 @@ class UrlSource:
             return True
         return self._ends(_ARCHIVES) and not _is_page(answer)
 
-    def _archived(self, body: bytes, revision: str) -> tuple[list[Fetched], tuple[Entry, ...]]:
+    def _archived(self, body: bytes, revision: str) -> tuple[list[Fetched], tuple[Note, ...]]:
         try:
             return offered(self.ref, archived(body), revision=revision, fallback=self._name())
         except NotFoundError as error:
             raise nothing_found(self.ref.path or self._address.shown) from error
 
-    def _alone(self, answer: Response, revision: str) -> tuple[list[Fetched], tuple[Entry, ...]]:
+    def _alone(self, answer: Response, revision: str) -> tuple[list[Fetched], tuple[Note, ...]]:
         kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
         shown = self._address.shown
         if _is_page(answer):
@@ -137,13 +137,13 @@ class UrlSource:
         return above[-1] if above and above[-1] else self._address.host.replace(".", "-")
 
 
-def _moved(address: Address, answer: Response) -> tuple[Entry, ...]:
+def _moved(address: Address, answer: Response) -> tuple[Note, ...]:
     """What to say of an answer that came from another host than the one that was asked."""
     if read_address(answer.url).origin == address.origin:
         return ()
     end = read_address(answer.url).shown
     message = f"{address.shown} leads to {end}; trust in the one is no trust in the other."
-    return (Entry("moved-elsewhere", "warning", "", address.shown, message, "Name the final address."),)
+    return (Note("moved-elsewhere", "warning", message, "Name the final address.", path=address.shown),)
 
 
 def _is_page(answer: Response) -> bool:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from whet.errors import InvalidError, NotFoundError, RefusedError, WhetError
+from whet.notes import Note
 from whet.skill.archive import DEFAULT_LIMITS, refused
 from whet.skill.names import closest, key
 from whet.skill.tree import Item
 from whet.sources.concurrency import together
-from whet.sources.indexes.answers import note, told
+from whet.sources.indexes.answers import told
 from whet.sources.indexes.artifacts import (
     ARCHIVE_BYTES,
     MAIN_BYTES,
@@ -35,7 +36,6 @@ from whet.sources.packages import check_amount, package_at
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from whet.library.report import Entry
     from whet.skill.tree import Tree
     from whet.sources.indexes.wellknown_index import Index, Indexed, LooseFile
     from whet.sources.model import FetchContext, Ref
@@ -92,7 +92,7 @@ class WellKnownSource:
     def close(self) -> None:
         """Nothing is kept open."""
 
-    def _index(self) -> tuple[Index, str, tuple[Entry, ...]]:
+    def _index(self) -> tuple[Index, str, tuple[Note, ...]]:
         """The first index that can be read, its hash, and what was met on the way to it."""
         met: list[WhetError] = []
         for address in addresses(self.ref.location):
@@ -108,7 +108,7 @@ class WellKnownSource:
                 if not isinstance(error, NotFoundError):
                     met.append(error)
                 continue
-            notes = tuple(note(error.code, "warning", error.message, error.hint) for error in met)
+            notes = tuple(Note.from_error(error, "warning") for error in met)
             return index, f"sha256:{hashlib.sha256(answer.body).hexdigest()}", notes
         if met:
             raise next((error for error in met if error.code == "index-unknown"), met[0])
@@ -162,7 +162,7 @@ class WellKnownSource:
             raise mismatch("its files have changed since")
         message = f"{skill.name} comes from an index of the older form, which has no hashes to check it with."
         known = all(file.sha256 for file in skill.files)
-        notes = () if known else (note("unverified", "info", message, skill=skill.name),)
+        notes = () if known else (Note("unverified", "info", message, skill=skill.name),)
         return Fetched(offer._replace(revision=revision, marker=revision), tree, notes)
 
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, UsageError
+from whet.notes import Note
 from whet.skill import paths
 from whet.skill.archive import DEFAULT_LIMITS
 from whet.skill.names import key, spec_problems
-from whet.sources.indexes.answers import Answer, address_in, bad_response, note, origin_of, parsed, quoted, shown
+from whet.sources.indexes.answers import Answer, address_in, bad_response, origin_of, parsed, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.library.report import Entry
 
 SCHEMAS = ("https://schemas.agentskills.io/discovery/0.2.0/schema.json",)
 """What an index that can be read says of itself."""
@@ -55,7 +55,7 @@ class Index(NamedTuple):
     """What an index lists."""
 
     skills: tuple[Indexed, ...]
-    notes: tuple[Entry, ...]
+    notes: tuple[Note, ...]
 
 
 def read_index(body: bytes, url: str) -> Index:
@@ -69,8 +69,8 @@ def read_index(body: bytes, url: str) -> Index:
     return _read(answer, url, _artifact if "$schema" in value else _loose)
 
 
-def _read(answer: Answer, url: str, read: Callable[[Answer, str, list[Entry]], Indexed | None]) -> Index:
-    notes: list[Entry] = []
+def _read(answer: Answer, url: str, read: Callable[[Answer, str, list[Note]], Indexed | None]) -> Index:
+    notes: list[Note] = []
     skills: dict[str, Indexed] = {}
     for position, value in enumerate(answer.values("skills")):
         where = f"skills[{position}]"
@@ -84,7 +84,7 @@ def _read(answer: Answer, url: str, read: Callable[[Answer, str, list[Entry]], I
             continue
         if key(skill.name) in skills:
             message = f"{where}: the index lists {skill.name} before; the first one counts."
-            notes.append(note("index-entry-duplicate", "warning", message, skill=skill.name, path=url))
+            notes.append(Note("index-entry-duplicate", "warning", message, skill=skill.name, path=url))
             continue
         skills[key(skill.name)] = skill
     return Index(tuple(skills.values()), tuple(notes))
@@ -96,27 +96,27 @@ def _called(value: object) -> str:
     return name if isinstance(name, str) and not spec_problems(name) else ""
 
 
-def _skipped(name: str, where: str, message: str) -> Entry:
+def _skipped(name: str, where: str, message: str) -> Note:
     hint = "Tell the publisher of the index."
-    return note("index-entry-wrong", "error", f"{where} is skipped: {message}", hint, skill=name)
+    return Note("index-entry-wrong", "error", f"{where} is skipped: {message}", hint, skill=name)
 
 
-def _artifact(entry: Answer, index_url: str, notes: list[Entry]) -> Indexed | None:
+def _artifact(entry: Answer, index_url: str, notes: list[Note]) -> Indexed | None:
     """An entry of the present form."""
     name, kind = _name(entry), entry.text("type")
     if kind not in TYPES:
         message = f"{name} is of the type {shown(kind)}, which Whet does not know; it is skipped."
-        notes.append(note("index-type-unknown", "error", message, "A newer Whet may know it.", skill=name))
+        notes.append(Note("index-type-unknown", "error", message, "A newer Whet may know it.", skill=name))
         return None
     entry.text("description")
     url, sha256 = address_in(index_url, entry.text("url")), entry.sha256("digest")
     if origin_of(url) != origin_of(index_url):
         message = f"{name} is fetched from {origin_of(url)[1]}, which is not where the index lies."
-        notes.append(note("index-entry-elsewhere", "info", message, skill=name, path=url))
+        notes.append(Note("index-entry-elsewhere", "info", message, skill=name, path=url))
     return Indexed(name, entry.prose("description"), kind, url, sha256)
 
 
-def _loose(entry: Answer, index_url: str, _notes: list[Entry]) -> Indexed:
+def _loose(entry: Answer, index_url: str, _notes: list[Note]) -> Indexed:
     """An entry of the older form: every file lies in the directory of the skill beside the index."""
     name = _name(entry)
     listed = entry.values("files")

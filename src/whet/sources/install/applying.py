@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from whet.authoring.trees import digest
 from whet.authoring.writer import Change, Provenance
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
-from whet.guard.audit import Note
+from whet.guard.audit import Note as AuditNote
 from whet.guard.finding import LABELS
 from whet.library.files import inside
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.sources.install.asking import ask
 from whet.sources.install.plan import DECIDED, Plan, Step
 from whet.sources.install.planning import Planner, held, missing
@@ -49,7 +49,7 @@ def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Pref
     return planner.plan()
 
 
-def _not_for_others(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[Entry]:
+def _not_for_others(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[Note]:
     """What to say of a place on this machine that the lock of a repository will name: nobody else has it."""
     for ref, *_ in wanted:
         try:
@@ -57,7 +57,7 @@ def _not_for_others(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[
         except RefusedError as error:
             if error.code == "outside-project":
                 message = f"{shown(ref)} lies outside the project; only installing it again will update it."
-                yield Entry("outside-project", "warning", "", ref.location, message, "Put it into the repository.")
+                yield Note("outside-project", "warning", message, "Put it into the repository.", path=ref.location)
 
 
 def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Prefer = "") -> Plan:
@@ -239,12 +239,12 @@ def _record(installer: Installer, plan: Plan, actor: str, override: str) -> None
         if step.state == "ready" and step.action == "uninstall" and step.previous:
             entry = step.previous
             decided = (entry.digest, entry.trust, entry.verdict, "allow", f"Uninstalled. {step.reason}".strip())
-            notes.append(Note(actor, step.action, step.name, path, *decided))
+            notes.append(AuditNote(actor, step.action, step.name, path, *decided))
         elif step.judgement and step.state in ("ready", *DECIDED):
             scan, decision = step.judgement
             if override and step.state in DECIDED:
                 judge.override(step.name, path, step.judgement, override, actor)
             told = (scan.digest, decision.trust, decision.verdict, decision.action, decision.reason)
-            notes.append(Note(actor, step.action, step.name, path, *told))
+            notes.append(AuditNote(actor, step.action, step.name, path, *told))
     if notes:
         judge.audit.add(notes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.guard.ruleset import ruleset
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.sources.install.adopting import unsourced
 from whet.sources.install.plan import Plan, Step
 from whet.sources.install.planning import Planner
@@ -47,11 +47,11 @@ def _taps(planner: Planner, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
             check_name(name)
             source = ref_text(read_ref(source, place))
         except WhetError as error:
-            planner.notes.append(Entry(error.code, "warning", "", name, error.message, error.hint))
+            planner.notes.append(Note.from_error(error, "warning", path=name))
             continue
         if known.get(name, source) != source:
             message = f"The tap {name} stays {known[name]}; in the snapshot it is {source}."
-            planner.notes.append(Entry("tap-exists", "warning", "", name, message))
+            planner.notes.append(Note("tap-exists", "warning", message, path=name))
         elif name not in known:
             new[name] = source
     return tuple(new.items())
@@ -90,7 +90,7 @@ def _import(planner: Planner, skill: Exported) -> None:
         planner.steps.append(step._replace(action="adopt", reason="It is there already.", judgement=judgement))
 
 
-def exported(installer: Installer, scope: Literal["user", "project"]) -> tuple[list[Exported], list[Entry]]:
+def exported(installer: Installer, scope: Literal["user", "project"]) -> tuple[list[Exported], list[Note]]:
     """Every skill of a root with all that a snapshot keeps of it, and what cannot be read."""
     planner = Planner(installer)
     skills, problems = [], []
@@ -100,7 +100,7 @@ def exported(installer: Installer, scope: Literal["user", "project"]) -> tuple[l
             tree = installer.content(path)
         except WhetError as error:
             message = f"{name} is left out. {error.message}"
-            problems.append(Entry(error.code, "warning", name, inner, message, error.hint))
+            problems.append(Note(error.code, "warning", message, error.hint, skill=name, path=inner))
             continue
         if tree is not None:
             entry = planner.locked.get(path)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from whet.authoring.manage import Author
     from whet.guard.gate import Judgement
-    from whet.library.report import Entry
     from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.notes import Note
     from whet.skill.tree import Tree
     from whet.sources.lock.file import Installed
     from whet.sources.lock.ledger import Ledger
@@ -203,12 +203,12 @@ class Installer:
 
     # fetching
 
-    def fetch(self, wanted: Iterable[Wanted]) -> tuple[list[Fetched], list[Entry]]:
+    def fetch(self, wanted: Iterable[Wanted]) -> tuple[list[Fetched], list[Note]]:
         """Everything that is wanted, several sources at a time, and what is to be said; the first failure ends all."""
         got = map_concurrently(self._fetched, tuple(wanted), self.reach)
         return [package for packages, _ in got for package in packages], [note for _, notes in got for note in notes]
 
-    def _fetched(self, wanted: Wanted) -> tuple[list[Fetched], list[Entry]]:
+    def _fetched(self, wanted: Wanted) -> tuple[list[Fetched], list[Note]]:
         source = open_source(wanted.ref, self.reach)
         try:
             listing = source.inspect(wanted.names)
@@ -219,7 +219,7 @@ class Installer:
         return packages, list(listing.notes) if wanted.every else remarks(listing, chosen)
 
 
-def remarks(listing: Listing, chosen: Iterable[Offer]) -> list[Entry]:
+def remarks(listing: Listing, chosen: Iterable[Offer]) -> list[Note]:
     """What a listing says of the source itself and of these skills."""
     names = {key(offer.name) for offer in chosen}
     return [note for note in listing.notes if not note.skill or key(note.skill) in names]

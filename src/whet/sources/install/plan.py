@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.guard.gate import Judgement
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.skill.tree import Item, Tree
     from whet.sources.merging.merge import Clash
 
@@ -56,7 +56,7 @@ class Step(NamedTuple):
     powers: tuple[str, ...] = ()
     """What an update can do that what is there cannot."""
     clashes: tuple[Clash, ...] = ()
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
     hint: str = ""
     """Of a failure: what to do about it."""
     exit_code: int = 1
@@ -104,7 +104,7 @@ class Plan(NamedTuple):
     steps: tuple[Step, ...]
     trees: Mapping[str, Tree]
     """Digest -> content, of everything that will be written and everything that later merges start from."""
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
     taps: tuple[tuple[str, str], ...] = ()
     """Name and source of taps that will be added."""
 

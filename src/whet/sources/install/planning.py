@@ -18,7 +18,7 @@ from whet.authoring.trees import digest
 from whet.errors import InvalidError, UsageError, WhetError
 from whet.guard.finding import SEVERITIES
 from whet.guard.ruleset import ruleset
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill.names import key, slug
 from whet.skill.paths import check, collides
 from whet.skill.tree import entries
@@ -54,7 +54,7 @@ class Planner:
         self.prefer = prefer
         self.steps: list[Step] = []
         self.trees: dict[str, Tree] = {}
-        self.notes: list[Entry] = []
+        self.notes: list[Note] = []
         self.locked = {entry.path: entry for entry in installer.installed()}
 
     def plan(self) -> Plan:
@@ -208,11 +208,13 @@ class Planner:
         else:
             self._merge(step, entry, local, package)
 
-    def _moved(self, package: Fetched, entry: Installed) -> tuple[Entry, ...]:
+    def _moved(self, package: Fetched, entry: Installed) -> tuple[Note, ...]:
         was, is_ = self.installer.ref_of(entry).path, package.offer.ref.path
         if was == is_ or not was:
             return ()
-        return (Entry("moved-in-source", "info", entry.name, is_, f"At its source it moved from {was} to {is_}."),)
+        return (
+            Note("moved-in-source", "info", f"At its source it moved from {was} to {is_}.", skill=entry.name, path=is_),
+        )
 
     def _same(self, step: Step, entry: Installed, new: Installed) -> None:
         """The source has what it had. Where only its revision moved on, the lock may as well."""

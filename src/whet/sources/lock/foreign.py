@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, UsageError, WhetError
 from whet.library.files import read_file
-from whet.library.report import Entry
 from whet.library.roots import CLIENTS
+from whet.notes import Note
 from whet.skill.coerce import mapping
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.paths import check, shown
@@ -70,7 +70,7 @@ class Found(NamedTuple):
     """What all the files say, one entry for each directory, and what could not be read of them."""
 
     skills: tuple[Foreign, ...]
-    notes: tuple[Entry, ...]
+    notes: tuple[Note, ...]
 
 
 def look(place: Place, root: str, directory: str) -> Found:
@@ -140,14 +140,14 @@ class _Reader:
         self.place = place
         self.root = root
         self.skills: dict[str, Foreign] = {}
-        self.notes: list[Entry] = []
+        self.notes: list[Note] = []
 
     def add(self, foreign: Foreign) -> None:
         self.skills.setdefault(foreign.directory, foreign)
 
     def note(self, path: str, message: str, *, skill: str = "", line: int | None = None) -> None:
         hint = "Let the tool that wrote it mend it, or adopt the skill with `whet adopt NAME --from SOURCE`."
-        self.notes.append(Entry("foreign-lock-damaged", "warning", skill, path, message, hint, line))
+        self.notes.append(Note("foreign-lock-damaged", "warning", message, hint, skill=skill, path=path, line=line))
 
     # files
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.journal import Journal
     from whet.library.doctor import Repaired
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.sources.lock.records import Record
     from whet.store.clock import Clock
 
@@ -222,7 +222,7 @@ class Ledger:
 
     # mending
 
-    def examine(self, root: str) -> tuple[Entry, ...]:
+    def examine(self, root: str) -> tuple[Note, ...]:
         """What is wrong with the lock of a root."""
         from whet.sources.lock.repair import examine
 
@@ -234,7 +234,7 @@ class Ledger:
 
         return repair(self, root)
 
-    def examine_database(self) -> tuple[Entry, ...]:
+    def examine_database(self) -> tuple[Note, ...]:
         """What is wrong with the ledger's own file."""
         from whet.sources.lock.repair import examine_database
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from whet.authoring.trees import digest, read_tree
 from whet.errors import FailedError, InvalidError, WhetError
 from whet.library.doctor import Repaired
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill.paths import collides
 from whet.skill.tree import entries as tree_entries
 from whet.sources.lock import file as locks
@@ -34,41 +34,48 @@ if TYPE_CHECKING:
 _REPAIR = "Run `whet doctor --repair`."
 
 
-def examine(ledger: Ledger, root: str) -> tuple[Entry, ...]:
+def examine(ledger: Ledger, root: str) -> tuple[Note, ...]:
     """What is wrong with the lock of a root."""
-    found: list[Entry] = []
+    found: list[Note] = []
     try:
         found.extend(_examined(ledger, lock_file(root)))
     except FailedError as error:  # the ledger itself cannot be read
-        found.append(Entry(error.code, "error", "", ledger.records.path, error.message, error.hint))
+        found.append(Note.from_error(error, "error", path=ledger.records.path))
     return tuple(found)
 
 
-def _examined(ledger: Ledger, file: str) -> Iterator[Entry]:
+def _examined(ledger: Ledger, file: str) -> Iterator[Note]:
     try:
         lock = locks.read(file)
     except WhetError as error:
         line = error.details.get("line")
-        yield Entry(error.code, "error", "", file, error.message, error.hint, line)
+        yield Note.from_error(error, "error", path=file, line=line)
         return
     if not os.path.lexists(file) and (known := ledger.left_by(file)):
         names = ", ".join(entry.name for entry in known)
         message = f"The lock is gone, and with it where {names} came from."
-        yield Entry("lock-missing", "error", "", file, message, GONE)
+        yield Note("lock-missing", "error", message, GONE, path=file)
     if not _is_busy(ledger, file):
         for path in left_beside(file):
-            yield Entry("leftover", "warning", "", path, "Left behind by an interrupted write.", _REPAIR)
+            yield Note("leftover", "warning", "Left behind by an interrupted write.", _REPAIR, path=path)
         for row in ledger.records.pending(file):
             name = row.entry.name if row.entry else row.path
             message = f"A process was killed before it wrote down what became of {row.path}."
-            yield Entry("lock-unsettled", "warning", name, file, message, f"{_REPAIR} The next change settles it too.")
+            yield Note(
+                "lock-unsettled",
+                "warning",
+                message,
+                f"{_REPAIR} The next change settles it too.",
+                skill=name,
+                path=file,
+            )
     for entry in lock.entries:
         if not _is_there(file, entry):
             hint = (
                 f"`whet restore {entry.name}` brings it back, `whet uninstall {entry.name}` takes it out of the lock."
             )
             place = directory_of(file, entry.path)
-            yield Entry("locked-missing", "info", entry.name, place, "It is in the lock and not there.", hint)
+            yield Note("locked-missing", "info", "It is in the lock and not there.", hint, skill=entry.name, path=place)
 
 
 def _is_busy(ledger: Ledger, file: str) -> bool:
@@ -163,16 +170,16 @@ def _aside(ledger: Ledger, file: str) -> str:
     return name
 
 
-def examine_database(ledger: Ledger) -> tuple[Entry, ...]:
+def examine_database(ledger: Ledger) -> tuple[Note, ...]:
     """What is wrong with the ledger's own file."""
     try:
         problem = check(ledger.records.path)
     except FailedError as error:
-        return (Entry(error.code, "error", "", ledger.records.path, error.message, error.hint),)
+        return (Note.from_error(error, "error", path=ledger.records.path),)
     if not problem:
         return ()
     hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-    return (Entry("installs-corrupt", "error", "", ledger.records.path, problem, hint),)
+    return (Note("installs-corrupt", "error", problem, hint, path=ledger.records.path),)
 
 
 def repair_database(ledger: Ledger) -> Repaired:

@@ -6,7 +6,7 @@ with what a person needs to decide it. `prefer` decides all of them at once, and
 
     merged = merge(installed, here, there)
     if not merged.clashes:
-        put_tree(directory, here, merged.tree)
+        write_tree(directory, here, merged.tree)
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from whet.store.locks import FileLock
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.sources.publishing.artifacts import Artifact
     from whet.sources.publishing.prepare import Prepared
 
@@ -76,7 +76,7 @@ class Pruned(NamedTuple):
     directory: str
     removed: tuple[str, ...]
     """Paths relative to the directory, with forward slashes."""
-    notes: tuple[Entry, ...]
+    notes: tuple[Note, ...]
 
 
 def prune_index(directory: str) -> Pruned:
@@ -106,7 +106,7 @@ class _Site:
         self.prefix = prefix
         self.index = _read(self.path(SITE, INDEX), SCHEMA)
         self.old_index = _read(self.path(OLD_SITE, INDEX), "")
-        self.notes: list[Entry] = []
+        self.notes: list[Note] = []
 
     def path(self, *parts: str) -> str:
         return os.path.join(self.directory, *(name for part in parts for name in part.split("/")))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from whet.authoring.trees import digest, read_tree
 from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError
 from whet.library.package import package_directory
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill import archive
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from whet.guard.finding import Label
     from whet.guard.finding import Severity as Danger
     from whet.guard.scan_cache import Attestation
-    from whet.skill.diagnostics import Severity
+    from whet.notes import Severity
     from whet.skill.tree import Tree
 
 CODE = "not-publishable"
@@ -52,7 +52,7 @@ class Prepared(NamedTuple):
     sha256: str
     """Of the archive, in hex."""
     verdict: Label
-    problems: tuple[Entry, ...]
+    problems: tuple[Note, ...]
     """What stands in nobody's way and should be known all the same: warnings of the check and of the scan."""
 
     def to_json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Published(NamedTuple):
     """The commit that holds it, for a repository."""
     branch: str = ""
     pushed: bool = False
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
     removed: tuple[str, ...] = ()
     """What a web directory does not hold any more."""
 
@@ -154,12 +154,12 @@ def each_once(prepared: Sequence[Prepared]) -> None:
             raise UsageError("published-twice", f"{count} of the skills are called {name}.", hint=hint, name=name)
 
 
-def cleaned(directory: str) -> Iterator[Entry]:
+def cleaned(directory: str) -> Iterator[Note]:
     """Remove what killed publishers left in a directory; what could not be removed is told."""
     for left in clean_leftovers(directory):
         if left.outcome == "failed":
             message = f"{left.path} is left from a publisher that was killed, and stays: {left.detail}."
-            yield Entry("leftover-kept", "warning", "", left.path, message, "Remove it by hand.")
+            yield Note("leftover-kept", "warning", message, "Remove it by hand.", path=left.path)
 
 
 def _read(directory: str) -> Tree:
@@ -172,7 +172,7 @@ def _read(directory: str) -> Tree:
     return tree
 
 
-def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> Iterable[Entry]:
+def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> Iterable[Note]:
     """What the strict check finds. A main file under its older name is read, and refused for that name."""
     name = os.path.basename(directory)
     main = OLD_MAIN if MAIN_FILE not in tree and OLD_MAIN in tree else MAIN_FILE
@@ -181,21 +181,21 @@ def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> I
     path = os.path.join(directory, main)
     if text is not None and len(text) > MAX_DOCUMENT:
         message = f"{main} has more than {MAX_DOCUMENT:,} bytes."
-        yield Entry("too-large", "error", name, path, message, "Move parts of it to references/.")
+        yield Note("too-large", "error", message, "Move parts of it to references/.", skill=name, path=path)
         return
     for finding in validate(Package(name, text, main, tuple(tree), published=True), profile):
         severity = "error" if finding.code == "main-file-name" else finding.severity
         if severity != "info":
-            yield Entry(finding.code, severity, name, path, finding.message, finding.fix, finding.line)
+            yield Note(finding.code, severity, finding.message, finding.fix, skill=name, path=path, line=finding.line)
 
 
-def _links(directory: str, tree: Tree) -> Iterable[Entry]:
+def _links(directory: str, tree: Tree) -> Iterable[Note]:
     hint = "Replace the link with a copy of the file."
     for path, item in tree.items():
         if item.link:
             message = f"{shown(path)} is a link; a published package holds only files."
             at = os.path.join(directory, *path.split("/"))
-            yield Entry("link-in-package", "error", os.path.basename(directory), at, message, hint)
+            yield Note("link-in-package", "error", message, hint, skill=os.path.basename(directory), path=at)
 
 
 def _packed(directory: str, name: str, tree: Tree) -> bytes:
@@ -205,19 +205,21 @@ def _packed(directory: str, name: str, tree: Tree) -> bytes:
         raise _refused(directory, [_entry(directory, error)]) from error
 
 
-def _dangers(directory: str, name: str, seen: Attestation) -> Iterable[Entry]:
+def _dangers(directory: str, name: str, seen: Attestation) -> Iterable[Note]:
     for finding in seen.findings:
         path = os.path.join(directory, *finding.file.split("/"))
         if finding.severity != "info":
             severity = _SEVERITIES[finding.severity]
-            yield Entry(finding.rule, severity, name, path, finding.message, finding.remedy, finding.line)
+            yield Note(
+                finding.rule, severity, finding.message, finding.remedy, skill=name, path=path, line=finding.line
+            )
 
 
-def _entry(directory: str, error: InvalidError) -> Entry:
-    return Entry(error.code, "error", os.path.basename(directory), directory, error.message, error.hint)
+def _entry(directory: str, error: InvalidError) -> Note:
+    return Note.from_error(error, "error", skill=os.path.basename(directory), path=directory)
 
 
-def _refused(directory: str, problems: Sequence[Entry]) -> InvalidError:
+def _refused(directory: str, problems: Sequence[Note]) -> InvalidError:
     errors = [problem for problem in problems if problem.severity == "error"]
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
     message = f"{directory} cannot be published: {errors[0].message.rstrip('.')}{more}."

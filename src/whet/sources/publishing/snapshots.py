@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from whet import __version__
 from whet.authoring.trees import digest
 from whet.errors import ConflictError, InvalidError, UsageError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill import archive, names, paths
 from whet.skill.tree import Item
 from whet.sources.lock.file import entry_json, entry_of
@@ -77,7 +77,7 @@ class Exporting(NamedTuple):
     """The names of what is in it."""
     contents: int
     taps: int
-    left_out: tuple[Entry, ...]
+    left_out: tuple[Note, ...]
     """What is not in it, and why."""
 
     def to_json(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class _Box:
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
         self.packed: dict[str, bytes] = {}
-        self.left_out: list[Entry] = []
+        self.left_out: list[Note] = []
         self._places: dict[tuple[str, str], str] = {}
 
     def add(self, skill: Exported) -> None:
@@ -183,7 +183,7 @@ class _Box:
         return base
 
     def _tell(self, skill: Exported, code: str, severity: Literal["warning", "info"], message: str, hint: str) -> None:
-        self.left_out.append(Entry(code, severity, skill.name, skill.path, message, hint))
+        self.left_out.append(Note(code, severity, message, hint, skill=skill.name, path=skill.path))
 
 
 def _packed(name: str, tree: Tree) -> tuple[str, bytes]:

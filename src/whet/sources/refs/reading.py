@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from whet.errors import UsageError, WhetError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill.names import hidden
 from whet.sources.model import Ref
 from whet.sources.refs.disk import absolute, file_address, file_path, is_local, local, on_disk, path_of
@@ -123,14 +123,14 @@ def candidates(ref: Ref) -> tuple[Ref, ...]:
     return (ref, *longer)
 
 
-def reading_notes(text: str, place: Place) -> tuple[Entry, ...]:
+def reading_notes(text: str, place: Place) -> tuple[Note, ...]:
     """What somebody who wrote this text may have meant instead."""
     plain = text.strip(_BLANKS)
     here = path_of(plain, place) if plain and not unseen(plain) else ""
     if not here or ":" in plain or is_local(plain, place) or "/" not in plain or not os.path.isdir(here):
         return ()
     message = f"{quoted(plain)} was read as a repository on GitHub; there is a directory of that name here too."
-    return (Entry("local-directory-too", "info", "", here, message, f"Write ./{plain} for the directory."),)
+    return (Note("local-directory-too", "info", message, f"Write ./{plain} for the directory.", path=here),)
 
 
 def _plain(text: str) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError, UsageError, WhetError
-from whet.library.report import Entry
+from whet.notes import Note
 from whet.skill.names import is_ascii_name, key
 from whet.sources.refs.reading import ref_text, shown
 from whet.sources.taps.listings import Listings
@@ -58,7 +58,7 @@ class Found(NamedTuple):
     """What a search brought."""
 
     hits: tuple[Hit, ...]
-    notes: tuple[Entry, ...]
+    notes: tuple[Note, ...]
     """Sources that did not answer, or only with what they said earlier."""
     asked: int
     """How many sources answered."""
@@ -76,7 +76,7 @@ class _Look(NamedTuple):
     tap: str
     ref: Ref
     offers: tuple[Offer, ...] = ()
-    notes: tuple[Entry, ...] = ()
+    notes: tuple[Note, ...] = ()
     answered: bool = True
 
 
@@ -171,7 +171,7 @@ def _failed(tap: str, ref: Ref, error: WhetError, kept: Kept | None) -> _Look:
     return _Look(tap, ref, kept.offers, (_note("listing-old", ref, message, error.hint),))
 
 
-def _keep(listings: Listings, key_: str, revision: str, offers: Sequence[Offer], ref: Ref) -> tuple[Entry, ...]:
+def _keep(listings: Listings, key_: str, revision: str, offers: Sequence[Offer], ref: Ref) -> tuple[Note, ...]:
     """Remember an answer; one that cannot be remembered is still an answer."""
     try:
         listings.keep(key_, revision, offers)
@@ -181,8 +181,8 @@ def _keep(listings: Listings, key_: str, revision: str, offers: Sequence[Offer],
     return ()
 
 
-def _note(code: str, ref: Ref, message: str, hint: str) -> Entry:
-    return Entry(code, "warning", "", shown(ref), message, hint)
+def _note(code: str, ref: Ref, message: str, hint: str) -> Note:
+    return Note(code, "warning", message, hint, path=shown(ref))
 
 
 def _hits(looks: Sequence[_Look], query: str, trust: Callable[[Ref], str]) -> tuple[Hit, ...]:

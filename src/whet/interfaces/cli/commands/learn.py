@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.parser import Parser
     from whet.learning.distilling.rounds import Distillation
     from whet.learning.transcripts.events import Transcript
-    from whet.library.report import Entry
+    from whet.notes import Note
     from whet.skill.values import Json
 
 
@@ -161,7 +161,7 @@ def run_distill(context: Context, options: Namespace) -> Outcome:
     from whet.learning.distilling.rounds import begin
 
     given = _read_answers(options)
-    report: tuple[Entry, ...] = ()
+    report: tuple[Note, ...] = ()
     if options.resume:
         distillation = interview.resume(context, begin(_read_session(context, options)) if options.file else None)
     else:
@@ -221,7 +221,7 @@ def _read_session(context: Context, options: Namespace) -> Transcript:
     raise UsageError("usage", "FILE is missing.", hint="`whet distill --help` explains it.")
 
 
-def _begin(context: Context, options: Namespace) -> tuple[Distillation, tuple[Entry, ...]]:
+def _begin(context: Context, options: Namespace) -> tuple[Distillation, tuple[Note, ...]]:
     """The first round for the session that is named, and what was left out of its transcript."""
     transcript = _read_session(context, options)
     model = "" if options.no_model else options.model

@@ -1,0 +1,67 @@
+"""A `Note`: anything that is to be said about a skill, or about a place where skills lie.
+
+Reading never throws a skill away and never repairs one in secret; it returns notes instead. Validation, discovery,
+`whet doctor`, reports and the reasons why a skill is hidden all speak in notes. `docs/codes.md` explains every code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from whet.errors import WhetError
+
+Severity = Literal["error", "warning", "info"]
+
+
+class Note(NamedTuple):
+    """One thing worth knowing, and what to do about it."""
+
+    code: str
+    """Stable, in kebab case; `docs/codes.md` explains each."""
+    severity: Severity
+    """`error`: something cannot be used. `warning`: it was read in part, or differently. `info`: nothing was lost."""
+    message: str
+    """One sentence."""
+    hint: str = ""
+    """What to do next."""
+    skill: str = ""
+    """The skill's name, or "" when the note is about a place."""
+    path: str = ""
+    """The file or directory it is about; "" when it is about none."""
+    line: int | None = None
+    """Where in the file, counted from 1."""
+    fix: str = ""
+    """What `whet validate --fix` would do about it; "" when that is left to the author."""
+
+    @classmethod
+    def from_error(
+        cls, error: WhetError, severity: Severity, *, skill: str = "", path: str = "", line: int | None = None
+    ) -> Self:
+        """An error that stops nothing else: one skill or file is left out because of it."""
+        return cls(error.code, severity, error.message, error.hint, skill, path, line)
+
+    def at(self, skill: str, path: str) -> Note:
+        """The same note, about this skill and file."""
+        return self._replace(skill=skill, path=path)
+
+    def to_json(self) -> dict[str, Any]:
+        """The note as a report carries it."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "skill": self.skill,
+            "path": self.path,
+            "message": self.message,
+            "hint": self.hint,
+            "line": self.line,
+        }
+
+    def to_finding(self) -> dict[str, Any]:
+        """The note as `whet validate` answers it."""
+        keys = ("code", "severity", "line", "message", "fix")
+        return {key: getattr(self, key) for key in keys}
+
+    def to_reason(self) -> dict[str, str]:
+        """The note as the reason why something is left out or refused."""
+        return {"code": self.code, "message": self.message, "hint": self.hint}
