@@ -11,7 +11,7 @@ import yaml
 
 from whet.guard import rules
 from whet.guard.finding import CATEGORIES
-from whet.guard.secrets import redact
+from whet.guard.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

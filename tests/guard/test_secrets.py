@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.corpus import Pair, pairs
-from whet.guard import secrets
 from whet.guard.finding import Hit, Seen
 from whet.guard.rules.secrets import RULES
+from whet.guard.secrets.redact import redact
+from whet.guard.secrets.scan import find_secrets
 
 PAIRS = [pair for pair in pairs() if pair.pack == "secrets"]
 RANDOM = "q7Zk2Wv9XbR4tYc1MsLd8PfJhG3nUeA6oViKw5TzQxB0NrCyEgDuFjHlImOpSaVeR2bT8uYw3XcZ5vN7mK1jL4hG6fD9s"
@@ -47,7 +48,7 @@ PLACEHOLDERS = [
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.id)
 def test_a_secret_is_found_and_its_twin_is_clean(pair: Pair) -> None:
     def found(tree: dict[str, bytes]) -> set[str]:
-        return {hit.rule for data in tree.values() for hit in secrets.check(data.decode()).hits}
+        return {hit.rule for data in tree.values() for hit in find_secrets(data.decode()).hits}
 
     assert found({path: item.data for path, item in pair.bad.items()}) == set(pair.rules)
     assert found({path: item.data for path, item in pair.good.items()}) == set()
@@ -60,19 +61,19 @@ def test_every_rule_has_a_pair() -> None:
 @pytest.mark.parametrize("kind", REAL)
 def test_real_looking_tokens_are_found_and_never_shown(kind: str) -> None:
     text = f"first\ntoken = '{REAL[kind]}'\n"
-    (hit,) = secrets.check(text).hits
+    (hit,) = find_secrets(text).hits
     assert (hit.rule, hit.line, hit.subject) == ("shipped-secret", 2, kind)
     assert RANDOM[5:20] not in hit.evidence
-    assert RANDOM[5:20] not in secrets.redact(text)
+    assert RANDOM[5:20] not in redact(text)
 
 
 @pytest.mark.parametrize("text", PLACEHOLDERS)
 def test_placeholders_are_no_secrets(text: str) -> None:
-    assert secrets.check(f"token = '{text}'") == Seen()
+    assert find_secrets(f"token = '{text}'") == Seen()
 
 
 def test_a_token_that_is_called_an_example_is_one() -> None:
-    assert secrets.check(f"# example: {REAL['GitHub token']}") == Seen()
+    assert find_secrets(f"# example: {REAL['GitHub token']}") == Seen()
 
 
 @pytest.mark.parametrize(
@@ -92,19 +93,19 @@ def test_a_token_that_is_called_an_example_is_one() -> None:
     ],
 )
 def test_redaction_hides_values_and_leaves_the_rest(text: str, shown: str) -> None:
-    assert secrets.redact(text) == shown
+    assert redact(text) == shown
 
 
 def test_a_private_key_is_shown_by_its_first_line_only() -> None:
     body = "\n".join(RANDOM[:64] for _ in range(5))
     text = "-----BEGIN PRIVATE" + f" KEY-----\n{body}\n-----END PRIVATE KEY-----\n"
-    assert secrets.check(text).hits == (Hit("shipped-private-key", 1, "-----BEGIN PRIVATE KEY----- ***"),)
+    assert find_secrets(text).hits == (Hit("shipped-private-key", 1, "-----BEGIN PRIVATE KEY----- ***"),)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=300) | st.text(alphabet="sk-AKIA_ghp:=/@ \"'\npasswordBearer0123", max_size=300))
 def test_redaction_is_short_and_idempotent_and_nothing_raises(text: str) -> None:
-    once = secrets.redact(text)
+    once = redact(text)
     assert len(once) <= 2 * len(text) + 8
-    assert secrets.redact(once) == once
-    assert isinstance(secrets.check(text), Seen)
+    assert redact(once) == once
+    assert isinstance(find_secrets(text), Seen)

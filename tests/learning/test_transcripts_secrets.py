@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from whet.guard.secrets.hide import hide_secrets
 from whet.learning.transcripts.reading import from_messages
-from whet.learning.transcripts.redaction import redacted
 
 # Every value is made up and opens nothing.
 VALUES = ("Zq7vLm2Kx9", "S3cr3tPassw0rd!", "hunter2", "correct-horse")
@@ -102,8 +102,8 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 def test_any_literal_is_hidden_where_a_secret_stands(place: str) -> None:
     expected = (place.format(f"[secret:{PLACES[place]}]"), 1)
-    assert {value: redacted(place.format(value)) for value in VALUES} == dict.fromkeys(VALUES, expected)
-    assert redacted(expected[0]) == (expected[0], 0)
+    assert {value: hide_secrets(place.format(value)) for value in VALUES} == dict.fromkeys(VALUES, expected)
+    assert hide_secrets(expected[0]) == (expected[0], 0)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_any_literal_is_hidden_where_a_secret_stands(place: str) -> None:
     ],
 )
 def test_what_only_looks_like_such_a_place_stays(text: str) -> None:
-    assert redacted(text) == (text, 0)
+    assert hide_secrets(text) == (text, 0)
 
 
 @pytest.mark.parametrize("value", ["hunter2", "correct-horse", "Zq7vLm", "s3cret!", "open the old door"])

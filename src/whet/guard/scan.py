@@ -15,7 +15,8 @@ from whet.guard.flow import package as flow
 from whet.guard.hosts import host_of, serves_installers
 from whet.guard.manifests import checker as manifests
 from whet.guard.reading import reader as reading
-from whet.guard.secrets import redact
+from whet.guard.secrets.redact import redact
+from whet.guard.secrets.scan import find_secrets
 from whet.guard.subject import subject_of
 from whet.skill.tree import digest, entries
 
@@ -113,7 +114,6 @@ def _check(document: Document, table: Mapping[str, Rule]) -> tuple[list[Hit], li
 
 def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
     """What looks at a text of this kind."""
-    from whet.guard import secrets
     from whet.guard.prose import checker as prose
     from whet.guard.prose.code import checker
 
@@ -131,7 +131,7 @@ def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
         yield lambda: checker(language)(text)
         yield lambda: prose.check_hidden(text)
     yield lambda: manifests.check(document)
-    yield lambda: secrets.check(text)
+    yield lambda: find_secrets(text)
 
 
 def _weight(rule: Rule, hit: Hit, document: Document, subject: Subject) -> Severity:

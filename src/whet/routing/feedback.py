@@ -192,7 +192,7 @@ class Feedback(Door):
 
 def kept(message: str) -> str:
     """A message as it is kept: without secrets, in a length that is read."""
-    from whet.guard.secrets import redact
+    from whet.guard.secrets.redact import redact
 
     return _plain(redact(message.strip()[: 2 * LONGEST])[:LONGEST].strip())
 

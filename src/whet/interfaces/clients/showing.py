@@ -38,7 +38,7 @@ def difference(path: str, format_: Format, before: str, after: str) -> str:
     """The unified diff of a file, without secrets; "" for no difference."""
     from difflib import unified_diff
 
-    from whet.guard.secrets import redact
+    from whet.guard.secrets.redact import redact
 
     if before == after:
         return ""

@@ -11,6 +11,7 @@ import re
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distilling import body as write
 from whet.learning.distilling.choosing import bounded, chosen, closed, cut
 from whet.learning.distilling.excerpt import excerpt
@@ -18,7 +19,6 @@ from whet.learning.distilling.granting import grants_of, programs_of
 from whet.learning.distilling.naming import description_of, extensions_of, name_of, plain_goal, triggers_of
 from whet.learning.facts.parameters import Blanks
 from whet.learning.facts.titles import says_little
-from whet.learning.transcripts.redaction import redacted
 from whet.prompt.tokens import estimate
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def main_file(made: Draft) -> str:
 
 
 def _safe(text: str) -> str:
-    return redacted(text)[0]
+    return hide_secrets(text)[0]
 
 
 def _blanked(step: Step, blanks: Blanks) -> Step:

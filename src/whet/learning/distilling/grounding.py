@@ -12,9 +12,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from whet.guard.secrets.hide import hide_secrets
 from whet.learning.facts.parameters import Blanks
 from whet.learning.facts.using import terms
-from whet.learning.transcripts.redaction import redacted
 from whet.routing.words import words
 from whet.skill.names import hidden
 
@@ -64,7 +64,7 @@ class Ground:
             return f"it has more than {most} characters"
         if any(map(hidden, text)):
             return "it holds characters that nobody sees"
-        if redacted(text)[1] or "[secret" in text:
+        if hide_secrets(text)[1] or "[secret" in text:
             return "it holds a secret"
         if _MARKUP.search(text) or text.count("`") % 2:
             return "it holds markup"
@@ -110,7 +110,7 @@ def codes(text: str) -> Iterator[str]:
 
 def shown(text: str) -> str:
     """The beginning of what a model said, fit to be told."""
-    line = "".join(" " if hidden(sign) else sign for sign in redacted(text)[0])
+    line = "".join(" " if hidden(sign) else sign for sign in hide_secrets(text)[0])
     return repr(line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…")
 
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distilling.naming import DESCRIPTION, TRIGGERS
 from whet.learning.distilling.taking import GOAL, Taking
 from whet.learning.facts.parameters import Blanks
 from whet.learning.models.budget import Budget, budgeted
 from whet.learning.models.door import Message, ModelError
-from whet.learning.transcripts.redaction import redacted
 from whet.prompt.tokens import estimate
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _view(facts: Facts, size: int, steps: int, passages: int) -> str:
     blanks = Blanks(facts.parameters)
 
     def cut(text: str, most: int = size) -> str:
-        safe = redacted(blanks(text))[0]
+        safe = hide_secrets(blanks(text))[0]
         return safe if len(safe) <= most else f"{safe[:most]} …"
 
     def numbered(rows: list[dict[str, str]]) -> list[dict[str, Any]]:

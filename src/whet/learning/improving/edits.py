@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.patching import patch
 from whet.errors import WhetError
-from whet.learning.transcripts.redaction import redacted
+from whet.guard.secrets.hide import hide_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ class Edit(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """As answers hold it, without what looks like a secret."""
-        return {field: redacted(value)[0] for field, value in self._asdict().items()}
+        return {field: hide_secrets(value)[0] for field, value in self._asdict().items()}
 
 
 class Refused(NamedTuple):
@@ -95,7 +95,7 @@ def _problem(edit: Edit) -> str:
         return f"{edit.kind} needs an anchor: a text of the instructions, copied exactly."
     if edit.kind != DELETE and not edit.text.strip():
         return f"{edit.kind} needs a text."
-    if redacted(edit.text)[1]:
+    if hide_secrets(edit.text)[1]:
         return "The text holds what looks like a secret."
     return ""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.transcripts.redaction import redacted
+from whet.guard.secrets.hide import hide_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,7 +20,7 @@ def clean(text: str, secrets: Collection[str] = ()) -> str:
     """The text without these secrets and without what looks like one."""
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return redacted(text)[0]
+    return hide_secrets(text)[0]
 
 
 def clean_value(value: Any, secrets: Collection[str] = ()) -> Any:

@@ -13,6 +13,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import NotFoundError
+from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distilling.merging import added
 from whet.learning.distilling.relatives import maker, relative_of
 from whet.learning.distilling.rounds import Distillation, Source, session_of
@@ -23,7 +24,6 @@ from whet.learning.synthesis.gating import gated
 from whet.learning.synthesis.judging import judge
 from whet.learning.synthesis.proposals import MARK, proposed_already, refused_bodies, waiting_for
 from whet.learning.synthesis.work import taught
-from whet.learning.transcripts.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def learn(shelf: Shelf, source: Told, terms: Terms = Terms()) -> dict[str, Any]:
     report: dict[str, Any] = {
         "session": read.label,
         "path": read.path,
-        "goal": redacted(facts.goal)[0],
+        "goal": hide_secrets(facts.goal)[0],
         "captured": verdict.capture,
         "code": verdict.code,
         "why": list(verdict.why),
@@ -169,7 +169,7 @@ def _created(shelf: Shelf, state: Distillation, verdict: Verdict, terms: Terms) 
     name = _free(shelf, state.draft().name)
     state = state._replace(edits={**state.edits, "name": name})
     writing = writing_of(shelf.workspace, shelf.changes.author.journal, state)
-    steps = [{"title": redacted(step.title)[0], "events": list(step.evidence)} for step in state.worded.steps]
+    steps = [{"title": hide_secrets(step.title)[0], "events": list(step.evidence)} for step in state.worded.steps]
     told = {"action": "create", "skill": name, "description": writing.made.description, "steps": steps}
     return {**told, **_done(shelf, state, writing, verdict, terms, name=name, agents=True)}
 
@@ -217,7 +217,7 @@ def _done(
         list(writing.operations),
         actor="agent",
         origin="background",
-        reason=redacted(f"{_reason(state, verdict)} {passed.sentence}")[0],
+        reason=hide_secrets(f"{_reason(state, verdict)} {passed.sentence}")[0],
         stage=not (terms.write and agents and passed.verdict.accepted),
         viewed=lambda where, what: (os.path.realpath(where), what) == (writing.path, seen),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.transcripts.redaction import BINARY
+from whet.guard.secrets.hide import BINARY
 from whet.learning.transcripts.values import arguments, mapping, sequence, string, words
 
 if TYPE_CHECKING:

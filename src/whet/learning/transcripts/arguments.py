@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.transcripts.redaction import BINARY
-from whet.learning.transcripts.secret_places import names_secret
-from whet.learning.transcripts.secret_values import ANY, LITERAL, is_secret
+from whet.guard.secrets.hide import BINARY
+from whet.guard.secrets.places import names_secret
+from whet.guard.secrets.values import ANY, LITERAL, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts import openai
-from whet.learning.transcripts.redaction import cleaned
-from whet.learning.transcripts.values import arguments, mapping, moment, sequence, string, words
+from whet.learning.transcripts.values import arguments, clean_text, mapping, moment, sequence, string, words
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class _Session:
             return
         content = item.get("content")
         for part in content if isinstance(content, list) else [content]:
-            for piece in spoken(cleaned(words(part))):
+            for piece in spoken(clean_text(words(part))):
                 if piece.kind != "user":
                     self._into.said("note", piece.text, time, piece.about)
                 elif match := next((said for said in self._typed if _same(piece.text, said[0])), None):
@@ -125,7 +124,7 @@ class _Session:
     def _was_typed(self, text: str, time: int) -> None:
         """The screen showed this as typed; what waited before it was put there by the client."""
         self._confirms = True
-        pieces = [piece.text for piece in spoken(cleaned(text)) if piece.kind == "user"]
+        pieces = [piece.text for piece in spoken(clean_text(text)) if piece.kind == "user"]
         for index, (waiting, _) in enumerate(self._waiting):
             if any(_same(waiting, piece) for piece in pieces):
                 said, when = self._waiting[index]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.secrets.hide import Known, hide_secrets
 from whet.learning.transcripts import events as bounds
 from whet.learning.transcripts.arguments import Arguments
 from whet.learning.transcripts.events import NOTHING, Event, Kind, Transcript
 from whet.learning.transcripts.outcomes import outcome
-from whet.learning.transcripts.redaction import Known, cleaned, redacted
 from whet.learning.transcripts.reporting import report
 from whet.learning.transcripts.tools import canonical
+from whet.learning.transcripts.values import clean_text
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Collector:
         if _mark(text) in self._tasks:
             self.said("note", text, time, "subagent")
             return
-        for piece in spoken(cleaned(text)):
+        for piece in spoken(clean_text(text)):
             self.said(piece.kind, piece.text, time, piece.about)
 
     def said(self, kind: Kind, text: str, time: int = 0, about: str = "") -> None:
@@ -90,7 +91,7 @@ class Collector:
             self._returned.add(id_)
         self._open = "" if id_ == self._open else self._open
         tool = self._tools.get(id_, "") or self.name(canonical(tool, {})[0])
-        told = outcome(cleaned(text), failed=failed)
+        told = outcome(clean_text(text), failed=failed)
         self._add(Event("result", self.text(told.text), time, tool, id_, failed=told.failed))
 
     def keep(self, event: Event) -> None:
@@ -117,13 +118,13 @@ class Collector:
 
     def text(self, text: str) -> str:
         """The text as it may be kept: readable, without secrets, not too long."""
-        whole = cleaned(text)
+        whole = clean_text(text)
         if len(whole) <= _HEAD + _TAIL:
-            safe, hidden = redacted(whole, self._known)
+            safe, hidden = hide_secrets(whole, self._known)
             self.counts["secrets"] += hidden
             return self._cut(safe, len(whole))
-        head, first = redacted(whole[:_HEAD], self._known)
-        tail, last = redacted(whole[-_TAIL:], self._known)
+        head, first = hide_secrets(whole[:_HEAD], self._known)
+        tail, last = hide_secrets(whole[-_TAIL:], self._known)
         self.counts["secrets"] += first + last
         return self._cut(head[: max(0, len(head) - _EDGE)] + tail[_EDGE:], len(whole), at=max(0, len(head) - _EDGE))
 
@@ -131,7 +132,7 @@ class Collector:
         """A name as it may be kept; "" for what is no text."""
         if not isinstance(text, str):
             return ""
-        return redacted(cleaned(text[: 2 * longest]), self._known)[0][:longest]
+        return hide_secrets(clean_text(text[: 2 * longest]), self._known)[0][:longest]
 
     def transcript(self) -> Transcript:
         """What was collected."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from whet.learning.transcripts.redaction import BINARY
+from whet.guard.secrets.hide import BINARY
 
 _DEPTH = 4
 _PICTURES = frozenset(
@@ -101,3 +102,16 @@ def moment(value: Any) -> int:
     except OverflowError:
         return 0
     return max(0, since // timedelta(microseconds=1) * 1_000)
+
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_SURROGATES = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean_text(text: str) -> str:
+    """The text as one can read and store it: no colours of a terminal, one kind of line end, no broken characters."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    return text if text.isascii() and "\0" not in text else _SURROGATES.sub("\ufffd", text)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from whet.learning.transcripts.secret_values import is_said, is_said_word, looks_random
+from whet.guard.secrets.data import words
+from whet.guard.secrets.values import is_said, is_said_word, looks_random
 
 _NAME = (
     r"(?:(?P<key>(?:api |access |secret |private |license |deploy )keys?|tokens?|secrets?)|(?P<pin>pin|otp|passcode|puk"
@@ -35,14 +36,12 @@ _LOGIN = re.compile(
 )
 _BESIDE = re.compile(rf"(?<![\w-]){_NAME} {{1,2}}{_VALUE}", re.IGNORECASE)
 _CLAUSE = re.compile(r"[.,;!]?(?:\s{0,2}\Z|\n|[,;] |\. [A-Z]| (?:for|on|and|use|please)\b)")
-_WORDS = ("pass", "token", "key", "secret", "pin", "otp", "code", "puk", "pw", "kennwort", "contraseña", "senha")
-"""One of these is there wherever something is told."""
 Learn = Callable[[str, str], None]
 
 
-def in_speech(text: str, lowered: str, learn: Learn) -> str:
+def hide_in_speech(text: str, lowered: str, learn: Learn) -> str:
     """The text without secrets that somebody tells in it; `lowered` is the text in lower case."""
-    if any(word in lowered for word in _WORDS):
+    if any(word in lowered for word in words("told")):
         text = _IS.sub(partial(_told, learn, is_=True), text)
         text = _TOLD.sub(partial(_told, learn), text)
         text = _BESIDE.sub(partial(_beside, learn), text)

@@ -1,7 +1,6 @@
 """Secrets hidden before anything of a transcript is kept: `ghp_...` becomes `[secret:github-token]`.
 
-Two ways to know a secret. By its shape: the guard's table of providers, and a few more that may be hidden on less
-evidence than it takes to accuse a package. By its place: after a name such as `password`, in an address, in a header.
+Two ways to know a secret. By its shape, also on less evidence than it takes to accuse a package. By its place: after a name such as `password`, in an address, in a header.
 Digests, commits, identifiers and paths have no such place and stay. Base64 that is nobody's secret becomes `[binary]`.
 The names of variables, of functions and of placeholders stay too: they are what a skill should say instead.
 """
@@ -11,10 +10,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 
-from whet.guard.rules.secrets import SHAPES, Shape
-from whet.learning.transcripts.secret_places import in_places
-from whet.learning.transcripts.secret_shapes import MORE
-from whet.learning.transcripts.secret_values import is_telling
+from whet.guard.secrets.data import Shape, shapes
+from whet.guard.secrets.places import hide_in_places
+from whet.guard.secrets.values import is_telling
 
 BINARY = "[binary]"
 _REMEMBERED = 100
@@ -25,7 +23,7 @@ _ESCAPED = re.compile(r"(?:\\[bfnrt]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\[\d{1,2}
 _CODE = re.compile(r"\\u00([2-7][0-9A-Fa-f])")
 _LEFT = re.compile(r"^(?:\\b|\(\?<!\[[^\]]*\]\))")
 _RIGHT = re.compile(r"(?:\\b|\(\?!\[[^\]]*\]\))$")
-"""How the patterns of the guard say that a token begins and ends there."""
+"""How the patterns of shapes say that a token begins and ends there."""
 _KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----[\s\S]{0,20000}?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)"
 )
@@ -35,11 +33,9 @@ _DATA = re.compile(r"data:[\w.+/-]{3,80}(?:;[\w.+=-]{1,40}){0,3};base64,[A-Za-z0
 _BLOB = re.compile(r"[A-Za-z0-9+/]{256,}={0,2}")
 _RUN = re.compile(r"[A-Za-z0-9+/]{60}")
 _LINES = re.compile(r"(?:[A-Za-z0-9+/]{60,80}(?:\\n|\\r|\r?\n)){6,}[A-Za-z0-9+/]{0,80}={0,2}")
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[@-Z\\-_])")
-_SURROGATES = re.compile("[\x00\ud800-\udfff]")
 
 
-def redacted(text: str, known: Known | None = None) -> tuple[str, int]:
+def hide_secrets(text: str, known: Known | None = None) -> tuple[str, int]:
     """The text without secrets, and how many were hidden.
 
     What is a secret in one place is one everywhere: values that were found by their place are hidden in the rest of the
@@ -56,12 +52,12 @@ def redacted(text: str, known: Known | None = None) -> tuple[str, int]:
         hidden += found
     if len(text) >= 256:
         text = _without_binary(text)
-    for shape in (*SHAPES, *MORE):
+    for shape in shapes():
         if shape.mark in text:
             before = text.count("[secret:")
             text = _pattern(shape.regex).sub(partial(_token, shape), text)
             hidden += text.count("[secret:") - before
-    text, found = in_places(text, known.learn)
+    text, found = hide_in_places(text, known.learn)
     text, again = known.hide(text)
     return text, hidden + found + again
 
@@ -110,7 +106,7 @@ def placeholder(kind: str) -> str:
 
 @lru_cache(maxsize=128)
 def _pattern(regex: str) -> re.Pattern[str]:
-    """The guard's pattern, taken loosely at both ends: what is glued to a token does not save it."""
+    """The pattern of a shape, taken loosely at both ends: what is glued to a token does not save it."""
     return re.compile(_RIGHT.sub("", _LEFT.sub("", regex)))
 
 
@@ -147,12 +143,3 @@ def _without_binary(text: str) -> str:
 
 def _binary(found: re.Match[str]) -> str:
     return BINARY if _is_mixed(found[0]) and len(set(found[0])) > 24 else found[0]
-
-
-def cleaned(text: str) -> str:
-    """The text as one can read and store it: no colours of a terminal, one kind of line end, no broken characters."""
-    if "\x1b" in text:
-        text = _ESCAPES.sub("", text)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    return text if text.isascii() and "\0" not in text else _SURROGATES.sub("\ufffd", text)

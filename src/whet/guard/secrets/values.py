@@ -9,30 +9,18 @@ from __future__ import annotations
 
 import re
 
+from whet.guard.secrets.data import pattern, words
+
 ANY = "password"
 """The degree at which any value counts; it is the kind of most of them, too."""
 LITERAL = "literal"
 """The degree at which a plain word does not count. Any other kind of secret has to look random."""
 
-REFERENCE = re.compile(
-    r"[$%@{]|=\{\{|\[\w+\]$|//|--?[a-z][a-z-]+(?:=|$)|\^[A-Z]+\^|(?:ConvertTo|Read|Get|New)-[A-Z]\w+$|0x[0-9a-f]{38,42}$|[A-Za-z_]\w*=[A-Za-z_$]|\\?\$|[A-Za-z_]+(?:\.[A-Za-z_]+)+$|(?:process|os|env|sys|self|this|config|args|settings|secrets|vars)\."
-    r"|(?:none|null|nil|true|false|undefined|str|string|text|bytes|int|number|bool|boolean|any|object|optional|required"
-    r"|password|pass|getpass|input|value|varchar|char|yes|no|on|off|not|the|an?|is|was|and|or|for|in|to|of|set|unset|empty"
-    r"|missing|invalid|wrong|incorrect|expired|hidden|prompt|stdin|file|env|auto|default|manual|length|must|should|bearer|basic"
-    r"|std::\w+|(?:list|dict|array|map|record|promise|option)\b.*)$",
+_REFERENCE = re.compile(
+    r"[$%@{]|=\{\{|\[\w+\]$|//|--?[a-z][a-z-]+(?:=|$)|\^[A-Z]+\^|(?:ConvertTo|Read|Get|New)-[A-Z]\w+$"
+    r"|0x[0-9a-f]{38,42}$|[A-Za-z_]\w*=[A-Za-z_$]|\\?\$|[A-Za-z_]+(?:\.[A-Za-z_]+)+$",
     re.IGNORECASE,
 )
-"""A value that says where the secret is, or of what kind, and is none itself."""
-EMPTY = re.compile(
-    r"your[A-Za-z_. @:-]{0,60}$"
-    r"|(?:insert|enter|replace|example|sample|dummy|fake|placeholder|redacted|changeme)[A-Za-z_ -]{0,60}$"
-    r"|[A-Za-z0-9_]{0,20}your[_ -][A-Za-z0-9_ -]{0,60}$"
-    r"|(?:my|some|the|an?|put|change)[_ -][A-Za-z_ -]{1,60}$|[xX*.•_-]{3,}$|\[secret|\[binary|<"
-    r"|(?:[\w.+-]{0,12}[_.:+-])?x{3,}(?:[ ._-]?[xyz]{3,}|-us\d){0,8}$|(?:abc|xyz|foo|bar|baz)$"
-    r"|(?:not|none|no|n/a)[_ -][a-z_ -]{1,40}$",
-    re.IGNORECASE,
-)
-"""A value that only holds the place of one."""
 _WORDS = re.compile(r"[A-Za-z]+(?:[_ .-][A-Za-z]+)*$")
 _PROSE = re.compile(r"[A-Za-z]+(?:[_ ./-][A-Za-z]+)*$")
 _SECRET_WORD = re.compile(r"passw|secret|token|key|credential|pwd|auth", re.IGNORECASE)
@@ -44,29 +32,20 @@ _NUMBERED = re.compile(r"[a-z]+[-_]v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+[=+.\w-]*")
 _CASES = re.compile(r"[A-Z][a-z]?[A-Z].*[a-z]|[a-z][A-Z]{2}")
 _DIGEST = re.compile(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
-_THING = re.compile(
-    r"(?:base|sha|md|utf|oauth|python|node|http|ipv|web|hs|rs|es|aes|ed|argon|bcrypt|scrypt|int|uint|float|gpt|claude"
-    r"|postgres|redis|mysql|ubuntu|debian|java|php|ruby|vue|angular|neo4j|x)-?\d{1,5}\Z|[A-Za-z]\d?\Z",
-    re.IGNORECASE,
-)
-"""Names of things that end in a number, and are nobody's password in prose."""
-_QUALITY = re.compile(
-    r"(?:case|auto|self|base|user|non|pre|well|read|write|one|two|long|short|server|client|hard|per|re|url|time|plain"
-    r"|machine|human|multi|single|high|low|end|built|up|rate|role|key|cross|third|first|public|private)[-_]"
-    r"|.*[-_](?:\w*(?:ed|ing|able|ible|ive|less|ly)|only|free|safe|specific|time|term|wide|side|long|level|case|like"
-    r"|friendly|type|string|value|field|name|id|url|format|header|based|first|style|file)\Z",
-    re.IGNORECASE,
-)
-"""Words with a hyphen that say of what kind something is: `case-sensitive`, `short-lived`."""
-_ENDING = re.compile(r"(?:ed|ing|able|ible|ive|less|ly|ous|ful|al|ic|ent|ant|en)\Z")
-_PLAIN = (
-    "long short weak strong safe secure good bad correct right same here there now also just only still very too then"
-    " stale old new plain unique random sent kept held put shown lost gone known never always already that this what"
-    " your yours mine with from when where who which if as at by so it its"
-    " okay fine used fake real done best next last part case less more most even like such sure true"
-)
-_SAID = frozenset(_PLAIN.split())
-"""Plain words that are said of a password."""
+
+
+def is_reference(value: str) -> bool:
+    """Does the value say where the secret is, or of what kind, and is none itself?"""
+    return bool(
+        _REFERENCE.match(value)
+        or pattern("owners", r"(?:{})\.").match(value)
+        or pattern("references", "(?:{})$").match(value)
+    )
+
+
+def is_empty(value: str) -> bool:
+    """Does the value only hold the place of a secret?"""
+    return pattern("empty").match(value) is not None
 
 
 def is_secret(value: str, kind: str) -> bool:
@@ -75,8 +54,8 @@ def is_secret(value: str, kind: str) -> bool:
     if (
         "://" in bare
         or len(bare) < 3
-        or REFERENCE.match(bare)
-        or EMPTY.match(bare)
+        or is_reference(bare)
+        or is_empty(bare)
         or _PATH.match(bare)
         or _DIGEST.match(bare)
     ):
@@ -101,11 +80,11 @@ def is_said(value: str) -> bool:
         len(bare) < 5
         or not any(map(str.isalpha, bare))
         or not is_secret(bare, LITERAL)
-        or _THING.match(bare)
+        or _is_thing(bare)
         or _VERSION.fullmatch(bare)
     ):
         return False
-    return not (_PROSE.match(bare) and ("-" not in bare or "/" in bare or _QUALITY.match(bare) or bare[0].isupper()))
+    return not (_PROSE.match(bare) and ("-" not in bare or "/" in bare or _is_quality(bare) or bare[0].isupper()))
 
 
 def is_said_word(value: str) -> bool:
@@ -115,8 +94,8 @@ def is_said_word(value: str) -> bool:
         and value.isalpha()
         and value.islower()
         and is_secret(value, ANY)
-        and value not in _SAID
-        and _ENDING.search(value) is None
+        and value not in words("said")
+        and pattern("said_endings", r"(?:{})\Z").search(value) is None
     )
 
 
@@ -136,10 +115,21 @@ def is_telling(value: str) -> bool:
 
     Words with hyphens can, and phrases; a plain word, a number, the name of a thing with a number cannot.
     """
-    if not 6 <= len(value) <= 400 or not any(c.isalpha() for c in value) or _THING.match(value):
+    if not 6 <= len(value) <= 400 or not any(c.isalpha() for c in value) or _is_thing(value):
         return False
     if " " in value:
         return len(value) >= 12 and value.count(" ") >= 2
     if _WORDS.match(value):
-        return "-" in value and len(value) >= 10 and not _QUALITY.match(value)
+        return "-" in value and len(value) >= 10 and not _is_quality(value)
     return len(value) >= 12 or not _NUMBERED.fullmatch(value)
+
+
+def _is_thing(value: str) -> bool:
+    """Is it the name of a thing that ends in a number, and nobody's password in prose?"""
+    return pattern("things", r"(?:{})-?\d{1,5}\Z|[A-Za-z]\d?\Z").match(value) is not None
+
+
+def _is_quality(value: str) -> bool:
+    """Does a word with a hyphen say of what kind something is, as `case-sensitive` does?"""
+    beginning, end = pattern("quality_beginnings", "(?:{})[-_]"), pattern("quality_ends", r".*[-_](?:{})\Z")
+    return bool(beginning.match(value) or end.match(value))

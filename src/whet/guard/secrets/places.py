@@ -9,47 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 
-from whet.learning.transcripts.secret_flags import RULES, Rule, pattern
-from whet.learning.transcripts.secret_speech import in_speech
-from whet.learning.transcripts.secret_values import ANY, EMPTY, LITERAL, REFERENCE, is_said, is_secret, looks_random
+from whet.guard.secrets.data import Place, names, pattern, places
+from whet.guard.secrets.speech import hide_in_speech
+from whet.guard.secrets.values import ANY, LITERAL, is_empty, is_reference, is_said, is_secret, looks_random
 
-_KEYS = (
-    *("api", "access", "private", "signing", "encryption", "account", "auth", "master"),
-    *("license", "session", "shared", "client", "webhook", "app", "subscription", "deploy", "storage"),
-)
-_CORES = {
-    "pass": r"passw(?:or)?[dt]|passphrase|passcode|(?<=mot de )passe"
-    r"|pass(?![a-z])(?:(?<=[_-]pass)|(?<=userpass)|(?<=rootpass)|(?<=dbpass)|(?<![a-z]pass)(?=[\"']?[=:]))",
-    "pwd": "pwd",
-    "pw": r"(?<![a-z])pw(?=[\"']?[=:])",
-    **{word: rf"(?<!\w){word}(?!\w)" for word in ("kennwort", "contraseña", "senha", "wachtwoord", "пароль")},
-    **{word: word for word in ("密码", "パスワード")},
-    "secret": "secret",
-    "token": "token",
-    "key": f"key(?:{'|'.join(f'(?<={word}{sep}key)' for word in _KEYS for sep in ('', '_', '-', ' '))})",
-    "credential": "credential",
-    "cookie": "cookie",
-    "bearer": "bearer",
-    "auth": r"authorization|x-auth|(?<=[_\"'])auth(?=[\"']?[=:])",
-    "code": r"(?:recovery|backup)[ _-]codes?",
-    "salt": "salt",
-    "pepper": "pepper",
-    "sessionid": "sessionid(?==)",
-    "sig": "sig(?:nature)?(?==)",
-}
-"""Words that name a secret, in lower case: what is looked for first, and what it takes to be one."""
 _PASSWORD = re.compile(r"pass|pwd|pw$|kennwort|contraseña|senha|wachtwoord|пароль|密码|パスワード")
 _SHORT = re.compile(r"(?<![a-z_-])(?:pass|pw)", re.IGNORECASE)
 """Words that are a password's name only where its value looks like one: `pass: 48, fail: 2`."""
-_NOT_ONE = re.compile(
-    r"s?[_-]?(?:count|type|ur[li]|endpoint|file|path|name|ids?|limit|length|len|size|budget|usage|expir\w*|ttl|arn|ref|field"
-    r"|policy|reset|hint|sha\d*|hash|digest|index|manager|store|provider|class|regex|pattern|format|version|used|left|total"
-    r"|in|out|scopes?|issuer|iz\w*|auth|length|age|prompt|window|per|rate|command|cmd|helper)\b",
-    re.IGNORECASE,
-)
-"""What follows the word where the name is not that of a secret: `token_count`, `secret-name`, `tokenizer`."""
 _QUOTED = (
     r"(?P<quote>\\{0,3}[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){1,400})(?=(?P=quote)|\n|\Z)"
     r"|\\{0,3}[\"'`](?P<open>[^\s\"'`]{3,400})"
@@ -99,6 +67,13 @@ _DATA = re.compile(r"(?:stringData|data)\\{0,3}\"?:")
 _ENTRY = re.compile(r"([\w.-]\\{0,3}\"?: {0,4}\\{0,3}\"?)([A-Za-z0-9+/]{6,20000}={0,2})(?=\\{0,3}\"|,|\s|\Z)")
 _LAST = re.compile(r"\n[ \t]{0,8}(?:\\{0,3}\"?metadata|kind|type|apiVersion|- )")
 """What ends the data of a manifest: another field of it, or a list."""
+_ARGUMENT = (
+    r"(?:\\{0,3}\"(?P<double>[^\"\\\n]{3,200})|\\{0,3}'(?P<single>[^'\\\n]{3,200})"
+    r"|(?P<bare>[^\s\"'`$<({\\-][^\s\"'`|;&)\\]{2,200}))"
+)
+"""A secret on a command line."""
+_COMMAND = re.compile(r"[|;&\n(`]|[\"'](?=\w+ )")
+"""Where a command begins within a text."""
 _HEADER = 4_000
 """Characters of a header that are looked at."""
 
@@ -107,23 +82,23 @@ Learn = Callable[[str, str], None]
 """Who is told of a secret, and of its kind."""
 
 
-def in_places(text: str, learn: Learn) -> tuple[str, int]:
+def hide_in_places(text: str, learn: Learn) -> tuple[str, int]:
     """The text without the secrets that stand in places for secrets, and how many there were."""
     before = text.count("[secret:")
     if "://" in text:
         text = _IN_ADDRESS.sub(partial(_address, learn), text)
         text = _AS_USER.sub(partial(_user, learn), text)
     lowered = text.lower()
-    if words := tuple(word for word in _CORES if word in lowered):
+    if words := tuple(word for word in names() if word in lowered):
         text = _named(text, lowered if len(lowered) == len(text) else text, words, learn)
     if "earer" in lowered or "asic" in lowered:
         text = _BEARER.sub(_header, text)
     if "-u" in text:
         text = _USER_FLAG.sub(partial(_flag, learn), text)
-    for rule in RULES:
-        if rule.mark in text:
-            text = pattern(rule).sub(partial(_argument, rule, learn), text)
-    text = in_speech(text, lowered, learn)
+    for place in places():
+        if place.mark in text:
+            text = _pattern(place).sub(partial(_argument, place, learn), text)
+    text = hide_in_speech(text, lowered, learn)
     if "kind" in text and _SECRET.search(text):
         text = "\n---".join(_manifest(learn, document) for document in text.split("\n---"))
     return text, max(0, text.count("[secret:") - before)
@@ -131,8 +106,13 @@ def in_places(text: str, learn: Learn) -> tuple[str, int]:
 
 def names_secret(name: str) -> str:
     """The kind of secret that a name stands for, or "" where it stands for none."""
-    words = list(_core(tuple(_CORES)).finditer(name.lower())) if len(name) <= 80 else []
-    return "" if not words or _NOT_ONE.match(name, words[-1].end()) else _kind(words[-1][0])
+    words = list(_core(tuple(names())).finditer(name.lower())) if len(name) <= 80 else []
+    return "" if not words or _is_other(name, words[-1].end()) else _kind(words[-1][0])
+
+
+def _is_other(text: str, start: int = 0) -> bool:
+    """Does a name go on so that it is not that of a secret: `token_count`, `secret-name`, `tokenizer`?"""
+    return pattern("other_names", r"s?[_-]?(?:{})\b").match(text, start) is not None
 
 
 def _kind(core: str) -> str:
@@ -149,7 +129,7 @@ def _kind(core: str) -> str:
 @lru_cache(maxsize=256)
 def _core(words: tuple[str, ...]) -> re.Pattern[str]:
     """The names that begin with these words; fewer are found faster."""
-    return re.compile("|".join(_CORES[word] for word in words))
+    return re.compile("|".join(names()[word] for word in words))
 
 
 def _named(text: str, lowered: str, words: tuple[str, ...], learn: Learn) -> str:
@@ -231,7 +211,7 @@ def _header_value(text: str, start: int) -> tuple[int, int]:
     plain = (
         (len(value) < 8 and (len(value) < 6 or not is_secret(value, LITERAL)))
         or _VARIABLE.search(value)
-        or EMPTY.match(value)
+        or is_empty(value)
     )
     certain = scheme or "=" in value or looks_random(value) or is_said(value)
     return (0, 0) if plain or not certain else (start, end)
@@ -240,12 +220,12 @@ def _header_value(text: str, start: int) -> tuple[int, int]:
 def _after(text: str, core: re.Match[str]) -> re.Match[str] | None:
     """What follows the name: its separator and a value; nothing where the name goes on to mean something else."""
     start, end = core.span()
-    if _NOT_ONE.match(text, end) or (core[0] == "token" and _WITHIN.search(text[max(0, start - 16) : start + 1])):
+    if _is_other(text, end) or (core[0] == "token" and _WITHIN.search(text[max(0, start - 16) : start + 1])):
         return None
     found = _ASSIGNED.match(text, end)
     if found is not None and ("|" not in found["sep"] or _PASSWORD.match(core[0])):
         tag = ">" in found["sep"] and "=" not in found["sep"]
-        return None if _NOT_ONE.match(found["rest"]) or (tag and not text.startswith("</", found.end())) else found
+        return None if _is_other(found["rest"]) or (tag and not text.startswith("</", found.end())) else found
     if not text[max(0, start - 1) : start].isalpha() and (found := _SPOKEN.match(text, end)):
         return found if found["bare"] is None or any(c.isdigit() for c in found["bare"]) else None
     return _SPACED.match(text, end) if _FLAG.search(text[max(0, start - 60) : start]) else None
@@ -260,7 +240,7 @@ def _user(learn: Learn, found: re.Match[str]) -> str:
 
 
 def _address(learn: Learn, found: re.Match[str]) -> str:
-    if REFERENCE.match(found[2]) or EMPTY.match(found[2]):
+    if is_reference(found[2]) or is_empty(found[2]):
         return found[0]
     learn(found[2], "password")
     return f"{found[1]}[secret:password]@"
@@ -282,14 +262,26 @@ def _flag(learn: Learn, found: re.Match[str]) -> str:
     return f"{found[0].removesuffix(value)}[secret:password]"
 
 
-def _argument(rule: Rule, learn: Learn, found: re.Match[str]) -> str:
+def _argument(place: Place, learn: Learn, found: re.Match[str]) -> str:
     """A secret on a command line or in a call; what stands around it stays."""
     start, end = found.span(found.lastgroup or 0)
     value = found.string[start:end]
-    if not is_secret(value, rule.proof or rule.kind) or not rule.holds(found):
+    if not is_secret(value, place.proof or place.kind) or not _holds(place, found):
         return found[0]
-    learn(value, rule.kind)
-    return f"{found.string[found.start() : start]}[secret:{rule.kind}]{found.string[end : found.end()]}"
+    learn(value, place.kind)
+    return f"{found.string[found.start() : start]}[secret:{place.kind}]{found.string[end : found.end()]}"
+
+
+@cache
+def _pattern(place: Place) -> re.Pattern[str]:
+    """The place as a pattern: what stands before is its first group, and its last group is the secret."""
+    return re.compile(f"({place.before}){_ARGUMENT}{place.behind}")
+
+
+def _holds(place: Place, found: re.Match[str]) -> bool:
+    """Is it this command?"""
+    before = found.string[max(0, found.start() - 200) : found.end(1)]
+    return not place.unless or re.search(place.unless, _COMMAND.split(before)[-1]) is None
 
 
 def _manifest(learn: Learn, text: str) -> str:

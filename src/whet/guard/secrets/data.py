@@ -1,0 +1,79 @@
+"""What is known of secrets, read from the TOML files beside this module, each once and only when it is needed."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+
+class Shape(NamedTuple):
+    """How the tokens of one provider look."""
+
+    kind: str
+    """Words for a person, and what is left where a token is hidden."""
+    mark: str
+    """A piece of text that is always there, looked for first."""
+    regex: str
+    bits: float | None = None
+    """The least number of bits in a character of the varying part; without it, the shape accuses no package."""
+
+
+class Place(NamedTuple):
+    """Where a secret stands that no name announces."""
+
+    mark: str
+    """A piece of text that is always there, looked for first."""
+    before: str
+    kind: str = "password"
+    behind: str = ""
+    proof: str = ""
+    """How much it takes to be one, where it is not as for others of its kind."""
+    unless: str = ""
+    """What must not stand in the command before it."""
+
+
+@cache
+def shapes() -> tuple[Shape, ...]:
+    """The tokens whose shape says what they are."""
+    return tuple(Shape(**row) for row in _table("shapes")["shapes"])
+
+
+@cache
+def places() -> tuple[Place, ...]:
+    """The places on command lines and in calls."""
+    table = _table("places")
+    fragments: dict[str, str] = table["fragments"]
+
+    def expand(text: str) -> str:
+        return re.sub("@([a-z_]+)@", lambda found: expand(fragments[found[1]]), text)
+
+    return tuple(Place(**{field: expand(text) for field, text in row.items()}) for row in table["places"])
+
+
+@cache
+def names() -> dict[str, str]:
+    """The words that name a secret, and what it takes to be one, as patterns for text in lower case."""
+    table = _table("words")
+    keys = "|".join(f"(?<={word}{sep}key)" for word in table["keys"] for sep in ("", "_", "-", " "))
+    return {word: pattern.replace("@keys@", keys) for word, pattern in table["names"].items()}
+
+
+@cache
+def words(name: str) -> tuple[str, ...]:
+    """One of the lists of words."""
+    return tuple(_table("words")[name])
+
+
+@cache
+def pattern(name: str, frame: str = "{}") -> re.Pattern[str]:
+    """A list of words as one pattern, whatever their case; `frame` says what stands around them."""
+    return re.compile(frame.replace("{}", "|".join(words(name))), re.IGNORECASE)
+
+
+@cache
+def _table(name: str) -> dict[str, Any]:
+    import tomllib
+    from importlib.resources import files
+
+    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))

@@ -1,0 +1,92 @@
+"""Secrets that lie in a package.
+
+A token counts when it has the shape of its provider *and* looks random: placeholders, examples from documentation and
+repeated characters do not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+
+from whet.guard.finding import Hit, Seen
+from whet.guard.patterns import line_of
+from whet.guard.secrets.data import pattern, shapes, words
+from whet.guard.secrets.redact import exact, shorten_token
+
+_RUN = re.compile(r"(.)\1{4}")
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\\r|\s|[\"',+]){0,8}"
+    r"([A-Za-z0-9+/=\s\\\"',+:.<>*_-]{0,6000}?)-----END "
+)
+_MNEMONIC = re.compile(
+    r"\b(?:mnemonic|seed[_ -]?(?:phrase|words)|recovery[_ -]?phrase)\w{0,12}[\"']?\s{0,4}[:=]\s{0,4}[\"'`]("
+    r"(?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){12})?[a-z]{3,8})[\"'`]",
+    re.IGNORECASE,
+)
+_MOST = 20
+
+
+def find_secrets(text: str) -> Seen:
+    """The secrets of a text that look real."""
+    hits: list[Hit] = []
+    for shape in shapes():
+        if shape.bits is None or shape.mark not in text:
+            continue
+        for found in exact(shape.regex).finditer(text):
+            if len(hits) < _MOST and _is_real(found[1], shape.bits) and not _shown_as_example(text, found.start()):
+                evidence = shorten_token(found[0], shape.kind)
+                hits.append(Hit("shipped-secret", line_of(text, found.start()), evidence, None, shape.kind))
+    if "PRIVATE KEY" in text:
+        hits += [
+            Hit("shipped-private-key", line_of(text, found.start()), found[0].split("\n")[0][:64] + " ***")
+            for found in _KEY_BLOCK.finditer(text)
+            if _is_key(found[1])
+        ]
+    if "mnemonic" in (lowered := text.lower()) or "seed" in lowered or "recovery phrase" in lowered:
+        hits += [
+            Hit("shipped-secret", line_of(text, found.start()), "seed phrase ***", None, "seed phrase")
+            for found in _MNEMONIC.finditer(text)
+            if not found[1].lower().startswith(words("known_mnemonics")) and len(set(found[1].lower().split())) > 9
+        ]
+    return Seen(tuple(hits[:_MOST]))
+
+
+def _is_real(varying: str, least: float) -> bool:
+    """Does the varying part of a token look random?"""
+    if pattern("placeholders").search(varying) or _RUN.search(varying):
+        return False
+    if len(varying) >= 20 and (varying.isalpha() and (varying.islower() or varying.isupper())) and least > 3.2:
+        return False
+    return _bits(varying) >= least and not _counting(varying)
+
+
+def _bits(text: str) -> float:
+    total = len(text)
+    return -sum(count / total * math.log2(count / total) for count in Counter(text).values())
+
+
+def _counting(text: str) -> bool:
+    """Do its characters follow one another, as in `a1b2c3d4` or `ABCDEFGH`?"""
+    evens, odds = text[::2], text[1::2]
+    return any(
+        sum(ord(second) - ord(first) == 1 for first, second in pairwise(row)) > len(row) * 0.5
+        for row in (text, evens, odds)
+        if len(row) > 4
+    )
+
+
+def _shown_as_example(text: str, offset: int) -> bool:
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    return pattern("examples").search(text, start, len(text) if end < 0 else end) is not None
+
+
+def _is_key(body: str) -> bool:
+    """Is there a key between the lines, or only dots that stand for one?"""
+    bare = re.sub(r"\\n|\\r|[^A-Za-z0-9+/=]", "", body)
+    return (
+        len(bare) >= 150 and "..." not in body and not pattern("placeholders").search(bare[:60]) and _bits(bare) > 4.5
+    )

@@ -1,0 +1,57 @@
+"""The tables of secrets: every pattern compiles, every mark is part of what it announces, nothing is there twice."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from whet.guard.secrets.data import names, pattern, places, shapes, words
+from whet.guard.secrets.values import ANY, LITERAL
+
+KINDS = {"password", "token", "secret", "cookie", "authorization", "webhook"}
+
+
+def table(name: str) -> dict[str, Any]:
+    return tomllib.loads(files("whet.guard.secrets").joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+def test_a_shape_has_a_kind_a_mark_and_one_varying_part() -> None:
+    assert len(shapes()) == len(set(shapes())) > 70
+    for shape in shapes():
+        assert re.compile(shape.regex).groups == 1, shape
+        assert re.fullmatch("[A-Za-z][A-Za-z ]+", shape.kind) and shape.mark, shape
+        assert shape.bits is None or 2.5 < shape.bits < 5, shape
+    assert sum(shape.bits is not None for shape in shapes()) > 20
+
+
+def test_a_place_has_a_pattern_a_kind_and_a_proof_that_is_known() -> None:
+    assert len(places()) == len(set(places())) > 50
+    for place in places():
+        assert re.compile(f"({place.before})(x){place.behind}").groups == 2, place
+        assert re.compile(place.unless).groups == 0
+        assert place.mark and place.kind in KINDS and place.proof in ("", ANY, LITERAL), place
+        assert "@more@" not in place.before
+
+
+def test_every_fragment_is_used() -> None:
+    raw = table("places")
+    texts = [text for row in raw["places"] for text in row.values()] + list(raw["fragments"].values())
+    assert [name for name in raw["fragments"] if not any(f"@{name}@" in text for text in texts)] == []
+
+
+@pytest.mark.parametrize("name", [name for name, value in table("words").items() if isinstance(value, list)])
+def test_a_list_of_words_is_sound(name: str) -> None:
+    listed = words(name)
+    assert listed and len(listed) == len(set(listed))
+    assert pattern(name).groups == 0 and not pattern(name).fullmatch("")
+    assert all(word == word.strip() and re.compile(word) for word in listed)
+
+
+def test_a_name_is_part_of_what_it_announces() -> None:
+    for name, regex in names().items():
+        assert name == name.lower() and re.compile(regex).groups == 0
+        assert name.rstrip("s") in regex or name == "key", name
