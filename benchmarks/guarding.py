@@ -29,7 +29,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.scan import scan
-from whet.library.scanning import finding_of, read_package
+from whet.library.scanning import read_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -119,11 +119,10 @@ def measure(packages: Sequence[Package], peers: dict[str, str]) -> dict[str, Any
     for package in packages:
         began = time.process_time()
         try:
-            read = read_package(package.path)
-            size += sum(len(item.data) for item in read.files.values())
-            found = scan({**read.files, **read.aside})
-            problems = [finding_of(*problem) for problem in read.problems]
-            worst: str = "caution" if problems and found.verdict == "safe" else found.verdict
+            read = read_path(package.path).package
+            size += sum(len(item.data) for item in read.tree.values())
+            found = scan({**read.tree, **read.aside})
+            worst: str = "caution" if read.problems and found.verdict == "safe" else found.verdict
         except Exception as problem:
             worst = f"error: {type(problem).__name__}"
         looked.append(Looked(worst, time.process_time() - began))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet import Library, WhetError
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
+from whet.library.package import read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

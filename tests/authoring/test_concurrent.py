@@ -43,7 +43,8 @@ say(codes)
 READER = (
     PRELUDE
     + """
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
+from whet.library.package import read_tree
 library = opened()
 seen = set()
 while not os.path.exists(top + "/stop"):

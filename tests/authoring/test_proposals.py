@@ -12,9 +12,9 @@ import pytest
 from authoring.world import PRELUDE, World, check_whole, content, created, digest_of, patched, refused, start, world
 from whet import Library
 from whet.authoring.checks import Verdict
-from whet.authoring.trees import read_tree
 from whet.authoring.writer import Provenance
 from whet.errors import RefusedError
+from whet.library.package import read_tree
 
 if TYPE_CHECKING:
     from pathlib import Path

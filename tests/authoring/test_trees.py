@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from authoring.world import content, refused
 from whet.authoring import trees
-from whet.authoring.trees import digest, read_tree, write_tree
+from whet.authoring.trees import digest, write_tree
+from whet.library import package
 from whet.library.files import open_beneath
-from whet.library.package import list_files, package_digest
+from whet.library.package import read_package, read_tree
 from whet.skill.tree import Item, Tree
 from whet.store.atomic import temporary_path
 
@@ -42,7 +43,7 @@ def test_any_tree_can_take_the_place_of_any_other(
     assert read_tree(path) == after
     assert os.listdir(os.path.dirname(path)) == ([] if after is None else ["skill"])
     if after is not None:
-        assert digest(after) == package_digest(path, list_files(path, now=0))
+        assert digest(after) == read_package(path).digest
 
 
 @pytest.fixture
@@ -174,7 +175,7 @@ def test_a_tree_is_read_as_it_was_at_one_moment(skill: Path, monkeypatch: pytest
             write_tree(str(skill), OLD, after)
         return real(directory, path)
 
-    monkeypatch.setattr(trees, "open_beneath", meanwhile)
+    monkeypatch.setattr(package, "open_beneath", meanwhile)
     assert read_tree(str(skill)) == after
 
 
@@ -186,7 +187,7 @@ def test_a_directory_that_vanishes_while_it_is_read_is_not_there(skill: Path, mo
             write_tree(str(skill), OLD, None)
         return real(directory, path)
 
-    monkeypatch.setattr(trees, "open_beneath", meanwhile)
+    monkeypatch.setattr(package, "open_beneath", meanwhile)
     assert read_tree(str(skill)) is None
 
 
@@ -197,5 +198,5 @@ def test_a_directory_that_never_rests_is_said_to_change(skill: Path, monkeypatch
         os.utime(skill / "SKILL.md")
         return real(directory, path)
 
-    monkeypatch.setattr(trees, "open_beneath", meanwhile)
+    monkeypatch.setattr(package, "open_beneath", meanwhile)
     refused(lambda: read_tree(str(skill)), "skill-changed")

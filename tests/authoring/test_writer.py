@@ -13,8 +13,9 @@ import pytest
 from authoring.world import World, check_whole, content, created, digest_of, patched, refused, world
 from whet.authoring import writer as writing
 from whet.authoring.journal import Journal
-from whet.authoring.trees import digest, read_tree, write_tree
+from whet.authoring.trees import digest, write_tree
 from whet.authoring.writer import Change, Provenance, Writer
+from whet.library.package import read_tree
 from whet.skill.tree import Item, Tree
 from whet.store.atomic import temporary_path
 from whet.store.locks import FileLock, lock_path

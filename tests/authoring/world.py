@@ -13,8 +13,9 @@ from rights import GIVE_UP
 
 from whet import Library
 from whet.authoring.journal import Journal
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import WhetError
+from whet.library.package import read_tree
 from whet.store.atomic import leftovers
 from whet.store.clock import system_clock
 

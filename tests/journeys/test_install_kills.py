@@ -179,7 +179,8 @@ def test_one_installs_while_another_uninstalls(tmp_path: Path) -> None:
 FULL = """
 import json, os, subprocess, sys
 from whet import Library
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
+from whet.library.package import read_tree
 from whet.errors import WhetError
 top, place = sys.argv[1:]
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500k", "whet-test", f"{top}/{place}"], check=True)

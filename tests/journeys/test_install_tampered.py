@@ -112,11 +112,11 @@ def test_what_is_odd_and_harmless_is_installed_as_exactly_that(tmp_path: Path) -
         (step,) = run.answer["plan"]
         there = machine.root / os.path.basename(step["path"])
         files = {path.relative_to(there).as_posix(): path for path in there.rglob("*") if path.is_file()}
-        expected = {file.path.removeprefix("a/"): file for file in kept.files}
+        expected = {path.removeprefix("a/"): item for path, item in kept.files}
         assert {*files} == {"SKILL.md", *expected}
-        for path, file in expected.items():
-            assert files[path].read_bytes() == file.data
-            assert bool(files[path].stat().st_mode & 0o100) == file.executable
+        for path, item in expected.items():
+            assert files[path].read_bytes() == item.data
+            assert bool(files[path].stat().st_mode & 0o100) == item.executable
             assert not files[path].stat().st_mode & 0o7000
         assert machine.run("uninstall", step["name"]).code == 0
     machine.check_whole()

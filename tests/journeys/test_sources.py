@@ -16,7 +16,8 @@ from sources.reaching import sha256
 from sources.repositories import Repository
 
 from journeys.machines import Machine, content, main
-from whet.skill.archive import File, pack
+from whet.skill.archive import pack
+from whet.skill.tree import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,7 +113,7 @@ def tar(files: Mapping[str, str]) -> bytes:
 
 
 def packed(files: Mapping[str, str]) -> bytes:
-    return pack("review", [File(path, text.encode(), executable=False) for path, text in files.items()])
+    return pack("review", {path: Item(text.encode()) for path, text in files.items()})
 
 
 def below(directory: str, files: Mapping[str, str]) -> dict[str, str]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.library.discovery import NOT_SKILLS, OLD_MAINS, SKIPPED, SUPPORT, Bounds, RootListing, discover
+from whet.library.discovery import NOT_SKILLS, Bounds, RootListing, discover
 from whet.library.roots import Root
+from whet.skill.finder import MAIN_FILES, SKIPPED, SUPPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,12 +136,13 @@ def exact(root: str) -> None:
 
 
 @pytest.mark.usefixtures("exact")
-@pytest.mark.parametrize("name", OLD_MAINS)
+@pytest.mark.parametrize("name", MAIN_FILES[1:])
 def test_old_names_of_the_main_file_are_read_with_a_remark(root: str, name: str) -> None:
     for directory in (f"{root}/old", f"{root}/category/older", root):
         write(f"{directory}/{name}", "---\nname: thing\ndescription: Does it.\n---\n")
     shelf = walk(root)
-    assert found(shelf) == [(".", "thing", ""), ("category/older", "thing", "category"), ("old", "thing", "")]
+    own = [] if name.lower() == "skills.md" else [(".", "thing", "")]  # above other skills, that is a list of them
+    assert found(shelf) == [*own, ("category/older", "thing", "category"), ("old", "thing", "")]
     for card in shelf.cards():
         assert [(note.code, note.message) for note in card.notes if note.code == "old-main-name"] == [
             ("old-main-name", f"The main file is called {name}.")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 import time
@@ -8,21 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError
+from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.library import package as package_module
 from whet.library.cache import Cache
 from whet.library.package import (
+    LIMITS,
     Listing,
     Main,
+    PackageFile,
     file_stamp,
-    list_files,
-    look,
+    list_package,
     opened_digest,
     package_digest,
     package_directory,
     read_package,
+    read_tree,
 )
-from whet.skill.tree import digest, file_entry, link_entry
+from whet.skill.tree import DEFAULT_LIMITS, Item, digest, file_entry, link_entry
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -34,6 +35,12 @@ AHEAD = 60 * 10**9
 
 def now() -> int:
     return time.time_ns() + AHEAD
+
+
+def list_files(directory: str, *, now: int) -> tuple[PackageFile, ...]:
+    listing = list_package(directory, now=now)
+    assert listing.problems == ()
+    return listing.files
 
 
 def paths(listing: Listing) -> list[str]:
@@ -99,31 +106,31 @@ def test_what_is_never_part_of_a_package_is_left_out(skill_directory: Path) -> N
 )
 def test_a_link_that_may_leave_makes_the_package_invalid(skill_directory: Path, target: str, escapes: bool) -> None:
     (skill_directory / "other").symlink_to(target)
-    listing = look(str(skill_directory), now=now())
+    listing = list_package(str(skill_directory), now=now())
     assert ("other" in paths(listing), problems(listing)) == (not escapes, ["link-escape"] if escapes else [])
     if escapes:
         with pytest.raises(InvalidError) as caught:
-            list_files(str(skill_directory), now=now())
+            read_package(str(skill_directory))
         assert caught.value.code == "link-escape"
 
 
 def test_the_main_file_may_be_a_link_when_somebody_vouches_for_it(skill_directory: Path) -> None:
     (skill_directory / "SKILL.md").unlink()
     (skill_directory / "SKILL.md").symlink_to("../elsewhere.md")
-    listing = look(str(skill_directory), now=now(), main="SKILL.md")
+    listing = list_package(str(skill_directory), now=now(), main="SKILL.md")
     assert ("SKILL.md" in paths(listing), problems(listing)) == (True, [])
-    assert problems(look(str(skill_directory), now=now())) == ["link-escape"]
+    assert problems(list_package(str(skill_directory), now=now())) == ["link-escape"]
 
 
 def test_special_files_are_problems(skill_directory: Path) -> None:
     os.mkfifo(skill_directory / "pipe")
-    listing = look(str(skill_directory), now=now())
+    listing = list_package(str(skill_directory), now=now())
     assert ("pipe" in paths(listing), problems(listing)) == (False, ["special-file"])
 
 
 def test_too_many_files_are_a_problem(skill_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(package_module, "MAX_FILES", 5)
-    listing = look(str(skill_directory), now=now())
+    monkeypatch.setattr(package_module, "LIMITS", LIMITS._replace(files=5))
+    listing = list_package(str(skill_directory), now=now())
     assert (len(listing.files) <= 5, problems(listing)) == (True, ["too-many-files"])
 
 
@@ -132,23 +139,23 @@ def test_directories_that_are_too_deep_are_a_problem(skill_directory: Path) -> N
     deep.mkdir(parents=True)
     (deep / "file").write_text("")
     (skill_directory.joinpath(*["d"] * 15) / "last").write_text("")
-    listing = look(str(skill_directory), now=now())
+    listing = list_package(str(skill_directory), now=now())
     assert ("d/" * 15 + "last" in paths(listing), problems(listing)) == (True, ["too-deep"])
 
 
 def test_what_may_not_be_read_is_a_problem(unprivileged: Callable[[str], Any]) -> None:
     assert unprivileged("""
-from whet.library.package import look, list_files
+from whet.library.package import list_package, read_package
 base = skill("root/one")
 os.makedirs(base + "/shut/in")
 open(base + "/shut/in/file", "w").close()
 os.chmod(base + "/shut", 0)
-listing = look(base, now=0)
+listing = list_package(base)
 answer = [[item.path for item in listing.files], [problem.code for problem in listing.problems]]
 opened = library().view("one")
 answer += [opened["content"], [note["code"] for note in opened["diagnostics"]]]
 os.chmod(base, 0)
-for attempt in (lambda: look(base, now=0), lambda: list_files(base, now=0)):
+for attempt in (lambda: list_package(base), lambda: read_package(base)):
     try:
         attempt()
     except WhetError as error:
@@ -160,8 +167,9 @@ os.chmod(base + "/shut", 0o700)
 
 def test_a_directory_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError) as caught:
-        list_files(str(tmp_path / "gone"), now=0)
+        list_package(str(tmp_path / "gone"))
     assert caught.value.code == "path-not-found"
+    assert read_tree(str(tmp_path / "gone")) is None
 
 
 def test_names_that_are_not_utf8_are_listed_and_hashed(tmp_path: Path) -> None:
@@ -172,9 +180,8 @@ def test_names_that_are_not_utf8_are_listed_and_hashed(tmp_path: Path) -> None:
         pytest.skip("this file system takes UTF-8 only")
     files = list_files(str(tmp_path), now=now())
     assert [item.path for item in files if item.path.startswith("caf")] == ["caf\udce9"]
-    assert package_digest(str(tmp_path), tuple(item for item in files if item.path.startswith("caf"))) == digest(
-        [file_entry("caf\udce9", b"x")]
-    )
+    (tmp_path / "SKILL.md").write_bytes(b"")
+    assert package_digest(str(tmp_path)) == digest([file_entry("caf\udce9", b"x"), file_entry("SKILL.md", b"")])
 
 
 def test_nothing_outside_is_listed_while_a_directory_is_swapped(skill_directory: Path, tmp_path: Path) -> None:
@@ -195,7 +202,7 @@ def test_nothing_outside_is_listed_while_a_directory_is_swapped(skill_directory:
     flipper.start()
     seen: set[str] = set()
     for _ in range(3000):
-        seen.update(paths(look(str(skill_directory), now=0)))
+        seen.update(paths(list_package(str(skill_directory), now=0)))
     stop.set()
     flipper.join()
     assert seen == {".hidden", "SKILL.md", "link", "references/a.md", "references/deep/b.md", "run.sh"}
@@ -216,7 +223,7 @@ def test_the_digest_is_of_all_files(skill_directory: Path) -> None:
         ]
     )
     files = list_files(str(skill_directory), now=now())
-    assert package_digest(str(skill_directory), files) == expected
+    assert package_digest(str(skill_directory)) == expected
     main = Main("SKILL.md", b"main", files[1].stamp)
     assert opened_digest(str(skill_directory), files, main, None, None) == (expected, ())
 
@@ -261,7 +268,7 @@ def test_the_digest_is_of_the_main_file_as_it_was_read(skill_directory: Path) ->
     files = list_files(str(skill_directory), now=now())
     read = opened_digest(str(skill_directory), files, Main("SKILL.md", b"as read", "older"), None, None)
     (skill_directory / "SKILL.md").write_text("as read")
-    assert read == (package_digest(str(skill_directory), files), ())
+    assert read == (package_digest(str(skill_directory)), ())
 
 
 def test_what_vanishes_or_cannot_be_read_does_not_stop_the_digest(skill_directory: Path, tmp_path: Path) -> None:
@@ -273,49 +280,78 @@ def test_what_vanishes_or_cannot_be_read_does_not_stop_the_digest(skill_director
     found, unread = opened_digest(str(skill_directory), files, main, None, None)
     assert found.startswith("sha256:")
     assert [problem.code for problem in unread] == ["path-escape"]
-    with pytest.raises(RefusedError):
-        package_digest(str(skill_directory), files)
+    with pytest.raises(InvalidError):
+        package_digest(str(skill_directory))
 
 
 def test_a_file_beyond_all_measure_is_refused(skill_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(package_module, "MAX_BYTES", 5)
+    monkeypatch.setattr(package_module, "LIMITS", LIMITS._replace(file_bytes=5))
     with pytest.raises(InvalidError) as caught:
-        package_digest(str(skill_directory), list_files(str(skill_directory), now=0))
+        package_digest(str(skill_directory))
     assert caught.value.code == "too-large"
 
 
 # contents
 
 
-def test_a_package_is_read_for_packing(skill_directory: Path) -> None:
-    (skill_directory / "link").unlink()
-    files = read_package(str(skill_directory), list_files(str(skill_directory), now=0))
-    assert [(file.path, hashlib.sha256(file.data).hexdigest()[:8], file.executable) for file in files] == [
-        (path, hashlib.sha256(data).hexdigest()[:8], executable)
-        for path, data, executable in (
-            (".hidden", b"counts", False),
-            ("SKILL.md", b"main", False),
-            ("references/a.md", b"a", False),
-            ("references/deep/b.md", b"bb", False),
-            ("run.sh", b"#!/bin/sh\n", True),
-        )
+def test_a_package_is_read_whole(skill_directory: Path) -> None:
+    package = read_package(str(skill_directory))
+    assert package.name == "skill"
+    assert list(package.tree.items()) == [
+        (".hidden", Item(b"counts")),
+        ("SKILL.md", Item(b"main")),
+        ("link", Item(b"references/a.md", link=True)),
+        ("references/a.md", Item(b"a")),
+        ("references/deep/b.md", Item(b"bb")),
+        ("run.sh", Item(b"#!/bin/sh\n", executable=True)),
     ]
+    assert (package.main, package.document.body) == ("SKILL.md", "main")
+    assert package.digest == package_digest(str(skill_directory))
+    assert read_tree(str(skill_directory)) == package.tree
+    assert read_package(str(skill_directory), strict=False) == package
 
 
-def test_a_link_cannot_be_packed(skill_directory: Path) -> None:
+def test_a_lenient_reader_tells_what_a_strict_one_refuses(skill_directory: Path) -> None:
+    whole = read_package(str(skill_directory)).tree
+    (skill_directory / "out").symlink_to("/etc/passwd")
+    (skill_directory / "scripts" / "__pycache__").mkdir(parents=True)
+    (skill_directory / "scripts" / "__pycache__" / "a.pyc").write_bytes(b"compiled")
+    (skill_directory / ".git").mkdir()
+    (skill_directory / ".git" / "config").write_bytes(b"")
+    (skill_directory / ".run.sh.whet-tmp-0123456789abcdef").write_bytes(b"half written")
+    os.mkfifo(skill_directory / "pipe")
+    package = read_package(str(skill_directory), strict=False)
+    assert package.tree == whole
+    assert sorted((error.code, error.details["file"]) for error in package.problems) == [
+        ("link-escape", "out"),
+        ("special-file", "pipe"),
+    ]
+    assert package.aside == {
+        ".run.sh.whet-tmp-0123456789abcdef": Item(b"half written"),
+        "out": Item(b"/etc/passwd", link=True),
+        "scripts/__pycache__/a.pyc": Item(b"compiled"),
+    }
     with pytest.raises(InvalidError) as caught:
-        read_package(str(skill_directory), list_files(str(skill_directory), now=0))
-    assert caught.value.code == "link-in-package"
+        read_package(str(skill_directory))
+    assert caught.value.code in ("link-escape", "special-file")
 
 
-def test_a_package_that_is_too_large_cannot_be_packed(tmp_path: Path) -> None:
-    from whet.skill.archive import DEFAULT_LIMITS
+def test_a_package_without_a_main_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("x")
+    with pytest.raises(UsageError, match="has no SKILL"):
+        _ = read_package(str(tmp_path)).main
+    with pytest.raises(UsageError, match="has no SKILL"):
+        package_digest(str(tmp_path))
 
+
+def test_a_package_that_is_too_large_is_refused(tmp_path: Path) -> None:
     with open(tmp_path / "large", "wb") as file:
         file.truncate(DEFAULT_LIMITS.total_bytes + 1)
     with pytest.raises(InvalidError) as caught:
-        read_package(str(tmp_path), tuple(i for i in list_files(str(tmp_path), now=0) if i.path == "large"))
+        read_package(str(tmp_path), limits=DEFAULT_LIMITS)
     assert caught.value.code == "too-large"
+    package = read_package(str(tmp_path), strict=False, limits=DEFAULT_LIMITS)
+    assert (package.tree, [error.code for error in package.problems]) == ({}, ["too-large"])
 
 
 def test_a_package_is_named_by_its_directory_or_its_main_file(skill_directory: Path, tmp_path: Path) -> None:

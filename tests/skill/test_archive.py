@@ -15,21 +15,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import InvalidError, UsageError
-from whet.skill.archive import DEFAULT_LIMITS, File, Limits, Package, contents, pack, unpack
+from whet.skill.archive import contents, pack, unpack
 from whet.skill.paths import check, collides
-from whet.skill.tree import ignored
+from whet.skill.tree import DEFAULT_LIMITS, Item, Limits, Package, Tree, ignored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 FAST = settings(max_examples=200, deadline=None)
-SKILL = File("SKILL.md", b"---\nname: golden\n---\nBody.\n")
-GOLDEN = (
-    SKILL,
-    File("scripts/run.sh", b"#!/bin/sh\n", executable=True),
-    File("references/\u00e9.md", b"x"),
-    File("assets/empty", b""),
-)
+SKILL = {"SKILL.md": Item(b"---\nname: golden\n---\nBody.\n")}
+GOLDEN = {
+    **SKILL,
+    "scripts/run.sh": Item(b"#!/bin/sh\n", executable=True),
+    "references/\u00e9.md": Item(b"x"),
+    "assets/empty": Item(b""),
+}
 
 
 def code_of(data: bytes, limits: Limits = DEFAULT_LIMITS) -> str:
@@ -60,7 +60,7 @@ def test_the_archive_is_a_plain_zip_for_other_programs() -> None:
         ]
     start = (1980, 1, 1, 0, 0, 0)
     assert listed == [
-        ("golden/SKILL.md", SKILL.data, stat.S_IFREG | 0o644, start, zipfile.ZIP_STORED),
+        ("golden/SKILL.md", SKILL["SKILL.md"].data, stat.S_IFREG | 0o644, start, zipfile.ZIP_STORED),
         ("golden/assets/empty", b"", stat.S_IFREG | 0o644, start, zipfile.ZIP_STORED),
         ("golden/references/\u00e9.md", b"x", stat.S_IFREG | 0o644, start, zipfile.ZIP_STORED),
         ("golden/scripts/run.sh", b"#!/bin/sh\n", stat.S_IFREG | 0o755, start, zipfile.ZIP_STORED),
@@ -68,26 +68,27 @@ def test_the_archive_is_a_plain_zip_for_other_programs() -> None:
 
 
 SEGMENT = st.text(alphabet="abcdeé日._- \U0001f600", min_size=1, max_size=6)
-FILES = st.lists(
-    st.builds(File, st.lists(SEGMENT, min_size=1, max_size=4).map("/".join), st.binary(max_size=40), st.booleans()),
+FILES = st.dictionaries(
+    st.lists(SEGMENT, min_size=1, max_size=4).map("/".join),
+    st.builds(Item, st.binary(max_size=40), st.booleans(), st.just(value=False)),
     max_size=6,
-).map(lambda files: [SKILL, *files])
+).map(lambda files: {**SKILL, **files})
 
 
-def packable(files: list[File]) -> bool:
+def packable(files: Tree) -> bool:
     try:
-        for file in files:
-            check(file.path)
+        for path in files:
+            check(path)
     except UsageError:
         return False
-    if any(part.startswith("-") for file in files for part in file.path.split("/")):
+    if any(part.startswith("-") for path in files for part in path.split("/")):
         return False
-    return not collides(file.path for file in files) and not any(ignored(file.path) for file in files)
+    return not collides(files) and not any(ignored(path) for path in files)
 
 
 @FAST
 @given(FILES, st.randoms(use_true_random=False))
-def test_unpacking_what_was_packed_gives_it_back_whatever_the_order(files: list[File], order: random.Random) -> None:
+def test_unpacking_what_was_packed_gives_it_back_whatever_the_order(files: Tree, order: random.Random) -> None:
     if not packable(files):
         with pytest.raises(InvalidError):
             pack("round-trip", files)
@@ -95,48 +96,48 @@ def test_unpacking_what_was_packed_gives_it_back_whatever_the_order(files: list[
     shuffled = list(files)
     order.shuffle(shuffled)
     data = pack("round-trip", files)
-    assert pack("round-trip", shuffled) == data
-    expected = tuple(sorted(files, key=lambda file: file.path.encode()))
-    assert unpack(data) == Package("round-trip", expected)
-    assert contents(data) == (tuple(file._replace(path=f"round-trip/{file.path}") for file in expected), ())
+    assert pack("round-trip", {path: files[path] for path in shuffled}) == data
+    assert unpack(data) == Package("round-trip", files)
+    assert list(unpack(data).tree) == sorted(files, key=str.encode)
+    assert contents(data) == ({f"round-trip/{path}": item for path, item in files.items()}, ())
 
 
 def test_the_deepest_and_longest_paths_that_pass_the_check_survive_the_round_trip() -> None:
-    files = (File("/".join(["d"] * 16), b"1"), SKILL, File("/".join(["e" * 255] * 4), b"2"))
+    files = {"/".join(["d"] * 16): Item(b"1"), **SKILL, "/".join(["e" * 255] * 4): Item(b"2")}
     data = pack("n" * 255, files)
-    assert unpack(data).files == (SKILL, files[0], files[2])
+    assert unpack(data).tree == files
 
 
 def test_what_is_never_part_of_a_package_is_not_packed() -> None:
-    noise = [File(path, b"x") for path in (".git/config", "scripts/__pycache__/a.pyc", ".DS_Store")]
-    assert pack("a", [SKILL, *noise]) == pack("a", [SKILL])
+    noise = dict.fromkeys((".git/config", "scripts/__pycache__/a.pyc", ".DS_Store"), Item(b"x"))
+    assert pack("a", {**SKILL, **noise}) == pack("a", SKILL)
 
 
 @pytest.mark.parametrize(
     ("name", "files", "code"),
     [
-        ("", [SKILL], "archive-unsafe-path"),
-        ("..", [SKILL], "archive-unsafe-path"),
-        ("a/b", [SKILL], "archive-unsafe-path"),
-        ("con", [SKILL], "archive-unsafe-path"),
-        (".git", [SKILL], "archive-unsafe-path"),
-        ("__MACOSX", [SKILL], "archive-unsafe-path"),
-        ("a", [SKILL, File("../x", b"")], "archive-unsafe-path"),
-        ("a", [SKILL, File("/x", b"")], "archive-unsafe-path"),
-        ("a", [SKILL, File("x\ud800", b"")], "archive-unsafe-path"),
-        ("a", [SKILL, File(".GIT/config", b"")], "archive-unsafe-path"),
-        ("a", [SKILL, File("x", b""), File("X", b"")], "archive-collision"),
-        ("a", [SKILL, File("x", b""), File("x/y", b"")], "archive-collision"),
-        ("a", [SKILL, SKILL], "archive-collision"),
-        ("a", [], "archive-no-skill"),
-        ("a", [File("skill.md", b"")], "archive-no-skill"),
-        ("a", [File("docs/SKILL.md", b"")], "archive-no-skill"),
-        ("a", [SKILL, *(File(f"f{number}", b"") for number in range(2_000))], "archive-too-many-files"),
-        ("a", [SKILL, File("x", bytes(16 * 1024 * 1024 + 1))], "archive-too-large"),
-        ("a", [SKILL, *(File(f"f{number}", bytes(16 * 1024 * 1024)) for number in range(4))], "archive-too-large"),
+        ("", SKILL, "archive-unsafe-path"),
+        ("..", SKILL, "archive-unsafe-path"),
+        ("a/b", SKILL, "archive-unsafe-path"),
+        ("con", SKILL, "archive-unsafe-path"),
+        (".git", SKILL, "archive-unsafe-path"),
+        ("__MACOSX", SKILL, "archive-unsafe-path"),
+        ("a", {**SKILL, "../x": Item(b"")}, "archive-unsafe-path"),
+        ("a", {**SKILL, "/x": Item(b"")}, "archive-unsafe-path"),
+        ("a", {**SKILL, "x\ud800": Item(b"")}, "archive-unsafe-path"),
+        ("a", {**SKILL, ".GIT/config": Item(b"")}, "archive-unsafe-path"),
+        ("a", {**SKILL, "x": Item(b""), "X": Item(b"")}, "archive-collision"),
+        ("a", {**SKILL, "x": Item(b""), "x/y": Item(b"")}, "archive-collision"),
+        ("a", {}, "archive-no-skill"),
+        ("a", {"Skill.MD": Item(b"")}, "archive-no-skill"),
+        ("a", {**SKILL, "x": Item(b"SKILL.md", link=True)}, "link-in-package"),
+        ("a", {"docs/SKILL.md": Item(b"")}, "archive-no-skill"),
+        ("a", {**SKILL, **{f"f{number}": Item(b"") for number in range(2_000)}}, "archive-too-many-files"),
+        ("a", {**SKILL, "x": Item(bytes(16 * 1024 * 1024 + 1))}, "archive-too-large"),
+        ("a", {**SKILL, **{f"f{number}": Item(bytes(16 * 1024 * 1024)) for number in range(4)}}, "archive-too-large"),
     ],
 )
-def test_packing_refuses_what_could_not_be_unpacked(name: str, files: list[File], code: str) -> None:
+def test_packing_refuses_what_could_not_be_unpacked(name: str, files: Tree, code: str) -> None:
     with pytest.raises(InvalidError) as caught:
         pack(name, files)
     assert caught.value.code == code
@@ -200,7 +201,7 @@ def tar_entry(name: str, kind: bytes, **fields: object) -> tarfile.TarInfo:
 
 
 PLAIN = [("a/SKILL.md", b"body"), ("a/references/x.md", b"x" * 5000)]
-UNPACKED = Package("a", (File("SKILL.md", b"body"), File("references/x.md", b"x" * 5000)))
+UNPACKED = Package("a", {"SKILL.md": Item(b"body"), "references/x.md": Item(b"x" * 5000)})
 
 
 def streamed_zip() -> bytes:
@@ -254,7 +255,7 @@ def test_archives_of_other_programs_are_read(make: Callable[[], bytes]) -> None:
 def test_long_names_of_every_kind_of_tar_are_read(tar_format: int) -> None:
     path = "/".join(["long" * 20] * 2)
     data = tar_of([("a/SKILL.md", b""), (f"a/{path}", b"1"), ("a/\u00e9", b"2")], tar_format)
-    assert unpack(data).files == (File("SKILL.md", b""), File(path, b"1"), File("\u00e9", b"2"))
+    assert unpack(data).tree == {"SKILL.md": Item(b""), path: Item(b"1"), "\u00e9": Item(b"2")}
 
 
 def test_executable_bits_are_kept_by_both_formats() -> None:
@@ -262,18 +263,18 @@ def test_executable_bits_are_kept_by_both_formats() -> None:
     script.external_attr = (stat.S_IFREG | 0o755) << 16
     zipped = zip_of([("a/SKILL.md", b""), (script, b"x")])
     tarred = tar_of([("a/SKILL.md", b""), (tar_entry("a/run", tarfile.REGTYPE, mode=0o755), b"x")])
-    expected = Package("a", (File("SKILL.md", b""), File("run", b"x", executable=True)))
+    expected = Package("a", {"SKILL.md": Item(b""), "run": Item(b"x", executable=True)})
     assert (unpack(zipped), unpack(tarred)) == (expected, expected)
 
 
 def test_a_skill_at_the_root_has_no_name() -> None:
-    expected = Package("", (File("SKILL.md", b"1"), File("docs/a.md", b"2")))
+    expected = Package("", {"SKILL.md": Item(b"1"), "docs/a.md": Item(b"2")})
     entries = [("docs/a.md", b"2"), ("SKILL.md", b"1")]
     assert (unpack(zip_of(entries)), unpack(tar_of(entries))) == (expected, expected)
 
 
 def test_the_older_spelling_of_the_main_file_is_read() -> None:
-    assert unpack(zip_of([("a/skill.md", b"1")])) == Package("a", (File("skill.md", b"1"),))
+    assert unpack(zip_of([("a/skill.md", b"1")])) == Package("a", {"skill.md": Item(b"1")})
 
 
 def test_what_macos_and_tools_leave_behind_is_skipped_and_reported() -> None:
@@ -287,22 +288,22 @@ def test_what_macos_and_tools_leave_behind_is_skipped_and_reported() -> None:
         ("__MACOSX/a/._SKILL.md", b"x"),
     ]
     skipped = tuple(sorted(name for name, _ in entries[1:]))
-    expected = Package("a", (File("SKILL.md", b"1"),), skipped)
+    expected = Package("a", {"SKILL.md": Item(b"1")}, skipped=skipped)
     assert (unpack(zip_of(entries)), unpack(tar_of(entries))) == (expected, expected)
 
 
 def test_contents_takes_whatever_folders_there_are() -> None:
     entries = [("b/SKILL.md", b"2"), ("a/deep/SKILL.md", b"1"), ("README.md", b"3"), ("a/.git/config", b"x")]
-    files = (File("README.md", b"3"), File("a/deep/SKILL.md", b"1"), File("b/SKILL.md", b"2"))
+    files = {"README.md": Item(b"3"), "a/deep/SKILL.md": Item(b"1"), "b/SKILL.md": Item(b"2")}
     assert contents(zip_of(entries)) == (files, ("a/.git/config",))
     assert contents(gzip.compress(tar_of(entries))) == (files, ("a/.git/config",))
-    assert contents(zip_of([])) == ((), ())
+    assert contents(zip_of([])) == ({}, ())
 
 
 def test_archives_inside_stay_files() -> None:
-    inner = pack("inner", [SKILL])
-    outer = pack("outer", [SKILL, File("assets/inner.skill", inner)])
-    assert unpack(outer).files[1] == File("assets/inner.skill", inner)
+    inner = pack("inner", SKILL)
+    outer = pack("outer", {**SKILL, "assets/inner.skill": Item(inner)})
+    assert unpack(outer).tree["assets/inner.skill"] == Item(inner)
 
 
 # --- refusals; tests/sources/tampered.py has many more ----------------------------------------------------------------
@@ -365,7 +366,7 @@ def test_files_are_counted_and_measured(sizes: list[int], code: str | None) -> N
     entries = [("a/SKILL.md", b""), *((f"a/{at}", noise(size)) for at, size in enumerate(sizes))]
     for data in (zip_of(entries), tar_of(entries), gzip.compress(tar_of(entries))):
         if code is None:
-            assert len(unpack(data, limits=SMALL).files) == 2
+            assert len(unpack(data, limits=SMALL).tree) == 2
         else:
             assert code_of(data, SMALL) == code
 
@@ -374,7 +375,7 @@ def test_the_sum_of_all_files_is_limited() -> None:
     entries = [("a/SKILL.md", noise(800)), ("a/x", noise(701))]
     for data in (zip_of(entries), tar_of(entries), gzip.compress(tar_of(entries))):
         assert code_of(data, SMALL) == "archive-too-large"
-        assert len(unpack(data, limits=SMALL._replace(total_bytes=1501)).files) == 2
+        assert len(unpack(data, limits=SMALL._replace(total_bytes=1501)).tree) == 2
 
 
 def test_an_archive_too_large_to_be_worth_reading_is_not_parsed() -> None:
@@ -402,7 +403,7 @@ def test_many_small_files_make_a_bomb_together() -> None:
 def test_a_small_file_may_compress_well() -> None:
     entries = [("a/SKILL.md", b""), ("a/zeros", bytes(1024 * 1024))]
     for data in (zip_of(entries), gzip.compress(tar_of([("a/SKILL.md", b""), ("a/zeros", bytes(1024 * 1000))]))):
-        assert len(unpack(data).files) == 2
+        assert len(unpack(data).tree) == 2
 
 
 @pytest.mark.parametrize("data", [b"", b"PK", b"hello", b"\x1f\x8b", noise(2000), b"<html>" * 200, b"PK\x03\x04" * 50])
@@ -432,7 +433,7 @@ def test_a_damaged_archive_is_read_or_refused_and_nothing_else(data: bytes, chan
         package = unpack(bytes(damaged))
     except InvalidError:
         return
-    assert all(check(file.path) == file.path for file in package.files)
+    assert all(check(path) == path for path in package.tree)
 
 
 @FAST

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from sources.killing import ARMING
 from whet import Library
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
+from whet.library.package import read_tree
 from whet.sources.lock.file import lock_file, read
 from whet.store.atomic import is_leftover
 

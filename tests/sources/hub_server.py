@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from whet.errors import WhetError
-from whet.skill.archive import DEFAULT_LIMITS, Package, unpack
+from whet.skill.archive import unpack
 from whet.skill.dialects import read_skill
-from whet.skill.frontmatter import read_document
 from whet.skill.names import is_ascii_name
-from whet.skill.tree import digest, file_entry
+from whet.skill.tree import DEFAULT_LIMITS, Item, Package
 from whet.sources.web.client import Web
 
 if TYPE_CHECKING:
@@ -111,8 +110,7 @@ class Hub:
             package = unpack(archive)
         except WhetError as error:
             raise RefusalError(400, "bad-archive", error.message, error.hint) from error
-        main = next(file.data for file in package.files if file.path in ("SKILL.md", "skill.md"))
-        skill = read_skill(read_document(main))
+        skill = read_skill(package.document)
         if skill.name != name:
             message = f"The skill is called {skill.name} and not {name}."
             raise RefusalError(422, "name-mismatch", message, "Rename one of them.")
@@ -122,9 +120,9 @@ class Hub:
             name,
             version,
             skill.description,
-            content_digest(package),
+            package.digest,
             archive,
-            tuple(_file(file) for file in package.files),
+            tuple(_file(path, item) for path, item in package.tree.items()),
             f"2026-01-01T00:{self._clock // 60:02}:{self._clock % 60:02}Z",
             _flat(package),
         )
@@ -422,11 +420,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _do  # noqa: N815  the names that http.server calls
 
 
-def content_digest(package: Package) -> str:
-    """The content digest of what an archive holds."""
-    return digest(file_entry(file.path, file.data, executable=file.executable) for file in package.files)
-
-
 def precedence(version: str) -> tuple[Any, ...]:
     """What orders semantic versions, those that differ only in build metadata by their text."""
     found = _VERSION.fullmatch(version)
@@ -446,17 +439,17 @@ def _json(value: Any, status: int = 200, headers: Mapping[str, str] = {}) -> Ans
     return Answer(status, told, json.dumps(value, ensure_ascii=False).encode())
 
 
-def _file(file: Any) -> dict[str, Any]:
-    hashed = hashlib.sha256(file.data).hexdigest()
-    return {"path": file.path, "size": len(file.data), "sha256": hashed, "executable": file.executable}
+def _file(path: str, item: Item) -> dict[str, Any]:
+    hashed = hashlib.sha256(item.data).hexdigest()
+    return {"path": path, "size": len(item.data), "sha256": hashed, "executable": item.executable}
 
 
 def _flat(package: Package) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for file in package.files:
-            entry = zipfile.ZipInfo(file.path, (1980, 1, 1, 0, 0, 0))
+        for path, item in package.tree.items():
+            entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))
             entry.create_system = 3
-            entry.external_attr = (0o100755 if file.executable else 0o100644) << 16
-            archive.writestr(entry, file.data)
+            entry.external_attr = (0o100755 if item.executable else 0o100644) << 16
+            archive.writestr(entry, item.data)
     return target.getvalue()

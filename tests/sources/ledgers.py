@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.authoring.journal import Journal
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.authoring.writer import Change, Provenance, Writer
+from whet.library.package import read_tree
 from whet.skill.tree import Item, entries
 from whet.sources.lock.file import Installed, lock_file, read
 from whet.sources.lock.ledger import Ledger

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from whet.library.roots import Place
-from whet.skill.archive import File, pack
+from whet.skill.archive import pack
+from whet.skill.tree import Item
 from whet.sources.model import FetchContext
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def main(name: str, description: str = "Does one thing.") -> bytes:
 
 def packed(name: str, files: Mapping[str, bytes] | None = None, description: str = "Does one thing.") -> bytes:
     """A `.skill` archive."""
-    scripts = [File(path, data, path.endswith(".sh")) for path, data in (files or {}).items()]
-    return pack(name, [File("SKILL.md", main(name, description)), *scripts])
+    scripts = {path: Item(data, path.endswith(".sh")) for path, data in (files or {}).items()}
+    return pack(name, {"SKILL.md": Item(main(name, description)), **scripts})
 
 
 def sha256(data: bytes) -> str:

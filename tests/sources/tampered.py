@@ -35,7 +35,7 @@ from sources.forging import (
 )
 from sources.tampered_tar import GZIPS, TARS, long_name
 from sources.tampered_zip import ZIPS, bomb, wide, zip64
-from whet.skill.archive import File
+from whet.skill.tree import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,12 +149,12 @@ class Kept(NamedTuple):
     """What must come of an archive: its files beside the main file, and the names that were left out."""
 
     make: Callable[[], bytes]
-    files: tuple[File, ...] = ()
+    files: tuple[tuple[str, Item], ...] = ()
     skipped: tuple[str, ...] = ()
 
 
-ONE = (File("a/x", b"1"),)
-RUN = (File("a/x", b"1", executable=True),)
+ONE = (("a/x", Item(b"1")),)
+RUN = (("a/x", Item(b"1", executable=True)),)
 INNER = raw_zip([MAIN, bomb(2 * 1024 * 1024)])
 
 LEFT_OUT = {
@@ -174,12 +174,12 @@ LEFT_OUT = {
     "zip: extra fields and padding": Kept(
         partial(zipped, Raw("a/x", b"1", extra=struct.pack("<2HL", 0x5455, 4, 9) + b"\0\0\0")), ONE
     ),
-    "zip: UTF-8 with its mark": Kept(partial(zipped, Raw("a/\u00e9", flags=0x800)), (File("a/\u00e9", b""),)),
-    "zip: UTF-8 without its mark": Kept(partial(zipped, Raw("a/\u00e9")), (File("a/\u00e9", b""),)),
-    "zip: old encoding": Kept(partial(zipped, Raw("", name_bytes=b"a/\x82")), (File("a/\u00e9", b""),)),
+    "zip: UTF-8 with its mark": Kept(partial(zipped, Raw("a/\u00e9", flags=0x800)), (("a/\u00e9", Item(b"")),)),
+    "zip: UTF-8 without its mark": Kept(partial(zipped, Raw("a/\u00e9")), (("a/\u00e9", Item(b"")),)),
+    "zip: old encoding": Kept(partial(zipped, Raw("", name_bytes=b"a/\x82")), (("a/\u00e9", Item(b"")),)),
     "zip: old encoding and a field": Kept(
         partial(zipped, Raw("", name_bytes=b"a/\x82\x81", extra=unicode_name(b"a/\x82\x81", "a/\u65e5"))),
-        (File("a/\u65e5", b""),),
+        (("a/\u65e5", Item(b"")),),
     ),
     "zip: same name in a field": Kept(partial(zipped, Raw("a/x", b"1", extra=unicode_name(b"a/x", "a/x"))), ONE),
     "zip: repository": Kept(partial(zipped, Raw("a/.git/hooks/pre-commit", b"x")), (), ("a/.git/hooks/pre-commit",)),
@@ -190,10 +190,10 @@ LEFT_OUT = {
         ("._a", "__MACOSX/a/._x", "a/.DS_Store"),
     ),
     "zip: compiled": Kept(partial(zipped, Raw("a/__pycache__/x.pyc")), (), ("a/__pycache__/x.pyc",)),
-    "zip: archive inside stays packed": Kept(partial(zipped, Raw("a/x.zip", INNER)), (File("a/x.zip", INNER),)),
+    "zip: archive inside stays packed": Kept(partial(zipped, Raw("a/x.zip", INNER)), (("a/x.zip", Item(INNER)),)),
     "zip: dot in front": Kept(partial(zipped, Raw("./a/x", b"1"), Raw("./")), ONE),
-    "zip: hidden file": Kept(partial(zipped, Raw("a/.env", b"1")), (File("a/.env", b"1"),)),
-    "zip: tilde in a name": Kept(partial(zipped, Raw("a/x~", b"1")), (File("a/x~", b"1"),)),
+    "zip: hidden file": Kept(partial(zipped, Raw("a/.env", b"1")), (("a/.env", Item(b"1")),)),
+    "zip: tilde in a name": Kept(partial(zipped, Raw("a/x~", b"1")), (("a/x~", Item(b"1")),)),
     "tar: nothing odd": Kept(partial(tarred, tar_file(b"a/x", b"1")), ONE),
     "tar: setuid": Kept(partial(tarred, tar_file(b"a/x", b"1", mode=b"0006755\0")), RUN),
     "tar: repository": Kept(partial(tarred, tar_file(b"a/.git/config", b"x")), (), ("a/.git/config",)),
@@ -202,7 +202,7 @@ LEFT_OUT = {
     ),
     "tar: contiguous file": Kept(partial(tarred, tar_file(b"a/x", b"1", kind=b"7")), ONE),
     "tar: old file": Kept(partial(tarred, tar_file(b"a/x", b"1", kind=b"\0")), ONE),
-    "tar: long name": Kept(partial(tarred, long_name(b"a/y\0")), (File("a/y", b"x"),)),
+    "tar: long name": Kept(partial(tarred, long_name(b"a/y\0")), (("a/y", Item(b"x")),)),
     "tar: comment for all": Kept(lambda: raw_tar(pax(("comment", "0123abc"), kind=b"g"), TAR_MAIN)),
     "tar: times and owners": Kept(
         partial(tarred, pax(("mtime", "-1.5"), ("uid", "0"), ("uname", "root")), tar_file(b"a/x", b"1")), ONE

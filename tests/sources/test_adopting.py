@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sources.repositories import serving_git
 from sources.world import BODY, DANGER, World, main, refused, told, world
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
+from whet.library.package import read_tree
 from whet.sources.lock.foreign import computed_hash
 from whet.sources.refs.reading import read_ref, shown
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from sources.world import World
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import WhetError
+from whet.library.package import read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

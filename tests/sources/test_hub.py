@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sources.hub_server import Answer, Asked, Hub, content_digest, hub_serving
+from sources.hub_server import Answer, Asked, Hub, hub_serving
 from sources.loopback import Request, Route, serving
 from sources.reaching import codes, dumped, json_values, main, packed, reach, sha256
 from whet.errors import (
@@ -38,7 +38,7 @@ HEX = "a" * 64
 
 
 def digest_of(archive: bytes) -> str:
-    return content_digest(unpack(archive))
+    return unpack(archive).digest
 
 
 def filled() -> Hub:

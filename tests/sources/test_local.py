@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from sources.reaching import codes, main, packed, reach
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.library.files import read_file
+from whet.library.package import read_tree
 from whet.skill.tree import Item, library_digest
 from whet.sources import local
 from whet.sources.local import ArchiveSource, PathSource

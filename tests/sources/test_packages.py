@@ -7,25 +7,20 @@ from hypothesis import strategies as st
 from whet.errors import AmbiguousError, InvalidError, NotFoundError, WhetError
 from whet.notes import Note
 from whet.skill import paths
-from whet.skill.archive import File, contents, pack
-from whet.skill.tree import Item, Tree, escapes, ignored
+from whet.skill.archive import contents, pack
+from whet.skill.finder import MAIN_FILES, SKIPPED, SOURCE, find_skills, main_file
+from whet.skill.tree import DEFAULT_LIMITS, Item, Tree, escapes, ignored
 from whet.sources.model import Listing, Offer, Ref
 from whet.sources.packages import (
     FETCH_BYTES,
-    MAIN_NAMES,
-    MAX_DEPTH,
-    NEVER_SEARCHED,
-    PACKAGE_LIMITS,
     Archived,
     Described,
     archived,
     choose,
     described,
     left_out,
-    main_path,
     offered,
     package_at,
-    skill_directories,
     weigh,
 )
 
@@ -46,7 +41,7 @@ MAIN = b"---\nname: deploy\ndescription: Ships it.\nversion: 1.2.0\n---\nBody.\n
         (["b/SKILL.md", "a/SKILL.md", "\u00e9/SKILL.md", "Z/SKILL.md"], ("Z", "a", "b", "\u00e9")),
         (["a/skill.md"], ("a",)),
         (["a/skills.md"], ("a",)),
-        (["a/Skill.md", "b/SKILLS.md", "c/SKILL.MD", "d/xSKILL.md"], ()),
+        (["a/Skill.md", "b/SKILLS.md", "c/SKILL.MD", "d/xSKILL.md"], ("a", "b")),
         (["a/SKILL.md", "a/examples/b/SKILL.md", "a/b/skill.md"], ("a",)),
         (["SKILL.md", "skills/a/SKILL.md"], ("",)),
         (["ab/SKILL.md", "a/SKILL.md", "a-b/SKILL.md"], ("a", "a-b", "ab")),
@@ -54,24 +49,24 @@ MAIN = b"---\nname: deploy\ndescription: Ships it.\nversion: 1.2.0\n---\nBody.\n
         (["skills.md", "SKILL.md", "a/SKILL.md"], ("",)),
         (["skill.md", "a/SKILL.md"], ("",)),
         (["skills/.curated/a/SKILL.md", ".claude/skills/b/SKILL.md"], (".claude/skills/b", "skills/.curated/a")),
-        ([f"{name}/a/SKILL.md" for name in sorted(NEVER_SEARCHED)], ()),
+        ([f"{name}/a/SKILL.md" for name in sorted(SKIPPED)], ()),
         (["x/.git/SKILL.md", "x/node_modules/y/SKILL.md", "x/.venv/lib/site-packages/z/SKILL.md"], ()),
         (["node_modules/SKILL.md/SKILL.md"], ()),
-        (["/".join(["d"] * MAX_DEPTH) + "/SKILL.md"], ("/".join(["d"] * MAX_DEPTH),)),
-        (["/".join(["d"] * (MAX_DEPTH + 1)) + "/SKILL.md"], ()),
+        (["/".join(["d"] * SOURCE.depth) + "/SKILL.md"], ("/".join(["d"] * SOURCE.depth),)),
+        (["/".join(["d"] * (SOURCE.depth + 1)) + "/SKILL.md"], ()),
         (["/SKILL.md", "/etc/SKILL.md"], ("/etc",)),
     ],
 )
 def test_the_directories_with_a_skill_are_found(files: list[str], expected: tuple[str, ...]) -> None:
-    assert skill_directories(files) == expected
-    assert skill_directories(reversed(files)) == expected
+    assert find_skills(files) == expected
+    assert find_skills(reversed(files)) == expected
 
 
 def test_many_paths_take_little_work() -> None:
     files = [f"d{number % 500}/e{number % 7000}/f{number}.md" for number in range(100_000)]
     files += [f"s{number}/x/SKILL.md" for number in range(5_000)]
     files += ["/".join(["d"] * 50_000) + "/SKILL.md"] * 20
-    assert len(skill_directories(files)) == 5_000
+    assert len(find_skills(files)) == 5_000
 
 
 SEGMENT = st.sampled_from(
@@ -85,15 +80,15 @@ PATHS = st.builds(lambda above, name: "/".join([*above, name]), st.lists(SEGMENT
 @given(st.lists(PATHS, max_size=20))
 @example(["skills.md", "node_modules/SKILL.md"])
 def test_found_directories_have_a_main_file_and_do_not_contain_each_other(files: list[str]) -> None:
-    found = skill_directories(files)
+    found = find_skills(files)
     assert found == tuple(sorted(set(found), key=lambda item: item.encode("utf-8", "surrogatepass")))
     for directory in found:
-        assert main_path(set(files), directory)
-        assert NEVER_SEARCHED.isdisjoint(directory.split("/"))
+        assert main_file(set(files), directory)
+        assert SKIPPED.isdisjoint(directory.split("/"))
         assert not any(other != directory and f"{other}/".startswith(f"{directory}/") for other in found if directory)
     for path in files:
         directory, _, name = path.rpartition("/")
-        searched = NEVER_SEARCHED.isdisjoint(directory.split("/")) and not path.startswith("/")
+        searched = SKIPPED.isdisjoint(directory.split("/")) and not path.startswith("/")
         if name == "SKILL.md" and searched:
             assert any(not item or f"{directory}/".startswith(f"{item}/") for item in found)
 
@@ -213,7 +208,7 @@ def test_every_package_can_be_stored_and_stays_within_itself(files: Tree, direct
     prefix = f"{directory}/" if directory else ""
     inside = {path.removeprefix(prefix): item for path, item in files.items() if path.startswith(prefix)}
     assert package == {path: item for path, item in inside.items() if not ignored(path)}
-    assert not package[main_path(package, "")].link
+    assert not package[main_file(package, "")].link
     assert not paths.collides(package)
     for path, item in package.items():
         assert paths.check(path) == path
@@ -229,17 +224,17 @@ def test_skills_that_are_too_much_together_are_refused() -> None:
 
 
 def test_what_fits_a_package_fits_an_archive() -> None:
-    files = {f"f{number}": Item(b"") for number in range(PACKAGE_LIMITS.files - 1)}
+    files = {f"f{number}": Item(b"") for number in range(DEFAULT_LIMITS.files - 1)}
     package = package_at({"SKILL.md": Item(b""), **files}, "")
-    packed = pack("a", [File(path, item.data) for path, item in package.items()])
-    assert len(contents(packed)[0]) == PACKAGE_LIMITS.files
+    packed = pack("a", package)
+    assert len(contents(packed)[0]) == DEFAULT_LIMITS.files
 
 
 # --- archives with several skills -----------------------------------------------------------------------------------
 
 
 def test_the_one_folder_of_an_archive_does_not_count() -> None:
-    data = pack("a", [File("SKILL.md", MAIN), File("scripts/x", b"1", executable=True)])
+    data = pack("a", {"SKILL.md": Item(MAIN), "scripts/x": Item(b"1", executable=True)})
     assert archived(data) == Archived("a", {"SKILL.md": Item(MAIN), "scripts/x": Item(b"1", executable=True)}, ())
 
 
@@ -379,4 +374,4 @@ def test_thousands_of_offers_are_chosen_from_quickly() -> None:
 
 
 def test_every_name_of_a_main_file_is_one_that_is_found() -> None:
-    assert [skill_directories([f"a/{name}"]) for name in MAIN_NAMES] == [("a",)] * len(MAIN_NAMES)
+    assert [find_skills([f"a/{name}"]) for name in MAIN_FILES] == [("a",)] * len(MAIN_FILES)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sources.world import BODY, DANGER, World, main, told, world
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
+from whet.library.package import read_tree
 from whet.skill.tree import Item
 from whet.sources.lock.file import lock_file, read, write
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sources.publishable import says, written
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import InvalidError, NotFoundError, RefusedError
 from whet.guard.finding import Finding
+from whet.library.package import read_tree
 from whet.skill.archive import unpack
 from whet.skill.tree import Item
 from whet.sources.publishing.artifacts import artifact, content_digest, tar_gz
@@ -49,7 +50,7 @@ def test_a_skill_is_prepared_from_one_reading_of_its_files(tmp_path: Path) -> No
     )
     package = unpack(skill.archive)
     assert package.name == "greet"
-    assert {file.path: Item(file.data, file.executable) for file in package.files} == tree
+    assert package.tree == tree
     assert skill.to_json()["files"] == 3
     assert prepare(str(directory / "SKILL.md"), scan=says()) == skill
 

@@ -8,8 +8,8 @@ import pytest
 
 from sources.publishable import ready
 from sources.remotes import World
-from whet.authoring.trees import read_tree
 from whet.errors import ConflictError, FailedError, NotFoundError, UsageError
+from whet.library.package import read_tree
 from whet.sources.publishing.git import publish_git
 from whet.sources.publishing.prepare import Published
 

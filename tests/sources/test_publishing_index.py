@@ -16,8 +16,8 @@ import pytest
 
 from sources.publishable import ready
 from sources.published import everything, fetched, index_of, names_of, served
-from whet.authoring.trees import read_tree
 from whet.errors import InvalidError, NotFoundError, UsageError
+from whet.library.package import read_tree
 from whet.skill.tree import Item
 from whet.sources.publishing.artifacts import artifact
 from whet.sources.publishing.index import OLD_SITE, SCHEMA, SITE, prune_index, publish_index

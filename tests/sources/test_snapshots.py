@@ -104,13 +104,13 @@ def test_it_holds_what_is_said_and_nothing_else(tmp_path: Path) -> None:
         "taps": TAPS,
         "contents": {own: "skills/1.skill"},
     }
-    assert packed == archive.pack("greet", [archive.File("SKILL.md", b"main")])
+    assert packed == archive.pack("greet", {"SKILL.md": Item(b"main")})
 
 
 def test_what_cannot_be_packed_is_left_out_and_told(tmp_path: Path) -> None:
     skills = [
         Exported("user", "linked", "linked", {**tree(), "guide.md": Item(b"SKILL.md", link=True)}),
-        Exported("user", "nameless", "nameless", {"skill.md": Item(b"old")}),
+        Exported("user", "nameless", "nameless", {"notes.md": Item(b"old")}),
         Exported("user", "odd:path", "odd", tree()),
         Exported("user", "clash", "clash", tree(a=b"1", A=b"2")),
         Exported("user", "kept", "kept", tree(), base={"SKILL.md": Item(b"x"), "l": Item(b"SKILL.md", link=True)}),
@@ -197,7 +197,7 @@ def sound(tmp_path: Path) -> bytes:
 
 
 def other_skill() -> bytes:
-    return archive.pack("greet", [archive.File("SKILL.md", b"tampered")])
+    return archive.pack("greet", {"SKILL.md": Item(b"tampered")})
 
 
 FILES: dict[str, Callable[[dict[str, bytes]], object]] = {

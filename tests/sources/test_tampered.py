@@ -13,7 +13,7 @@ from sources.forging import SKILL
 from sources.reaching import reach
 from sources.tampered import LEFT_OUT, PLAIN, TAMPERED, WITHOUT_SKILL, Kept
 from whet.errors import InvalidError, NotFoundError
-from whet.skill.archive import File, contents, unpack
+from whet.skill.archive import contents, unpack
 from whet.skill.tree import Item
 from whet.sources.local import ArchiveSource
 from whet.sources.model import Ref
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from whet.sources.web.client import Web
 
-MAIN = File("a/SKILL.md", SKILL)
+MAIN = ("a/SKILL.md", Item(SKILL))
 
 
 def source_of(directory: Path, data: bytes) -> ArchiveSource:
@@ -52,12 +52,12 @@ def test_a_tampered_archive_is_refused_by_every_reader(kind: str, tmp_path: Path
 def test_what_is_odd_and_harmless_comes_out_as_exactly_this(kind: str, tmp_path: Path) -> None:
     kept: Kept = LEFT_OUT[kind]
     data = kept.make()
-    files = tuple(sorted((MAIN, *kept.files), key=lambda file: file.path.encode()))
+    files = dict(sorted((MAIN, *kept.files), key=lambda file: file[0].encode()))
     assert contents(data) == (files, kept.skipped)
     source = source_of(tmp_path, data)
     listing = source.inspect()
     (fetched,) = source.fetch(listing.offers)
-    assert fetched.tree == {file.path.removeprefix("a/"): Item(file.data, file.executable) for file in files}
+    assert fetched.tree == {path.removeprefix("a/"): item for path, item in files.items()}
     notes = (*listing.notes, *fetched.notes)
     assert {note.code for note in notes} == ({"left-out"} if kept.skipped else set())
     told = " ".join(note.message for note in notes)
@@ -98,7 +98,7 @@ def test_a_zip_with_changed_bytes_is_refused_or_read_like_others_read_it(
         return
     with zipfile.ZipFile(io.BytesIO(bytes(changed))) as other:
         theirs = {_their_name(entry): other.read(entry) for entry in other.infolist() if not entry.is_dir()}
-    assert {file.path: file.data for file in files} == {
+    assert {path: item.data for path, item in files.items()} == {
         name: content for name, content in theirs.items() if name not in skipped
     }
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sources.world import BODY, DANGER, World, main, refused, world
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
+from whet.library.package import read_tree
 
 if TYPE_CHECKING:
     from whet import Library

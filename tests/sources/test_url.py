@@ -16,7 +16,7 @@ from sources.loopback import Route, Routes, answer, endless, failure, hang, redi
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.roots import Place
 from whet.notes import Note
-from whet.skill.archive import File, pack
+from whet.skill.archive import pack
 from whet.skill.tree import Item, digest, entries
 from whet.sources.indexes.url import UrlSource
 from whet.sources.model import FetchContext, Fetched, Listing, Offer, Progress, Ref
@@ -113,8 +113,8 @@ def test_what_a_main_file_is_called_does_not_matter(source: Opening, kind: str) 
 @pytest.mark.parametrize(
     ("path", "data"),
     [
-        ("/greet.skill", pack("greet", [File("SKILL.md", MAIN), File("scripts/run.sh", b"echo", executable=True)])),
-        ("/download?id=1", pack("greet", [File("SKILL.md", MAIN), File("scripts/run.sh", b"echo", executable=True)])),
+        ("/greet.skill", pack("greet", {"SKILL.md": Item(MAIN), "scripts/run.sh": Item(b"echo", executable=True)})),
+        ("/download?id=1", pack("greet", {"SKILL.md": Item(MAIN), "scripts/run.sh": Item(b"echo", executable=True)})),
     ],
 )
 def test_an_archive_is_told_by_its_content(source: Opening, path: str, data: bytes) -> None:

@@ -17,8 +17,9 @@ import pytest
 
 from sources.repositories import Repository
 from whet import Library
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import WhetError
+from whet.library.package import read_tree
 from whet.sources.lock.file import lock_file, read
 
 if TYPE_CHECKING:

@@ -36,21 +36,19 @@ class Guarding(Changing):
         from whet.guard.baseline import apply
         from whet.guard.finding import verdict
         from whet.guard.report.results import Result
-        from whet.library.scanning import read_package, read_paths, scan_package
+        from whet.library.scanning import read_path, read_paths, scan_package
         from whet.store.clock import iso
 
         today = iso(self.workspace.clock())[:10]
         results: list[Result] = []
         for path in read_paths([os.fspath(path) for path in paths], recursive=recursive, around=around):
             began = time.perf_counter()
-            package = read_package(path)
+            where, package, archive = read_path(path)
             found = scan_package(package, self.workspace.judge.attestations)
             seconds = time.perf_counter() - began
             left, accepted = apply(known, package.name, found.findings, today) if known else (found.findings, ())
             label = verdict(left) if accepted else found.verdict
-            results.append(
-                Result(package.path, package.name, label, found.digest, left, seconds, accepted, package.archive)
-            )
+            results.append(Result(where, package.name, label, found.digest, left, seconds, accepted, archive))
             if progress is not None:
                 progress(len(results))
         return tuple(results)

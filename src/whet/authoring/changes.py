@@ -12,9 +12,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whet.authoring.history import difference, exported, lifetime, to_version, undone, version_at, versions
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance
 from whet.errors import NotFoundError, RefusedError, UsageError
+from whet.library.package import read_tree
 from whet.notes import Note
 from whet.skill.names import key
 

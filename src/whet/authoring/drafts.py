@@ -42,8 +42,8 @@ from whet.errors import UsageError
 from whet.skill import names
 from whet.skill.dialects import read_skill
 from whet.skill.edit import line_end, set_value
+from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import BOM, read_document
-from whet.skill.paths import MAIN_FILE
 from whet.skill.tree import Item
 from whet.skill.yaml_edit import quote
 

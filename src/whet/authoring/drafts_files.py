@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from whet.authoring.drafts_main import MAIN_FILES, not_text
+from whet.authoring.drafts_main import not_text
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.skill import names, paths
-from whet.skill.paths import MAIN_FILE
+from whet.skill.finder import MAIN_FILE, is_main_file
 from whet.skill.tree import ignored
 from whet.store.atomic import is_leftover
 
@@ -34,8 +34,7 @@ def writable(path: str) -> str:
 
 
 def _is_main(segment: str) -> bool:
-    folded = names.key(segment).rstrip(". ")
-    return any(folded == name.lower() for name in MAIN_FILES)
+    return is_main_file(names.key(segment).rstrip(". "))
 
 
 def spelled(tree: Mapping[str, Item], path: str) -> str | None:

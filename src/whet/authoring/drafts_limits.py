@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, UsageError
-from whet.library.discovery import SKIPPED
 from whet.skill import names, paths
+from whet.skill.finder import SKIPPED
 from whet.skill.validate.spec import MAX_DESCRIPTION
 
 if TYPE_CHECKING:

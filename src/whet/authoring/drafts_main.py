@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.versions import next_version
 from whet.errors import InvalidError, UsageError, WhetError
-from whet.library.discovery import OLD_MAINS
 from whet.skill.dialects import read_skill
 from whet.skill.edit import line_end, replace_body, set_value
+from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.frontmatter import BOM, Document, find_fences, read_document, read_repaired
-from whet.skill.paths import MAIN_FILE
 from whet.skill.validate.fixable import written
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from whet.skill.tree import Item, Tree
 
-MAIN_FILES = (MAIN_FILE, *OLD_MAINS)
 KEEP = "keep"
 """Asked for as a version: the one the skill has."""
 ASKED = "that was asked for"
@@ -42,7 +40,7 @@ class Main(NamedTuple):
 
 def main_of(tree: Mapping[str, Item]) -> Main:
     """The main file of a skill."""
-    path = next((name for name in MAIN_FILES if name in tree), "")
+    path = main_file(tree)
     if not path:
         raise UsageError("not-a-package", f"The skill has no {MAIN_FILE}.", hint="Restore it from its history.")
     if tree[path].link:

@@ -9,9 +9,10 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.merging import merged
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.authoring.writer import Change
 from whet.errors import ConflictError, NotFoundError, UsageError
+from whet.library.package import read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

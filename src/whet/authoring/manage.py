@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring import drafts
 from whet.authoring.drafts_limits import check_category, check_name
-from whet.authoring.drafts_main import MAIN_FILES, main_of, version_of
+from whet.authoring.drafts_main import main_of, version_of
 from whet.authoring.history import restored
 from whet.authoring.operations import read_operation
 from whet.authoring.proposals import Proposals
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.authoring.writer import Change, Provenance, Writer
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
-from whet.library.discovery import SKIPPED
+from whet.library.package import read_tree
+from whet.skill.finder import MAIN_FILES, SKIPPED
 from whet.skill.names import key, slug
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.history import difference
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.authoring.writer import Change, Provenance
 from whet.errors import ConflictError, NotFoundError
+from whet.library.package import read_tree
 from whet.store.clock import iso
 from whet.store.locks import FileLock, lock_path
 

@@ -1,4 +1,4 @@
-"""A skill's files as one value, read from disk and put back on it.
+"""A skill's files put on disk.
 
 A `Tree` is everything the digest covers: files with their executable bit, and links. Putting one in the place of
 another is one step for whoever looks: a single file is replaced by a rename, several by swapping whole directories.
@@ -12,11 +12,9 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from whet.errors import ConflictError, InvalidError, NotFoundError
-from whet.library.files import open_beneath, read_descriptor
-from whet.library.package import MAX_BYTES, list_files
+from whet.errors import ConflictError
 from whet.skill import tree as trees
-from whet.skill.tree import Item, Tree, entries
+from whet.skill.tree import Item, entries
 from whet.store.atomic import (
     is_leftover,
     make_directories,
@@ -29,52 +27,14 @@ from whet.store.atomic import (
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from whet.library.package import PackageFile
-
-_ATTEMPTS = 20
 _REPOSITORY = ".git"
 
 
 def digest(tree: Mapping[str, Item] | None) -> str:
     """The content digest, as `whet digest` gives it; "" where there is no skill."""
     return "" if tree is None else trees.digest(entries(tree))
-
-
-def read_tree(directory: str) -> Tree | None:
-    """The tree of a skill's directory, all of one moment; None when there is none."""
-    for _ in range(_ATTEMPTS):
-        if not os.path.lexists(directory):
-            return None
-        try:
-            files = list_files(directory, now=0)
-            found = _read(directory, files)
-            if list_files(directory, now=0) == files:
-                return found
-        except NotFoundError:  # it was moved while it was being read
-            continue
-    message = f"{directory} changes all the time; it could not be read."
-    raise ConflictError("skill-changed", message, hint="Try again.", path=directory)
-
-
-def _read(directory: str, files: Sequence[PackageFile]) -> Tree:
-    found: Tree = {}
-    room = MAX_BYTES
-    for file in files:
-        if file.link:
-            found[file.path] = Item(file.link.replace(os.sep, "/").encode("utf-8", "surrogateescape"), link=True)
-            continue
-        descriptor = open_beneath(directory, file.path)
-        try:
-            data = read_descriptor(descriptor, room + 1)
-        finally:
-            os.close(descriptor)
-        room -= len(data)
-        if room < 0:
-            raise InvalidError("too-large", f"{directory} is larger than {MAX_BYTES:,} bytes.")
-        found[file.path] = Item(data, file.executable)
-    return found
 
 
 def write_tree(directory: str, before: Mapping[str, Item] | None, after: Mapping[str, Item] | None) -> None:

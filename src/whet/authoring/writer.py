@@ -18,8 +18,9 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.journal import Note
-from whet.authoring.trees import digest, read_tree, write_tree
+from whet.authoring.trees import digest, write_tree
 from whet.errors import ConflictError, FailedError, WhetError
+from whet.library.package import read_tree
 from whet.store.atomic import clean_leftovers
 from whet.store.locks import FileLock, lock_path
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.authoring.writer import Change, Provenance
 from whet.errors import ConflictError, RefusedError
 from whet.learning.curator import Ages, Standing, make_plan
+from whet.library.package import read_tree
 from whet.routing.texts import texts_of
 from whet.skill.names import key, slug
 

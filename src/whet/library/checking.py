@@ -9,12 +9,10 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError
-from whet.library.discovery import OLD_MAINS, SKIPPED, SUPPORT
 from whet.library.files import open_beneath, read_descriptor, read_file
-from whet.library.package import list_files, package_directory
-from whet.library.roots import CLIENTS
-from whet.library.spots import MAIN
+from whet.library.package import find_skills, list_package, package_directory
 from whet.notes import Note
+from whet.skill.finder import MAIN_FILE, MAIN_FILES, PLACE, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.validate import fix, valid, validate
 from whet.skill.validate.findings import Package
@@ -22,17 +20,11 @@ from whet.store.atomic import write_text
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from whet.skill.validate.findings import Profile
 
 ARCHIVE = ".skill"
-UNCACHED = 0
-"""As the time of a listing whose stamps nobody keeps."""
 _MAX_ARCHIVE = 128 * 1024 * 1024
 _LOCK_SECONDS = 10
-_MAINS = frozenset((MAIN, *OLD_MAINS))
-_CLIENT_FOLDERS = frozenset(client.project.split("/")[0] for client in CLIENTS if client.project)
 
 
 class _Found(NamedTuple):
@@ -46,40 +38,17 @@ class _Found(NamedTuple):
 
 
 def skills_below(path: str) -> tuple[str, ...]:
-    """Every skill in a directory and below it, sorted; the directories of clients such as `.claude` included."""
+    """Every skill in a directory and below it, sorted; hidden directories such as `.claude` included."""
     path = os.path.expanduser(path)
     if not os.path.isdir(path):
         raise NotFoundError("path-not-found", f"There is no directory {path}.", hint="Check the path.")
-    found = tuple(sorted(_below(path)))
+    found, problems = find_skills(path, PLACE)
+    if problems:
+        raise problems[0][1]
     if not found:
-        hint = f"A skill is a directory with a {MAIN}."
+        hint = f"A skill is a directory with a {MAIN_FILE}."
         raise NotFoundError("no-skills-found", f"There is no skill in {path} or below it.", hint=hint)
-    return found
-
-
-def _below(top: str) -> Iterator[str]:
-    pending = [top]
-    while pending:
-        directory = pending.pop()
-        try:
-            names = os.listdir(directory)
-        except OSError as error:
-            message = f"{directory} cannot be searched: {error.strerror}."
-            raise FailedError("unreadable", message, hint="Check its permissions.") from error
-        is_skill = not _MAINS.isdisjoint(names)
-        if is_skill:
-            yield directory
-        if is_skill and directory != top:
-            continue
-        for name in names:
-            child = os.path.join(directory, name)
-            skipped = name in SKIPPED or (is_skill and name in SUPPORT)
-            if skipped or (name.startswith(".") and name not in _CLIENT_FOLDERS) or not os.path.isdir(child):
-                continue
-            if not os.path.islink(child):
-                pending.append(child)
-            elif not _MAINS.isdisjoint(os.listdir(child)):
-                yield child
+    return tuple(os.path.join(path, *skill.split("/")) if skill else path for skill in found)
 
 
 def check(path: str, profile: Profile = "spec") -> dict[str, Any]:
@@ -125,17 +94,14 @@ def _read(path: str) -> _Found:
     if is_flat(path):
         note = Note("main-file-name", "warning", "A skill without a directory; move it to NAME/SKILL.md.")
         stem = os.path.basename(path).removesuffix(".md")
-        return _Found(Package(stem, content(path), MAIN, (MAIN,)), path, (note,))
+        return _Found(Package(stem, content(path), MAIN_FILE, (MAIN_FILE,)), path, (note,))
     directory = package_directory(path)
     shown = os.path.dirname(path) if os.path.isfile(path) else path
-    problems: list[Note] = []
-    files: tuple[str, ...] = ()
-    try:
-        files = tuple(item.path for item in list_files(directory, now=UNCACHED))
-    except InvalidError as error:
-        problems.append(Note(error.code, "error", error.message))
+    listing = list_package(directory)
+    files = tuple(item.path for item in listing.files)
+    problems = [Note(error.code, "error", error.message) for error in listing.problems]
     names = frozenset(os.listdir(directory))
-    main = next((name for name in (MAIN, *OLD_MAINS) if name in names), MAIN)
+    main = main_file(names) or MAIN_FILE
     text = None
     if main in names:
         try:
@@ -157,9 +123,8 @@ def _read_archive(path: str) -> _Found:
         archive = unpack(archive_bytes(path))
     except InvalidError as error:
         return _Found(Package("", None), path, (Note(error.code, "error", error.message),))
-    contents = {file.path: file.data for file in archive.files}
-    main = next(name for name in (MAIN, "skill.md") if name in contents)
-    package = Package(archive.name, contents[main], main, tuple(contents), published=True)
+    data = archive.tree[archive.main].data
+    package = Package(archive.name, data, archive.main, tuple(archive.tree), published=True)
     return _Found(package, path, ())
 
 
@@ -170,7 +135,7 @@ def alone(state: str, directory: str) -> FileLock:
 
 def is_flat(path: str) -> bool:
     """Is this a Markdown file that is a skill by itself?"""
-    return os.path.isfile(path) and path.endswith(".md") and os.path.basename(path) not in _MAINS
+    return os.path.isfile(path) and path.endswith(".md") and os.path.basename(path) not in MAIN_FILES
 
 
 def is_archive(path: str) -> bool:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from whet.errors import NotFoundError, UsageError
 from whet.library.card import main_file
 from whet.library.files import open_beneath, open_file, read_descriptor
-from whet.library.package import Listing, Main, file_stamp, look, opened_digest
+from whet.library.package import Listing, Main, file_stamp, list_package, opened_digest
 from whet.library.readiness import missing, wrong_platform
 from whet.library.sidecars import NOTHING, read_beside
-from whet.library.spots import MAIN, Spot, old_form
+from whet.library.spots import Spot, old_form
 from whet.notes import Note
+from whet.skill.finder import MAIN_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ def open_skill(card: Card, *, cache: Cache | None, now: int, bases: Sequence[str
     listing = Listing((), ())
     if card.kind == "skill":
         try:
-            listing = look(card.directory, now=now, main=main.name, bases=bases)
+            listing = list_package(card.directory, now=now, main=main.name, bases=bases)
         except NotFoundError as error:
             raise _gone(card) from error
     digest, unread = opened_digest(card.directory, listing.files, main, cache, bases)
@@ -122,7 +123,7 @@ def _read_main(card: Card, bases: Sequence[str]) -> Main:
         data = read_descriptor(descriptor, MAX_DOCUMENT)
     finally:
         os.close(descriptor)
-    return Main(main_file(card) if card.kind == "skill" else MAIN, data, file_stamp(status))
+    return Main(main_file(card) if card.kind == "skill" else MAIN_FILE, data, file_stamp(status))
 
 
 def _gone(card: Card) -> NotFoundError:
@@ -367,7 +368,7 @@ def _no_such_file(card: Card, path: str, bases: Sequence[str]) -> NotFoundError:
     from whet.skill.names import closest
 
     try:
-        names = [item.path for item in look(card.directory, now=0, main=main_file(card), bases=bases).files]
+        names = [item.path for item in list_package(card.directory, now=0, main=main_file(card), bases=bases).files]
     except NotFoundError:
         return _gone(card)
     suggestions = list(closest(path, names))

@@ -21,25 +21,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
 from whet.library.files import READ_FLAGS, Signature, inside, signature, stamp
-from whet.library.spots import MAIN, Refused, Spot, unreadable
+from whet.library.spots import Refused, Spot, unreadable
 from whet.notes import Note
+from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SUPPORT, is_overview, main_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whet.library.card import Card
     from whet.library.roots import Root
 
-OLD_MAINS = ("skill.md", "Skill.md", "SKILLS.md", "skills.md")
-_MAINS = (MAIN, *OLD_MAINS)
-SKIPPED = frozenset(
-    ("node_modules", "venv", "site-packages", "__pycache__", "__MACOSX", "dist-packages", "bower_components")
-)
-"""Directories never searched, beside every one whose name begins with a dot."""
-SUPPORT = frozenset(
-    ("references", "templates", "scripts", "assets", "examples", "evals", "agents", "prompts", "tools", "tests", "docs")
-)
-"""Not searched below a root that is itself a skill."""
 NOT_SKILLS = frozenset(
     (
         "readme.md",
@@ -333,10 +324,12 @@ class _Listing:
 
     def add_main(self, entries: list[os.DirEntry[str]]) -> None:
         """Is there a main file among the entries? Then this directory is a skill."""
-        found = {entry.name for entry in entries if entry.name in _MAINS and not entry.is_dir(follow_symlinks=False)}
-        if not found or self.commands:
+        found = {
+            entry.name for entry in entries if entry.name in MAIN_FILES and not entry.is_dir(follow_symlinks=False)
+        }
+        name = main_file(found)
+        if not name or self.commands or _lists_others(self.path, found):
             return
-        name = next(name for name in _MAINS if name in found)
         real = os.path.join(self.real, name) if self.real else ""
         spot = Spot(f"{self.path}{os.sep}{name}", self.path, self.category.rpartition("/")[0], "skill", real)
         try:
@@ -347,7 +340,7 @@ class _Listing:
 
     def add(self, entry: os.DirEntry[str]) -> None:
         name = entry.name
-        if name[0] == "." or name in SKIPPED:
+        if not LIBRARY.enters(name):
             return
         try:
             if entry.is_symlink():
@@ -380,7 +373,8 @@ class _Listing:
         if self.is_skill and os.path.basename(path) in SUPPORT:
             return
         if not self.commands:
-            spot = Spot(f"{path}{os.sep}{MAIN}", path, self.category, "skill", os.path.join(real, MAIN) if real else "")
+            target = os.path.join(real, MAIN_FILE) if real else ""
+            spot = Spot(f"{path}{os.sep}{MAIN_FILE}", path, self.category, "skill", target)
             if card := self.walk.card(spot, self.known):
                 self.cards.append(card)
                 return
@@ -397,14 +391,14 @@ class _Listing:
     def old_main(self, path: str, real: str) -> Card | None:
         """A skill whose main file has one of the names nobody should use any more."""
         try:
-            names = frozenset(os.listdir(path))
+            names = frozenset(os.listdir(path)).intersection(MAIN_FILES)
         except OSError:
             return None  # visiting it as a container reports the reason
-        for name in OLD_MAINS:
-            if name in names:
-                target = os.path.join(real, name) if real else ""
-                return self.walk.card(Spot(os.path.join(path, name), path, self.category, "skill", target), self.known)
-        return None
+        name = main_file(names)
+        if not name or _lists_others(path, names):
+            return None
+        target = os.path.join(real, name) if real else ""
+        return self.walk.card(Spot(os.path.join(path, name), path, self.category, "skill", target), self.known)
 
     def add_file(self, name: str, path: str, real: str) -> None:
         if name == CATEGORY_FILE and self.depth:
@@ -413,7 +407,7 @@ class _Listing:
             return
         elif self.commands:
             self.add_card(Spot(path, self.path, self.category, "command", real))
-        elif self.depth == 0 and name not in _MAINS and name.lower() not in NOT_SKILLS:
+        elif self.depth == 0 and name not in MAIN_FILES and name.lower() not in NOT_SKILLS:
             self.add_flat(Spot(path, self.path, "", "flat", real))
 
     def describe(self, path: str) -> None:
@@ -444,6 +438,18 @@ class _Listing:
         """Remember what is at a path, so that a change of it is noticed."""
         status = _status(path)
         self.watched.append((path, _NOTHING if status is None else signature(status, self.walk.now)))
+
+
+def _lists_others(path: str, mains: Iterable[str]) -> bool:
+    """Is a directory's only main file a list of the skills below it?"""
+    if not is_overview(mains):
+        return False
+    from whet.library.package import find_skills
+
+    try:
+        return find_skills(path, LIBRARY).skills not in ((), ("",))
+    except WhetError:
+        return False
 
 
 _NOTHING = Signature(0, 0, 0, 0)

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import FailedError, WhetError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.library.card import main_file
-from whet.library.discovery import OLD_MAINS, SKIPPED
-from whet.library.package import look
+from whet.library.package import Listing, list_package
 from whet.library.readiness import missing
-from whet.library.spots import MAIN
 from whet.library.state import FILE as STATE_FILE
 from whet.library.state import TABLES, state_schema
 from whet.notes import Note
+from whet.skill.finder import LIBRARY, MAIN_FILES
 from whet.store.atomic import Cleaned, clean_leftovers, leftovers
 from whet.store.database import check
 from whet.store.database import repair as repair_database
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from whet.library.readiness import Probe
     from whet.library.roots import Root
 
-_MAX_LOOKED_AT = 500
-"""Directories looked at inside one skill."""
 _WORKPLACES = ("fetching", "publishing")
 """Directories of the state in which repositories lie for a moment."""
 _MAX_SEARCHED = 100_000
@@ -53,22 +50,29 @@ def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Note]:
             yield Note("leftover", "warning", "Left behind by an interrupted write.", hint, path=path)
     for card in catalogue.cards:
         yield from _contents(card)
-        yield from _nested(card)
         for item in missing(card.gates, probe):
             message = f"Missing {item.kind} {item.name}."
             yield Note("not-ready", "info", message, item.help, skill=card.full_name, path=card.path)
 
 
 def _contents(card: Card) -> Iterator[Note]:
-    """What is among a skill's files and cannot be part of a package."""
+    """What is among a skill's files and cannot be part of a package, and skills that lie there and are none."""
     if card.kind != "skill":
         return
     try:
-        problems = look(card.directory, now=0, main=main_file(card)).problems
+        listing = list_package(card.directory, main=main_file(card))
     except WhetError as error:
-        problems = (error,)
-    for problem in problems:
+        listing = Listing((), (error,))
+    for problem in listing.problems:
         yield Note.from_error(problem, "warning", skill=card.full_name, path=card.directory)
+    if card.directory == card.root.path:
+        return
+    for *above, name in (item.path.split("/") for item in listing.files):
+        if above and name in MAIN_FILES and all(map(LIBRARY.enters, above)):
+            hint = "Move it out of the skill to have it listed."
+            message = f"Part of the skill {card.full_name}, not a skill of its own."
+            path = os.path.join(card.directory, *above, name)
+            yield Note("nested-skill", "info", message, hint, skill=card.full_name, path=path)
 
 
 def examine_state(state: str) -> Iterator[Note]:
@@ -119,9 +123,7 @@ def _directories(top: str) -> Iterator[str]:
         try:
             with os.scandir(directory) as found:
                 pending.extend(
-                    entry.path
-                    for entry in found
-                    if entry.name[0] != "." and entry.name not in SKIPPED and entry.is_dir(follow_symlinks=False)
+                    entry.path for entry in found if LIBRARY.enters(entry.name) and entry.is_dir(follow_symlinks=False)
                 )
         except OSError:
             continue  # the catalogue, or the look inside the skill, reports it
@@ -132,29 +134,6 @@ def _leftovers(directory: str) -> list[str]:
         return leftovers(directory)
     except FailedError:
         return []  # cannot be listed; that is reported by whoever looks for skills in it
-
-
-def _nested(card: Card) -> Iterator[Note]:
-    """Skills inside a skill: they are supporting files, which surprises whoever put them there."""
-    if card.kind != "skill" or card.directory == card.root.path:
-        return
-    pending, looked_at = [card.directory], 0
-    while pending and looked_at < _MAX_LOOKED_AT:
-        looked_at += 1
-        directory = pending.pop()
-        try:
-            with os.scandir(directory) as found:
-                entries = list(found)
-        except OSError:
-            continue  # among the problems with its contents
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name[0] != "." and entry.name not in SKIPPED:
-                    pending.append(entry.path)
-            elif directory != card.directory and (entry.name == MAIN or entry.name in OLD_MAINS):
-                hint = "Move it out of the skill to have it listed."
-                message = f"Part of the skill {card.full_name}, not a skill of its own."
-                yield Note("nested-skill", "info", message, hint, skill=card.full_name, path=entry.path)
 
 
 class Repaired(NamedTuple):

@@ -1,9 +1,12 @@
-"""One skill package on disk: its files, its digest, its bytes.
+"""Packages on disk: THE finder and THE reader of skills.
 
-Listing uses `lstat` only, so a tree that was hashed before is recognised without reading it again. Links inside a
-package are part of it; a link that leaves it makes the package invalid. Directories are entered one by one and never
-through a link, so that nothing outside is listed or read, whatever changes meanwhile. What another process is still
-writing (`whet.store.atomic`) is not part of the package.
+`find_skills` searches a directory by the rule of `whet.skill.finder`. `list_package` lists the files of one skill with
+`lstat` only, so a tree that was hashed before is recognised without reading it again. `read_package` reads them all:
+strictly, when the package has to be one, or leniently, when whatever is wrong with it is to be told.
+
+Links inside a package are part of it; a link that leaves it makes the package invalid. Directories are entered one by
+one and never through a link, so that nothing outside is listed or read, whatever changes meanwhile. What another
+process is still writing (`whet.store.atomic`) is not part of the package.
 """
 
 from __future__ import annotations
@@ -14,23 +17,154 @@ import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import FailedError, InvalidError, NotFoundError, UsageError, WhetError
-from whet.library.files import entered, open_beneath, read_descriptor, settled
-from whet.library.spots import MAIN
+from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, UsageError, WhetError
+from whet.library.files import entered, inside, open_beneath, read_descriptor, settled
+from whet.skill import finder
+from whet.skill.finder import MAIN_FILE, MAIN_FILES, SOURCE, SUPPORT, Search, is_main_file, is_overview, main_file
 from whet.skill.paths import MAX_SEGMENTS
 from whet.skill.tree import Entry as TreeEntry
-from whet.skill.tree import digest, escapes, file_entry, ignored, link_entry
+from whet.skill.tree import Item, Limits, Package, digest, escapes, file_entry, ignored, link_entry
 from whet.store.atomic import is_leftover
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from whet.library.cache import Cache
-    from whet.skill.archive import File
+    from whet.skill.tree import Tree
 
-MAX_FILES = 10_000
-MAX_BYTES = 512 * 1024 * 1024
+LIMITS = Limits(files=10_000, file_bytes=512 * 1024 * 1024, total_bytes=512 * 1024 * 1024)
+"""What a package on disk may hold; one that travels may hold less (`whet.skill.tree.DEFAULT_LIMITS`)."""
+UNCACHED = 0
+"""As the time of a listing whose stamps nobody keeps."""
 _CHUNK = 1 << 20
+_ATTEMPTS = 20
+_VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_NEVER_READ = frozenset((".git", ".DS_Store"))
+
+
+# --- finding --------------------------------------------------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """What a search below a directory came upon."""
+
+    skills: tuple[str, ...]
+    """Directories relative to the place, with forward slashes, "" for the place itself, sorted."""
+    problems: tuple[tuple[str, WhetError], ...]
+    """Directories that were not searched, and why."""
+
+
+def find_skills(
+    top: str, search: Search = SOURCE, *, entries: int | None = None, check: Callable[[], None] = lambda: None
+) -> Found:
+    """Every skill in a directory and below it. Raises WhetError when the directory itself cannot be searched.
+
+    More than `entries` names are too many to look at; `check` is called now and then and may raise.
+    """
+    walk = _Search(top, search, entries, check)
+    try:
+        with entered(top, "") as place:
+            walk.list(place, "", 0)
+    except OSError as error:
+        raise _failed(top, error) from error
+    return Found(finder.find_skills(walk.mains, search), tuple(walk.problems))
+
+
+class _Search:
+    """Looks for main files below a directory, and not below a skill."""
+
+    def __init__(self, top: str, search: Search, entries: int | None, check: Callable[[], None]) -> None:
+        self.top = top
+        self.search = search
+        self.left = self.most = entries
+        self.check = check
+        self.mains: list[str] = []
+        self.problems: list[tuple[str, WhetError]] = []
+
+    def list(self, place: str | int, prefix: str, depth: int) -> None:
+        """Search one directory and those below it."""
+        self.check()
+        with os.scandir(place) as scanned:
+            entries = sorted(scanned, key=lambda entry: entry.name)
+        self.count(len(entries))
+        mains = [item.name for item in entries if item.name in MAIN_FILES and not item.is_dir(follow_symlinks=False)]
+        self.mains += [prefix + name for name in mains]
+        is_skill = not is_overview(mains)
+        if is_skill and (prefix or not self.search.collection):
+            return
+        for entry in entries:
+            support = is_skill and entry.name in SUPPORT
+            if self.search.enters(entry.name) and not support and not is_leftover(entry.name):
+                self.enter(place, entry, prefix + entry.name, depth)
+
+    def count(self, names: int) -> None:
+        """Take note of names that were looked at."""
+        if self.left is None:
+            return
+        self.left -= names
+        if self.left < 0:
+            message = f"{self.top} has more than {self.most:,} files and directories."
+            raise InvalidError("source-too-large", message, hint="Name a directory closer to the skills.")
+
+    def enter(self, place: str | int, entry: os.DirEntry[str], path: str, depth: int) -> None:
+        """Search what an entry leads to, if it is a directory; what vanishes meanwhile is not there."""
+        if entry.is_symlink():
+            self.add_link(path)
+            return
+        try:
+            if not entry.is_dir(follow_symlinks=False):
+                return
+            if depth >= self.search.depth:
+                message = f"{self.full(path)} lies more than {self.search.depth} directories deep; it was not searched."
+                self.problems.append((path, InvalidError("too-deep", message, hint="Name a directory further down.")))
+                return
+            with entered(place, entry.name) as below:
+                self.list(below, f"{path}/", depth + 1)
+        except OSError as error:
+            if error.errno not in _VANISHED:
+                self.problems.append((path, _failed(self.full(path), error)))
+
+    def add_link(self, path: str) -> None:
+        """Count a link to a skill, or say why it is not followed; what it leads to inside is found there."""
+        target = os.path.realpath(self.full(path))
+        main = next((name for name in MAIN_FILES if os.path.isfile(os.path.join(target, name))), "")
+        if main and self.search.links:
+            self.mains.append(f"{path}/{main}")
+        elif main and not inside(target, os.path.realpath(self.top)):
+            message = f"{self.full(path)} is a link to {target}, outside the directory, and is not followed."
+            self.problems.append((path, InvalidError("link-escape", message, hint=f"Name {target} itself.")))
+
+    def full(self, path: str) -> str:
+        """A path in the directory as the system knows it."""
+        return os.path.join(self.top, *path.split("/"))
+
+
+def enclosing_skill(path: str) -> str:
+    """The skill that a file lies in: the outermost directory around it with a main file; "" if there is none."""
+    directory, found = os.path.dirname(os.path.abspath(os.path.expanduser(path))), ""
+    while True:
+        if any(os.path.isfile(os.path.join(directory, main)) for main in MAIN_FILES):
+            found = directory
+        above = os.path.dirname(directory)
+        if above == directory or os.path.lexists(os.path.join(directory, ".git")):
+            return found
+        directory = above
+
+
+def package_directory(path: str) -> str:
+    """The package a path means: a skill's directory, or the main file in it."""
+    path = os.path.abspath(os.path.expanduser(path))
+    if is_main_file(os.path.basename(path)) and os.path.isfile(path):
+        return os.path.dirname(path)
+    if os.path.isdir(path):
+        return path
+    if os.path.exists(path):
+        hint = f"Name the directory with {MAIN_FILE}."
+        raise UsageError("not-a-package", f"{path} is not a skill's directory.", hint=hint)
+    raise NotFoundError("path-not-found", f"There is no {path}.", hint="Check the path.")
+
+
+# --- listing --------------------------------------------------------------------------------------------------------
 
 
 class PackageFile(NamedTuple):
@@ -52,6 +186,8 @@ class Listing(NamedTuple):
 
     files: tuple[PackageFile, ...]
     problems: tuple[WhetError, ...]
+    aside: tuple[PackageFile, ...] = ()
+    """What lies there and is no part of the package, if that was asked for."""
 
 
 class Main(NamedTuple):
@@ -62,88 +198,91 @@ class Main(NamedTuple):
     stamp: str
 
 
-def list_files(directory: str, *, now: int) -> tuple[PackageFile, ...]:
-    """Every file of a package, sorted by path; special files and unreadable directories are errors, not omissions."""
-    listing = look(directory, now=now)
-    if listing.problems:
-        raise listing.problems[0]
-    return listing.files
-
-
-def look(directory: str, *, now: int, main: str = "", bases: Sequence[str] | None = None) -> Listing:
+def list_package(
+    directory: str, *, now: int = UNCACHED, main: str = "", aside: bool = False, bases: Sequence[str] | None = None
+) -> Listing:
     """Every file of a package that is one, sorted by path, and the problems with the rest.
 
-    `main` is the file that may be a link to anywhere, because somebody else has checked where it leads.
+    `main` is the file that may be a link to anywhere, because somebody else has checked where it leads. With `aside`,
+    what the digest does not cover and a program could run all the same is listed too, beside the package.
     """
-    walk = _Walk(directory, main, now)
+    walk = _Walk(directory, main, now, aside=aside)
     try:
         with entered(directory, "", bases=bases) as place:
-            walk.list(place, "")
+            walk.list(place, "", part=True)
     except OSError as error:
         raise _failed(directory, error) from error
-    files = sorted(walk.files, key=lambda item: item.path.encode("utf-8", "surrogateescape"))
-    return Listing(tuple(files), tuple(walk.problems))
+    return Listing(_by_path(walk.files), tuple(walk.problems), _by_path(walk.aside))
 
 
 class _Walk:
-    def __init__(self, directory: str, main: str, now: int) -> None:
+    """Takes in what lies in a directory, entry by entry."""
+
+    def __init__(self, directory: str, main: str, now: int, *, aside: bool) -> None:
         self.directory = directory
         self.main = main
         self.now = now
         self.files: list[PackageFile] = []
+        self.aside: list[PackageFile] = []
         self.problems: list[WhetError] = []
-        self.left = MAX_FILES
+        self.left = LIMITS.files
+        self.all = aside
 
-    def list(self, place: str | int, prefix: str) -> None:
+    def list(self, place: str | int, prefix: str, *, part: bool) -> None:
         """Take in one directory and those below it. What vanishes meanwhile is not there."""
         with os.scandir(place) as found:
             for entry in found:
-                if ignored(entry.name) or is_leftover(entry.name):
+                counts = part and not ignored(entry.name) and not is_leftover(entry.name)
+                if not counts and (not self.all or entry.name in _NEVER_READ):
                     continue
                 self.left -= 1
                 if self.left < 0:
                     self.too_many()
                     return
+                path = prefix + entry.name
                 try:
-                    self.add(place, entry, prefix + entry.name)
+                    self.add(place, entry, path, part=counts)
                 except OSError as error:
-                    if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-                        self.problems.append(_failed(os.path.join(self.directory, prefix + entry.name), error))
+                    if error.errno not in _VANISHED:
+                        full = os.path.join(self.directory, *path.split("/"))
+                        self.problems.append(_failed(full, error, file=path))
 
-    def add(self, place: str | int, entry: os.DirEntry[str], path: str) -> None:
+    def add(self, place: str | int, entry: os.DirEntry[str], path: str, *, part: bool) -> None:
         status = entry.stat(follow_symlinks=False)
         if not stat.S_ISDIR(status.st_mode):
-            self.add_file(place, entry.name, path, status)
+            self.add_file(place, entry.name, path, status, part=part)
         elif path.count("/") + 1 < MAX_SEGMENTS:
             with entered(place, entry.name) as below:
-                self.list(below, f"{path}/")
+                self.list(below, f"{path}/", part=part)
         else:
             message = f"{self.directory} has directories more than {MAX_SEGMENTS - 1} levels deep."
-            self.problems.append(InvalidError("too-deep", message, hint="Move the files further up."))
+            self.problems.append(InvalidError("too-deep", message, hint="Move the files further up.", file=path))
 
-    def add_file(self, place: str | int, name: str, path: str, status: os.stat_result) -> None:
+    def add_file(self, place: str | int, name: str, path: str, status: os.stat_result, *, part: bool) -> None:
         link = ""
         if stat.S_ISLNK(status.st_mode):
             if path == self.main:
                 self.files.append(PackageFile(path, 0, executable=False, link="", stamp="", settled=False))
                 return
             link = os.readlink(name, dir_fd=place) if isinstance(place, int) else os.readlink(os.path.join(place, name))
-            if escapes(path, link.replace(os.sep, "/")):
-                hint = "Copy the file into the skill instead of linking to it."
+            if part and escapes(path, link.replace(os.sep, "/")):
+                part = False
                 message = f"{path} in {self.directory} is a link that leaves the skill."
-                self.problems.append(InvalidError("link-escape", message, hint=hint))
-                return
+                hint = "Copy the file into the skill instead of linking to it."
+                self.problems.append(InvalidError("link-escape", message, hint=hint, file=path))
         elif not stat.S_ISREG(status.st_mode):
             message = f"{path} in {self.directory} is not a regular file."
-            self.problems.append(InvalidError("special-file", message, hint="Remove it."))
+            self.problems.append(InvalidError("special-file", message, hint="Remove it.", file=path))
             return
         executable = bool(status.st_mode & stat.S_IXUSR) and not link
         mark, steady = file_stamp(status), settled(status, self.now)
-        self.files.append(PackageFile(path, status.st_size, executable, link, mark, steady))
+        if part or self.all:
+            found = self.files if part else self.aside
+            found.append(PackageFile(path, status.st_size, executable, link, mark, steady))
 
     def too_many(self) -> None:
         if not any(problem.code == "too-many-files" for problem in self.problems):
-            message = f"{self.directory} holds more than {MAX_FILES:,} files."
+            message = f"{self.directory} holds more than {LIMITS.files:,} files."
             hint = "A skill should be small; move data elsewhere."
             self.problems.append(InvalidError("too-many-files", message, hint=hint))
 
@@ -153,9 +292,105 @@ def file_stamp(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}.{status.st_mode}"
 
 
-def package_digest(directory: str, files: tuple[PackageFile, ...]) -> str:
-    """The content digest of a package."""
-    return digest(tuple(_tree_entry(directory, item, None) for item in files))
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_package(directory: str, *, strict: bool = True, main: Main | None = None, limits: Limits = LIMITS) -> Package:
+    """The package in a directory with all its content.
+
+    Strict: all of one moment, and the first problem is raised. Lenient: what can be read, with the problems, and with
+    what lies beside the package. `main` is the main file where somebody has read it already.
+    """
+    name = os.path.basename(directory)
+    if not strict:
+        try:
+            listing = list_package(directory, main=main.name if main else "", aside=True)
+        except WhetError as error:
+            return Package(name, {}, (error,))
+        problems = list(listing.problems)
+        room = _Room(directory, limits)
+        tree = room.read(listing.files, main, problems)
+        return Package(name, tree, tuple(problems), room.read(listing.aside, None, problems))
+    for _ in range(_ATTEMPTS):
+        try:
+            listing = _sound(directory, main)
+            tree = _Room(directory, limits).read(listing.files, main)
+            if _sound(directory, main) == listing:
+                return Package(name, tree)
+        except NotFoundError:  # it was moved while it was being read, or is gone
+            if not os.path.lexists(directory):
+                raise
+    message = f"{directory} changes all the time; it could not be read."
+    raise ConflictError("skill-changed", message, hint="Try again.", path=directory)
+
+
+def read_tree(directory: str) -> Tree | None:
+    """The tree of a skill's directory, read strictly; None when there is none."""
+    try:
+        return read_package(directory).tree
+    except NotFoundError:
+        return None
+
+
+def _sound(directory: str, main: Main | None) -> Listing:
+    """The listing of a package that has no problems. Raises the first one that it has."""
+    listing = list_package(directory, main=main.name if main else "")
+    if listing.problems:
+        raise listing.problems[0]
+    return listing
+
+
+class _Room:
+    """Reads files until there are more bytes than a package may have."""
+
+    def __init__(self, directory: str, limits: Limits) -> None:
+        self.directory = directory
+        self.limits = limits
+        self.left = limits.total_bytes
+
+    def read(self, files: Sequence[PackageFile], main: Main | None, problems: list[WhetError] | None = None) -> Tree:
+        """The content of these files. Without a list of problems, the first one is raised."""
+        found: Tree = {}
+        for file in files:
+            try:
+                if main is not None and file.path == main.name:
+                    found[file.path] = Item(main.data, file.executable)
+                elif file.link:
+                    target = file.link.replace(os.sep, "/")
+                    found[file.path] = Item(target.encode("utf-8", "surrogateescape"), link=True)
+                else:
+                    found[file.path] = Item(self.content(file.path), file.executable)
+            except WhetError as error:
+                if problems is None:
+                    raise
+                if not isinstance(error, NotFoundError):  # else it vanished meanwhile
+                    error.details["file"] = file.path
+                    problems.append(error)
+        return found
+
+    def content(self, path: str) -> bytes:
+        """The bytes of one file."""
+        descriptor = open_beneath(self.directory, path)
+        try:
+            data = read_descriptor(descriptor, self.left + 1)
+        finally:
+            os.close(descriptor)
+        self.left -= len(data)
+        if self.left < 0:
+            message = f"{self.directory} is larger than {self.limits.total_bytes:,} bytes."
+            raise InvalidError("too-large", message)
+        return data
+
+
+# --- digests --------------------------------------------------------------------------------------------------------
+
+
+def package_digest(directory: str) -> str:
+    """The content digest of a package, whose files are not kept in memory. Raises the first problem with it."""
+    listing = _sound(directory, None)
+    if not main_file({item.path for item in listing.files}):
+        raise UsageError("not-a-package", f"{directory} has no {MAIN_FILE}.", hint="Name the directory of a skill.")
+    return digest(tuple(_tree_entry(directory, item, None) for item in listing.files))
 
 
 def opened_digest(
@@ -199,50 +434,20 @@ def _tree_entry(directory: str, item: PackageFile, bases: Sequence[str] | None) 
         while piece := os.read(descriptor, _CHUNK):
             total.update(piece)
             size += len(piece)
-            if size > MAX_BYTES:
-                raise InvalidError("too-large", f"{item.path} in {directory} is larger than {MAX_BYTES:,} bytes.")
+            if size > LIMITS.file_bytes:
+                message = f"{item.path} in {directory} is larger than {LIMITS.file_bytes:,} bytes."
+                raise InvalidError("too-large", message)
         return TreeEntry(item.path, "file", item.executable, size, total.hexdigest())
     finally:
         os.close(descriptor)
 
 
-def read_package(directory: str, files: tuple[PackageFile, ...]) -> tuple[File, ...]:
-    """All files of a package with their content, ready to be packed."""
-    from whet.skill.archive import DEFAULT_LIMITS, File
-
-    packed = []
-    room = DEFAULT_LIMITS.total_bytes
-    for item in files:
-        if item.link:
-            hint = "Replace the link with a copy of the file."
-            raise InvalidError("link-in-package", f"{item.path} is a link; an archive holds only files.", hint=hint)
-        descriptor = open_beneath(directory, item.path)
-        try:
-            data = read_descriptor(descriptor, room + 1)
-        finally:
-            os.close(descriptor)
-        room -= len(data)
-        if room < 0:
-            raise InvalidError("too-large", f"{directory} is larger than {DEFAULT_LIMITS.total_bytes:,} bytes.")
-        packed.append(File(item.path, data, item.executable))
-    return tuple(packed)
+def _by_path(files: list[PackageFile]) -> tuple[PackageFile, ...]:
+    return tuple(sorted(files, key=lambda item: item.path.encode("utf-8", "surrogateescape")))
 
 
-def package_directory(path: str) -> str:
-    """The package a path means: a skill's directory, or the main file in it."""
-    path = os.path.abspath(os.path.expanduser(path))
-    if os.path.basename(path).lower() in ("skill.md", "skills.md") and os.path.isfile(path):
-        return os.path.dirname(path)
-    if os.path.isdir(path):
-        return path
-    if os.path.exists(path):
-        raise UsageError(
-            "not-a-package", f"{path} is not a skill's directory.", hint=f"Name the directory with {MAIN}."
-        )
-    raise NotFoundError("path-not-found", f"There is no {path}.", hint="Check the path.")
-
-
-def _failed(path: str, error: OSError) -> FailedError | NotFoundError:
-    if isinstance(error, FileNotFoundError):
+def _failed(path: str, error: OSError, **details: str) -> FailedError | NotFoundError:
+    if error.errno in _VANISHED:
         return NotFoundError("path-not-found", f"There is no {path}.", hint="Check the path.")
-    return FailedError("unreadable", f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.")
+    message = f"{path} cannot be read: {error.strerror}."
+    return FailedError("unreadable", message, hint="Check its permissions.", **details)

@@ -6,8 +6,7 @@ import os
 from typing import NamedTuple
 
 from whet.notes import Note
-
-MAIN = "SKILL.md"
+from whet.skill.finder import MAIN_FILE
 
 
 class Spot(NamedTuple):
@@ -29,7 +28,7 @@ class Spot(NamedTuple):
     @property
     def odd(self) -> bool:
         """Is this a form that has a better one today?"""
-        return self.kind != "skill" or not self.path.endswith(MAIN)
+        return self.kind != "skill" or not self.path.endswith(MAIN_FILE)
 
 
 def old_form(spot: Spot) -> tuple[Note, ...]:

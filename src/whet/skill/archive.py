@@ -17,58 +17,19 @@ from __future__ import annotations
 
 import stat
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import InvalidError, UsageError
-from whet.skill import paths, tree
+from whet.skill import paths
 from whet.skill.archive_formats import DamagedError, Member, TooManyError, inflate, tar_members
+from whet.skill.finder import MAIN_FILE, MAIN_FILES, find_skills, main_file
+from whet.skill.tree import DEFAULT_LIMITS, IGNORED, Item, Limits, Package, Tree, ignored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping
 
-_MIB = 1024 * 1024
-
-
-class File(NamedTuple):
-    """A regular file of a package, its path relative to the skill's directory."""
-
-    path: str
-    data: bytes
-    executable: bool = False
-
-
-class Package(NamedTuple):
-    """What an archive holds, files sorted by the bytes of their paths."""
-
-    name: str
-    """The folder at the root; empty when the files lie at the root."""
-    files: tuple[File, ...]
-    skipped: tuple[str, ...] = ()
-    """Names in the archive that are never part of a package, and were left out."""
-
-
-class Limits(NamedTuple):
-    """How much an archive may hold. Memory in use stays within a small multiple of `total_bytes`."""
-
-    files: int = 2_000
-    file_bytes: int = 16 * _MIB
-    total_bytes: int = 64 * _MIB
-    ratio: int = 200
-    """Unpacked bytes for each packed byte, once more than `ratio_from` bytes have been unpacked."""
-    ratio_from: int = _MIB
-
-    @property
-    def archive_bytes(self) -> int:
-        """Bytes of an archive that is worth reading."""
-        return self.total_bytes + self.files * _OVERHEAD + _CHUNK
-
-
-DEFAULT_LIMITS = Limits()
-
-_MAIN_FILES = frozenset({"SKILL.md", "skill.md"})
-_FOLDED_IGNORED = frozenset(name.casefold() for name in tree.IGNORED)
+_FOLDED_IGNORED = frozenset(name.casefold() for name in IGNORED)
 _ENTRIES_PER_FILE = 4  # directories may be listed too
-_OVERHEAD = 4096  # bytes of headers, padding and extended attributes for each file
 _CHUNK = 64 * 1024
 _ROOT = "."
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the first a zip can name
@@ -106,28 +67,30 @@ class _Meter:
             raise refused("archive-too-large", f"The package has more than {limits.total_bytes} bytes.")
 
 
-def pack(name: str, files: Iterable[File]) -> bytes:
+def pack(name: str, tree: Mapping[str, Item]) -> bytes:
     """The `.skill` archive of these files; the same bytes for the same content on any machine.
 
     Refuses what `unpack` would refuse with its default limits: whatever is packed can be unpacked.
     """
-    kept = [file for file in files if not tree.ignored(file.path)]
-    if "/" in name or _left_out(f"{name}/{paths.MAIN_FILE}"):
+    kept = {path: item for path, item in tree.items() if not ignored(path)}
+    if "/" in name or _left_out(f"{name}/{MAIN_FILE}"):
         raise refused("archive-unsafe-path", f"The name {paths.shown(name)} cannot be the folder of an archive.")
-    for path in (name, *(file.path for file in kept)):
+    for path in (name, *kept):
         check_path(path)
-    check_collisions(file.path for file in kept)
-    if not any(file.path == paths.MAIN_FILE for file in kept):
-        raise refused("archive-no-skill", f"The package {paths.shown(name)} has no {paths.MAIN_FILE}.")
+    check_collisions(kept)
+    if not main_file(kept):
+        raise refused("archive-no-skill", f"The package {paths.shown(name)} has no {MAIN_FILE}.")
     meter = _Meter(DEFAULT_LIMITS)
-    for file in kept:
-        meter.start(file.path)
-        meter.add(len(file.data), len(file.data))
-    kept.sort(key=lambda file: file.path.encode())
-    return _write_zip([file._replace(path=f"{name}/{file.path}") for file in kept])
+    for path, item in kept.items():
+        if item.link:
+            hint = "Replace the link with a copy of the file."
+            raise InvalidError("link-in-package", f"{path} is a link; an archive holds only files.", hint=hint)
+        meter.start(path)
+        meter.add(len(item.data), len(item.data))
+    return _write_zip({f"{name}/{path}": kept[path] for path in sorted(kept, key=str.encode)})
 
 
-def contents(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> tuple[tuple[File, ...], tuple[str, ...]]:
+def contents(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Tree, tuple[str, ...]]:
     """Every file of an archive under its full name, sorted by bytes, and the names that are never part of a package.
 
     Wholly or not at all: anything unsafe or damaged is an `InvalidError`.
@@ -142,8 +105,8 @@ def unpack(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Package:
     folder = _folder({member.name for member in kept})
     for member in kept:
         check_path(member.name.removeprefix(f"{folder}/"))
-    files = (file._replace(path=file.path.removeprefix(f"{folder}/")) for file in _files(kept, limits))
-    return Package(folder, tuple(files), skipped)
+    files = {path.removeprefix(f"{folder}/"): item for path, item in _files(kept, limits).items()}
+    return Package(folder, files, skipped=skipped)
 
 
 def _listed(data: bytes, limits: Limits) -> tuple[list[Member], tuple[str, ...]]:
@@ -161,24 +124,24 @@ def _listed(data: bytes, limits: Limits) -> tuple[list[Member], tuple[str, ...]]
     return [member for member in listed if not _left_out(member.name)], tuple(skipped)
 
 
-def _files(members: Iterable[Member], limits: Limits) -> tuple[File, ...]:
+def _files(members: Iterable[Member], limits: Limits) -> Tree:
     meter = _Meter(limits)
-    files = [File(member.name, _content(member, meter), member.executable) for member in members]
-    return tuple(sorted(files, key=lambda file: file.path.encode()))
+    found = {member.name: Item(_content(member, meter), member.executable) for member in members}
+    return {path: found[path] for path in sorted(found, key=str.encode)}
 
 
 def _folder(names: set[str]) -> str:
     """The one folder at the root, or nothing when the skill itself lies there."""
-    if not _MAIN_FILES.isdisjoint(names):
+    if main_file(names) and "" in find_skills(names):
         return ""
     tops = {name.split("/", 1)[0] for name in names}
     folders = {name.split("/", 1)[0] for name in names if "/" in name}
-    skills = [folder for folder in folders if any(f"{folder}/{main}" in names for main in _MAIN_FILES)]
+    skills = [folder for folder in folders if any(f"{folder}/{main}" in names for main in MAIN_FILES)]
     if len(folders) > 1 or (skills and len(tops) > 1):
         listed = ", ".join(paths.shown(top) for top in sorted(tops)[:5])
         raise refused("archive-several", f"The archive has more than one thing at its root: {listed}.")
     if not skills:
-        raise refused("archive-no-skill", f"The archive has no {paths.MAIN_FILE} at its root or in its one folder.")
+        raise refused("archive-no-skill", f"The archive has no {MAIN_FILE} at its root or in its one folder.")
     return skills[0]
 
 
@@ -254,7 +217,7 @@ def check_path(path: str, entry: str = "") -> None:
         where = f"The entry {paths.shown(entry)} has an unsafe name. " if entry else ""
         raise refused("archive-unsafe-path", where + error.message, reason=error.code) from error
     for part in path.split("/"):
-        if part.casefold() in _FOLDED_IGNORED and part not in tree.IGNORED:
+        if part.casefold() in _FOLDED_IGNORED and part not in IGNORED:
             raise refused("archive-unsafe-path", f"The path {paths.shown(path)} respells a name that Whet ignores.")
         if part == "~" or part.startswith("-"):
             what = f"The path {paths.shown(path)} has the part {part!r}, which programs read as something else."
@@ -264,7 +227,7 @@ def check_path(path: str, entry: str = "") -> None:
 def _left_out(name: str) -> bool:
     """Whether an archived name is never part of a package; macOS puts its own notes beside the folder."""
     top, slash, _ = name.partition("/")
-    return tree.ignored(name) or top == "__MACOSX" or (not slash and top.startswith("._"))
+    return ignored(name) or top == "__MACOSX" or (not slash and top.startswith("._"))
 
 
 def check_collisions(names: Iterable[str]) -> None:
@@ -297,20 +260,20 @@ _HINTS = {
     "archive-too-many-files": "Leave out what the skill does not need.",
     "archive-too-large": "Leave out or shrink large files; a skill can name where to download them.",
     "archive-ratio": "Do not unpack it by other means; it is built to fill the disk.",
-    "archive-no-skill": f"Put {paths.MAIN_FILE} at the root of the package.",
+    "archive-no-skill": f"Put {MAIN_FILE} at the root of the package.",
     "archive-several": "Pack one skill in one archive.",
 }
 
 
-def _write_zip(files: Sequence[File]) -> bytes:
+def _write_zip(files: Mapping[str, Item]) -> bytes:
     import io
     import zipfile
 
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for file in files:
-            entry = zipfile.ZipInfo(file.path, _FIRST_DAY)
+        for path, item in files.items():
+            entry = zipfile.ZipInfo(path, _FIRST_DAY)
             entry.create_system = 3  # unix, whatever this machine is
-            entry.external_attr = (stat.S_IFREG | (0o755 if file.executable else 0o644)) << 16
-            archive.writestr(entry, file.data)
+            entry.external_attr = (stat.S_IFREG | (0o755 if item.executable else 0o644)) << 16
+            archive.writestr(entry, item.data)
     return target.getvalue()

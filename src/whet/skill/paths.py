@@ -13,6 +13,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
+from whet.skill.finder import MAIN_FILE
 from whet.skill.names import hidden
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 SUPPORT_DIRECTORIES = ("references", "templates", "scripts", "assets")
 """Where supporting files are written."""
-MAIN_FILE = "SKILL.md"
 
 MAX_SEGMENT_BYTES = 255
 MAX_PATH_BYTES = 1024

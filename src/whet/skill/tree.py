@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from whet.errors import InvalidError
+from whet.errors import InvalidError, UsageError
+from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.paths import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from whet.errors import WhetError
+    from whet.skill.frontmatter import Document
 
 IGNORED = frozenset({".git", "__pycache__", ".DS_Store"})
 """Names of files and directories that are never part of a package."""
@@ -46,6 +52,62 @@ class Item(NamedTuple):
 
 Tree = dict[str, Item]
 """Path -> item, with forward slashes: everything the digest covers."""
+
+
+class Limits(NamedTuple):
+    """How much a package may hold. Memory in use stays within a small multiple of `total_bytes`."""
+
+    files: int = 2_000
+    file_bytes: int = 16 * 1024 * 1024
+    total_bytes: int = 64 * 1024 * 1024
+    ratio: int = 200
+    """Unpacked bytes for each packed byte of an archive, once more than `ratio_from` bytes have been unpacked."""
+    ratio_from: int = 1024 * 1024
+
+    @property
+    def archive_bytes(self) -> int:
+        """Bytes of an archive that is worth reading: with headers, padding and extended attributes for each file."""
+        return self.total_bytes + self.files * 4096 + 64 * 1024
+
+
+DEFAULT_LIMITS = Limits()
+"""For a package that travels."""
+
+
+class _Files(NamedTuple):
+    name: str
+    """What its directory is called; empty when nobody knows."""
+    tree: Tree
+    """Everything the digest covers."""
+    problems: tuple[WhetError, ...] = ()
+    """What is there and could not be read, or cannot be part of a package; none when it was read strictly."""
+    aside: Mapping[str, Item] = MappingProxyType({})
+    """What the digest does not cover and a program could run all the same."""
+    skipped: tuple[str, ...] = ()
+    """Names in an archive that are never part of a package, and were left out."""
+
+
+class Package(_Files):
+    """One skill's files as a value, wherever they come from: a directory, an archive, a repository."""
+
+    @cached_property
+    def digest(self) -> str:
+        """The content digest."""
+        return digest(entries(self.tree))
+
+    @cached_property
+    def main(self) -> str:
+        """The path of its main file. Raises UsageError when it has none."""
+        if found := main_file(self.tree):
+            return found
+        raise UsageError("not-a-package", f"The skill has no {MAIN_FILE}.", hint="Name the directory of a skill.")
+
+    @cached_property
+    def document(self) -> Document:
+        """Its main file, read."""
+        from whet.skill.frontmatter import read_document
+
+        return read_document(self.tree[self.main].data)
 
 
 def file_entry(path: str, data: bytes, *, executable: bool = False) -> Entry:

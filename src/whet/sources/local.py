@@ -12,32 +12,26 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from whet.authoring.trees import digest, read_tree
-from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
-from whet.library.files import entered, inside, read_file
-from whet.library.package import file_stamp, list_files, package_directory
+from whet.authoring.trees import digest
+from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.library.files import inside, read_file
+from whet.library.package import file_stamp, find_skills, list_package, package_directory, read_package
 from whet.skill import paths
+from whet.skill.finder import main_file
 from whet.skill.tree import library_digest
 from whet.sources.model import Fetched, Listing, Offer, Progress, Ref
 from whet.sources.packages import (
-    MAIN_NAMES,
-    MAX_DEPTH,
-    NEVER_SEARCHED,
-    OVERVIEW,
     SOURCE_LIMITS,
     archived,
     check_amount,
     described,
-    main_path,
     nothing_found,
     offer_of,
     offered,
     package_at,
     refusal,
-    skill_directories,
     weigh,
 )
-from whet.store.atomic import is_leftover
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -61,9 +55,8 @@ class PathSource:
     def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  everything is listed anyway
         """What lies there now, each skill with the digest of its content as revision and marker."""
         base = self._directory(self.ref.path)
-        search = _Search(base, self._reach)
-        search.run()
-        directories = skill_directories(search.found)
+        directories, unsearched = find_skills(base, entries=MAX_ENTRIES, check=self._reach.check_cancelled)
+        problems = [(where, error) for where, error in unsearched if error.code != "too-deep"]
         offers: list[Offer] = []
         for done, directory in enumerate(directories):
             self._reach.check_cancelled()
@@ -72,12 +65,12 @@ class PathSource:
             try:
                 offers.append(self._offer(where))
             except WhetError as error:
-                search.problems.append((error, where))
+                problems.append((where, error))
         if not offers:
-            raise search.problems[0][0] if search.problems else nothing_found(base)
+            raise problems[0][1] if problems else nothing_found(base)
         together = library_digest((offer.ref.path, offer.revision) for offer in offers)
         revision = offers[0].revision if len(offers) == 1 else together
-        notes = (refusal(error, os.path.basename(where), where) for error, where in search.problems)
+        notes = (refusal(error, os.path.basename(where), where) for where, error in problems)
         return Listing(self.ref, revision, tuple(offers), tuple(notes))
 
     def search(self, query: str, limit: int) -> tuple[Offer, ...]:
@@ -105,18 +98,15 @@ class PathSource:
     def _offer(self, where: str) -> Offer:
         tree = self._tree(where)
         fallback = os.path.basename(self._directory(where))
-        said = described(where, tree[main_path(tree, "")].data, fallback=fallback)
+        said = described(where, tree[main_file(tree, "")].data, fallback=fallback)
         content = digest(tree)
         return offer_of(self.ref._replace(path=where), said, revision=content, marker=content)
 
     def _tree(self, where: str) -> Tree:
         """The package in a directory, all of one moment."""
         directory = self._directory(where)
-        check_amount(where, (file.size for file in list_files(directory, now=0)))
-        found = read_tree(directory)
-        if found is None:
-            raise _missing(directory)
-        return package_at(found, "")
+        check_amount(where, (file.size for file in list_package(directory).files))
+        return package_at(read_package(directory).tree, "")
 
     def _directory(self, where: str) -> str:
         """A directory in this one, reached without leaving it."""
@@ -130,68 +120,6 @@ class PathSource:
         if not os.path.isdir(directory):
             raise _missing(directory)
         return directory
-
-
-class _Search:
-    """Looks for main files below a directory, without following links and not below a skill."""
-
-    def __init__(self, base: str, reach: FetchContext) -> None:
-        self.base = base
-        self.reach = reach
-        self.found: list[str] = []
-        """Paths of main files."""
-        self.problems: list[tuple[WhetError, str]] = []
-        """What is there and not offered, and the path of each."""
-        self.left = MAX_ENTRIES
-
-    def run(self) -> None:
-        """Search everything. Raises WhetError when the directory itself cannot be read, or is too much."""
-        try:
-            with entered(self.base, "") as place:
-                self.look(place, "", 0)
-        except OSError as error:
-            raise _unreadable(self.base, error) from error
-
-    def look(self, place: str | int, prefix: str, depth: int) -> None:
-        """Search one directory and those below it."""
-        self.reach.check_cancelled()
-        with os.scandir(place) as scanned:
-            entries = sorted(scanned, key=_name_of)
-        self.left -= len(entries)
-        if self.left < 0:
-            message = f"{self.base} has more than {MAX_ENTRIES:,} files and directories."
-            raise InvalidError("source-too-large", message, hint="Name a directory closer to the skills.")
-        mains = [item.name for item in entries if item.name in MAIN_NAMES and not item.is_dir(follow_symlinks=False)]
-        self.found += [prefix + name for name in mains]
-        if depth < MAX_DEPTH and {OVERVIEW}.issuperset(mains):
-            for entry in entries:
-                if entry.name not in NEVER_SEARCHED and not is_leftover(entry.name):
-                    self.enter(place, entry, prefix + entry.name, depth)
-
-    def enter(self, place: str | int, entry: os.DirEntry[str], path: str, depth: int) -> None:
-        """Search what an entry leads to, if it is a directory; what vanishes meanwhile is not there."""
-        if entry.is_symlink():
-            self.pass_by(path)
-            return
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                with entered(place, entry.name) as below:
-                    self.look(below, f"{path}/", depth + 1)
-        except OSError as error:
-            if error.errno not in _VANISHED:
-                self.problems.append((_unreadable(self.full(path), error), path))
-
-    def pass_by(self, path: str) -> None:
-        """Say so when a link to a skill outside is not followed; what it leads to inside is found there."""
-        target = os.path.realpath(self.full(path))
-        is_skill = any(os.path.isfile(os.path.join(target, name)) for name in MAIN_NAMES)
-        if is_skill and not inside(target, os.path.realpath(self.base)):
-            message = f"{self.full(path)} is a link to {target}, outside the directory, and is not followed."
-            self.problems.append((InvalidError("link-escape", message, hint=f"Name {target} itself."), path))
-
-    def full(self, path: str) -> str:
-        """A path in the directory as the system knows it."""
-        return os.path.join(self.base, *path.split("/"))
 
 
 class ArchiveSource:
@@ -250,10 +178,6 @@ class ArchiveSource:
         except OSError as error:
             raise _unreadable(path, error) from error
         raise _changed(path)
-
-
-def _name_of(entry: os.DirEntry[str]) -> str:
-    return entry.name
 
 
 def _missing(path: str) -> NotFoundError:

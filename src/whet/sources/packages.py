@@ -1,7 +1,7 @@
-"""Skills among many files: which directories hold one, what each says of itself, and its files as a package.
+"""Skills among many files: what each says of itself, and its files as a package.
 
-Every source that hands out directories (a path, an archive, a repository, a marketplace) finds, describes, takes out
-and chooses skills with these functions, so that the same files are the same skills wherever they come from. All of it
+Every source that hands out directories (a path, an archive, a repository, a marketplace) describes, takes out and
+chooses skills with these functions, so that the same files are the same skills wherever they come from. All of it
 works on values: names and bytes, no disk and no network.
 """
 
@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import AmbiguousError, InvalidError, NotFoundError
-from whet.library.discovery import SKIPPED
 from whet.notes import Note
 from whet.skill import paths
-from whet.skill.archive import DEFAULT_LIMITS, Limits, check_collisions, check_path, contents, refused
+from whet.skill.archive import check_collisions, check_path, contents, refused
 from whet.skill.coerce import mapping, truth
 from whet.skill.dialects import read_skill
+from whet.skill.finder import MAIN_FILE, find_skills, main_file, parents
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.names import closest, hidden, key
-from whet.skill.tree import Item, Tree, digest, entries, escapes, ignored
+from whet.skill.tree import DEFAULT_LIMITS, Item, Limits, Tree, digest, entries, escapes, ignored
 from whet.sources.model import Fetched, Offer
 
 if TYPE_CHECKING:
@@ -29,21 +29,10 @@ if TYPE_CHECKING:
 
 _MIB = 1024 * 1024
 
-PACKAGE_LIMITS = DEFAULT_LIMITS
-"""What one skill may hold."""
 SOURCE_LIMITS = Limits(files=10_000, file_bytes=64 * _MIB, total_bytes=256 * _MIB)
 """What an archive with many skills, and everything beside them, may hold."""
 FETCH_BYTES = 256 * _MIB
 """What all skills of one fetch may hold together."""
-MAX_DEPTH = 10
-"""Directories above a main file."""
-MAIN_NAMES = (paths.MAIN_FILE, "skill.md", "skills.md")
-"""What a main file may be called, best first."""
-NEVER_SEARCHED = SKIPPED | {".git", ".venv"}
-"""Directories in which no skill is looked for. Hidden ones are: clients and repositories keep skills there."""
-
-OVERVIEW = "skills.md"
-"""Above other skills, this is a list of them and not a skill."""
 _NOBODY = "/"
 """The directory of what lies in no skill."""
 _LISTED = 10
@@ -68,28 +57,6 @@ class Archived(NamedTuple):
     """What is never part of a package."""
 
 
-def skill_directories(files: Iterable[str]) -> tuple[str, ...]:
-    """The directories that hold a skill among these files, "" for the root, sorted by their bytes.
-
-    What lies in a skill is part of it, whatever it is called: the directory further up wins.
-    """
-    found: dict[str, bool] = {}
-    """Directory -> whether it has more than an overview."""
-    for path in files:
-        directory, _, name = path.rpartition("/")
-        if name in MAIN_NAMES and directory.count("/") < MAX_DEPTH and path == _join(directory, name):
-            found[directory] = found.get(directory, False) or name != OVERVIEW
-    searched = {directory: sure for directory, sure in found.items() if NEVER_SEARCHED.isdisjoint(directory.split("/"))}
-    containers = {above for directory in searched for above in _above(directory)}
-    skills = {directory for directory, sure in searched.items() if sure or directory not in containers}
-    return tuple(sorted((item for item in skills if skills.isdisjoint(_above(item))), key=_bytes))
-
-
-def main_path(files: Container[str], directory: str) -> str:
-    """The path of a directory's main file; "" when it has none."""
-    return next((path for name in MAIN_NAMES if (path := _join(directory, name)) in files), "")
-
-
 def described(directory: str, main: bytes, *, fallback: str = "") -> Described:
     """What a main file says, read leniently; a skill without a name is called like its directory.
 
@@ -109,10 +76,10 @@ def package_at(files: Mapping[str, Item], directory: str) -> Tree:
     prefix = f"{directory}/" if directory else ""
     found = {path[len(prefix) :]: item for path, item in files.items() if path.startswith(prefix)}
     package = {path: found[path] for path in sorted(found, key=_bytes) if not ignored(path)}
-    main = main_path(package, "")
+    main = main_file(package, "")
     where = f"The directory {paths.shown(directory)}" if directory else "The root"
     if not main:
-        raise refused("archive-no-skill", f"{where} has no {paths.MAIN_FILE}.")
+        raise refused("archive-no-skill", f"{where} has no {MAIN_FILE}.")
     check_amount(directory, (len(item.data) for item in package.values()))
     if directory:
         check_path(directory)
@@ -124,12 +91,13 @@ def package_at(files: Mapping[str, Item], directory: str) -> Tree:
     if package[main].link:
         raise refused("archive-no-skill", f"{where} has a {main} that is a link; a main file is a file.")
     if len(package[main].data) > MAX_DOCUMENT:
-        what = f"The main file {paths.shown(_join(directory, main))} has more than {MAX_DOCUMENT} bytes."
+        path = f"{directory}/{main}" if directory else main
+        what = f"The main file {paths.shown(path)} has more than {MAX_DOCUMENT} bytes."
         raise refused("archive-too-large", what)
     return package
 
 
-def check_amount(directory: str, sizes: Iterable[int], limits: Limits = PACKAGE_LIMITS) -> None:
+def check_amount(directory: str, sizes: Iterable[int], limits: Limits = DEFAULT_LIMITS) -> None:
     """Refuse files that are too many or too large for one package."""
     total = 0
     where = f"The package in {paths.shown(directory)}" if directory else "The package"
@@ -155,10 +123,10 @@ def weigh(tree: Mapping[str, Item], before: int = 0) -> int:
 def archived(data: bytes) -> Archived:
     """The files of an archive with any number of skills. Raises InvalidError."""
     files, skipped = contents(data, limits=SOURCE_LIMITS)
-    tops = {file.path.partition("/")[0] for file in files}
-    folder = next(iter(tops)) if len(tops) == 1 and all("/" in file.path for file in files) else ""
+    tops = {path.partition("/")[0] for path in files}
+    folder = next(iter(tops)) if len(tops) == 1 and all("/" in path for path in files) else ""
     cut = len(folder) + 1 if folder else 0
-    tree = {file.path[cut:]: Item(file.data, file.executable) for file in files}
+    tree = {path[cut:]: item for path, item in files.items()}
     return Archived(folder, tree, tuple(name.removeprefix(f"{folder}/") for name in skipped))
 
 
@@ -169,7 +137,7 @@ def offered(ref: Ref, archive: Archived, *, revision: str, fallback: str) -> tup
     there is no other, the refusal is raised.
     """
     prefix = f"{ref.path}/" if ref.path else ""
-    directories = skill_directories(path[len(prefix) :] for path in archive.files if path.startswith(prefix))
+    directories = find_skills(path[len(prefix) :] for path in archive.files if path.startswith(prefix))
     owned: dict[str, Tree] = {(prefix + directory).removesuffix("/"): {} for directory in directories}
     for path, item in archive.files.items():
         if (owner := _owner(path, owned)) in owned:
@@ -181,7 +149,7 @@ def offered(ref: Ref, archive: Archived, *, revision: str, fallback: str) -> tup
     refusals: list[InvalidError] = []
     notes: list[Note] = []
     for where, files in owned.items():
-        said = described(where, files[main_path(files, where)].data, fallback=archive.folder or fallback)
+        said = described(where, files[main_file(files, where)].data, fallback=archive.folder or fallback)
         try:
             tree = package_at(files, where)
         except InvalidError as error:
@@ -219,7 +187,7 @@ def left_out(names: Iterable[str], skill: str = "") -> tuple[Note, ...]:
 
 def nothing_found(where: str) -> NotFoundError:
     """The error of a place without a skill."""
-    hint = f"Name a place with a {paths.MAIN_FILE} in it or below it."
+    hint = f"Name a place with a {MAIN_FILE} in it or below it."
     return NotFoundError("no-skills-found", f"There is no skill in {where} or below it.", hint=hint)
 
 
@@ -303,21 +271,8 @@ def _check_link(path: str, data: bytes) -> None:
         raise InvalidError("link-escape", message, hint="Copy the file into the skill instead of linking to it.")
 
 
-def _above(directory: str) -> list[str]:
-    """The directories a directory lies in, the root among them."""
-    above = []
-    while directory:
-        directory = directory.rpartition("/")[0]
-        above.append(directory)
-    return above
-
-
 def _owner(path: str, directories: Container[str]) -> str:
-    return next((above for above in _above(path) if above in directories), _NOBODY)
-
-
-def _join(directory: str, name: str) -> str:
-    return f"{directory}/{name}" if directory else name
+    return next((above for above in parents(path) if above in directories), _NOBODY)
 
 
 def _bytes(text: str) -> bytes:

@@ -83,9 +83,14 @@ def test_a_directory_that_breaks_the_rules_itself_is_no_fix() -> None:
     assert [(f.code, f.fix) for f in findings] == [("name-directory-mismatch", "")]
 
 
-def test_another_main_file_is_none() -> None:
-    expected = Note("skill-md-missing", "error", "There is no SKILL.md; SKILLS.md is no main file.")
+def test_a_main_file_that_only_whet_reads_is_an_error() -> None:
+    expected = Note("main-file-name", "error", "The main file is named SKILLS.md, not SKILL.md.")
     assert check("---\nname: demo\ndescription: x\n---\n", main="SKILLS.md") == [expected]
+
+
+def test_another_main_file_is_none() -> None:
+    expected = Note("skill-md-missing", "error", "There is no SKILL.md; README.md is no main file.")
+    assert check("---\nname: demo\ndescription: x\n---\n", main="README.md") == [expected]
     assert validate(Package("demo", None)) == (Note("skill-md-missing", "error", "There is no SKILL.md."),)
 
 

@@ -97,7 +97,8 @@ def _editor_command(env: Mapping[str, str]) -> list[str]:
 
 def _read_original(context: Context, name: str) -> _Original:
     from whet.authoring.drafts_main import main_of, not_text
-    from whet.authoring.trees import digest, read_tree
+    from whet.authoring.trees import digest
+    from whet.library.package import read_tree
 
     card = context.library.find(name)
     if card.kind != "skill":

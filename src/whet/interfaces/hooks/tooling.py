@@ -11,10 +11,11 @@ import os.path
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from whet.skill.finder import MAIN_FILES, is_main_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-MAIN = "SKILL.md"
 _OWN_TOOLS = frozenset({"Skill", "activate_skill", "skill"})
 """Tools of clients that load a skill."""
 _NAMES = ("skill", "name", "command")
@@ -77,7 +78,7 @@ def _read(given: Mapping[str, Any]) -> Iterator[str]:
         value = given.get(field)
         if isinstance(value, list):
             value = value[-1] if value and value[0] in ("bash", "sh", "zsh") else " ".join(map(str, value))
-        if isinstance(value, str) and MAIN in value:
+        if isinstance(value, str) and any(name in value for name in MAIN_FILES):
             yield from _read_by(value[:_LONGEST])
 
 
@@ -90,7 +91,7 @@ def _read_by(command: str) -> Iterator[str]:
 
 
 def _is_main(path: str) -> bool:
-    return os.path.basename(path.replace("\\", "/")).lower() == MAIN.lower() and "\0" not in path
+    return is_main_file(os.path.basename(path.replace("\\", "/"))) and "\0" not in path
 
 
 def fails(data: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:

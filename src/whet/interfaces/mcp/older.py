@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whet.interfaces.mcp.addresses import INDEX, address
 from whet.interfaces.mcp.media import JSON
 from whet.interfaces.mcp.paging import weight
-from whet.library.spots import MAIN
+from whet.skill.finder import MAIN_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def index(cards: Sequence[Card], paths: Mapping[str, SkillPath]) -> bytes:
     skills: list[dict[str, Any]] = []
     size = 0
     for card in cards[:MAX_INDEX]:
-        url = address(paths[card.path], MAIN)
+        url = address(paths[card.path], MAIN_FILE)
         skill = {"name": card.name, "type": "skill-md", "description": card.description, "url": url}
         size += weight(skill)
         if size > MAX_BYTES:

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
 from whet.library.card import main_file
 from whet.library.files import entered, open_beneath, open_file, read_descriptor
-from whet.library.package import look
-from whet.library.spots import MAIN
+from whet.library.package import list_package
 from whet.skill.block import BlockError, read_block
+from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_FRONTMATTER, find_fences
 from whet.skill.names import is_ascii_name
 from whet.skill.paths import check, shown
@@ -79,9 +79,9 @@ class Member(NamedTuple):
 def unfit(card: Card) -> str:
     """Why a skill does not conform, as far as its card tells; "" when it does."""
     if card.kind != "skill":
-        return f"It is the single file {main_file(card)}, not a directory with a {MAIN}."
-    if main_file(card) != MAIN:
-        return f"Its main file is called {main_file(card)}, not {MAIN}."
+        return f"It is the single file {main_file(card)}, not a directory with a {MAIN_FILE}."
+    if main_file(card) != MAIN_FILE:
+        return f"Its main file is called {main_file(card)}, not {MAIN_FILE}."
     for note in card.notes:
         if note.code in _BROKEN:
             return note.message
@@ -105,17 +105,17 @@ def members(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Member, ...]
     Raises InvalidError where there are more than the extension allows, and whatever keeps the package from being
     listed completely.
     """
-    listing = look(card.directory, now=now, main=MAIN, bases=bases)
+    listing = list_package(card.directory, now=now, main=MAIN_FILE, bases=bases)
     for problem in listing.problems:
         if problem.code == "too-many-files":
             raise _too_large(card, f"more than {MAX_FILES} files")
         if problem.code not in _NOT_PART:
             raise problem
     items = {item.path: item for item in listing.files}
-    found = [Member(MAIN, card.size, MAIN)]
+    found = [Member(MAIN_FILE, card.size, MAIN_FILE)]
     for path in items:
-        if path != MAIN and _is_safe(path) and (file := _behind(path, items)):
-            found.append(Member(path, card.size if file.path == MAIN else file.size, file.path))
+        if path != MAIN_FILE and _is_safe(path) and (file := _behind(path, items)):
+            found.append(Member(path, card.size if file.path == MAIN_FILE else file.size, file.path))
     if len(found) > MAX_FILES:
         raise _too_large(card, f"{len(found):,} files")
     _check_total(card, sum(item.size for item in found))
@@ -124,7 +124,10 @@ def members(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Member, ...]
 
 def read_member(card: Card, source: str, *, bases: Sequence[str]) -> bytes:
     """The bytes of one file of a package, opened so that no link leads out of it."""
-    descriptor = open_file(card.path, bases) if source == MAIN else open_beneath(card.directory, source, bases=bases)
+    if source == MAIN_FILE:
+        descriptor = open_file(card.path, bases)
+    else:
+        descriptor = open_beneath(card.directory, source, bases=bases)
     try:
         data = read_descriptor(descriptor, MAX_BYTES + 1)
     finally:
@@ -138,9 +141,9 @@ def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[dict[str, A
 
     A file that vanishes between the listing and the reading is not there.
     """
-    main = read_member(card, MAIN, bases=bases)
+    main = read_member(card, MAIN_FILE, bases=bases)
     values = frontmatter(main, card.name)
-    files, total = [_digested(MAIN, main)], len(main)
+    files, total = [_digested(MAIN_FILE, main)], len(main)
     for path, _, source in members(card, now=now, bases=bases)[1:]:
         try:
             data = read_member(card, source, bases=bases)
@@ -158,7 +161,7 @@ def frontmatter(data: bytes, name: str) -> dict[str, Any]:
     fences = find_fences(text)
     block = text[fences.start : fences.end].replace("\r\n", "\n")
     if fences.start < 0 or not fences.closed:
-        raise not_served(name, f"{MAIN} does not begin with frontmatter between two lines ---.")
+        raise not_served(name, f"{MAIN_FILE} does not begin with frontmatter between two lines ---.")
     if len(block) > MAX_FRONTMATTER:
         raise not_served(name, f"The frontmatter has more than {MAX_FRONTMATTER:,} characters.")
     try:
@@ -171,7 +174,7 @@ def frontmatter(data: bytes, name: str) -> dict[str, Any]:
     if read.duplicates:
         raise not_served(name, f"The key {shown(read.duplicates[0][0])} is given twice in the frontmatter.")
     if read.values.get("name") != name:
-        raise not_served(name, f"The name in {MAIN} is {shown(str(read.values.get('name')))}.")
+        raise not_served(name, f"The name in {MAIN_FILE} is {shown(str(read.values.get('name')))}.")
     description = read.values.get("description")
     if not isinstance(description, str) or not description.strip():
         raise not_served(name, "The description is missing, or not text.")

@@ -20,8 +20,8 @@ from whet.interfaces.mcp.older import INDEX_RESOURCE, MANIFEST, index, manifest
 from whet.interfaces.mcp.packages import describe, frontmatter, members, not_served, read_member, subdirectories, unfit
 from whet.interfaces.mcp.paging import PAGE_BYTES, Bounds, page, weight
 from whet.interfaces.mcp.shapes import contents, file_resource, folder_resource, main_resource
-from whet.library.spots import MAIN
 from whet.library.visibility import hidden, refusal
+from whet.skill.finder import MAIN_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -69,9 +69,9 @@ class Served:
     def get_skill(self, uri: str) -> dict[str, Any]:
         """`skills/get`: the entry of the skill whose SKILL.md has this address."""
         found, config = self._find(uri, read_address(uri))
-        if found.file != MAIN:
-            hint = f"The skill's own address is {address(found.path, MAIN)}."
-            raise NotFoundError("resource-not-found", f"{uri} is not the {MAIN} of a skill.", hint=hint)
+        if found.file != MAIN_FILE:
+            hint = f"The skill's own address is {address(found.path, MAIN_FILE)}."
+            raise NotFoundError("resource-not-found", f"{uri} is not the {MAIN_FILE} of a skill.", hint=hint)
         return {"skill": self._entry(found.card, found.path, config)}
 
     def directory(self, uri: str, cursor: str | None = None) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Served:
                 return contents(address(path, file), JSON, manifest(path, describe(card, now=now, bases=bases)[1]))
             raise _missing(uri, found, tuple(sources))
         data = read_member(card, sources[file], bases=bases)
-        if file == MAIN:
+        if file == MAIN_FILE:
             frontmatter(data, card.name)
         return contents(address(path, file), media_type(file), data)
 
@@ -215,9 +215,8 @@ class Served:
         for member in files:
             name = member.path[len(prefix) :]
             if member.path.startswith(prefix) and "/" not in name:
-                children[name] = (
-                    main_resource(card, path) if member.path == MAIN else file_resource(path, member.path, member.size)
-                )
+                is_main = member.path == MAIN_FILE
+                children[name] = main_resource(card, path) if is_main else file_resource(path, member.path, member.size)
         return children
 
 
@@ -240,7 +239,7 @@ def _unknown(uri: str, segments: Sequence[str], shelf: Shelf) -> WhetError:
 
     names = {shelf.paths[card.path][-1]: shelf.paths[card.path] for card in reversed(shelf.cards())}
     wanted = segments[-2] if len(segments) > 1 else segments[0]
-    suggestions = [address(names[name], MAIN) for name in closest(wanted, names)]
+    suggestions = [address(names[name], MAIN_FILE) for name in closest(wanted, names)]
     hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "skills/list has what there is."
     return NotFoundError("resource-not-found", f"No skill is served at {uri}.", hint=hint, suggestions=suggestions)
 

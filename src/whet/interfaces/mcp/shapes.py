@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.interfaces.mcp.addresses import address
 from whet.interfaces.mcp.media import BINARY, DIRECTORY, MARKDOWN, TEXT, media_type
-from whet.library.spots import MAIN
+from whet.skill.finder import MAIN_FILE
 
 if TYPE_CHECKING:
     from whet.interfaces.mcp.addresses import SkillPath
@@ -19,7 +19,7 @@ def main_resource(card: Card, path: SkillPath) -> dict[str, Any]:
     """The SKILL.md of a skill as a resource, from its card alone."""
     told = {"name": card.name, "description": card.description, "mimeType": MARKDOWN, "size": card.size}
     changed = _moment(max(card.mtime, ~card.mtime))
-    return {"uri": address(path, MAIN), **told, **({"annotations": {"lastModified": changed}} if changed else {})}
+    return {"uri": address(path, MAIN_FILE), **told, **({"annotations": {"lastModified": changed}} if changed else {})}
 
 
 def file_resource(path: SkillPath, file: str, size: int) -> dict[str, Any]:

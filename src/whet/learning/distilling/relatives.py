@@ -10,9 +10,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.drafts_main import main_of, said
-from whet.authoring.trees import read_tree
 from whet.errors import WhetError
 from whet.learning.shelf import held_back
+from whet.library.package import read_tree
 from whet.routing.duplicates import THRESHOLD
 from whet.routing.duplicates_answer import resembling
 from whet.routing.texts import Texts

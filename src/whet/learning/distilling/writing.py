@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.drafts import FIRST
 from whet.authoring.drafts_main import main_of, numbered, said, version_of
-from whet.authoring.trees import read_tree
 from whet.errors import NotFoundError, RefusedError
 from whet.learning.distilling.carrying import carried
 from whet.learning.distilling.decided import CHOSEN, DISTILLED, FIELDS, answered, decided
 from whet.learning.distilling.draft import main_file
 from whet.learning.distilling.merging import kept_triggers, merged, retitled
 from whet.learning.distilling.relatives import COUNT, sessions_in
+from whet.library.package import read_tree
 from whet.skill.dialects import read_skill
 from whet.skill.edit import remove_key, replace_body, set_value
-from whet.skill.paths import MAIN_FILE
+from whet.skill.finder import MAIN_FILE
 from whet.skill.tree import Item
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.authoring.drafts_main import MAIN_FILES
 from whet.learning.evals.formats import FOLDERS, find_file
+from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.validate import validate
 from whet.skill.validate.findings import Package
 
@@ -171,9 +171,9 @@ def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -
 
 
 def _findings(tree: Mapping[str, Item], name: str) -> tuple[Any, ...]:
-    main = next((path for path in MAIN_FILES if path in tree), "")
+    main = main_file(tree)
     text = tree[main].data if main else None
-    return validate(Package(name.rpartition(":")[2], text, main or MAIN_FILES[0], tuple(tree)), "quality")
+    return validate(Package(name.rpartition(":")[2], text, main or MAIN_FILE, tuple(tree)), "quality")
 
 
 def _tools_added(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
@@ -209,7 +209,7 @@ def _measures_changed(before: Mapping[str, Item], after: Mapping[str, Item]) -> 
 
 
 def _main(tree: Mapping[str, Item]) -> str:
-    main = next((path for path in MAIN_FILES if path in tree), "")
+    main = main_file(tree)
     return tree[main].data.decode("utf-8", "replace") if main else ""
 
 

@@ -101,7 +101,7 @@ def subject_at(workspace: Workspace, name: str) -> Subject:
     if card.kind != "skill":
         message = f"{card.full_name} is a single file, which has no evals and no tests."
         raise UsageError("not-a-package", message, hint="Move it to NAME/SKILL.md.")
-    return Subject(card.full_name, card.directory, read_card(card).files)
+    return Subject(card.full_name, card.directory, read_card(card).tree)
 
 
 def written_path(path: object) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.authoring.drafts_main import main_of, version_of
 from whet.authoring.history import difference
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import ConflictError, UsageError, WhetError
 from whet.learning.evals.answer import TOKENS
 from whet.learning.evals.subject import Subject
@@ -21,6 +21,7 @@ from whet.learning.improving.rounds import ALL_MET, Course, body_of
 from whet.learning.improving.trying import Trials, split
 from whet.learning.models.budget import Budget, budgeted
 from whet.learning.shelf import held_back
+from whet.library.package import read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

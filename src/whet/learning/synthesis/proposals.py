@@ -81,10 +81,10 @@ def proposed_already(shelf: Shelf, made: Draft) -> Proposal | None:
 
 def _texts(name: str, tree: Mapping[str, Item] | None) -> Texts | None:
     from whet.skill.dialects import read_skill
+    from whet.skill.finder import main_file
     from whet.skill.frontmatter import read_document
-    from whet.skill.paths import MAIN_FILE
 
-    item = (tree or {}).get(MAIN_FILE)
+    item = (tree or {}).get(main_file(tree or {}))
     if item is None:
         return None
     return texts_of(read_skill(read_document(item.data.decode("utf-8", "replace"))))._replace(name=name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
+from whet.skill.finder import MAIN_FILES
 from whet.skill.frontmatter import read_document
 from whet.skill.validate import spec
 from whet.skill.validate.findings import Package, Profile
@@ -28,7 +29,7 @@ def validate(package: Package, profile: Profile = "spec") -> tuple[Note, ...]:
         raise UsageError(
             "unknown-profile", f"There is no profile {profile!r}.", hint="Use spec, upload or quality as the profile."
         )
-    if package.text is None or package.main not in spec.MAIN_FILES:
+    if package.text is None or package.main not in MAIN_FILES:
         return (spec.missing(package),)
     document = read_document(package.text)
     findings = spec.check(package, document)

@@ -12,6 +12,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from whet.notes import Note
+from whet.skill.finder import MAIN_FILE, MAIN_FILES
 from whet.skill.frontmatter import BOM, Document
 from whet.skill.names import is_ascii_name, spec_problems
 from whet.skill.validate.fixable import KEYS, joined_tools, movable, quotable, swallowed, written
@@ -19,10 +20,11 @@ from whet.skill.validate.fixable import KEYS, joined_tools, movable, quotable, s
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from whet.notes import Severity
     from whet.skill.validate.findings import Package
 
-
-MAIN_FILES = ("SKILL.md", "skill.md")
+_ACCEPTED = MAIN_FILES[:2]
+"""The main files that the reference validator reads."""
 _REQUIRED = frozenset(("name", "description"))
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
@@ -40,7 +42,7 @@ _KNOWN = "name, description, license, compatibility, metadata, allowed-tools"
 def missing(package: Package) -> Note:
     """The one finding about a package without a main file."""
     other = f"; {package.main} is no main file" if package.text is not None else ""
-    return Note("skill-md-missing", "error", f"There is no SKILL.md{other}.")
+    return Note("skill-md-missing", "error", f"There is no {MAIN_FILE}{other}.")
 
 
 def check(package: Package, document: Document) -> list[Note]:
@@ -58,8 +60,9 @@ def check(package: Package, document: Document) -> list[Note]:
 
 
 def _file(package: Package, document: Document) -> Iterator[Note]:
-    if package.main != "SKILL.md":
-        yield Note("main-file-name", "warning", f"The main file is named {package.main}, not SKILL.md.")
+    if package.main != MAIN_FILE:
+        severity: Severity = "warning" if package.main in _ACCEPTED else "error"
+        yield Note("main-file-name", severity, f"The main file is named {package.main}, not {MAIN_FILE}.")
     text = package.text
     if text and (text.startswith(BOM) if isinstance(text, str) else text.startswith(BOM.encode())):
         yield Note(

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from whet.errors import FailedError, InvalidError
 from whet.skill import paths
 from whet.skill.archive import refused
+from whet.skill.finder import main_file
 from whet.skill.frontmatter import MAX_DOCUMENT
-from whet.skill.tree import Item, Tree, ignored
+from whet.skill.tree import DEFAULT_LIMITS, Item, Tree, ignored
 from whet.sources.git.objects import followed
 from whet.sources.git.remote import ASKED
 from whet.sources.git.running import too_large
-from whet.sources.packages import FETCH_BYTES, PACKAGE_LIMITS, check_amount, main_path, package_at
+from whet.sources.packages import FETCH_BYTES, check_amount, package_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from whet.sources.git.objects import Node, Snapshot
     from whet.sources.git.remote import Remote
 
-EVERYTHING = f"blob:limit={PACKAGE_LIMITS.file_bytes + 1}"
+EVERYTHING = f"blob:limit={DEFAULT_LIMITS.file_bytes + 1}"
 """Filter: all files but those that no package may hold."""
 LISTING = "blob:none"
 """Filter: the names of all files, and the content of none."""
@@ -78,7 +79,7 @@ class Contents:
         """Refuse what could not be a package, told from names, sizes, links and the main file. Raises InvalidError."""
         listed = list(files)
         nodes = self._checked(directory, listed)
-        main = main_path(nodes, directory)
+        main = main_file(nodes, directory)
         known = self.read([path for path, node in nodes.items() if node.link or path == main])
         if main and main not in known:
             raise refused("archive-too-large", f"The main file {paths.shown(main)} has more than {MAX_DOCUMENT} bytes.")
@@ -113,7 +114,7 @@ class Contents:
                 hint = "Ask its author to put the files into the repository, or install it from theirs."
                 raise InvalidError("submodule", f"{paths.shown(path)} is a submodule, another repository.", hint=hint)
             if not self._parts and node.oid not in self._sizes:
-                most = PACKAGE_LIMITS.file_bytes // _MIB
+                most = DEFAULT_LIMITS.file_bytes // _MIB
                 raise refused("archive-too-large", f"The file {paths.shown(path)} has more than {most} MiB.")
         check_amount(directory, (self._sizes.get(node.oid, 0) for node in nodes.values()))
         return nodes

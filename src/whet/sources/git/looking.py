@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING
 
 from whet.errors import AmbiguousError, InvalidError, NotFoundError, WhetError
 from whet.notes import Note
+from whet.skill.finder import MAIN_FILES, find_skills, main_file, parents
 from whet.skill.names import closest, key
 from whet.skill.paths import shown
 from whet.sources.git.failures import shown_location
 from whet.sources.git.objects import links_on
 from whet.sources.indexes.marketplace_file import groups as marketplace_groups
 from whet.sources.packages import (
-    MAIN_NAMES,
     described,
-    main_path,
     nothing_found,
     offer_of,
     refusal,
-    skill_directories,
 )
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ class Look:
         }:
             chosen = [*chosen, *(item for item in directories if item not in said)]
             self._own(chosen)
-            self.contents.bring(main_path(self.all, item) for item in chosen)
+            self.contents.bring(main_file(self.all, item) for item in chosen)
             said = self._describe(chosen)
         self._offer(said, marketplace)
 
@@ -88,9 +86,9 @@ class Look:
             path = self.contents.led([path]).get(path, path)
         if path in snapshot.trees:
             return path
-        if path in self.all and _last(path) in MAIN_NAMES:
+        if path in self.all and _last(path) in MAIN_FILES:
             return path.rpartition("/")[0]
-        directories = skill_directories(self._paths(""))
+        directories = find_skills(self._paths(""))
         same = [item for item in directories if f"/{item}".endswith(f"/{path}")]
         if len(same) == 1:
             return same[0]
@@ -105,7 +103,7 @@ class Look:
         raise NotFoundError("no-such-path", f"There is no {shown(path)} in {where}.", hint=hint, suggestions=near)
 
     def _directories(self, base: str) -> list[str]:
-        return ["/".join(filter(None, (base, item))) for item in skill_directories(self._paths(base))]
+        return ["/".join(filter(None, (base, item))) for item in find_skills(self._paths(base))]
 
     def _paths(self, base: str) -> list[str]:
         """The files below a directory, relative to it."""
@@ -120,7 +118,7 @@ class Look:
         """The links below the base that are not part of a skill."""
         inside, prefix = set(directories), f"{base}/" if base else ""
         found = (path for path, node in self.all.items() if node.link and path.startswith(prefix))
-        return [path for path in found if inside.isdisjoint(_above(path))]
+        return [path for path in found if inside.isdisjoint(parents(path))]
 
     def _linked(self, links: Sequence[str], directories: Sequence[str]) -> list[str]:
         """Skills that only links lead to; the links to the others are noted."""
@@ -131,7 +129,7 @@ class Look:
                 path, place = _plain(link), _plain(end) or "the root"
                 message = f"{path} is a link to {place}; what is there is listed once, there."
                 self.notes.append(Note("linked-skill", "info", message, skill=_last(path), path=path))
-            elif end in self.contents.snapshot.trees and main_path(self.all, end):
+            elif end in self.contents.snapshot.trees and main_file(self.all, end):
                 known.add(end)
                 added.append(end)
         self._own(added)
@@ -144,13 +142,13 @@ class Look:
         if not new:
             return
         for path in self.all:
-            for above in _above(path):
+            for above in parents(path):
                 if above in new:
                     new[above].append(path)
         self.files.update(new)
 
     def _describe(self, directories: Iterable[str]) -> dict[str, Described]:
-        mains = {item: main_path(self.all, item) for item in directories}
+        mains = {item: main_file(self.all, item) for item in directories}
         links = [path for item in mains for path in self.files[item] if self.all[path].link]
         known = self.contents.read([*mains.values(), *links])
         return {item: described(item, known.get(mains[item], b""), fallback=self.repository) for item in sorted(mains)}
@@ -182,12 +180,3 @@ def _plain(text: str) -> str:
 
 def _last(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _above(path: str) -> list[str]:
-    """The directories a file lies in, the root among them."""
-    above = []
-    while path:
-        path = path.rpartition("/")[0]
-        above.append(path)
-    return above

@@ -6,10 +6,10 @@ import threading
 from typing import TYPE_CHECKING
 
 from whet.errors import InvalidError, WhetError
-from whet.skill import paths
-from whet.skill.archive import DEFAULT_LIMITS, unpack
+from whet.skill.archive import unpack
+from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT
-from whet.skill.tree import Item, Tree
+from whet.skill.tree import DEFAULT_LIMITS, Item, Tree
 from whet.sources.concurrency import together
 from whet.sources.model import Progress
 from whet.sources.packages import left_out, package_at, weigh
@@ -62,14 +62,14 @@ def unpacked(data: bytes, name: str, *, without: Collection[str] = ()) -> tuple[
     `without` names files at the root that the server adds and that are no part of the skill.
     """
     package = unpack(data)
-    added = {file.path for file in package.files} & {*without}
-    files = {file.path: Item(file.data, file.executable) for file in package.files if file.path not in added}
+    added = package.tree.keys() & {*without}
+    files = {path: item for path, item in package.tree.items() if path not in added}
     return package_at(files, ""), left_out((*package.skipped, *added), name)
 
 
 def main_alone(data: bytes) -> Tree:
     """The skill whose main file is all there is of it."""
-    return package_at({paths.MAIN_FILE: Item(data)}, "")
+    return package_at({MAIN_FILE: Item(data)}, "")
 
 
 def download(

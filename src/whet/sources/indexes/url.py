@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from whet.errors import ConflictError, InvalidError, NotFoundError
 from whet.notes import Note
 from whet.skill import paths
+from whet.skill.finder import MAIN_FILE
 from whet.sources.indexes.artifacts import ARCHIVE_BYTES, MAIN_BYTES, main_alone, progress_of
 from whet.sources.model import Fetched, Listing
 from whet.sources.packages import archived, described, nothing_found, offer_of, offered
@@ -113,11 +114,11 @@ class UrlSource:
         shown = self._address.shown
         if _is_page(answer):
             hint = "Use the address of the raw file, or name the repository instead."
-            raise InvalidError("not-a-skill", f"{shown} is a page for a browser, not a {paths.MAIN_FILE}.", hint=hint)
+            raise InvalidError("not-a-skill", f"{shown} is a page for a browser, not a {MAIN_FILE}.", hint=hint)
         if (not kind.startswith("text/") and kind not in _TEXTS) or b"\0" in answer.body:
-            hint = f"Use the address of a {paths.MAIN_FILE}, or of a zip, tar or tar.gz with skills."
+            hint = f"Use the address of a {MAIN_FILE}, or of a zip, tar or tar.gz with skills."
             called = f" (the server calls it {kind[:40]!r})" if kind else ""
-            message = f"{shown} is neither a {paths.MAIN_FILE} nor an archive{called}."
+            message = f"{shown} is neither a {MAIN_FILE} nor an archive{called}."
             raise InvalidError("not-a-skill", message, hint=hint)
         if self.ref.path:
             raise nothing_found(self.ref.path)

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 from whet.errors import InvalidError, NotFoundError, RefusedError, WhetError
 from whet.notes import Note
-from whet.skill.archive import DEFAULT_LIMITS, refused
+from whet.skill.archive import refused
 from whet.skill.names import closest, key
-from whet.skill.tree import Item
+from whet.skill.tree import DEFAULT_LIMITS, Item
 from whet.sources.concurrency import together
 from whet.sources.indexes.answers import told
 from whet.sources.indexes.artifacts import (

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import InvalidError, UsageError
 from whet.notes import Note
 from whet.skill import paths
-from whet.skill.archive import DEFAULT_LIMITS
+from whet.skill.finder import MAIN_FILE
 from whet.skill.names import key, spec_problems
+from whet.skill.tree import DEFAULT_LIMITS
 from whet.sources.indexes.answers import Answer, address_in, bad_response, origin_of, parsed, quoted, shown
 
 if TYPE_CHECKING:
@@ -126,8 +127,8 @@ def _loose(entry: Answer, index_url: str, _notes: list[Note]) -> Indexed:
     files = [_file(value, index, directory) for index, value in enumerate(listed)]
     for first, second in paths.collides(file.path for file in files):
         raise bad_response(f"The files {paths.shown(first)} and {paths.shown(second)} cannot both exist everywhere.")
-    if paths.MAIN_FILE not in [file.path for file in files]:
-        raise bad_response(f"It lists no {paths.MAIN_FILE}.")
+    if MAIN_FILE not in [file.path for file in files]:
+        raise bad_response(f"It lists no {MAIN_FILE}.")
     return Indexed(name, entry.prose("description"), files=tuple(files))
 
 

@@ -11,9 +11,10 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import ConflictError, FailedError, WhetError
 from whet.library.files import inside
+from whet.library.package import read_tree
 from whet.sources.lock.file import lock_file
 
 if TYPE_CHECKING:

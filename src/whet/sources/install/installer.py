@@ -12,10 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.drafts_main import main_of
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError
 from whet.library.files import inside
 from whet.library.guarding import table_of
+from whet.library.package import read_tree
 from whet.skill.names import closest, key
 from whet.sources.concurrency import map_concurrently
 from whet.sources.lock.file import lock_file, opened_source

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import WhetError
+from whet.library.package import read_tree
 from whet.skill.tree import entries
 from whet.sources.install.asking import ask
 from whet.sources.refs.reading import shown

@@ -21,6 +21,7 @@ from whet.library.files import read_file
 from whet.library.roots import CLIENTS
 from whet.notes import Note
 from whet.skill.coerce import mapping
+from whet.skill.finder import MAIN_FILE, is_main_file, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.paths import check, shown
 from whet.sources.lock.collation import collation_key
@@ -39,7 +40,6 @@ KINDS = ("gh", "clawhub", "skills-lock", "skill-lock")
 """Who said so, the most exact first."""
 _MAX_BYTES = 16 * 1024 * 1024
 _MAX_SKILLS = 10_000
-_MAIN = "SKILL.md"
 _CLAWHUB_DIRECTORIES = (".clawhub", ".clawdhub")
 _UNSAFE = re.compile(r"[^a-z0-9._]+")
 _OWNER = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
@@ -232,7 +232,7 @@ class _Reader:
             return  # no root, no skills; the doctor reports one that cannot be listed
         for name in names[:_MAX_SKILLS]:
             directory = os.path.join(self.root, name)
-            main = os.path.join(directory, _MAIN)
+            main = os.path.join(directory, _main_in(directory))
             self.told(main, name, partial(self.from_metadata, name, main))
             for hidden in _CLAWHUB_DIRECTORIES:
                 origin = os.path.join(directory, hidden, "origin.json")
@@ -356,6 +356,14 @@ def _needed(fields: Mapping[str, Any], name: str) -> str:
     return value
 
 
+def _main_in(directory: str) -> str:
+    """What the main file of a directory is called, or would be."""
+    try:
+        return main_file(os.listdir(directory)) or MAIN_FILE
+    except OSError:
+        return MAIN_FILE
+
+
 def _short(ref: str) -> str:
     """The branch or tag that a full name of a ref means."""
     return ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
@@ -364,6 +372,6 @@ def _short(ref: str) -> str:
 def _inner(path: str) -> str:
     """The directory of a main file inside a source; "" for its root."""
     path = path.replace("\\", "/").removeprefix("./").strip("/")
-    if path.rpartition("/")[2].lower() == _MAIN.lower():
+    if is_main_file(path.rpartition("/")[2]):
         path = path.rpartition("/")[0]
     return check(path) if path not in ("", ".") else ""

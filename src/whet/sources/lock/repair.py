@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import FailedError, InvalidError, WhetError
 from whet.library.doctor import Repaired
+from whet.library.package import read_tree
 from whet.notes import Note
 from whet.skill.paths import collides
 from whet.skill.tree import entries as tree_entries

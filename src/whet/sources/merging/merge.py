@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.authoring.drafts_main import MAIN_FILES
+from whet.skill.finder import MAIN_FILES
 from whet.skill.paths import collides
 from whet.sources.merging import main as mains
 from whet.sources.merging.lines import Conflict, Pieces, Texts, is_text, merge_lines, plain, styled

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from whet.authoring.trees import digest
 from whet.errors import InvalidError
 from whet.skill.archive import unpack
-from whet.skill.paths import MAIN_FILE
+from whet.skill.finder import MAIN_FILE
 from whet.skill.tree import Item
 
 if TYPE_CHECKING:
@@ -68,6 +68,6 @@ def content_digest(kind: str, data: bytes) -> str:
     if kind == "skill-md":
         return digest({MAIN_FILE: Item(data)})
     try:
-        return digest({file.path: Item(file.data, file.executable) for file in unpack(data).files})
+        return unpack(data).digest
     except InvalidError:
         return ""

@@ -19,11 +19,13 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from whet.authoring.trees import read_tree, write_tree
+from whet.authoring.trees import write_tree
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.library.checking import content
-from whet.skill.archive import DEFAULT_LIMITS
-from whet.skill.paths import MAIN_FILE, collides
+from whet.library.package import read_tree
+from whet.skill.finder import MAIN_FILE
+from whet.skill.paths import collides
+from whet.skill.tree import DEFAULT_LIMITS
 from whet.sources.publishing.artifacts import artifact, content_digest
 from whet.sources.publishing.prepare import Published, Release, cleaned, each_once
 from whet.store.atomic import make_directories, write_bytes

@@ -12,14 +12,15 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError
-from whet.library.package import package_directory
+from whet.library.package import package_directory, read_tree
 from whet.notes import Note
 from whet.skill import archive
 from whet.skill.dialects import read_skill
+from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
-from whet.skill.paths import MAIN_FILE, shown
+from whet.skill.paths import shown
 from whet.skill.validate import Package, validate
 from whet.store.atomic import clean_leftovers
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 CODE = "not-publishable"
-OLD_MAIN = "skill.md"
 _SEVERITIES: dict[Danger, Severity] = {"critical": "error", "warn": "warning"}
 
 
@@ -175,7 +175,7 @@ def _read(directory: str) -> Tree:
 def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> Iterable[Note]:
     """What the strict check finds. A main file under its older name is read, and refused for that name."""
     name = os.path.basename(directory)
-    main = OLD_MAIN if MAIN_FILE not in tree and OLD_MAIN in tree else MAIN_FILE
+    main = main_file(tree) or MAIN_FILE
     item = tree.get(main)
     text = None if item is None or item.link else item.data
     path = os.path.join(directory, main)
@@ -200,7 +200,7 @@ def _links(directory: str, tree: Tree) -> Iterable[Note]:
 
 def _packed(directory: str, name: str, tree: Tree) -> bytes:
     try:
-        return archive.pack(name, (archive.File(path, item.data, item.executable) for path, item in tree.items()))
+        return archive.pack(name, tree)
     except InvalidError as error:
         raise _refused(directory, [_entry(directory, error)]) from error
 

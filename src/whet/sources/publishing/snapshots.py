@@ -23,7 +23,7 @@ from whet.authoring.trees import digest
 from whet.errors import ConflictError, InvalidError, UsageError
 from whet.notes import Note
 from whet.skill import archive, names, paths
-from whet.skill.tree import Item
+from whet.skill.tree import Limits
 from whet.sources.lock.file import entry_json, entry_of
 from whet.store.atomic import write_bytes
 from whet.store.clock import iso, system_clock
@@ -39,7 +39,7 @@ VERSION = 1
 MANIFEST = "snapshot.json"
 SCOPES = ("user", "project")
 _MIB = 1024 * 1024
-LIMITS = archive.Limits(files=20_000, file_bytes=128 * _MIB, total_bytes=512 * _MIB)
+LIMITS = Limits(files=20_000, file_bytes=128 * _MIB, total_bytes=512 * _MIB)
 """How much a snapshot may hold, written and read; the whole file has at most `total_bytes`."""
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the first a zip can name
 
@@ -118,7 +118,7 @@ def read_snapshot(data: bytes) -> Snapshot:
         files, skipped = archive.contents(data, limits=LIMITS)
     except InvalidError as error:
         raise _damaged(error.message) from error
-    held = {file.path: file.data for file in files}
+    held = {path: item.data for path, item in files.items()}
     manifest = _manifest(held.pop(MANIFEST, None))
     listed = manifest.get("contents")
     if not isinstance(listed, dict) or not all(isinstance(name, str) for name in listed.values()):
@@ -197,8 +197,7 @@ def _packed(name: str, tree: Tree) -> tuple[str, bytes]:
         paths.check(folder)
     except UsageError:  # a name that is a device on Windows
         folder = "skill"
-    files = (archive.File(path, item.data, item.executable) for path, item in tree.items())
-    return digest(tree), archive.pack(folder, files)
+    return digest(tree), archive.pack(folder, tree)
 
 
 def _zip(files: Sequence[tuple[str, bytes]]) -> bytes:
@@ -245,10 +244,9 @@ def _tree(promised: str, name: str, data: bytes) -> Tree:
         package = archive.unpack(data)
     except InvalidError as error:
         raise _damaged(f"{name} cannot be read ({error.message.rstrip('.')})") from error
-    tree = {file.path: Item(file.data, file.executable) for file in package.files}
-    if package.skipped or digest(tree) != promised:
+    if package.skipped or package.digest != promised:
         raise _damaged(f"{name} does not hold the content {promised}")
-    return tree
+    return package.tree
 
 
 def _skill(row: object, at: int, trees: Mapping[str, Tree]) -> Exported:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from whet.library.settings import expand
+from whet.skill.finder import is_main_file
 from whet.sources.model import Ref
-from whet.sources.refs.pages import MARKETPLACE_FILE, is_archive, is_main
+from whet.sources.refs.pages import MARKETPLACE_FILE, is_archive
 from whet.sources.refs.parts import OddError, decoded, read_address
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def on_disk(path: str, place: Place) -> Ref:
     above, name = flavour.split(path)
     if os.path.isdir(path):
         return Ref("path", path)
-    if is_main(name) and (os.path.isfile(path) or not os.path.isdir(above)):
+    if is_main_file(name) and (os.path.isfile(path) or not os.path.isdir(above)):
         return Ref("path", above)
     if name == MARKETPLACE_FILE:
         for inner in (".claude-plugin", flavour.join(".agents", "plugins")):

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs
 
+from whet.skill.finder import is_main_file
 from whet.sources.model import Ref
 from whet.sources.refs.parts import (
     ARCHIVES,
@@ -59,7 +60,6 @@ _REGISTERED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _AT = re.compile(r"(?<=[^/])@")
 """What parts a path from a revision; the `@` of `packages/@scope` does not."""
 _PINNED = re.compile(r"sha256=([0-9A-Fa-f]{64})")
-_MAIN = ("skill.md", "skills.md")
 _FILE_PAGES = ("blob", "raw", "edit", "blame")
 _OTHER_PAGES = re.compile(
     r"(?:actions|activity|branches|commits|compare|contributors|discussions|forks|graphs|issues|labels|milestones|network|"
@@ -111,7 +111,7 @@ def shorthand(text: str, forge: Forge = GITHUB) -> Ref:
         owners, path = segments, []
     else:
         owners, path = segments[:2], segments[2:]
-    if path and path[-1].lower() in _MAIN:
+    if path and is_main_file(path[-1]):
         path = path[:-1]
     return _with_fragment(Ref("git", _forge_location(forge, owners), ref, "/".join(path)), fragment)
 
@@ -163,11 +163,6 @@ def document(address: Address) -> Ref:
 def is_archive(name: str) -> bool:
     """Is this what an archive is called?"""
     return name.lower().endswith(ARCHIVES)
-
-
-def is_main(name: str) -> bool:
-    """Is this what the main file of a skill is called?"""
-    return name.lower() in _MAIN
 
 
 def _at(body: str) -> tuple[str, str]:
@@ -244,7 +239,7 @@ def _file(location: str, raw: str, ref: str, path: Sequence[str]) -> Ref:
     """What the page of a file in a repository leads to: the whole skill, a marketplace, or the archive at `raw`."""
     if not path:
         raise OddError("names no file", _WHOLE)
-    if is_main(path[-1]):
+    if is_main_file(path[-1]):
         return _in_repository(location, ref, path[:-1])
     if path[-1] == MARKETPLACE_FILE:
         known = (".claude-plugin", ".agents/plugins", "")
@@ -288,7 +283,7 @@ def _gist(address: Address) -> Ref:
     segments = [part for part in address.segments if part != "raw"]
     if segments and not _GIST_ID.fullmatch(segments[-1]):
         segments[-1] = segments[-1].removesuffix(".git")
-    if len(segments) > 2 and is_main(segments[-1]):
+    if len(segments) > 2 and is_main_file(segments[-1]):
         del segments[-1]
     return gist(segments)
 
@@ -316,7 +311,7 @@ def _foreign_page(address: Address) -> Ref | None:
 
 def _file_or_directory(location: str, address: Address, ref: str, path: Sequence[str]) -> Ref:
     """What a page leads to that has the same address for files and for directories."""
-    if path and (is_main(path[-1]) or is_archive(path[-1]) or path[-1] == MARKETPLACE_FILE):
+    if path and (is_main_file(path[-1]) or is_archive(path[-1]) or path[-1] == MARKETPLACE_FILE):
         raw = address._replace(path=address.path.replace("/src/", "/raw/", 1))
         return _file(location, raw.place, ref, path)
     return _in_repository(location, ref, path)
@@ -354,7 +349,7 @@ def _azure_page(address: Address, at: int) -> Ref:
         version = check_ref(version[2:])
     found = _plain(place)
     ref = found._replace(ref=found.ref or version, path=found.path or path)
-    if is_main(ref.path.rpartition("/")[2]):
+    if is_main_file(ref.path.rpartition("/")[2]):
         ref = ref._replace(path=ref.path.rpartition("/")[0])
     return ref
 
@@ -378,7 +373,7 @@ def _published(address: Address) -> Ref:
     if ".well-known" in segments:
         at = segments.index(".well-known")
         base = address._replace(path="/".join(address.path.split("/")[: at + 1])).place
-        name = segments[at + 2] if len(segments) == at + 4 and is_main(last) else ""
+        name = segments[at + 2] if len(segments) == at + 4 and is_main_file(last) else ""
         return Ref("well-known", base, path=name)
     if last == MARKETPLACE_FILE:
         return Ref("marketplace", address.place, path=_plugin(address.fragment))

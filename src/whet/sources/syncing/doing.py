@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.authoring.trees import digest, read_tree, write_tree
+from whet.authoring.trees import digest, write_tree
 from whet.errors import ConflictError, NotFoundError, WhetError
 from whet.library.files import inside
+from whet.library.package import read_tree
 from whet.sources.syncing.plan import MESSAGES, Step
 from whet.sources.syncing.record import Made, Record, standing, without, write_record
 from whet.store.atomic import clean_leftovers, make_directories, sync_directory

@@ -6,21 +6,18 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, UsageError
-from whet.library.discovery import OLD_MAINS, SKIPPED
 from whet.library.files import inside
+from whet.library.package import find_skills
 from whet.library.repository import find_repository, is_same
 from whet.library.roots import CLIENTS, Client
+from whet.skill.finder import LIBRARY
 from whet.skill.names import closest
-from whet.skill.paths import MAIN_FILE
-from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from whet.library.roots import Place
 
-_MAINS = (MAIN_FILE, *OLD_MAINS)
-_DEPTH = 6
 _NOT_SYNCED = ("agents", "codex-system")
 """The root itself, and a directory that a program fills on its own."""
 
@@ -103,21 +100,13 @@ def check_root(root: str, base: str, *, project: bool) -> None:
 def skills_below(root: str) -> dict[str, str]:
     """The skills of a root: path seen from it -> name of the directory, in order.
 
-    As in a library: below a skill nothing is looked for, hidden directories are none, and a link may lead to a skill
-    but not to a whole category.
+    As in a library, but a link may lead to a skill and not to a whole category, and the root itself is none.
     """
-    return {path: path.rpartition("/")[2] for path in sorted(_skills(root, ""))}
-
-
-def _skills(root: str, prefix: str) -> Iterator[str]:
-    with os_failures(root, doing="list", other="read-failed"), os.scandir(_join(root, prefix)) as found:
-        entries = [entry for entry in found if entry.name[0] != "." and entry.name not in SKIPPED]
-    for entry in entries:
-        path = f"{prefix}{entry.name}"
-        if entry.is_dir() and any(os.path.isfile(os.path.join(entry.path, main)) for main in _MAINS):
-            yield path
-        elif entry.is_dir(follow_symlinks=False) and path.count("/") + 1 < _DEPTH:
-            yield from _skills(root, f"{path}/")
+    found, problems = find_skills(root, LIBRARY)
+    for _, problem in problems:
+        if problem.code != "too-deep":
+            raise problem
+    return {path: path.rpartition("/")[2] for path in found if path}
 
 
 def target_of(root: str, source: str, folder: str, base: str) -> str:

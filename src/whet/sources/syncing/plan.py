@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import NotFoundError, WhetError
 from whet.library.files import inside
+from whet.library.package import read_tree
 from whet.library.repository import is_same
 from whet.skill.names import closest
 from whet.sources.syncing.places import (

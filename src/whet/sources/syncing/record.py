@@ -12,9 +12,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.authoring.trees import digest, read_tree
+from whet.authoring.trees import digest
 from whet.errors import InvalidError, WhetError
 from whet.library.files import inside, read_file
+from whet.library.package import read_tree
 from whet.store.atomic import make_directories, sync_directory, write_bytes
 from whet.store.failures import os_failure, os_failures
 from whet.store.locks import FileLock, lock_path
