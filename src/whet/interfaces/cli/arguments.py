@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
     from whet.interfaces.cli.parser import Parser
 
-
 STDIN = "-"
+_LONGEST_MESSAGE = 1_000_000
+"""Bytes of standard input that are read."""
+
+
+def misuse(command: str, message: str) -> UsageError:
+    """The error of options and arguments that do not go together."""
+    return UsageError("usage", message, hint=f"`whet {command} --help` explains it.")
 
 
 def reason_option(parser: Parser) -> None:
-    """Take the reason."""
     parser.option("--reason", metavar="R", default="", text="Why; the history keeps it.")
 
 
@@ -28,7 +33,7 @@ def require(options: Namespace, command: str, *names: str) -> None:
     """Raise UsageError for the first of these options that is not given."""
     for name in names:
         if getattr(options, name) is None:
-            raise UsageError("usage", f"--{name} is missing.", hint=f"`whet {command} --help` explains it.")
+            raise misuse(command, f"--{name} is missing.")
 
 
 def read_text(text: str | None, file: str | None, command: str, name: str) -> str | None:
@@ -47,8 +52,7 @@ def read_text(text: str | None, file: str | None, command: str, name: str) -> st
 def read_data(text: str | None, file: str | None, command: str, name: str) -> str | bytes | None:
     """The same for any content: what comes from a file or from standard input stays as it is."""
     if text is not None and file is not None:
-        hint = f"`whet {command} --help` explains it."
-        raise UsageError("usage", f"Give --{name} or --{name}-file, not both.", hint=hint)
+        raise misuse(command, f"Give --{name} or --{name}-file, not both.")
     return text if file is None else _read_file(file)
 
 
@@ -76,19 +80,23 @@ def _place(file: str) -> str:
     return "standard input" if file == STDIN else file
 
 
+def skill_argument(parser: Parser, text: str = "The skill.") -> None:
+    parser.positional("name", "NAME", text)
+
+
+def names_argument(parser: Parser, default: str = "all that are installed") -> None:
+    text = f"The skills (default: {default})."
+    parser.positional("names", "NAME", text, many=True, optional=True)
+
+
 def read_number(text: str, what: str, command: str) -> int:
     """An argument that is a number above zero, such as that of a proposal."""
     if text.isascii() and text.isdecimal() and int(text[:18]) > 0 and len(text) <= 18:
         return int(text)
-    raise UsageError("usage", f"{text!r} is not the number of {what}.", hint=f"`whet {command} --help` explains it.")
-
-
-_LONGEST_MESSAGE = 1_000_000
-"""Bytes of standard input that are read."""
+    raise misuse(command, f"{text!r} is not the number of {what}.")
 
 
 def message_argument(parser: Parser) -> None:
-    """The arguments that say what the user said."""
     parser.positional("message", "MESSAGE", "What the user said; - reads it from standard input.", many=True)
 
 
@@ -101,7 +109,6 @@ def read_message(words: Sequence[str]) -> str:
 
 
 def here_option(parser: Parser) -> None:
-    """Take the scope."""
     parser.option("--here", text="The project's skills and lock (.agents/) instead of your own.")
 
 

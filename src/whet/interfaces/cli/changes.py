@@ -51,7 +51,7 @@ def render_change(answer: Json, screen: Screen, done: str, *, path: bool = True)
             screen.line(screen.place(answer["path"]))
         if answer["entry"] is not None:
             screen.say(done)
-    screen.messages.extend(answer["warnings"])
+    screen.say(*answer["warnings"])
 
 
 def name_version(answer: Json) -> str:
@@ -59,8 +59,8 @@ def name_version(answer: Json) -> str:
     return f"{answer['name']}, version {answer['version']}" if answer["version"] else str(answer["name"])
 
 
-def render_return(answer: Json, screen: Screen) -> None:
-    """The paths of the skills that are there, as data; a skill that is gone by it is only said."""
+def render_return(answer: Json, screen: Screen, _options: Namespace) -> None:
+    """The paths of the skills that are there again, as data; a skill that is gone again is only mentioned."""
     for skill in answer["skills"]:
         if skill["digest"]:
             screen.line(screen.place(skill["path"]))

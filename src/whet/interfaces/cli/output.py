@@ -41,13 +41,13 @@ class Screen:
         self.hints: list[str] = []
         """What to do next, behind the messages."""
 
-    def say(self, message: str) -> None:
-        """Add a sentence for standard error."""
-        self.messages.append(message)
+    def say(self, *messages: str) -> None:
+        """Add sentences for standard error."""
+        self.messages.extend(messages)
 
-    def hint(self, text: str) -> None:
+    def hint(self, *hints: str) -> None:
         """Add what to do next."""
-        self.hints.append(text)
+        self.hints.extend(hints)
 
     def line(self, text: str = "") -> None:
         """Add one line, or several."""
@@ -89,6 +89,13 @@ class Screen:
         for number, row in enumerate((heads, *rows)):
             cells = [*map(pad, row, widths), self.fit(row[-1], used)]
             self.line("  ".join(self.paint(cell, "bold") if number == 0 else cell for cell in cells).rstrip())
+
+    def grid(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Add a table for a terminal; for a program a line for each row, with tabs between its cells."""
+        if self.tty and rows:
+            self.table(heads, rows)
+        else:
+            self._lines.extend("\t".join(map(clean, row)) for row in rows)
 
 
 def screen_for(stream: TextIO | None, env: Mapping[str, str]) -> Screen:

@@ -9,7 +9,7 @@ from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import here_option, nonempty
 from whet.interfaces.cli.context import Outcome
 from whet.interfaces.cli.rendering import VERDICTS, render_findings
-from whet.interfaces.cli.terminal import Bar, ask, can_ask
+from whet.interfaces.cli.terminal import ask, can_ask, progress
 from whet.interfaces.cli.text import clean, plural, short_revision
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
 
 def run_plan(context: Context, options: Namespace, make: Callable[[Library], Plan], verb: str) -> Outcome:
     """Make the plan, show it and ask on a terminal, apply it; the answer is the plan with what was done."""
-    library = context.library
-    with Bar(options) as bar:
-        library.progress = bar
+    with progress(context, options) as library:
         plan = make(library)
     override = getattr(options, "override", None) or ""
     if options.dry_run:
@@ -146,10 +144,10 @@ def render_plan(answer: Json, screen: Screen, options: Namespace) -> None:
             if step["reason"] not in told:
                 told.add(step["reason"])
                 screen.say(f"{_names_with_reason(answer, step)}: {step['reason']}")
-                screen.hints.extend(filter(None, [step["hint"]]))
+                screen.hint(*filter(None, [step["hint"]]))
             _render_clashes(step, screen)
             render_findings(step.get("findings", ()), step["name"], screen)
-    screen.messages.extend(f"{note['message']}" for note in answer["notes"])
+    screen.say(*(f"{note['message']}" for note in answer["notes"]))
     _render_hints(answer, screen, " --here" if options.here else "")
 
 

@@ -22,15 +22,6 @@ _DIFF_STYLES: tuple[tuple[str, Style], ...] = (
 )
 
 
-def grid(screen: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table for a terminal; for a program a line for each row, with tabs between its cells."""
-    if screen.tty and rows:
-        screen.table(heads, rows)
-    else:
-        for row in rows:
-            screen.line("\t".join(map(clean, row)))
-
-
 def format_time(screen: Screen, time: str | None) -> str:
     """A time as a person reads it, to the minute; a program gets all of it."""
     if not time:

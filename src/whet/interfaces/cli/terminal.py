@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from whet.errors import RefusedError
@@ -11,7 +12,10 @@ from whet.interfaces.cli.text import clean, pad, shorten
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
 
+    from whet.api import Library
+    from whet.interfaces.cli.context import Context
     from whet.sources.model import Progress
 
 _COLUMNS = 72
@@ -24,10 +28,7 @@ _MEGABYTE = 1_000_000
 
 
 class Bar:
-    """`with Bar(options) as bar: library.progress = bar`: shows the last thing told, at most ten times a second.
-
-    Who waits sees that something is under way also while a source says nothing.
-    """
+    """Shows the last progress it was called with, at most ten times a second; before the first, that it is working."""
 
     def __init__(self, options: Namespace) -> None:
         tty = sys.stderr is not None and sys.stderr.isatty()
@@ -56,7 +57,7 @@ class Bar:
         pause = _PATIENCE
         while not self._ended.wait(pause):
             pause = _PAUSE
-            text = line(self._last) if self._last else "Working…"
+            text = format_progress(self._last) if self._last else "Working…"
             if text != self._drawn:
                 self._drawn = text
                 self._write(pad(shorten(text, _COLUMNS), _COLUMNS) + "\r")
@@ -66,9 +67,17 @@ class Bar:
         sys.stderr.flush()
 
 
-def line(progress: Progress) -> str:
+@contextmanager
+def progress(context: Context, options: Namespace) -> Iterator[Library]:
+    """The library, with a progress line for as long as the block runs."""
+    with Bar(options) as bar:
+        context.library.progress = bar
+        yield context.library
+
+
+def format_progress(done_so_far: Progress) -> str:
     """The progress in one line: a bar where the end is known, else what has come so far."""
-    what, done, total, unit = progress
+    what, done, total, unit = done_so_far
     amount = _size(done) if unit == "bytes" else f"{done:,} {unit}"
     if total <= 0:
         return f"{clean(what)}: {amount}"

@@ -93,7 +93,7 @@ def render_connect(answer: Json, screen: Screen, options: Namespace) -> None:
     asked = bool(changes) and can_ask(options) and not options.dry_run
     if not asked:  # otherwise it was shown with the question
         _render_changes(changes, screen)
-        screen.messages.extend(answer["notes"])
+        screen.say(*answer["notes"])
     if not changes and answer["connected"]:
         screen.say(f"{title} is {'still' if options.undo else 'already'} connected.")
         return
@@ -104,7 +104,7 @@ def render_connect(answer: Json, screen: Screen, options: Namespace) -> None:
         return
     how = ("still " if answer["connected"] else "no longer ") if options.undo else ""
     screen.say(f"{title} is {how}connected.")
-    screen.messages.extend(f"Backup: {path}" for path in answer["backups"])
+    screen.say(*(f"Backup: {path}" for path in answer["backups"]))
     screen.hint(answer["next"])
 
 
@@ -169,7 +169,7 @@ def _render_clients(clients: list[Json], screen: Screen, options: Namespace) -> 
         for one in clients
     ]
     screen.table(("CLIENT", "INSTALLED", "CONNECTED", "WRITES", "HOOKS", "CONFIGURATION"), rows)
-    screen.messages.extend(one["note"] for one in clients if one["note"])
+    screen.say(*(one["note"] for one in clients if one["note"]))
     waiting = [one["client"] for one in clients if one["installed"] and not one["connected"] and not one["note"]]
     if waiting:
         option = " --here" if options.here else ""

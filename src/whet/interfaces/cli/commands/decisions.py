@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from whet.errors import RefusedError, UsageError
-from whet.interfaces.cli.arguments import reason_option
+from whet.errors import RefusedError
+from whet.interfaces.cli.arguments import misuse, reason_option, skill_argument
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.rendering import VERDICTS, render_findings
 from whet.interfaces.cli.terminal import can_ask
@@ -36,7 +36,7 @@ def run_trust(context: Context, options: Namespace) -> Outcome:
     """Trust the repository, or tell what is trusted."""
     library = context.library
     if options.list and options.review:
-        raise UsageError("usage", "Give --list or --review, not both.", hint="`whet trust --help` explains it.")
+        raise misuse("trust", "Give --list or --review, not both.")
     if options.list:
         return Outcome(library.trusted())
     if options.review:
@@ -71,11 +71,8 @@ def render_trust(answer: Json, screen: Screen, options: Namespace) -> None:
         screen.say(f"{plural(len(answer['verdicts']), 'skill')} scanned; nothing is decided.")
         return
     screen.say(_trust_message(answer, screen))
-    screen.messages.extend(
-        f"{item['name']}: {item['verdict']}. {item['reason']}"
-        for item in answer["verdicts"]
-        if item["verdict"] != "safe"
-    )
+    unsafe = [item for item in answer["verdicts"] if item["verdict"] != "safe"]
+    screen.say(*(f"{item['name']}: {item['verdict']}. {item['reason']}" for item in unsafe))
     if kept := [item["name"] for item in answer["verdicts"] if item["decision"] != "allow"]:
         screen.hint(f"{', '.join(kept)} stays hidden; `whet policy override NAME --reason R` lets it in.")
 
@@ -94,22 +91,14 @@ def configure_untrust(parser: Parser) -> None:
     parser.positional("path", "DIR", "A repository as `whet trust --list` shows it (default: this one).", optional=True)
 
 
-def run_untrust(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.untrust(options.path))
-
-
 def render_untrust(answer: Json, screen: Screen, _options: Namespace) -> None:
     verb = "is no longer trusted" if answer["changed"] else "was not trusted"
     screen.say(f"{screen.place(answer['project'])} {verb}.")
 
 
-def configure_enable(parser: Parser) -> None:
-    parser.positional("name", "NAME", "The skill.")
+def _configure_surface(parser: Parser) -> None:
+    skill_argument(parser)
     parser.option("--surface", metavar="S", default="", text="Only here, such as mcp or cli (default: everywhere).")
-
-
-def run_enable(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.enable(options.name, options.surface))
 
 
 def render_enable(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -118,15 +107,6 @@ def render_enable(answer: Json, screen: Screen, _options: Namespace) -> None:
     screen.say(f"{answer['name']} {verb}{where}.")
     if answer["hint"]:
         screen.hint(answer["hint"])
-
-
-def configure_disable(parser: Parser) -> None:
-    parser.positional("name", "NAME", "The skill.")
-    parser.option("--surface", metavar="S", default="", text="Only here, such as mcp or cli (default: everywhere).")
-
-
-def run_disable(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.disable(options.name, options.surface))
 
 
 def render_disable(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -138,12 +118,8 @@ def render_disable(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 
 def configure_pin(parser: Parser) -> None:
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     reason_option(parser)
-
-
-def run_pin(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.pin(options.name, options.reason))
 
 
 def render_pin(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -151,11 +127,7 @@ def render_pin(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 
 def configure_unpin(parser: Parser) -> None:
-    parser.positional("name", "NAME", "The skill, which may be gone by now.")
-
-
-def run_unpin(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.unpin(options.name))
+    skill_argument(parser, "The skill, which may be gone by now.")
 
 
 def render_unpin(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -164,9 +136,9 @@ def render_unpin(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 COMMANDS = {
     "trust": Command(configure_trust, run_trust, render_trust),
-    "untrust": Command(configure_untrust, run_untrust, render_untrust),
-    "enable": Command(configure_enable, run_enable, render_enable),
-    "disable": Command(configure_disable, run_disable, render_disable),
-    "pin": Command(configure_pin, run_pin, render_pin),
-    "unpin": Command(configure_unpin, run_unpin, render_unpin),
+    "untrust": Command(configure_untrust, lambda c, o: Outcome(c.library.untrust(o.path)), render_untrust),
+    "enable": Command(_configure_surface, lambda c, o: Outcome(c.library.enable(o.name, o.surface)), render_enable),
+    "disable": Command(_configure_surface, lambda c, o: Outcome(c.library.disable(o.name, o.surface)), render_disable),
+    "pin": Command(configure_pin, lambda c, o: Outcome(c.library.pin(o.name, o.reason)), render_pin),
+    "unpin": Command(configure_unpin, lambda c, o: Outcome(c.library.unpin(o.name)), render_unpin),
 }

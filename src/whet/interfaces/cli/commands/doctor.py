@@ -37,8 +37,8 @@ def run_doctor(context: Context, options: Namespace) -> Outcome:
 
 
 def render_doctor(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.messages.extend(answer.get("repaired", ()))
-    screen.messages.extend(f"Lost: {sentence}" for sentence in answer.get("lost", ()))
+    screen.say(*answer.get("repaired", ()))
+    screen.say(*(f"Lost: {sentence}" for sentence in answer.get("lost", ())))
     by_severity: dict[str, list[Json]] = {}
     for entry in answer["report"]:
         by_severity.setdefault(entry["severity"], []).append(entry)
@@ -80,13 +80,10 @@ def render_needs(answer: Json, screen: Screen, _options: Namespace) -> None:
     rows = [(need["kind"], need["name"], ", ".join(need["skills"]), need["help"]) for need in answer["needs"]]
     if not rows:
         screen.say("Nothing is missing.")
-    elif screen.tty:
+    if screen.tty:
         most = screen.columns // 3
-        shown = [(kind, name, shorten(clean(skills), most), text) for kind, name, skills, text in rows]
-        screen.table(("KIND", "NAME", "FOR", "HELP"), shown)
-    else:
-        for row in rows:
-            screen.line("\t".join(map(clean, row)))
+        rows = [(kind, name, shorten(clean(skills), most), text) for kind, name, skills, text in rows]
+    screen.grid(("KIND", "NAME", "FOR", "HELP"), rows)
 
 
 _PROFILES = ("spec", "upload", "quality")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from whet.errors import InvalidError, UsageError
+from whet.errors import InvalidError
+from whet.interfaces.cli.arguments import misuse, skill_argument
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import grid, paint_diff
-from whet.interfaces.cli.terminal import Bar
+from whet.interfaces.cli.rendering import paint_diff
+from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ _SKILL_OPTIONS = (
     *("model", "grader", "runs", "out", "against", "blind", "min_pass_rate", "budget"),
     *("optimise_description", "apply"),
 )
-_TRIGGER_OPTIONS = ("file", "held_out", "min_precision", "min_recall", "suggest")
 _DESCRIPTION_OPTIONS = ("model", "apply", "optimise_description")
+_TRIGGER_OPTIONS = ("file", "held_out", "min_precision", "min_recall", "suggest")
 
 
 def _configure_skill(parser: Parser) -> None:
@@ -69,34 +70,23 @@ def fraction(text: str) -> float:
 
 def _check_options(options: Namespace, *, triggers: bool) -> None:
     """Raise UsageError for an option that belongs to the other form of the command."""
-    hint = "`whet eval --help` explains it."
-    given = [
-        name
-        for name in (_SKILL_OPTIONS if triggers else _TRIGGER_OPTIONS)
-        if getattr(options, name) not in (None, False)
-    ]
+    present = {name for name in (*_SKILL_OPTIONS, *_TRIGGER_OPTIONS) if getattr(options, name) not in (None, False)}
+    given = [name for name in (_SKILL_OPTIONS if triggers else _TRIGGER_OPTIONS) if name in present]
     if not triggers and options.names:
-        raise UsageError("usage", f"{options.names[0]!r} is one argument too many.", hint=hint)
+        raise misuse("eval", f"{options.names[0]!r} is one argument too many.")
     if not triggers and not given:
-        proposing = [
-            name
-            for name in _SKILL_OPTIONS
-            if name not in _DESCRIPTION_OPTIONS and getattr(options, name) not in (None, False)
-        ]
-        if options.optimise_description and proposing:
-            given = proposing
-        elif options.apply and not options.optimise_description:
-            raise UsageError("usage", "--apply is for --optimise-description only.", hint=hint)
+        if options.optimise_description:
+            given = [name for name in _SKILL_OPTIONS if name in present and name not in _DESCRIPTION_OPTIONS]
+        elif options.apply:
+            raise misuse("eval", "--apply is for --optimise-description only.")
     if given:
         form = "whet eval triggers" if triggers else f"whet eval {options.kind}"
         form += " --optimise-description" if options.optimise_description and not triggers else ""
-        raise UsageError("usage", f"--{given[0].replace('_', '-')} does not go with `{form}`.", hint=hint)
+        raise misuse("eval", f"--{given[0].replace('_', '-')} does not go with `{form}`.")
 
 
 def _run_skill(context: Context, options: Namespace) -> Outcome:
-    library = context.library
-    with Bar(options) as bar:
-        library.progress = bar
+    with progress(context, options) as library:
         if options.optimise_description:
             return Outcome(library.optimise_description(options.kind, options.model or "", apply=options.apply))
         answer = library.eval_skill(
@@ -126,7 +116,7 @@ def _render_skill(answer: Json, screen: Screen, options: Namespace) -> None:
         (row["eval"], *(_format_rate(row["rates"].get(side)) for side in sides), " ".join(row["flags"]), row["text"])
         for row in answer["expectations"]
     ]
-    grid(screen, ("EVAL", "WITH", "OLD" if answer["against"] == "old" else "WITHOUT", "FLAGS", "EXPECTATION"), rows)
+    screen.grid(("EVAL", "WITH", "OLD" if answer["against"] == "old" else "WITHOUT", "FLAGS", "EXPECTATION"), rows)
     rates = [answer["summary"][side]["pass_rate"] for side in sides]
     means = [_format_rate(None if one is None else one["mean"]) for one in rates]
     than = "with the version before" if answer["against"] == "old" else "without it"
@@ -210,19 +200,15 @@ def run_eval(context: Context, options: Namespace) -> Outcome:
     from whet.routing.evals.answer import against_minima
 
     try:
-        answer = _eval_triggers(context, options)
+        answer = context.library.eval_triggers(
+            options.names, file=options.file, held_out=options.held_out, suggest=options.suggest
+        )
     except InvalidError as error:
         if "report" not in error.details:
             raise
         return Outcome(error.to_json(), error.exit_code)
     answer = against_minima(answer, min_precision=options.min_precision, min_recall=options.min_recall)
     return Outcome(answer, 0 if answer["success"] else 1)
-
-
-def _eval_triggers(context: Context, options: Namespace) -> Json:
-    return context.library.eval_triggers(
-        options.names, file=options.file, held_out=options.held_out, suggest=options.suggest
-    )
 
 
 def render_eval(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -243,11 +229,7 @@ def render_eval(answer: Json, screen: Screen, options: Namespace) -> None:
 
 def _render_numbers(answer: Json, screen: Screen) -> None:
     rows = [(item["skill"], str(item["cases"]), *_format_numbers(item)) for item in answer["skills"]]
-    if screen.tty and rows:
-        screen.table(("SKILL", "MESSAGES", "MUST P", "MUST R", "OFFERED P", "OFFERED R"), rows)
-    elif not screen.tty:
-        for row in rows:
-            screen.line("\t".join(map(clean, row)))
+    screen.grid(("SKILL", "MESSAGES", "MUST P", "MUST R", "OFFERED P", "OFFERED R"), rows)
     for item in (*answer["skills"], *filter(None, [answer["no_skill"]])):
         _render_mistakes(item, screen)
     suggestions = answer["suggestions"]
@@ -257,7 +239,7 @@ def _render_numbers(answer: Json, screen: Screen) -> None:
         for item in suggestions:
             screen.paragraph(_format_suggestion(item), 4, "  ")
     else:
-        screen.messages.extend(f"Suggestion for {_format_suggestion(item)}" for item in suggestions)
+        screen.say(*(f"Suggestion for {_format_suggestion(item)}" for item in suggestions))
 
 
 def _render_summary(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -370,7 +352,7 @@ def configure_improve(parser: Parser) -> None:
         "each round is a line of round, verdict, score before and after, tokens, edits and why, with tabs between "
         "them; the difference follows."
     )
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5 or recorded:FILE.")
     parser.option("--grader", metavar="SPEC", text="The model that judges, where it is to be another.")
     parser.option("--rounds", metavar="N", type=amount, text="Try so many times (default 3).")
@@ -383,16 +365,11 @@ def configure_improve(parser: Parser) -> None:
 
 def run_improve(context: Context, options: Namespace) -> Outcome:
     if options.write and options.dry_run:
-        raise UsageError("usage", "Give --write or --dry-run, not both.", hint="`whet improve --help` explains it.")
+        raise misuse("improve", "Give --write or --dry-run, not both.")
     given = {name: value for name in _IMPROVE_NUMBERS if (value := getattr(options, name)) is not None}
-    with Bar(options) as bar:
-        context.library.progress = bar
-        answer = context.library.improve(
-            *(options.name, options.model),
-            grader=options.grader,
-            write=options.write,
-            dry_run=options.dry_run,
-            **given,
+    with progress(context, options) as library:
+        answer = library.improve(
+            *(options.name, options.model), grader=options.grader, write=options.write, dry_run=options.dry_run, **given
         )
     return Outcome(answer, 0 if answer["success"] else 1)
 
@@ -401,7 +378,7 @@ def render_improve(answer: Json, screen: Screen, _options: Namespace) -> None:
     """A row for each round, what changes, and what became of it."""
     for entry in answer["report"]:
         screen.say(f"{screen.place(entry['path'])}: {clean(entry['message'])} [{entry['code']}]")
-    screen.messages.extend(map(clean, answer["warnings"]))
+    screen.say(*map(clean, answer["warnings"]))
     rows = [
         (
             *(
@@ -415,7 +392,7 @@ def render_improve(answer: Json, screen: Screen, _options: Namespace) -> None:
         )
         for number, row in enumerate(answer["rounds"], 1)
     ]
-    grid(screen, ("ROUND", "VERDICT", "BEFORE", "AFTER", "TOKENS", "EDITS", "WHY"), rows)
+    screen.grid(("ROUND", "VERDICT", "BEFORE", "AFTER", "TOKENS", "EDITS", "WHY"), rows)
     if answer["diff"]:
         if screen.tty:
             screen.line()
@@ -466,14 +443,13 @@ def configure_test(parser: Parser) -> None:
         "On a pipe, each test is a line of status, seconds and path, with tabs between them; the last lines of what a "
         "failed one printed are on standard error."
     )
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     parser.option("--list", text="Only tell which tests there are.")
 
 
 def run_test(context: Context, options: Namespace) -> Outcome:
-    with Bar(options) as bar:
-        context.library.progress = bar
-        answer = context.library.run_tests(options.name, only_list=options.list)
+    with progress(context, options) as library:
+        answer = library.run_tests(options.name, only_list=options.list)
     return Outcome(answer, 0 if answer["success"] else 1)
 
 
@@ -485,10 +461,8 @@ def render_test(answer: Json, screen: Screen, options: Namespace) -> None:
             screen.line(clean(test["path"]))
         screen.say(f"{plural(len(tests), 'test')}.")
         return
-    grid(
-        screen,
-        ("STATUS", "SECONDS", "TEST"),
-        [(test["status"], f"{test['seconds']:.1f}", test["path"]) for test in tests],
+    screen.grid(
+        ("STATUS", "SECONDS", "TEST"), [(test["status"], f"{test['seconds']:.1f}", test["path"]) for test in tests]
     )
     for test in tests:
         if test["status"] not in ("passed", "skipped") and test["output"]:
@@ -497,7 +471,7 @@ def render_test(answer: Json, screen: Screen, options: Namespace) -> None:
                 for line in ("", screen.paint(clean(test["path"]), "bold"), *printed):
                     screen.line(line)
             else:
-                screen.messages.extend([f"{clean(test['path'])} printed:", *printed])
+                screen.say(f"{clean(test['path'])} printed:", *printed)
     told = f"{plural(len(tests), 'test')}: {answer['passed']} passed, {answer['failed']} failed"
     screen.say(f"{told}, {answer['skipped']} skipped.")
     if not answer["success"]:

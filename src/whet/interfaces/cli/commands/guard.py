@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from whet.errors import NotFoundError, UsageError
 from whet.guard.finding import CATEGORIES
-from whet.interfaces.cli.arguments import STDIN, require
+from whet.interfaces.cli.arguments import STDIN, misuse, require
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, format_time, grid, render_findings
+from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, format_time, render_findings
 from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
@@ -62,11 +62,10 @@ def run_scan(context: Context, options: Namespace) -> Outcome:
     """Scan every package and write the files that are asked for."""
     from whet.guard.report.results import reaches, summary, worst
 
-    hint = "`whet scan --help` explains it."
     if options.reason and not options.write_baseline:
-        raise UsageError("usage", "--reason is for --write-baseline only.", hint=hint)
+        raise misuse("scan", "--reason is for --write-baseline only.")
     if options.recursive and options.enclosing:
-        raise UsageError("usage", "Give --recursive or --enclosing, not both.", hint=hint)
+        raise misuse("scan", "Give --recursive or --enclosing, not both.")
     paths = options.paths if options.enclosing else [context.locate(path) for path in options.paths]
     known = _read_baseline(options.baseline)
     progress = _scan_progress(options)
@@ -275,10 +274,10 @@ def configure_audit(parser: Parser) -> None:
 
 def run_audit(context: Context, options: Namespace) -> Outcome:
     if options.log and options.verify:
-        raise UsageError("usage", "Give --log or --verify, not both.", hint="`whet audit --help` explains it.")
+        raise misuse("audit", "Give --log or --verify, not both.")
     if not options.log and (options.name is not None or options.last):
         given = "NAME" if options.name is not None else "--last"
-        raise UsageError("usage", f"{given} is for --log only.", hint="`whet audit --help` explains it.")
+        raise misuse("audit", f"{given} is for --log only.")
     library = context.library
     if options.log:
         return Outcome(library.audit_log(options.name or "", options.last))
@@ -347,7 +346,7 @@ def _render_log(answer: Json, screen: Screen) -> None:
         )
         for record in answer["records"]
     ]
-    grid(screen, ("ID", "WHEN", "WHO", "WHAT", "SKILL", "VERDICT", "DECISION", "REASON"), rows)
+    screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "VERDICT", "DECISION", "REASON"), rows)
     if not rows:
         screen.say("Nothing has been decided yet.")
 
@@ -413,7 +412,7 @@ def _check_policy(options: Namespace) -> None:
     elif action == "override" and not options.reason.strip():
         message = "--reason is missing."
     if message:
-        raise UsageError("usage", message, hint="`whet policy --help` explains it.")
+        raise misuse("policy", message)
 
 
 def render_policy(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -444,11 +443,7 @@ def _render_policy(answer: Json, screen: Screen) -> None:
             notes.update({cell["source"]: None} if mark else {})
             cells.append(f"{cell['action']}{mark}")
         rows.append((row["trust"], *cells))
-    if screen.tty:
-        screen.table(("TRUST", "SAFE", "CAUTION", "DANGEROUS"), rows)
-    else:
-        for row in rows:
-            screen.line("\t".join(map(clean, row)))
+    screen.grid(("TRUST", "SAFE", "CAUTION", "DANGEROUS"), rows)
     source = f"changed by {' and '.join(notes)}" if notes else "as Whet comes"
     screen.say(f"The policy is {source}.")
 
@@ -471,8 +466,7 @@ def run_rules(_context: Context, options: Namespace) -> Outcome:
         found = [_rule_to_json(rule) for rule in table.values() if wanted in ("", rule.category)]
         return Outcome({"success": True, "rules": found, "count": len(found)})
     if options.category:
-        hint = "`whet rules --help` explains it."
-        raise UsageError("usage", "Give an ID or --category, not both.", hint=hint)
+        raise misuse("rules", "Give an ID or --category, not both.")
     if options.rule not in table:
         raise _unknown_rule(options.rule, list(table))
     return Outcome({"success": True, "rule": _rule_to_json(table[options.rule])})
@@ -498,11 +492,7 @@ def render_rules(answer: Json, screen: Screen, _options: Namespace) -> None:
         _render_rule(answer["rule"], screen)
         return
     rows = [(rule["id"], rule["severity"], rule["title"]) for rule in answer["rules"]]
-    if screen.tty:
-        screen.table(("ID", "SEVERITY", "TITLE"), rows)
-    else:
-        for row in rows:
-            screen.line("\t".join(map(clean, row)))
+    screen.grid(("ID", "SEVERITY", "TITLE"), rows)
     screen.say(f"{plural(len(rows), 'rule')}; `whet rules ID` explains one.")
 
 
@@ -510,11 +500,7 @@ def _render_rule(rule: Json, screen: Screen) -> None:
     severity = screen.paint(rule["severity"], SEVERITIES[rule["severity"]])
     screen.line(f"{screen.paint(rule['id'], 'bold')}  {severity}  {rule['category']}")
     screen.paragraph(rule["title"], 2)
-    for label, text in (
-        ("Why", rule["why"]),
-        ("What to do", rule["remedy"]),
-        ("See", ", ".join(rule["references"])),
-    ):
+    for label, text in (("Why", rule["why"]), ("What to do", rule["remedy"]), ("See", ", ".join(rule["references"]))):
         if text:
             screen.paragraph(f"{label}: {text}", 2)
 
@@ -540,8 +526,7 @@ def configure_permits(parser: Parser) -> None:
 def run_permits(context: Context, options: Namespace) -> Outcome:
     require(options, "permits", "tool", "input")
     if (options.skill is None) == (options.grants is None):
-        hint = "`whet permits --help` explains it."
-        raise UsageError("usage", "Give --skill or --grants, one of them.", hint=hint)
+        raise misuse("permits", "Give --skill or --grants, one of them.")
     given = _read_input(options.input)
     if options.grants is None:
         answer = context.library.permits(options.skill, options.tool, given)
@@ -589,7 +574,7 @@ def _read_input(text: str) -> Any:
 def render_permits(answer: Json, screen: Screen, _options: Namespace) -> None:
     decision = answer["decision"]
     screen.line(f"{screen.paint(decision, _PERMIT_STYLES[decision])}: {clean(answer['reason'])}")
-    screen.messages.extend(answer.get("problems", ()))
+    screen.say(*answer.get("problems", ()))
 
 
 COMMANDS = {

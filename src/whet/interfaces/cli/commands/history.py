@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.errors import UsageError
-from whet.interfaces.cli.arguments import read_number, reason_option
+from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.changes import render_return
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import format_time, grid, paint_diff
+from whet.interfaces.cli.rendering import format_time, paint_diff
 from whet.interfaces.cli.text import clean, clean_json, plural
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def run_history(context: Context, options: Namespace) -> Outcome:
         return Outcome(changes.history(options.name, options.last))
     problem = "NAME is missing." if options.name is None else "--last is not for --export." if options.last else ""
     if problem:
-        raise UsageError("usage", problem, hint="`whet history --help` explains it.")
+        raise misuse("history", problem)
     return Outcome(changes.export(options.name))
 
 
@@ -60,7 +59,7 @@ def render_history(answer: Json, screen: Screen, options: Namespace) -> None:
         )
         for entry in answer["entries"]
     ]
-    grid(screen, ("ID", "WHEN", "WHO", "WHAT", "VERSION" if named else "SKILL", "REASON"), rows)
+    screen.grid(("ID", "WHEN", "WHO", "WHAT", "VERSION" if named else "SKILL", "REASON"), rows)
     if not rows:
         about = f"about {answer['name']}" if named else "yet"
         screen.say(f"The history has no entries {about}.")
@@ -98,14 +97,6 @@ def configure_rollback(parser: Parser) -> None:
     reason_option(parser)
 
 
-def run_rollback(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.rollback(options.name, options.to, options.reason))
-
-
-def render_rollback(answer: Json, screen: Screen, _options: Namespace) -> None:
-    render_return(answer, screen)
-
-
 def configure_undo(parser: Parser) -> None:
     parser.details = (
         "What was changed since stays, unless it is about the same files. An undo is a change like any other and can "
@@ -119,10 +110,6 @@ def run_undo(context: Context, options: Namespace) -> Outcome:
     if options.id.isdecimal() or not options.id:
         read_number(options.id, "an entry", "undo")
     return Outcome(context.library.undo(options.id, options.reason))
-
-
-def render_undo(answer: Json, screen: Screen, _options: Namespace) -> None:
-    render_return(answer, screen)
 
 
 def configure_verify_history(parser: Parser) -> None:
@@ -157,7 +144,9 @@ def render_verify_history(answer: Json, screen: Screen, _options: Namespace) -> 
 COMMANDS = {
     "history": Command(configure_history, run_history, render_history),
     "diff": Command(configure_diff, run_diff, render_diff),
-    "rollback": Command(configure_rollback, run_rollback, render_rollback),
-    "undo": Command(configure_undo, run_undo, render_undo),
+    "rollback": Command(
+        configure_rollback, lambda c, o: Outcome(c.library.rollback(o.name, o.to, o.reason)), render_return
+    ),
+    "undo": Command(configure_undo, run_undo, render_return),
     "verify-history": Command(configure_verify_history, run_verify_history, render_verify_history),
 }

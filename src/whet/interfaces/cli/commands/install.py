@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.errors import UsageError
-from whet.interfaces.cli.arguments import here_option
+from whet.interfaces.cli.arguments import here_option, misuse, names_argument, skill_argument
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
-from whet.interfaces.cli.terminal import Bar
+from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, plural, short_revision
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def configure_install(parser: Parser) -> None:
 
 def run_install(context: Context, options: Namespace) -> Outcome:
     if options.all and options.skill:
-        raise UsageError("usage", "Give --skill or --all, not both.", hint="`whet install --help` explains it.")
+        raise misuse("install", "Give --skill or --all, not both.")
     return run_plan(
         context,
         options,
@@ -47,17 +46,13 @@ def run_install(context: Context, options: Namespace) -> Outcome:
     )
 
 
-def render_install(answer: Json, screen: Screen, options: Namespace) -> None:
-    render_plan(answer, screen, options)
-
-
 def configure_update(parser: Parser) -> None:
     parser.details = (
         "A skill is asked for at the source it was installed from, and nowhere else, and compared by content. Where "
         "you edited it, your edits are merged with what changed; where both changed the same lines, the skill stays as "
         "it is and both sides are shown."
     )
-    parser.positional("names", "NAME", "The skills (default: all that are installed).", many=True, optional=True)
+    names_argument(parser)
     text = "Where edits clash, keep your lines (ours) or take the source's (theirs)."
     parser.option("--prefer", metavar="SIDE", default="", choices=("ours", "theirs"), text=text)
     plan_options(parser)
@@ -92,16 +87,12 @@ def run_uninstall(context: Context, options: Namespace) -> Outcome:
     )
 
 
-def render_uninstall(answer: Json, screen: Screen, options: Namespace) -> None:
-    render_plan(answer, screen, options)
-
-
 def configure_adopt(parser: Parser) -> None:
     parser.details = (
         "Where another tool installed a skill (skills-lock.json, .skill-lock.json, .clawhub/lock.json, gh), its source "
         "is taken over. No file of a skill is changed."
     )
-    parser.positional("names", "NAME", "The skills (default: all that are not installed).", many=True, optional=True)
+    names_argument(parser, "all that are not installed")
     parser.option("--from", metavar="SOURCE", dest="source", default="", text="Where one skill comes from.")
     plan_options(parser, override=False)
 
@@ -126,14 +117,13 @@ def configure_outdated(parser: Parser) -> None:
         "Exits with 1 when something is newer or gone, with 4 when a source does not answer. Contents are compared, "
         "not version numbers."
     )
-    parser.positional("names", "NAME", "The skills (default: all that are installed).", many=True, optional=True)
+    names_argument(parser)
     here_option(parser)
 
 
 def run_outdated(context: Context, options: Namespace) -> Outcome:
-    with Bar(options) as bar:
-        context.library.progress = bar
-        answer = context.library.outdated(*options.names, here=options.here)
+    with progress(context, options) as library:
+        answer = library.outdated(*options.names, here=options.here)
     states = {item["status"] for item in answer["skills"]}
     return Outcome(answer, 1 if answer["outdated"] or "gone" in states else 4 if "unavailable" in states else 0)
 
@@ -170,7 +160,7 @@ _VERIFY_STYLES: dict[str, Style] = {"ok": "green", "edited": "yellow", "missing"
 
 def configure_verify(parser: Parser) -> None:
     parser.details = "Compares every file with the lock and exits with 1 when something differs. Asks nobody."
-    parser.positional("names", "NAME", "The skills (default: all that are installed).", many=True, optional=True)
+    names_argument(parser)
     here_option(parser)
 
 
@@ -202,14 +192,6 @@ def render_verify(answer: Json, screen: Screen, options: Namespace) -> None:
         screen.hint(f"{others} here {verb} not in the lock; `whet adopt{here}` takes charge of {them}.")
 
 
-def configure_why(parser: Parser) -> None:
-    parser.positional("name", "NAME", "The skill.")
-
-
-def run_why(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.why(options.name))
-
-
 def render_why(answer: Json, screen: Screen, _options: Namespace) -> None:
     screen.line(screen.paint(clean(answer["name"]), "bold"))
     screen.line(f"  at        {screen.place(answer['path'])} ({answer['scope']})")
@@ -237,11 +219,11 @@ def render_why(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 
 COMMANDS = {
-    "install": Command(configure_install, run_install, render_install),
+    "install": Command(configure_install, run_install, render_plan),
     "update": Command(configure_update, run_update, render_update),
-    "uninstall": Command(configure_uninstall, run_uninstall, render_uninstall),
+    "uninstall": Command(configure_uninstall, run_uninstall, render_plan),
     "adopt": Command(configure_adopt, run_adopt, render_adopt),
     "outdated": Command(configure_outdated, run_outdated, render_outdated),
     "verify": Command(configure_verify, run_verify, render_verify),
-    "why": Command(configure_why, run_why, render_why),
+    "why": Command(skill_argument, lambda c, o: Outcome(c.library.why(o.name)), render_why),
 }

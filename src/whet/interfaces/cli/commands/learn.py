@@ -6,11 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.arguments import STDIN
+from whet.interfaces.cli.arguments import STDIN, misuse
 from whet.interfaces.cli.changes import render_change
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import grid
 from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, clean_block, plural
 
@@ -67,8 +66,7 @@ def run_learn(context: Context, options: Namespace) -> Outcome:
         ("--waiting", "anything else", options.waiting and others),
     ):
         if both:
-            message = f"Give {one} or {other}, not both."
-            raise UsageError("usage", message, hint="`whet learn --help` explains it.")
+            raise misuse("learn", f"Give {one} or {other}, not both.")
     if options.waiting:
         return Outcome({"success": True, "learned_from": _learn_waiting(context)})
     answer = context.library.learn(
@@ -112,13 +110,13 @@ def render_learn(answer: Json, screen: Screen, options: Namespace) -> None:
         )
         for report in answer["sessions"]
     ]
-    grid(screen, ("SESSION", "VERDICT", "SKILL", "PROPOSAL", "WHY"), rows)
+    screen.grid(("SESSION", "VERDICT", "SKILL", "PROPOSAL", "WHY"), rows)
     for report in answer["sessions"]:
         if options.dry_run and report["captured"]:
             screen.line()
             screen.line(clean_block(report["preview"]).rstrip("\n"))
-        screen.messages.extend(f"{clean(report['session'])}: {clean(text)}" for text in report.get("warnings", ()))
-    screen.messages.extend(answer.get("warnings", ()))
+        screen.say(*(f"{clean(report['session'])}: {clean(text)}" for text in report.get("warnings", ())))
+    screen.say(*answer.get("warnings", ()))
     if not rows and not answer["left"]:
         screen.say("No session waits.")
         return
@@ -189,8 +187,7 @@ def _read_answers(options: Namespace) -> Json:
         ("--model", "--no-model", options.model is not None and options.no_model),
     ):
         if both:
-            message = f"Give {one} or {other}, not both."
-            raise UsageError("usage", message, hint="`whet distill --help` explains it.")
+            raise misuse("distill", f"Give {one} or {other}, not both.")
     answers = {
         "name": options.name,
         "goal": options.goal,
@@ -218,7 +215,7 @@ def _read_session(context: Context, options: Namespace) -> Transcript:
 
         seen = choose_session(context)
         return session_of(seen.transcript)._replace(client=seen.client, session=seen.id)
-    raise UsageError("usage", "FILE is missing.", hint="`whet distill --help` explains it.")
+    raise misuse("distill", "FILE is missing.")
 
 
 def _begin(context: Context, options: Namespace) -> tuple[Distillation, tuple[Note, ...]]:
@@ -245,7 +242,7 @@ def render_distill(answer: Json, screen: Screen, options: Namespace) -> None:
         done = f"{name} would be new" if answer["created"] else f"{name} would get version {version}"
         done = done if answer["changes"] else f"{name} would stay as it is, with version {version}"
         files = f", with {plural(len(answer['files']), 'file')} beside it" if answer["files"] else ""
-        screen.messages.extend([f"{done}{files}.", *answer["warnings"]])
+        screen.say(*[f"{done}{files}.", *answer["warnings"]])
     else:
         created, improved = f"Created {name}, version {version}.", f"Improved {name} to version {version}."
         render_change(answer, screen, created if answer["created"] else improved)
@@ -256,7 +253,7 @@ def render_distill(answer: Json, screen: Screen, options: Namespace) -> None:
     if found:
         where = "--json" if options.dry_run else f"`whet validate {name}`"
         screen.say(f"The linter has {plural(len(found), 'remark')}; {where} shows them.")
-    screen.messages.extend(entry["message"] for entry in answer["report"])
+    screen.say(*(entry["message"] for entry in answer["report"]))
 
 
 _EVENT_LENGTH = 200
@@ -284,18 +281,18 @@ def run_transcript(context: Context, options: Namespace) -> Outcome:
 def render_transcript(answer: Json, screen: Screen, options: Namespace) -> None:
     """A line for each event, or for each fact."""
     if options.facts:
-        grid(screen, ("FACT", "WHAT", "DETAIL"), [*_fact_rows(answer["facts"])])
+        screen.grid(("FACT", "WHAT", "DETAIL"), [*_fact_rows(answer["facts"])])
         from whet.learning.distilling.rounds import ENDED
 
         screen.say(ENDED[answer["facts"]["succeeded"]])
     else:
-        grid(screen, ("EVENT", "TOOL", "WHAT"), [_event_row(event) for event in answer["events"]])
+        screen.grid(("EVENT", "TOOL", "WHAT"), [_event_row(event) for event in answer["events"]])
     where = " ".join(filter(None, (clean(answer["client"]), "session", clean(answer["session"]))))
     calls = sum(event["kind"] == "call" for event in answer["events"])
     failed = sum(event["failed"] for event in answer["events"])
     count = plural(len(answer["events"]), "event")
     screen.say(f"{where}: {count}, {plural(calls, 'call')} of tools, {failed} failed.")
-    screen.messages.extend(f"{entry['message']} [{entry['code']}]" for entry in answer["report"])
+    screen.say(*(f"{entry['message']} [{entry['code']}]" for entry in answer["report"]))
 
 
 def _event_row(event: Json) -> tuple[str, str, str]:
@@ -334,7 +331,7 @@ def configure_curate(parser: Parser) -> None:
 def run_curate(context: Context, options: Namespace) -> Outcome:
     """Make the plan; apply it where that is wanted."""
     if options.apply and options.if_due:
-        raise UsageError("usage", "Give --apply or --if-due, not both.", hint="`whet curate --help` explains it.")
+        raise misuse("curate", "Give --apply or --if-due, not both.")
     return Outcome(context.library.curate(apply=options.apply, if_due=options.if_due))
 
 

@@ -6,12 +6,11 @@ import os
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
-from whet.errors import UsageError
-from whet.interfaces.cli.arguments import message_argument, read_message
+from whet.interfaces.cli.arguments import message_argument, misuse, read_message
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import format_time, grid, percent, render_notes
-from whet.interfaces.cli.terminal import Bar
+from whet.interfaces.cli.rendering import format_time, percent, render_notes
+from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, pad, plural, width
 
 if TYPE_CHECKING:
@@ -44,9 +43,8 @@ def configure_find(parser: Parser) -> None:
 
 
 def run_find(context: Context, options: Namespace) -> Outcome:
-    library, message = context.library, read_message(options.message)
-    with Bar(options) as bar:
-        library.progress = bar
+    message = read_message(options.message)
+    with progress(context, options) as library:
         return Outcome(library.find_relevant(message, options.k, caller=context.caller))
 
 
@@ -118,9 +116,8 @@ def configure_detect(parser: Parser) -> None:
 
 
 def run_detect(context: Context, options: Namespace) -> Outcome:
-    library, message = context.library, read_message(options.message)
-    with Bar(options) as bar:
-        library.progress = bar
+    message = read_message(options.message)
+    with progress(context, options) as library:
         return Outcome(library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill))
 
 
@@ -246,7 +243,7 @@ def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> N
     elif not options.list and not options.forget and not words:
         message = "MESSAGE is missing."
     if message:
-        raise UsageError("usage", message, hint="`whet feedback --help` explains it.")
+        raise misuse("feedback", message)
 
 
 def render_feedback(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -261,7 +258,7 @@ def render_feedback(answer: Json, screen: Screen, options: Namespace) -> None:
             )
             for item in answer["feedback"]
         ]
-        grid(screen, ("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows)
+        screen.grid(("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows)
         if not rows:
             screen.say("Nothing was said yet.")
         return
@@ -312,11 +309,7 @@ def render_duplicates(answer: Json, screen: Screen, options: Namespace) -> None:
 
     pairs = answer["pairs"]
     rows = [(f"{pair['score']:.2f}", pair["one"], pair["other"], ", ".join(pair["shared"])) for pair in pairs]
-    if rows and screen.tty:
-        screen.table(("SCORE", "ONE", "OTHER", "SHARED WORDS"), rows)
-    else:
-        for row in rows:
-            screen.line("\t".join(map(clean, row)))
+    screen.grid(("SCORE", "ONE", "OTHER", "SHARED WORDS"), rows)
     for entry in answer["report"]:
         screen.say(f"{entry['skill']} is judged by its name and description: {entry['message']}")
     near = [pair for pair in pairs if pair["score"] >= THRESHOLD]

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from whet.errors import UsageError
+from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten, width
@@ -74,7 +74,7 @@ def render_index(answer: Json, screen: Screen, options: Namespace) -> None:
     else:
         screen.say("There are no skills that a model may see.")
         screen.hint("`whet list --all` shows every skill, `whet roots` where they are looked for.")
-    screen.messages.extend(f"The root {path} does not exist." for path in answer.get("missing_roots", ()))
+    screen.say(*(f"The root {path} does not exist." for path in answer.get("missing_roots", ())))
 
 
 def _index_cost(report: Json) -> str:
@@ -122,10 +122,10 @@ def render_render(answer: Json, screen: Screen, _options: Namespace) -> None:
     """The message and nothing else; what it costs and lacks is talk."""
     screen.line(clean_block(answer["message"]))
     screen.say(f"{'; '.join(_message_cost(answer))}.")
-    screen.messages.extend(f"Not loaded: {item['message']} [{item['code']}]" for item in answer["missing"])
-    screen.hints.extend(dict.fromkeys(item["hint"] for item in answer["missing"]))
+    screen.say(*(f"Not loaded: {item['message']} [{item['code']}]" for item in answer["missing"]))
+    screen.hint(*dict.fromkeys(item["hint"] for item in answer["missing"]))
     for skill in answer["skills"]:
-        screen.messages.extend(f"{note['severity']}: {note['message']} [{note['code']}]" for note in skill["notes"])
+        screen.say(*(f"{note['severity']}: {note['message']} [{note['code']}]" for note in skill["notes"]))
 
 
 def _message_cost(answer: Json) -> Iterator[str]:
@@ -159,12 +159,11 @@ def run_commands(context: Context, options: Namespace) -> Outcome:
 def render_commands(answer: Json, screen: Screen, options: Namespace) -> None:
     """A table for a terminal, lines for a program; collisions are talk."""
     found = answer["commands"]
-    if screen.tty and found:
+    if screen.tty:
         rows = [(_format_call(item, screen.columns // 3), item["description"]) for item in found]
-        screen.table(("COMMAND", "DESCRIPTION"), rows)
+        screen.grid(("COMMAND", "DESCRIPTION"), rows)
     else:
-        for item in found:
-            screen.line("\t".join(map(clean, (f"/{item['name']}", item["hint"], item["description"]))))
+        screen.grid((), [(f"/{item['name']}", item["hint"], item["description"]) for item in found])
     if not found:
         screen.say(f"No slash command has {options.prefix!r} in it." if options.prefix else "No slash commands.")
     for entry in answer["report"]:
@@ -226,7 +225,7 @@ def _check_bundle(options: Namespace) -> None:
     elif options.here and action not in ("create", "delete"):
         message = "--here is for create and delete only."
     if message:
-        raise UsageError("usage", message, hint="`whet bundle --help` explains it.")
+        raise misuse("bundle", message)
 
 
 def render_bundle(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -242,19 +241,16 @@ def render_bundle(answer: Json, screen: Screen, options: Namespace) -> None:
     else:
         screen.say(f"{answer['name']} is deleted; its file is kept as {screen.place(answer['kept'])}.")
     missing = answer.get("missing", ())
-    screen.messages.extend(f"Missing: {item['message']} [{item['code']}]" for item in missing)
-    screen.hints.extend(dict.fromkeys(item["hint"] for item in missing))
+    screen.say(*(f"Missing: {item['message']} [{item['code']}]" for item in missing))
+    screen.hint(*dict.fromkeys(item["hint"] for item in missing))
 
 
 def _render_bundles(answer: Json, screen: Screen) -> None:
     rows = [(bundle["name"], ", ".join(bundle["skills"]), bundle["description"]) for bundle in answer["bundles"]]
-    if screen.tty and rows:
+    if screen.tty:
         half, third = screen.columns // 2, screen.columns // 3
         rows = [(shorten(clean(name), half), shorten(clean(skills), third), text) for name, skills, text in rows]
-        screen.table(("NAME", "SKILLS", "DESCRIPTION"), rows)
-    else:
-        for row in rows:
-            screen.line("\t".join(map(clean, row)))
+    screen.grid(("NAME", "SKILLS", "DESCRIPTION"), rows)
     _render_report(answer, screen)
     if not rows:
         screen.say("No bundles yet.")

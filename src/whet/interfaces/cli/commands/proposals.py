@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.arguments import read_number, reason_option
 from whet.interfaces.cli.context import Command, Outcome
-from whet.interfaces.cli.rendering import format_time, grid, paint_diff
+from whet.interfaces.cli.rendering import format_time, paint_diff
 from whet.interfaces.cli.text import clean
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def render_pending(answer: Json, screen: Screen, options: Namespace) -> None:
         )
         for proposal in answer["proposals"]
     ]
-    grid(screen, ("ID", "WHEN", "WHO", "WHAT", "SKILL", "REASON"), rows)
+    screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "REASON"), rows)
     if rows:
         screen.hint("`whet pending ID` shows one; `whet approve ID` does it, `whet reject ID` does not.")
     else:
@@ -82,8 +82,7 @@ def _join_changes(proposal: Json, field: str) -> str:
 
 def configure_approve(parser: Parser) -> None:
     parser.details = "Exactly what `whet pending ID` shows is written; if the skill has changed since, nothing is."
-    parser.positional("id", "ID", "The number of the proposal.")
-    reason_option(parser)
+    configure_reject(parser)
 
 
 def run_approve(context: Context, options: Namespace) -> Outcome:
@@ -114,5 +113,7 @@ def render_reject(answer: Json, screen: Screen, _options: Namespace) -> None:
 COMMANDS = {
     "pending": Command(configure_pending, run_pending, render_pending),
     "approve": Command(configure_approve, run_approve, render_approve),
-    "reject": Command(configure_reject, run_reject, render_reject),
+    "reject": Command(
+        configure_reject, run_reject, lambda a, screen, _: screen.say(f"Proposal {a['proposal']} is rejected.")
+    ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.arguments import here_option
+from whet.interfaces.cli.arguments import here_option, misuse
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
 from whet.interfaces.cli.text import clean, plural, short_revision
@@ -80,7 +80,7 @@ def render_sync(answer: Json, screen: Screen, options: Namespace) -> None:
         if step["state"] not in (*_SYNC_SILENT, *_CLIENT_STATES) and not _is_change(step):
             screen.say(f"{step['client']}: {step['name']}: {step['message']}")
     told = {step["client"]: step["message"] for step in answer["steps"] if step["state"] in _CLIENT_STATES}
-    screen.messages.extend(f"{client}: {message}" for client, message in told.items())
+    screen.say(*(f"{client}: {message}" for client, message in told.items()))
     if not answer["steps"] and not options.undo:
         screen.say("No other client is here.")
         screen.hint("Name one, such as `whet sync claude`.")
@@ -154,7 +154,7 @@ def render_publish(answer: Json, screen: Screen, options: Namespace) -> None:
     for path in answer.get("removed", ()):
         screen.line(f"{'removed':<10}{clean(path)}")
     for skill in answer["prepared"]:
-        screen.messages.extend(f"{skill['name']}: {problem['message']}" for problem in skill["problems"])
+        screen.say(*(f"{skill['name']}: {problem['message']}" for problem in skill["problems"]))
     target = screen.place(answer["target"])
     revision = f" ({short_revision(answer['revision'])})" if answer.get("revision") else ""
     if not answer["changed"]:
@@ -167,7 +167,7 @@ def render_publish(answer: Json, screen: Screen, options: Namespace) -> None:
         screen.say(f"Published to {target}{revision}.")
         if answer["kind"] == "index":
             screen.hint("Let a web server serve that directory; `whet install https://HOST` takes skills from it.")
-    screen.messages.extend(note["message"] for note in answer["notes"])
+    screen.say(*(note["message"] for note in answer["notes"]))
 
 
 def configure_snapshot(parser: Parser) -> None:
@@ -199,7 +199,7 @@ def render_snapshot(answer: Json, screen: Screen, options: Namespace) -> None:
         return
     screen.line(screen.place(answer["path"]))
     screen.say(f"{plural(len(answer['skills']), 'skill')} in {answer['size']:,} bytes.")
-    screen.messages.extend(f"{entry['skill']}: {entry['message']}" for entry in answer["left_out"])
+    screen.say(*(f"{entry['skill']}: {entry['message']}" for entry in answer["left_out"]))
 
 
 def configure_pack(parser: Parser) -> None:
@@ -241,7 +241,7 @@ def render_unpack(answer: Json, screen: Screen, _options: Namespace) -> None:
     screen.line(screen.place(answer["path"]))
     replaced = ", replacing the old one" if answer["replaced"] else ""
     screen.say(f"{plural(answer['files'], 'file')}, {answer['digest']}{replaced}.")
-    screen.messages.extend(f"Left out {name}." for name in answer["skipped"])
+    screen.say(*(f"Left out {name}." for name in answer["skipped"]))
 
 
 def configure_digest(parser: Parser) -> None:
@@ -252,7 +252,7 @@ def configure_digest(parser: Parser) -> None:
 
 def run_digest(context: Context, options: Namespace) -> Outcome:
     if options.library == (options.path is not None):
-        raise UsageError("usage", "Name one skill, or give --library.", hint="`whet digest --help` explains it.")
+        raise misuse("digest", "Name one skill, or give --library.")
     if options.library:
         return Outcome({"success": True, "digest": context.library.digest()})
     from whet.library.workbench import digest

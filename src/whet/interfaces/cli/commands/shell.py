@@ -205,6 +205,4 @@ def _beginning_with(current: str, words: Iterable[str]) -> list[str]:
     return [word for word in words if word.startswith(current) and word.isprintable() and " " not in word]
 
 
-COMMANDS = {
-    "completion": Command(configure_completion, run_completion, render_completion),
-}
+COMMANDS = {"completion": Command(configure_completion, run_completion, render_completion)}

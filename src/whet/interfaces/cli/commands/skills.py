@@ -59,7 +59,7 @@ def render_list(answer: Json, screen: Screen, options: Namespace) -> None:
             screen.line("\t".join(map(clean, cells)))
     if not skills:
         screen.say(answer["hint"])
-    screen.messages.extend(f"The root {path} does not exist." for path in answer.get("missing_roots", ()))
+    screen.say(*(f"The root {path} does not exist." for path in answer.get("missing_roots", ())))
     if answer["next"]:
         screen.say(f"{answer['count']:,} of {answer['total']:,}; more with --cursor '{answer['next']}'.")
     if aside := "; ".join(_omissions(answer)):

@@ -8,7 +8,7 @@ from whet.errors import UsageError
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings
-from whet.interfaces.cli.terminal import Bar
+from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, plural, short_revision
 
 if TYPE_CHECKING:
@@ -32,10 +32,8 @@ def configure_search(parser: Parser) -> None:
 
 
 def run_search(context: Context, options: Namespace) -> Outcome:
-    library = context.library
-    with Bar(options) as bar:
-        library.progress = bar
-        query = " ".join(options.query)
+    query = " ".join(options.query)
+    with progress(context, options) as library:
         return Outcome(library.search(query, options.limit, source=options.source, offline=options.offline))
 
 
@@ -44,7 +42,7 @@ def render_search(answer: Json, screen: Screen, _options: Namespace) -> None:
         rows = [(item["install"], item["trust"], item["description"]) for item in answer["skills"]]
         screen.table(("INSTALL", "TRUST", "DESCRIPTION"), rows)
     screen.say(f"{plural(len(answer['skills']), 'skill')} found in {plural(answer['asked'], 'source')}.")
-    screen.messages.extend(note["message"] for note in answer["notes"])
+    screen.say(*(note["message"] for note in answer["notes"]))
     if answer["skills"]:
         screen.hint("`whet inspect` shows one in full, `whet install` takes it in.")
     else:
@@ -61,9 +59,8 @@ def configure_inspect(parser: Parser) -> None:
 
 
 def run_inspect(context: Context, options: Namespace) -> Outcome:
-    with Bar(options) as bar:
-        context.library.progress = bar
-        return Outcome(context.library.inspect(options.source, options.skill))
+    with progress(context, options) as library:
+        return Outcome(library.inspect(options.source, options.skill))
 
 
 def render_inspect(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -76,7 +73,7 @@ def render_inspect(answer: Json, screen: Screen, _options: Namespace) -> None:
     revision = f" at {short_revision(answer['revision'])}" if answer["revision"] else ""
     shown = f"{clean(answer['shown'])}{clean(revision)}, a {answer['trust']} source"
     screen.say(f"{shown}: {plural(len(answer['skills']), 'skill')}.")
-    screen.messages.extend(note["message"] for note in answer["notes"])
+    screen.say(*(note["message"] for note in answer["notes"]))
 
 
 def _render_inspected(item: Json, screen: Screen) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.errors import UsageError
+from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.context import Command, Outcome
-from whet.interfaces.cli.rendering import format_time, grid
+from whet.interfaces.cli.rendering import format_time
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def run_usage(context: Context, options: Namespace) -> Outcome:
     usage = context.library.usage
     if options.outcome is not None:
         if options.name is None:
-            raise UsageError("usage", "--outcome is about a NAME.", hint="`whet usage --help` explains it.")
+            raise misuse("usage", "--outcome is about a NAME.")
         context.library.note_outcome(options.name, options.outcome)
     if options.source is not None:
         if options.name is not None:
-            raise UsageError("usage", "--import takes no NAME.", hint="`whet usage --help` explains it.")
+            raise misuse("usage", "--import takes no NAME.")
         import os
 
         from whet.learning.usage_import import import_hermes
@@ -76,20 +76,20 @@ def render_usage(answer: Json, screen: Screen, options: Namespace) -> None:
     """A table for a terminal, lines for a program."""
     if options.source is not None:
         screen.say(f"Took over the counts of {plural(answer['imported'], 'skill')}.")
-        screen.messages.extend(f"Left out {item['skill']}: {item['reason']}" for item in answer["skipped"])
+        screen.say(*(f"Left out {item['skill']}: {item['reason']}" for item in answer["skipped"]))
     elif options.name is not None:
         rows = [
             (total["version"], *_count_cells(total), format_time(screen, total["last"]), total["digest"])
             for total in answer["versions"]
         ]
-        grid(screen, ("VERSION", *map(str.upper, _COUNTS), "LAST", "DIGEST"), rows)
+        screen.grid(("VERSION", *map(str.upper, _COUNTS), "LAST", "DIGEST"), rows)
         if not rows:
             screen.say(f"Nothing is recorded about {answer['name']} yet.")
     else:
         rows = [
             (total["skill"], *_count_cells(total), format_time(screen, total["last"])) for total in answer["skills"]
         ]
-        grid(screen, ("SKILL", *map(str.upper, _COUNTS), "LAST"), rows)
+        screen.grid(("SKILL", *map(str.upper, _COUNTS), "LAST"), rows)
         if not rows:
             screen.say("Nothing is recorded yet.")
     for entry in answer["report"]:
@@ -100,6 +100,4 @@ def _count_cells(total: Json) -> tuple[str, ...]:
     return tuple(str(total[name]) for name in _COUNTS)
 
 
-COMMANDS = {
-    "usage": Command(configure_usage, run_usage, render_usage),
-}
+COMMANDS = {"usage": Command(configure_usage, run_usage, render_usage)}

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.arguments import read_data, read_text, reason_option, require
+from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, name_version, render_change
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
@@ -78,7 +78,7 @@ def configure_edit(parser: Parser) -> None:
         "text that cannot be taken is never lost: you may go on editing it, or it is kept and its path is told. A text "
         "with frontmatter replaces the whole file, one without only the instructions."
     )
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     parser.option("--body", metavar="TEXT", text="The new text.")
     parser.option("--body-file", metavar="F", text="Read the new text from this file; - is standard input.")
     change_options(parser, version=True)
@@ -102,7 +102,7 @@ def configure_patch(parser: Parser) -> None:
         "The text to find must be there exactly once; otherwise nothing is changed, and the closest lines are told. "
         "A text that begins with a hyphen is given as --find=TEXT."
     )
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     parser.option("--find", metavar="A", text="The text to find.")
     parser.option("--replace", metavar="B", text="The text to put in its place; may be empty.")
     parser.option("--file", metavar="P", text="The file of the skill to change instead of SKILL.md.")
@@ -123,13 +123,9 @@ def render_patch(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 def configure_rename(parser: Parser) -> None:
     parser.details = "The skill's directory is renamed with it. Other skills and bundles that name it are not changed."
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     parser.positional("new", "NEW", "Its new name.")
     change_options(parser)
-
-
-def run_rename(context: Context, options: Namespace) -> Outcome:
-    return Outcome(change(context, options, "rename", new_name=options.new))
 
 
 def render_rename(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -138,12 +134,8 @@ def render_rename(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 def configure_delete(parser: Parser) -> None:
     parser.details = "The history keeps everything it held; `whet restore NAME` brings it back."
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     change_options(parser)
-
-
-def run_delete(context: Context, options: Namespace) -> Outcome:
-    return Outcome(change(context, options, "delete"))
 
 
 def render_delete(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -154,7 +146,7 @@ def render_delete(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 def configure_write_file(parser: Parser) -> None:
     parser.details = "What comes from a file or from standard input is written byte for byte."
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     parser.positional("path", "PATH", "The file's path in the skill, such as references/guide.md.")
     parser.option("--content", metavar="TEXT", text="What the file shall hold.")
     parser.option("--content-file", metavar="F", text="Take the content of this file; - is standard input.")
@@ -165,8 +157,7 @@ def configure_write_file(parser: Parser) -> None:
 def run_write_file(context: Context, options: Namespace) -> Outcome:
     content = read_data(options.content, options.content_file, "write-file", "content")
     if content is None:
-        hint = "`whet write-file --help` explains it."
-        raise UsageError("usage", "--content or --content-file is missing.", hint=hint)
+        raise misuse("write-file", "--content or --content-file is missing.")
     fields = {"file_path": options.path, "content": content, "executable": options.executable or None}
     return Outcome(change(context, options, "write_file", **fields))
 
@@ -177,13 +168,9 @@ def render_write_file(answer: Json, screen: Screen, _options: Namespace) -> None
 
 def configure_remove_file(parser: Parser) -> None:
     parser.details = "The history keeps the file; `whet undo` and `whet rollback` bring it back."
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     parser.positional("path", "PATH", "The file's path in the skill, such as references/guide.md.")
     change_options(parser, version=True)
-
-
-def run_remove_file(context: Context, options: Namespace) -> Outcome:
-    return Outcome(change(context, options, "remove_file", file_path=options.path))
 
 
 def render_remove_file(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -191,12 +178,8 @@ def render_remove_file(answer: Json, screen: Screen, _options: Namespace) -> Non
 
 
 def configure_archive(parser: Parser) -> None:
-    parser.positional("name", "NAME", "The skill.")
+    skill_argument(parser)
     reason_option(parser)
-
-
-def run_archive(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.archive(options.name, options.reason))
 
 
 def render_archive(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -250,10 +233,12 @@ COMMANDS = {
     "create": Command(configure_create, run_create, render_create),
     "edit": Command(configure_edit, run_edit, render_edit),
     "patch": Command(configure_patch, run_patch, render_patch),
-    "rename": Command(configure_rename, run_rename, render_rename),
-    "delete": Command(configure_delete, run_delete, render_delete),
+    "rename": Command(configure_rename, lambda c, o: Outcome(change(c, o, "rename", new_name=o.new)), render_rename),
+    "delete": Command(configure_delete, lambda c, o: Outcome(change(c, o, "delete")), render_delete),
     "write-file": Command(configure_write_file, run_write_file, render_write_file),
-    "remove-file": Command(configure_remove_file, run_remove_file, render_remove_file),
-    "archive": Command(configure_archive, run_archive, render_archive),
+    "remove-file": Command(
+        configure_remove_file, lambda c, o: Outcome(change(c, o, "remove_file", file_path=o.path)), render_remove_file
+    ),
+    "archive": Command(configure_archive, lambda c, o: Outcome(c.library.archive(o.name, o.reason)), render_archive),
     "restore": Command(configure_restore, run_restore, render_restore),
 }
