@@ -189,7 +189,7 @@ def test_the_thin_way_imports_nearly_nothing(machine: Machine) -> None:
     added = set(modules.decode().split()) - set(bare.stdout.decode().split())
     own = {name for name in added if name.startswith("whet")}
     assert own == {
-        *("whet", "whet.interfaces", "whet.interfaces.cli", "whet.interfaces.hooks", "whet.interfaces.hooks.door"),
+        *("whet", "whet.interfaces", "whet.interfaces.cli", "whet.interfaces.hooks", "whet.interfaces.hooks.main"),
         *("whet.store", "whet.store.home"),
     }
     assert added - own <= {"__future__", "_socket", "select", "time", "_signal", "_thread"}
@@ -404,8 +404,9 @@ def test_a_working_directory_that_is_gone_is_silent(machine: Machine, tmp_path: 
 
 def test_what_hangs_is_ended_in_time(machine: Machine) -> None:
     code = (
-        "import time; from whet.interfaces.cli import main; from whet.interfaces.hooks import alone, door\n"
-        "door._ALL, alone.answer_alone = 0.5, lambda *_: time.sleep(60)\n"
+        "import time; from whet.interfaces.cli import main\n"
+        "from whet.interfaces.hooks import in_process, main as hook\n"
+        "hook._ALL, in_process.answer_event = 0.5, lambda *_: time.sleep(60)\n"
         "main()"
     )
     done = subprocess.run(
@@ -418,8 +419,9 @@ def test_what_hangs_is_ended_in_time(machine: Machine) -> None:
 @posix
 def test_what_hangs_is_ended_even_if_that_cannot_be_noted(machine: Machine) -> None:
     code = (
-        "import time; from whet.interfaces.cli import main; from whet.interfaces.hooks import alone, door\n"
-        "door._ALL = 0.5; alone.answer_alone = door._log = lambda *_: time.sleep(60)\n"
+        "import time; from whet.interfaces.cli import main\n"
+        "from whet.interfaces.hooks import in_process, main as hook\n"
+        "hook._ALL = 0.5; in_process.answer_event = hook._log = lambda *_: time.sleep(60)\n"
         "main()"
     )
     command = [sys.executable, "-P", "-c", code, "hook", *PROMPT]

@@ -13,8 +13,8 @@ from journeys.payloads import PROMPT, SESSION, TRANSCRIPT, WORK, as_bytes, paylo
 
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.interfaces.hooks.clients import CLIENTS, EVERY_NAME, KINDS, native
-from whet.interfaces.hooks.door import MOST
-from whet.interfaces.hooks.events import LONGEST_PROMPT, Event, members, read_event, written
+from whet.interfaces.hooks.events import LONGEST_PROMPT, Event, format_answer, read_event, read_members
+from whet.interfaces.hooks.main import MOST
 
 TOOLS: dict[str, dict[str, Any]] = {
     "claude-code": {"tool": "Bash", "given": {"command": "make test", "description": "Run the tests"}},
@@ -67,10 +67,10 @@ def test_every_client_gets_its_own_shape_where_it_listens(client: str, kind: str
         answer = {"additional_context": "Grüße\n"}
     if client == "hermes":
         answer = {"context": "Grüße\n"}
-    output = written(event, "Grüße\n")
+    output = format_answer(event, "Grüße\n")
     assert output == (json.dumps(answer).encode() + b"\n" if kind in shapes[client] else b"")
     assert output.isascii()
-    assert written(event, "") == b""
+    assert format_answer(event, "") == b""
 
 
 def test_the_names_of_events_mean_one_kind_each() -> None:
@@ -163,10 +163,10 @@ def test_of_a_payload_that_was_cut_off_the_beginning_counts() -> None:
 
 
 def test_members_are_read_as_far_as_they_are_whole() -> None:
-    assert members('{"a": 1, "b": {"c": [2]}, "d": "ha') == {"a": 1, "b": {"c": [2]}}
-    assert members('{"a": 1, "b": 12') == {"a": 1}
-    assert [members(text) for text in ("", "[1", "{", '{"a"', '{"a" 1', "{1: 2}", '{"a": tru')] == [{}] * 7
-    assert members(' { "a" : null , "b" :') == {"a": None}
+    assert read_members('{"a": 1, "b": {"c": [2]}, "d": "ha') == {"a": 1, "b": {"c": [2]}}
+    assert read_members('{"a": 1, "b": 12') == {"a": 1}
+    assert [read_members(text) for text in ("", "[1", "{", '{"a"', '{"a" 1', "{1: 2}", '{"a": tru')] == [{}] * 7
+    assert read_members(' { "a" : null , "b" :') == {"a": None}
 
 
 @settings(max_examples=150, deadline=None)
@@ -176,7 +176,7 @@ def test_members_are_read_as_far_as_they_are_whole() -> None:
 )
 def test_the_members_before_a_cut_are_those_of_the_whole(data: dict[str, Any], at: int) -> None:
     text = json.dumps(data)
-    found = members(text[:at])
+    found = read_members(text[:at])
     assert found == dict(list(data.items())[: len(found)])
 
 
@@ -203,4 +203,4 @@ def test_whatever_a_client_sends_is_an_event_or_a_clear_refusal(client: str, kin
         assert event.client in CLIENTS and event.kind in KINDS and event.session
         texts = (event.session, event.project, event.transcript, event.prompt, event.tool, event.source, event.name)
         assert "".join(texts).encode()
-        json.loads(written(event, "text") or b"0")
+        json.loads(format_answer(event, "text") or b"0")

@@ -10,8 +10,8 @@ from learning.episodes import release_notes, rollout
 from learning.recordings import claude_code
 
 from whet.api import Library
+from whet.interfaces.hooks.learn_setting import LearnSetting
 from whet.interfaces.hooks.learning import is_due, learn_after, learn_waiting
-from whet.interfaces.hooks.levels import Level
 from whet.learning.hook_log import read
 from whet.learning.sessions import AGAIN, LATER
 from whet.learning.synthesis.budget import Breaker, State
@@ -97,7 +97,7 @@ def test_with_off_nothing_is_noted_for_learning(machine: Machine, tmp_path: Path
 
 @pytest.mark.parametrize(("text", "level"), [("", "propose"), ('learn = "write"', "write"), ("learn = no", "off")])
 def test_the_level_follows_the_file(tmp_path: Path, text: str, level: str) -> None:
-    found = Level(str(tmp_path), {})
+    found = LearnSetting(str(tmp_path), {})
     assert found.now() == "propose"
     (tmp_path / "config.toml").write_text(text, encoding="utf-8")
     assert found.now() == level

@@ -26,9 +26,9 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
         else:
             return 0
     if argv is None and arguments[:1] == ["hook"]:
-        from whet.interfaces.hooks.door import answer_client, is_plain
+        from whet.interfaces.hooks.main import answer_client, is_client_call
 
-        if is_plain(arguments):
+        if is_client_call(arguments):
             answer_client(arguments)
     from whet.interfaces.cli.run import run
 

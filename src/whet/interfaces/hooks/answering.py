@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError, WhetError
 from whet.interfaces.hooks.clients import CLIENTS
-from whet.interfaces.hooks.events import read_event, written
-from whet.interfaces.hooks.levels import Level
-from whet.interfaces.hooks.tooling import Touched, touched
+from whet.interfaces.hooks.events import format_answer, read_event
+from whet.interfaces.hooks.learn_setting import LearnSetting
+from whet.interfaces.hooks.tool_calls import TouchedSkill, touched_skills
 from whet.learning.sessions import Sessions
 from whet.learning.signals import NOTHING, corrects, glance
 from whet.store.clock import system_clock
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.workspace import Snapshot
     from whet.prompt.session import Session
+    from whet.skill.values import Json
     from whet.store.clock import Clock
 
 PATIENCE = 1.8
@@ -67,7 +68,7 @@ class Hooks:
         """
         self.sessions = Sessions(state, clock)
         self._state, self._clock = state, clock
-        self._level = Level(state, os.environ)
+        self._learn_setting = LearnSetting(state, os.environ)
         self._open = open_library
         self._patient = patient
         self._noting = noting
@@ -84,7 +85,7 @@ class Hooks:
         """The same, and what failed."""
         try:
             event = read_event(client, kind, payload, cwd)
-            return written(event, self._work(event)) if event else b"", None
+            return format_answer(event, self._work(event)) if event else b"", None
         except Exception as error:  # noqa: BLE001  a client must not notice, whatever it is
             if self._noting:
                 self.failed(client, kind, error)
@@ -106,7 +107,7 @@ class Hooks:
         else:
             ended = {"start": False, "end": True}.get(event.kind)
             forgets = bool(ended) and self._project_is_off(event)
-            looks = ended and not forgets and self._level.now() != "off"
+            looks = ended and not forgets and self._learn_setting.now() != "off"
             self._note(event, ended=ended, seen=glance(event.transcript) if looks else NOTHING)
             if forgets:
                 self.sessions.forget(event.client, event.session)
@@ -117,7 +118,7 @@ class Hooks:
 
     def _note(self, event: Event, **what: Any) -> bool:
         what |= {"project": event.project, "transcript": event.transcript, "mark": event.mark}
-        return self.sessions.note(event.client, event.session, learning=self._level.now() != "off", **what)
+        return self.sessions.note(event.client, event.session, learning=self._learn_setting.now() != "off", **what)
 
     def _project_is_off(self, event: Event) -> bool:
         """Does the project not want to be learned from? It is asked when a session is over: that is not often."""
@@ -162,7 +163,7 @@ class Hooks:
         from whet.prompt.session import Session
         from whet.prompt.tokens import ESTIMATE
 
-        how: dict[str, Any] = {"caller": Caller(model=True, surface=f"mcp/{event.client}"), "tokenizer": ESTIMATE}
+        how: Json = {"caller": Caller(model=True, surface=f"mcp/{event.client}"), "tokenizer": ESTIMATE}
         state = self.sessions.state(event.client, event.session)
         if state is not None:
             try:
@@ -178,10 +179,10 @@ class Hooks:
             return ""
         text = self.sessions.take_pending(event.client, event.session, event.turn)
         home = os.environ.get("HOME", "")
-        loaded = () if event.failed else touched(event.tool, event.given, event.project, home)
+        loaded = () if event.failed else touched_skills(event.tool, event.given, event.project, home)
         return "" if loaded and self._loaded(event, loaded, text) else text
 
-    def _loaded(self, event: Event, loaded: tuple[Touched, ...], text: str) -> bool:
+    def _loaded(self, event: Event, loaded: tuple[TouchedSkill, ...], text: str) -> bool:
         """Record that skills were read or used, and do not offer them again; was one of them what the text is about?"""
         from whet.prompt.formats import clean
 
@@ -244,7 +245,7 @@ def _skills(count: int) -> str:
     return f"{count} {'skill' if count == 1 else 'skills'}"
 
 
-def _card(library: Library, item: Touched) -> Card | None:
+def _card(library: Library, item: TouchedSkill) -> Card | None:
     """The skill that a tool call was about, if it is one of ours."""
     if item.name:
         try:

@@ -13,8 +13,9 @@ from zlib import crc32
 
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.interfaces.hooks.clients import CLIENTS, EVERY_NAME, KINDS, native
-from whet.interfaces.hooks.door import MOST
-from whet.interfaces.hooks.tooling import fails
+from whet.interfaces.hooks.main import MOST
+from whet.interfaces.hooks.tool_calls import is_failed
+from whet.skill.values import Json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,23 +54,23 @@ class Event(NamedTuple):
 def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event | None:
     """What happened, or None when it is nothing for us. Raises NotFoundError, UsageError, InvalidError."""
     if client not in CLIENTS:
-        raise NotFoundError("unknown-client", f"{_shown(client)} is no client.", hint=f"Known: {', '.join(CLIENTS)}.")
+        raise NotFoundError("unknown-client", f"{_quote(client)} is no client.", hint=f"Known: {', '.join(CLIENTS)}.")
     if kind not in KINDS:
-        raise UsageError("unknown-event", f"{_shown(kind)} is no event.", hint=f"Known: {', '.join(KINDS)}.")
-    data = _object(payload)
-    client = _asking(client, data)
-    told = _text(data, "hook_event_name", "hookEventName")
-    if told:
-        if told not in EVERY_NAME:
+        raise UsageError("unknown-event", f"{_quote(kind)} is no event.", hint=f"Known: {', '.join(KINDS)}.")
+    data = _parse_payload(payload)
+    client = _real_client(client, data)
+    named = _text(data, "hook_event_name", "hookEventName")
+    if named:
+        if named not in EVERY_NAME:
             return None
-        kind = EVERY_NAME[told]
+        kind = EVERY_NAME[named]
     extra = data["extra"] if isinstance(data.get("extra"), dict) else {}
     session = _text(data, "session_id", "sessionId", "conversation_id")
     if client == "cursor":  # a session may hold several; the conversation is in every event
         session = _text(data, "conversation_id", "session_id")
     if not session:
         raise InvalidError("bad-hook-input", f"The {kind} of {client} has no session id.", hint=_HINT)
-    event = Event(client, kind, session, told or native(client, kind), _project(data, cwd))
+    event = Event(client, kind, session, named or native(client, kind), _project(data, cwd))
     event = event._replace(transcript=_text(data, "transcript_path"), turn=_text(data, "generation_id"))
     if kind == "prompt":
         prompt = _prompt(data.get("prompt") or extra.get("user_message"))
@@ -80,7 +81,7 @@ def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event |
         return event._replace(
             tool=_text(data, "tool_name"),
             given=given if isinstance(given, dict) else {},
-            failed=told in ("PostToolUseFailure", "postToolUseFailure") or fails(data, extra),
+            failed=named in ("PostToolUseFailure", "postToolUseFailure") or is_failed(data, extra),
             mark=_mark("tool", call) if call else 0,
         )
     if kind == "start":
@@ -88,7 +89,7 @@ def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event |
     return event
 
 
-def written(event: Event, text: str) -> bytes:
+def format_answer(event: Event, text: str) -> bytes:
     """What to print so that the text reaches the model; nothing where there is nothing, or it cannot be said here."""
     known = CLIENTS[event.client]
     if not text or event.kind not in known.speaks:
@@ -98,7 +99,7 @@ def written(event: Event, text: str) -> bytes:
     return json.dumps(answer).encode("ascii") + b"\n"
 
 
-def _object(payload: bytes) -> dict[str, Any]:
+def _parse_payload(payload: bytes) -> Json:
     """The payload as a JSON object."""
     text = payload.decode("utf-8-sig", "replace").strip()
     try:
@@ -106,7 +107,7 @@ def _object(payload: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise InvalidError("bad-hook-input", "The payload is nested too deeply.", hint=_HINT) from error
     except ValueError as error:
-        data = members(text) if len(payload) >= MOST else {}
+        data = read_members(text) if len(payload) >= MOST else {}
         if not data:
             what = f"The payload of {len(payload)} bytes is not JSON." if text else "There is no payload."
             raise InvalidError("bad-hook-input", what, hint=_HINT) from error
@@ -116,9 +117,9 @@ def _object(payload: bytes) -> dict[str, Any]:
     return data
 
 
-def members(text: str) -> dict[str, Any]:
+def read_members(text: str) -> Json:
     """The members of a JSON object whose end is missing, as far as they are whole."""
-    decoder, found, at = json.JSONDecoder(), dict[str, Any](), _skip(text, 0)
+    decoder, found, at = json.JSONDecoder(), Json(), _skip(text, 0)
     if text[at : at + 1] != "{":
         return found
     while True:
@@ -144,7 +145,7 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def _asking(client: str, data: Mapping[str, Any]) -> str:
+def _real_client(client: str, data: Mapping[str, Any]) -> str:
     """Who really asks: Cursor and VS Code also run the hooks of Claude Code."""
     if "cursor_version" in data:
         return "cursor"
@@ -184,5 +185,5 @@ def _mark(kind: str, text: str) -> int:
     return crc32(f"{kind}\0{text}".encode()) or 1
 
 
-def _shown(word: str) -> str:
+def _quote(word: str) -> str:
     return repr(_plain(word)[:40])

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
 from whet.interfaces.hooks.answering import told
-from whet.interfaces.hooks.levels import Level
+from whet.interfaces.hooks.learn_setting import LearnSetting
 from whet.learning.hook_log import append
 from whet.learning.sessions import LEARNING, Sessions
 from whet.learning.synthesis.budget import Account, Breaker, State
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from whet.api import Library
     from whet.learning.sessions import Seen
+    from whet.skill.values import Json
     from whet.store.clock import Clock
 
 WHEN = frozenset({"start", "end"})
@@ -39,7 +40,7 @@ _ALONE = ("-P", "-m", "whet", "learn", "--waiting", "--quiet")
 
 def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock = system_clock) -> bool:
     """Is there a session to learn from by itself, and may that be now?"""
-    if not sessions.waiting(now=True) or Level(state, env).now() in ("off", "note"):
+    if not sessions.waiting(now=True) or LearnSetting(state, env).now() in ("off", "note"):
         return False
     kept = State(state, clock)
     left = Account(kept).left()
@@ -111,7 +112,7 @@ def _learn(sessions: Sessions, kept: State, seen: Seen, opened: Callable[[str], 
         if wanted == "off":
             sessions.forget(seen.client, seen.id)
             return
-        report: dict[str, Any] = library.finish(seen) if wanted != "note" else {"captured": False}
+        report: Json = library.finish(seen) if wanted != "note" else {"captured": False}
         if "error" in report:
             sessions.failed(seen.client, LEARNING, report["code"], report["error"])
         if report["captured"]:

@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whet import __version__
-from whet.interfaces.hooks.door import DIRECTORY, FIELDS, LONGEST_PATH, MAGIC, MOST, check_own
+from whet.interfaces.hooks.main import DIRECTORY, FIELDS, LONGEST_PATH, MAGIC, MOST, check_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,35 +96,35 @@ class Service:
     def _listen(self, listening: socket.socket) -> None:
         while True:
             try:
-                guest, _ = listening.accept()
+                client_socket, _ = listening.accept()
             except OSError:
                 if self._socket is None:
                     return
                 time.sleep(0.05)  # out of descriptors, or so: it passes
                 continue
             if not self._free.acquire(blocking=False):
-                guest.close()
+                client_socket.close()
                 continue
             try:
-                threading.Thread(target=self._serve, args=(guest,), name="whet-hook", daemon=True).start()
+                threading.Thread(target=self._serve, args=(client_socket,), name="whet-hook", daemon=True).start()
             except RuntimeError:  # no thread can be had
                 self._free.release()
-                guest.close()
+                client_socket.close()
 
-    def _serve(self, guest: socket.socket) -> None:
+    def _serve(self, client_socket: socket.socket) -> None:
         try:
-            with guest, suppress(OSError):  # who went away needs no answer
-                guest.settimeout(_SECONDS)
-                guest.sendall(b"!")
-                request = _received(guest)
+            with client_socket, suppress(OSError):  # who went away needs no answer
+                client_socket.settimeout(_SECONDS)
+                client_socket.sendall(b"!")
+                request = _read_request(client_socket)
                 if request is None or not self._is_ours(request[:FIELDS]):
-                    guest.sendall(b"-")
+                    client_socket.sendall(b"-")
                     return
                 event, client, cwd = map(os.fsdecode, request[2:5])
                 text = self._answer(client, event, request[FIELDS], cwd)
                 if self._after is not None:
                     self._after(event)
-                guest.sendall(b"+%d\n%b" % (len(text), text))
+                client_socket.sendall(b"+%d\n%b" % (len(text), text))
         finally:
             self._free.release()
 
@@ -134,12 +134,12 @@ class Service:
         return [*fields[:2], *fields[5:]] == known
 
 
-def _received(guest: socket.socket) -> list[bytes] | None:
+def _read_request(client_socket: socket.socket) -> list[bytes] | None:
     """The fields of a request and its payload; None for what is no request or comes too slowly."""
     deadline, data = time.monotonic() + _SECONDS, bytearray()
     while len(data) <= MOST + _MOST_HEADER:
-        guest.settimeout(max(0.001, deadline - time.monotonic()))
-        piece = guest.recv(65536)
+        client_socket.settimeout(max(0.001, deadline - time.monotonic()))
+        piece = client_socket.recv(65536)
         if not piece:
             request = bytes(data).split(b"\0", FIELDS)
             return request if len(request) == FIELDS + 1 and len(request[FIELDS]) <= MOST else None
@@ -152,7 +152,7 @@ def remove_stale(directory: str) -> list[str]:
     removed = []
     for name in sorted(os.listdir(directory)):
         found, path = _SOCKET.fullmatch(name), os.path.join(directory, name)
-        if found and not _runs(int(found[1])) and not _listens(path):
+        if found and not _runs(int(found[1])) and not _is_answered(path):
             with suppress(OSError):
                 os.unlink(path)
                 removed.append(name)
@@ -169,12 +169,12 @@ def _runs(process: int) -> bool:
     return process != os.getpid()  # ours has no socket yet: this one is of a former process with our number
 
 
-def _listens(path: str) -> bool:
+def _is_answered(path: str) -> bool:
     """Does somebody answer, perhaps in another container?"""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as guest:
-        guest.settimeout(0.2)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client_socket:
+        client_socket.settimeout(0.2)
         try:
-            guest.connect(path)
+            client_socket.connect(path)
         except OSError:
             return False
         return True

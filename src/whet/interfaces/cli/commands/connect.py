@@ -268,7 +268,7 @@ def run_hook(context: Context, options: Namespace) -> Outcome:
     from contextlib import ExitStack
 
     from whet.interfaces.hooks.answering import Hooks, told
-    from whet.interfaces.hooks.door import is_off, read_input
+    from whet.interfaces.hooks.main import is_off, read_input
 
     require(options, "hook", "client")
     if is_off(context.env):

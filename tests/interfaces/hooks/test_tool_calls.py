@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from whet.interfaces.hooks.tooling import Touched, fails, touched
+from whet.interfaces.hooks.tool_calls import TouchedSkill, is_failed, touched_skills
 
 SKILL = "/home/me/.agents/skills/pdf/SKILL.md"
-READ = (Touched("view", path=SKILL),)
+READ = (TouchedSkill("view", path=SKILL),)
 
 
 @pytest.mark.parametrize(
@@ -27,16 +27,16 @@ READ = (Touched("view", path=SKILL),)
         (
             "Bash",
             {"command": f'cat "{SKILL}" "/home/me/a b/SKILL.md"'},
-            (*READ, Touched("view", path="/home/me/a b/SKILL.md")),
+            (*READ, TouchedSkill("view", path="/home/me/a b/SKILL.md")),
         ),
         ("run_in_terminal", {"command": "cat ~/.agents/skills/pdf/SKILL.md"}, READ),
-        ("Skill", {"skill": "pdf", "args": "x"}, (Touched("use", name="pdf"),)),
-        ("Skill", {"command": "/office:pdf"}, (Touched("use", name="office:pdf"),)),
-        ("activate_skill", {"name": "pdf"}, (Touched("use", name="pdf"),)),
-        ("mcp__whet__skill_view", {"name": "pdf"}, (Touched("ours", name="pdf"),)),
-        ("mcp_whet_skill_view", {"name": "pdf"}, (Touched("ours", name="pdf"),)),
-        ("MCP:skill_view", {"name": "pdf"}, (Touched("ours", name="pdf"),)),
-        ("skill_view", {"name": "pdf"}, (Touched("view", name="pdf"),)),
+        ("Skill", {"skill": "pdf", "args": "x"}, (TouchedSkill("use", name="pdf"),)),
+        ("Skill", {"command": "/office:pdf"}, (TouchedSkill("use", name="office:pdf"),)),
+        ("activate_skill", {"name": "pdf"}, (TouchedSkill("use", name="pdf"),)),
+        ("mcp__whet__skill_view", {"name": "pdf"}, (TouchedSkill("ours", name="pdf"),)),
+        ("mcp_whet_skill_view", {"name": "pdf"}, (TouchedSkill("ours", name="pdf"),)),
+        ("MCP:skill_view", {"name": "pdf"}, (TouchedSkill("ours", name="pdf"),)),
+        ("skill_view", {"name": "pdf"}, (TouchedSkill("view", name="pdf"),)),
         ("mcp__whet__skill_view", {"name": "pdf", "file_path": "references/a.md"}, ()),
         ("mcp__whet__skill_view", {"name": 7}, ()),
         ("Skill", {"skill": "/"}, ()),
@@ -54,8 +54,8 @@ READ = (Touched("view", path=SKILL),)
         ("", {}, ()),
     ],
 )
-def test_skills_are_read_in_many_ways(tool: str, given: dict[str, Any], expected: tuple[Touched, ...]) -> None:
-    assert touched(tool, given, "/home/work", "/home/me") == expected
+def test_skills_are_read_in_many_ways(tool: str, given: dict[str, Any], expected: tuple[TouchedSkill, ...]) -> None:
+    assert touched_skills(tool, given, "/home/work", "/home/me") == expected
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_skills_are_read_in_many_ways(tool: str, given: dict[str, Any], expected
     ],
 )
 def test_a_failed_call_shows_in_its_result(data: dict[str, Any], extra: dict[str, Any], failed: bool) -> None:
-    assert fails(data, extra) is failed
+    assert is_failed(data, extra) is failed

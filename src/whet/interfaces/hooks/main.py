@@ -53,10 +53,10 @@ class _Job:
     state = ""
     client = ""
     event = ""
-    alone = False
+    in_process = False
 
 
-def is_plain(arguments: Sequence[str]) -> bool:
+def is_client_call(arguments: Sequence[str]) -> bool:
     """Is this line one that a client runs, and not a person who wants to know something?"""
     asking = {"-h", "--help", "--version", "--json"}
     return not asking.intersection(arguments) and not os.isatty(0)
@@ -76,7 +76,7 @@ def answer_client(arguments: Sequence[str]) -> NoReturn:
             output = _answer(job, arguments)
             while output:
                 output = output[os.write(1, output) :]
-            if job.alone and job.event in ("start", "end"):
+            if job.in_process and job.event in ("start", "end"):
                 from whet.interfaces.hooks.learning import start_if_due
 
                 start_if_due(job.state, os.environ)
@@ -120,24 +120,24 @@ def _answer(job: _Job, arguments: Sequence[str]) -> bytes:
     """What to print."""
     from whet.store.home import whet_home
 
-    job.event, job.client = _words(arguments)
+    job.event, job.client = _read_arguments(arguments)
     payload = read_input(0)
     job.state = whet_home(os.environ)
     if not job.client:
-        from whet.interfaces.hooks.alone import answer_line
+        from whet.interfaces.hooks.in_process import answer_arguments
 
-        return answer_line(job.state, arguments, payload)
+        return answer_arguments(job.state, arguments, payload)
     cwd = _working_directory()
-    answer = _asked(job, payload, cwd)
+    answer = _ask_server(job, payload, cwd)
     if answer is None:
-        from whet.interfaces.hooks.alone import answer_alone
+        from whet.interfaces.hooks.in_process import answer_event
 
-        job.alone = True
-        answer = answer_alone(job.state, job.client, job.event, payload, cwd)
+        job.in_process = True
+        answer = answer_event(job.state, job.client, job.event, payload, cwd)
     return answer
 
 
-def _words(arguments: Sequence[str]) -> tuple[str, str]:
+def _read_arguments(arguments: Sequence[str]) -> tuple[str, str]:
     """The event and the client of a line in the one shape that is written into settings; else empty."""
     if len(arguments) == _SHAPE and arguments[2] == "--client" and arguments[1][:1] != "-":
         return arguments[1], arguments[3]
@@ -181,7 +181,7 @@ def _has_input(fd: int, seconds: float) -> bool:
     return bool(select([fd], [], [], seconds)[0])
 
 
-def _asked(job: _Job, payload: bytes, cwd: str) -> bytes | None:
+def _ask_server(job: _Job, payload: bytes, cwd: str) -> bytes | None:
     """What a server answers; None when there is none that does, b"" when it is too slow."""
     paths = _sockets(os.path.join(job.state, DIRECTORY))
     if not paths:
@@ -196,18 +196,18 @@ def _asked(job: _Job, payload: bytes, cwd: str) -> bytes | None:
     request = b"\0".join((MAGIC, *map(os.fsencode, fields), payload))
     deadline = monotonic() + _ASKING
     for path in paths:
-        guest = socket(AF_UNIX, SOCK_STREAM)
+        server = socket(AF_UNIX, SOCK_STREAM)
         sent = False
         try:
-            guest.settimeout(_GREETING)
-            guest.connect(path)
-            guest.recv(1)
-            guest.settimeout(max(0.001, deadline - monotonic()))
-            guest.sendall(request)
-            guest.shutdown(SHUT_WR)
+            server.settimeout(_GREETING)
+            server.connect(path)
+            server.recv(1)
+            server.settimeout(max(0.001, deadline - monotonic()))
+            server.sendall(request)
+            server.shutdown(SHUT_WR)
             sent = True
             answer = b""
-            while piece := _received(guest, deadline - monotonic()):
+            while piece := _receive(server, deadline - monotonic()):
                 answer += piece
             length, _, text = answer[1:].partition(b"\n")
             if answer[:1] == b"+" and length.isdigit() and len(text) == int(length):
@@ -219,13 +219,13 @@ def _asked(job: _Job, payload: bytes, cwd: str) -> bytes | None:
         except OSError:
             pass  # the process behind it is gone: the next one, or here
         finally:
-            guest.close()
+            server.close()
     return None
 
 
-def _received(guest: object, seconds: float) -> bytes:
-    guest.settimeout(max(0.001, seconds))  # type: ignore[attr-defined]  # a socket, whose type is not imported here
-    piece: bytes = guest.recv(_BLOCK)  # type: ignore[attr-defined]  # as above
+def _receive(server: object, seconds: float) -> bytes:
+    server.settimeout(max(0.001, seconds))  # type: ignore[attr-defined]  # a socket, whose type is not imported here
+    piece: bytes = server.recv(_BLOCK)  # type: ignore[attr-defined]  # as above
     return piece
 
 
@@ -253,7 +253,7 @@ def check_own(directory: str) -> None:
 def _note(job: _Job, error: BaseException) -> None:
     """Note what failed, wherever that is possible."""
     try:
-        from whet.interfaces.hooks.alone import note_failure
+        from whet.interfaces.hooks.in_process import note_failure
 
         note_failure(job.state, job.client, job.event, error)
     except BaseException as other:  # noqa: BLE001  not even that: its kind, in the log

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from whet.api import Library
 
 
-def answer_alone(state: str, client: str, kind: str, payload: bytes, cwd: str) -> bytes:
+def answer_event(state: str, client: str, kind: str, payload: bytes, cwd: str) -> bytes:
     """What to print; a failure is noted."""
-    return Hooks(state, _opened, patient=False).answer(client, kind, payload, cwd)
+    return Hooks(state, _open_library, patient=False).answer(client, kind, payload, cwd)
 
 
-def answer_line(state: str, arguments: Sequence[str], payload: bytes) -> bytes:
+def answer_arguments(state: str, arguments: Sequence[str], payload: bytes) -> bytes:
     """The same for a line with further options; one that is wrong is noted, not said: it would stop the client."""
     from whet.api import Library
     from whet.interfaces.cli.verbs import parser_of
@@ -26,10 +26,10 @@ def answer_line(state: str, arguments: Sequence[str], payload: bytes) -> bytes:
     options = parser_of("hook")[0].read(list(arguments[1:]))
     roots = [os.path.abspath(os.path.expanduser(root)) for root in options.root]
 
-    def opened(directory: str) -> Library:
+    def open_library(directory: str) -> Library:
         return Library.open(roots or None, project=options.project or directory or None)
 
-    hooks = Hooks(state, opened, patient=False)
+    hooks = Hooks(state, open_library, patient=False)
     return hooks.answer(options.client or "", options.event, payload, os.path.abspath(options.project or os.curdir))
 
 
@@ -37,10 +37,10 @@ def note_failure(state: str, client: str, kind: str, error: BaseException) -> No
     """Note what kept a hook from being answered at all."""
     if not state:
         return  # there is no place for it, and that is what is wrong
-    Hooks(state, _opened).failed(client, kind, error)
+    Hooks(state, _open_library).failed(client, kind, error)
 
 
-def _opened(directory: str) -> Library:
+def _open_library(directory: str) -> Library:
     from whet.api import Library
 
     return Library.open(project=directory or None)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Level:
+class LearnSetting:
     """The setting `learn` of one state directory. A project may say less; whoever learns from its sessions looks."""
 
     def __init__(self, state: str, env: Mapping[str, str]) -> None:

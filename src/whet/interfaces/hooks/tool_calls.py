@@ -39,7 +39,7 @@ _FAILED_TEXT = re.compile(
 _CODES = ("exit_code", "exitCode", "returncode", "return_code")
 
 
-class Touched(NamedTuple):
+class TouchedSkill(NamedTuple):
     """A skill that a tool call brought into the conversation."""
 
     how: Literal["use", "view", "ours"]
@@ -48,26 +48,26 @@ class Touched(NamedTuple):
     path: str = ""
 
 
-def touched(tool: str, given: Mapping[str, Any], cwd: str, home: str) -> tuple[Touched, ...]:
+def touched_skills(tool: str, given: Mapping[str, Any], cwd: str, home: str) -> tuple[TouchedSkill, ...]:
     """The skills that a tool call loaded, by name or by the path of the main file; relative paths start at `cwd`."""
     bare = re.split(r"__|:|\.", tool)[-1]
     if bare.endswith("skill_view"):
         name = given.get("name")
         if not isinstance(name, str) or not name or given.get("file_path"):
             return ()
-        return (Touched("view" if tool == "skill_view" else "ours", name=name),)
+        return (TouchedSkill("view" if tool == "skill_view" else "ours", name=name),)
     if tool in _OWN_TOOLS:
         values = (given.get(field) for field in _NAMES)
         name = next((value.strip().lstrip("/") for value in values if isinstance(value, str)), "")
-        return (Touched("use", name=name),) if name else ()
+        return (TouchedSkill("use", name=name),) if name else ()
     if _WRITERS.search(tool):
         return ()
-    paths = (home + path[1:] if path.startswith("~/") else path for path in _read(given) if _is_main(path))
+    paths = (home + path[1:] if path.startswith("~/") else path for path in _paths_read(given) if _is_main(path))
     found = dict.fromkeys(os.path.normpath(os.path.join(cwd, path)) for path in paths)
-    return tuple(Touched("view", path=path) for path in found)
+    return tuple(TouchedSkill("view", path=path) for path in found)
 
 
-def _read(given: Mapping[str, Any]) -> Iterator[str]:
+def _paths_read(given: Mapping[str, Any]) -> Iterator[str]:
     """Every path that a tool call reads."""
     for field in _PATHS:
         value = given.get(field)
@@ -79,10 +79,10 @@ def _read(given: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, list):
             value = value[-1] if value and value[0] in ("bash", "sh", "zsh") else " ".join(map(str, value))
         if isinstance(value, str) and any(name in value for name in MAIN_FILES):
-            yield from _read_by(value[:_LONGEST])
+            yield from _paths_shown(value[:_LONGEST])
 
 
-def _read_by(command: str) -> Iterator[str]:
+def _paths_shown(command: str) -> Iterator[str]:
     """The files that a command line of a shell shows."""
     for piece in re.split(r"&&|\|\||[|;&\n]", command):
         words = ["".join(found) for found in _WORD.findall(piece)]
@@ -94,7 +94,7 @@ def _is_main(path: str) -> bool:
     return is_main_file(os.path.basename(path.replace("\\", "/"))) and "\0" not in path
 
 
-def fails(data: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
+def is_failed(data: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
     """Does what a client tells of a tool call say that it failed?"""
     if any(data.get(field) for field in ("error", "error_message", "is_error")):
         return True
