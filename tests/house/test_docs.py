@@ -20,16 +20,21 @@ FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
+FIRST = ("README.md", "tutorial.md", "library.md")
+RUN = [page if page.name in FIRST else pytest.param(page, marks=pytest.mark.deep) for page in PAGES]
+"""Every page is run, which takes a process for each command; the quick tier runs what is read first."""
+
+
 def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", RUN, ids=name)
 def test_sessions_print_what_the_page_says(page: Path) -> None:
     assert page.read_text(encoding="utf-8") == rewritten(page), "run `make docs`"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", RUN, ids=name)
 def test_programs_run(page: Path, tmp_path: Path) -> None:
     env = {**os.environ, "HOME": str(tmp_path), "WHET_HOME": str(tmp_path / "state"), "PYTHONUTF8": "1"}
     for code, output in PROGRAM.findall(page.read_text(encoding="utf-8")):

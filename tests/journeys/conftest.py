@@ -1,21 +1,26 @@
-"""A machine of its own for each journey: the real `whet` in a process, with an empty home and a clean environment."""
+"""A machine of its own for each journey: the real `whet`, with an empty home and a clean environment."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from pathlib import Path
-from subprocess import CompletedProcess
 from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from journeys.machines import in_process, run_whet
 
-WHET = (sys.executable, "-P", "-m", "whet")
-sys.path.append(str(Path(__file__).parent.parent))  # the servers and repositories of `sources` are used here too
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+
+@pytest.fixture(autouse=True)
+def commands(request: pytest.FixtureRequest, *, quick: bool) -> Iterator[None]:
+    """In the quick tier commands run in this process, but for modules that say `PROCESSES = True`."""
+    token = in_process.set(quick and not getattr(request.module, "PROCESSES", False))
+    yield
+    in_process.reset(token)
 
 
 @pytest.fixture
@@ -46,9 +51,7 @@ def whet(env: dict[str, str], work: Path) -> Callable[..., CompletedProcess[str]
     """Run the real thing: `whet("list", "--json")`, elsewhere with `cwd=`."""
 
     def run(*arguments: str, cwd: Path = work) -> CompletedProcess[str]:
-        return subprocess.run(
-            [*WHET, *arguments], env=env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8"
-        )
+        return run_whet(arguments, env, cwd)
 
     return run
 

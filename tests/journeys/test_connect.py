@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parent.parent / "interfaces"))
 
 from clients.configurations import BROKEN, LIVED_IN, contents, write
 
-from journeys.conftest import WHET
+from journeys.machines import WHET
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -45,7 +45,10 @@ class Made(NamedTuple):
         return (self.kind.first, self.texts[0]), (self.kind.second, self.texts[1])
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(
+    scope="module",
+    params=[kind if at == 0 else pytest.param(kind, marks=pytest.mark.deep) for at, kind in enumerate(KINDS)],
+)
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
     kind, top = KINDS[request.param], tmp_path_factory.mktemp(request.param)
     machine = Machine(top / "machine")
@@ -121,18 +124,19 @@ def test_the_second_session_raises_the_version_of_the_same_skill(made: Made) -> 
     assert 'distilled-sessions: "2"' in made.machine.text(first["skill"])
 
 
-def test_all_kinds_in_one_library_are_apart_and_are_found_by_other_words(tmp_path: Path) -> None:
+def test_all_kinds_in_one_library_are_apart_and_are_found_by_other_words(tmp_path: Path, *, quick: bool) -> None:
+    kinds = dict([*KINDS.items()][: 3 if quick else None])
     machine = Machine(tmp_path / "machine")
     machine.settings("bundled_skills = false\n")
     names: list[dict[str, str]] = []
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library:
         for number in range(2):
-            cases = {kind.name: (kind.first, kind.second)[number].transcript for kind in KINDS.values()}
+            cases = {kind.name: (kind.first, kind.second)[number].transcript for kind in kinds.values()}
             files = {
-                name: KINDS[name].client(tmp_path / f"{name}{KINDS[name].suffix}", case) for name, case in cases.items()
+                name: kinds[name].client(tmp_path / f"{name}{kinds[name].suffix}", case) for name, case in cases.items()
             }
             names.append({name: library.distill(file)["skill"] for name, file in files.items()})
         assert names[1] == names[0]
-        assert machine.names() == sorted(set(names[0].values())) and len(machine.names()) == len(KINDS)
-        found = {kind.name: library.find_relevant(kind.asked)["results"] for kind in KINDS.values()}
+        assert machine.names() == sorted(set(names[0].values())) and len(machine.names()) == len(kinds)
+        found = {kind.name: library.find_relevant(kind.asked)["results"] for kind in kinds.values()}
     assert {kind: results[0]["name"] if results else "" for kind, results in found.items()} == names[0]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
+PROCESSES = True
 BUNDLED = ["commit-messages", "debugging-systematically", "reviewing-changes", "writing-skills"]
 
 

@@ -39,7 +39,6 @@ def locked(machine: Machine) -> dict[str, Any]:
 # killed
 
 
-ROUNDS = 6
 COMMANDS = {
     "install": ("install", "../more", "--all"),
     "merge": ("update",),
@@ -57,7 +56,7 @@ def machine() -> Iterator[Machine]:
 
 @posix
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_that_is_killed_at_any_moment_did_all_or_nothing(machine: Machine, name: str) -> None:
+def test_a_command_that_is_killed_at_any_moment_did_all_or_nothing(machine: Machine, name: str, *, quick: bool) -> None:
     words = COMMANDS[name]
 
     def state() -> tuple[object, ...]:
@@ -72,7 +71,7 @@ def test_a_command_that_is_killed_at_any_moment_did_all_or_nothing(machine: Mach
     assert finished(machine.start(*words)).code == 0
     duration, after = time.monotonic() - started, state()
     assert before != after
-    for _ in range(ROUNDS):
+    for _ in range(1 if quick else 6):
         again(machine.top)
         process = machine.start(*words)
         time.sleep(random.uniform(duration / 3, duration))
@@ -134,6 +133,7 @@ def test_who_interrupts_a_fetch_leaves_nothing_behind(tmp_path: Path, number: si
 # several at once
 
 
+@pytest.mark.deep
 def test_nothing_is_lost_when_many_install_at_once(tmp_path: Path) -> None:
     """Different skills of different sources, into one lock."""
     machine = machine_at(tmp_path.resolve())
@@ -144,13 +144,13 @@ def test_nothing_is_lost_when_many_install_at_once(tmp_path: Path) -> None:
     machine.check_whole()
 
 
-def test_of_those_who_do_the_same_at_once_one_does_it_and_the_others_say_so(tmp_path: Path) -> None:
+def test_of_those_who_do_the_same_at_once_one_does_it_and_the_others_say_so(tmp_path: Path, *, quick: bool) -> None:
     machine = machine_at(tmp_path.resolve())
     directory = machine.skill("same")
     for words, body in ((("install", str(directory)), ""), (("update",), "Newer.\n"), (("uninstall", "same"), "")):
         if body:
             machine.skill("same", body)
-        runs = [finished(process) for process in [machine.start(*words, "--json") for _ in range(3)]]
+        runs = [finished(process) for process in [machine.start(*words, "--json") for _ in range(2 if quick else 3)]]
         done = [run for run in runs if run.code == 0 and "same" in run.answer["done"]]
         assert len(done) == 1
         for run in runs:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 END = "The end."
 NAME = "diary"
+PROCESSES = True
 EACH = 4
 """Edits of each writer."""
 
@@ -107,16 +108,17 @@ async def clients_of(url: str, stack: AsyncExitStack) -> list[Client]:
     return [await stack.enter_async_context(over_http(url, era)) for era in (*ERAS, *ERAS)]
 
 
-async def test_no_edit_is_lost_and_no_answer_is_stale(tmp_path: Path) -> None:
+async def test_no_edit_is_lost_and_no_answer_is_stale(tmp_path: Path, *, quick: bool) -> None:
     diary = Diary(tmp_path)
+    each = 2 if quick else EACH
 
     async def write(client: Client, reader: Client, who: int) -> None:
-        for number in range(EACH):
+        for number in range(each):
             await diary.by_client(client, f"agent-{who}-{number}")
             await diary.seen_by(reader)
 
     async def person() -> None:
-        for number in range(EACH - 1):
+        for number in range(each - 1):
             await diary.by_person(f"person-{number}")
             await diary.seen_by(clients[number % len(clients)])
             await diary.seen_by_person()
@@ -132,9 +134,10 @@ async def test_no_edit_is_lost_and_no_answer_is_stale(tmp_path: Path) -> None:
             for client in clients:
                 await diary.seen_by(client)
     diary.settled()
-    assert len(diary.acknowledged) == 5 * EACH - 1
+    assert len(diary.acknowledged) == 5 * each - 1
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
 async def test_a_server_that_is_killed_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
     diary = Diary(tmp_path)

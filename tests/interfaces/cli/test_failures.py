@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
+from shutil import copytree, rmtree
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -300,110 +302,118 @@ def test_every_command_is_tried() -> None:
 
 
 @pytest.mark.usefixtures("world")
-@pytest.mark.parametrize("verb", VERBS)
-def test_with_json_there_is_one_document_whatever_happens(
-    verb: str, whet: Callable[..., CompletedProcess[str]]
+def test_with_json_a_success_is_one_document(
+    whet: Callable[..., CompletedProcess[str]], tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    good = whet("--json", verb, *GOOD[verb])
-    assert (good.returncode, good.stderr) == (0, "")
-    assert document(good)["success"] is True
-    for words in [*BAD[verb], *([*GOOD[verb], *bad] for bad in EVERYWHERE)]:
-        run = whet(verb, *words, "--json")
-        answer = document(run)
-        assert (verb, words, run.returncode) == (verb, words, max(1, run.returncode))
-        assert run.stderr == ""
-        assert answer["success"] is False and answer["error"].endswith(".") and answer["code"] and answer["hint"], words
+    kept = tmp_path.with_name(f"{tmp_path.name}-kept")
+    copytree(tmp_path, kept, symlinks=True)
+    for verb in VERBS:
+        with subtests.test(verb):
+            good = whet("--json", verb, *GOOD[verb])
+            assert (good.returncode, good.stderr) == (0, "")
+            assert document(good)["success"] is True
+        for path in tmp_path.iterdir():  # the world as it was; the working directory stays the same one
+            for inner in path.iterdir() if path.name == "work" else [path]:
+                rmtree(inner) if inner.is_dir() and not inner.is_symlink() else inner.unlink()
+        copytree(kept, tmp_path, symlinks=True, dirs_exist_ok=True)
 
 
 @pytest.mark.usefixtures("world")
-@pytest.mark.parametrize("verb", VERBS)
-def test_without_json_an_error_is_a_line_and_a_hint(verb: str, whet: Callable[..., CompletedProcess[str]]) -> None:
-    for words in [*BAD[verb], *([*GOOD[verb], *bad] for bad in EVERYWHERE)]:
-        expected = document(whet(verb, *words, "--json"))
-        run = whet(verb, *words)
-        assert (run.stdout, run.stderr) == ("", f"error: {expected['error']}\nhint: {expected['hint']}\n")
-        assert whet(verb, *words, "--quiet").stderr == f"error: {expected['error']}\n"
+def test_a_failure_is_one_document_with_json_and_a_line_and_a_hint_without(
+    whet: Callable[..., CompletedProcess[str]], subtests: pytest.Subtests
+) -> None:
+    for verb in VERBS:
+        for words in [*BAD[verb], *([*GOOD[verb], *bad] for bad in EVERYWHERE)]:
+            with subtests.test(shlex.join((verb, *words))):
+                run = whet(verb, *words, "--json")
+                told = document(run)
+                assert (run.returncode, run.stderr) == (max(1, run.returncode), "")
+                assert told["success"] is False and told["error"].endswith(".") and told["code"] and told["hint"]
+                plain = whet(verb, *words)
+                assert (plain.stdout, plain.stderr) == ("", f"error: {told['error']}\nhint: {told['hint']}\n")
+                assert whet(verb, *words, "--quiet").stderr == f"error: {told['error']}\n"
+
+
+EXIT_CODES: list[tuple[list[str], int, str]] = [
+    (["show", "no-such"], 1, "skill-not-found"),
+    (["show", "thing", "--file", "no.md"], 1, "file-not-found"),
+    (["show", "thing", "--file", "../x"], 2, "path-traversal"),
+    (["show", "thing", "--page", "9"], 2, "no-such-page"),
+    (["list", "--limit", "0"], 2, "bad-limit"),
+    (["list", "--nope"], 2, "unknown-option"),
+    (["nope"], 2, "unknown-command"),
+    ([], 2, "no-command"),
+    (["--nope"], 2, "unknown-option"),
+    (["show"], 2, "usage"),
+    (["index", "--budget", "0"], 2, "usage"),
+    (["index", "--budget", "9", "--tokens", "9"], 2, "two-budgets"),
+    (["render", "no-such"], 1, "skill-not-found"),
+    (["render", "--", "thing"], 2, "usage"),
+    (["bundle", "odd"], 2, "usage"),
+    (["bundle", "create", "x"], 2, "usage"),
+    (["bundle", "create", "x", "--skills", " , "], 2, "bundle-empty"),
+    (["bundle", "create", "x", "--skills", "thing", "--here"], 2, "no-project"),
+    (["bundle", "delete", "x"], 1, "bundle-not-found"),
+    (["needs", "no-such"], 1, "skill-not-found"),
+    (["find", ""], 2, "message-empty"),
+    (["detect", " "], 2, "message-empty"),
+    (["list", "--query", "x", "--cursor", "x"], 2, "bad-cursor"),
+    (["eval", "triggers", "thing"], 1, "no-trigger-evals"),
+    (["eval", "triggers", "thing", "--file", "plain.txt"], 1, "not-trigger-evals"),
+    (["eval", "thing"], 2, "model-not-named"),
+    (["eval", "thing", "--model", "odd"], 2, "bad-model"),
+    (["eval", "thing", "--optimise-description"], 1, "too-few-trigger-evals"),
+    (["eval", "thing", "--suggest"], 2, "usage"),
+    (["improve", "thing"], 2, "model-not-named"),
+    (["improve", "thing", "--write", "--dry-run"], 2, "usage"),
+    (["test", "thing"], 1, "no-tests"),
+    (["feedback", "thing", "x", "--forget"], 1, "no-such-feedback"),
+    (["connect", "cursor", "--undo"], 1, "not-connected"),
+    (["connect", "hermes", "--here"], 2, "no-project-config"),
+    (["new", "thing"], 1, "skill-exists"),
+    (["new", "Bad Name"], 2, "bad-name"),
+    (["new", "x", "--description", ""], 2, "bad-description"),
+    (["create", "x", "--body", "y"], 2, "bad-description"),
+    (["create", "x", "--body-file", "binary"], 1, "not-a-text-file"),
+    (["distill", "plain.txt"], 1, "not-a-transcript"),
+    (["distill", "idle.jsonl"], 1, "nothing-to-distill"),
+    (["distill", "no-such"], 1, "transcript-missing"),
+    (["distill", "--resume"], 1, "nothing-to-resume"),
+    (["distill", "session.jsonl", "--name", "!!!"], 2, "bad-answer"),
+    (["edit", "thing"], 2, "no-editor"),
+    (["edit", "thing", "--body-file", "large"], 1, "file-too-large"),
+    (["patch", "thing", "--find", "nowhere", "--replace", "x"], 1, "patch-not-found"),
+    (["patch", "thing", "--find", "o", "--replace", "x"], 1, "patch-ambiguous"),
+    (["rename", "thing", "thing"], 1, "skill-exists"),
+    (["delete", "commit-messages"], 3, "protected"),
+    (["restore", "thing"], 1, "nothing-to-restore"),
+    (["write-file", "thing", "SKILL.md", "--content", "x"], 2, "main-file"),
+    (["remove-file", "thing", "references/no.md"], 1, "file-not-found"),
+    (["diff", "thing", "99"], 1, "no-such-version"),
+    (["rollback", "commit-messages"], 1, "no-such-version"),
+    (["undo", "99"], 1, "no-such-entry"),
+    (["undo", "9" * 30], 2, "usage"),
+    (["pending", "99"], 1, "no-such-proposal"),
+    (["usage", "--import", "plain.txt"], 1, "usage-file"),
+    (["pack", "thing", "-o", "plain.txt"], 1, "file-exists"),
+    (["pack", "empty"], 1, "archive-no-skill"),
+    (["unpack", "plain.txt"], 1, "archive-not-readable"),
+    (["unpack", "empty"], 2, "not-an-archive"),
+    (["unpack", "no-such"], 1, "path-not-found"),
+    (["validate", "./no-such"], 1, "path-not-found"),
+    (["validate", "--recursive", "empty"], 1, "no-skills-found"),
+    (["untrust", "./no-such"], 1, "not-trusted"),
+    (["--root", "x", "trust"], 2, "no-project"),
+    (["--project", "/no/such/place", "list"], 2, "no-such-project"),
+]
 
 
 @pytest.mark.usefixtures("world")
-@pytest.mark.parametrize(
-    ("words", "exit_code", "code"),
-    [
-        (["show", "no-such"], 1, "skill-not-found"),
-        (["show", "thing", "--file", "no.md"], 1, "file-not-found"),
-        (["show", "thing", "--file", "../x"], 2, "path-traversal"),
-        (["show", "thing", "--page", "9"], 2, "no-such-page"),
-        (["list", "--limit", "0"], 2, "bad-limit"),
-        (["list", "--nope"], 2, "unknown-option"),
-        (["nope"], 2, "unknown-command"),
-        ([], 2, "no-command"),
-        (["--nope"], 2, "unknown-option"),
-        (["show"], 2, "usage"),
-        (["index", "--budget", "0"], 2, "usage"),
-        (["index", "--budget", "9", "--tokens", "9"], 2, "two-budgets"),
-        (["render", "no-such"], 1, "skill-not-found"),
-        (["render", "--", "thing"], 2, "usage"),
-        (["bundle", "odd"], 2, "usage"),
-        (["bundle", "create", "x"], 2, "usage"),
-        (["bundle", "create", "x", "--skills", " , "], 2, "bundle-empty"),
-        (["bundle", "create", "x", "--skills", "thing", "--here"], 2, "no-project"),
-        (["bundle", "delete", "x"], 1, "bundle-not-found"),
-        (["needs", "no-such"], 1, "skill-not-found"),
-        (["find", ""], 2, "message-empty"),
-        (["detect", " "], 2, "message-empty"),
-        (["list", "--query", "x", "--cursor", "x"], 2, "bad-cursor"),
-        (["eval", "triggers", "thing"], 1, "no-trigger-evals"),
-        (["eval", "triggers", "thing", "--file", "plain.txt"], 1, "not-trigger-evals"),
-        (["eval", "thing"], 2, "model-not-named"),
-        (["eval", "thing", "--model", "odd"], 2, "bad-model"),
-        (["eval", "thing", "--optimise-description"], 1, "too-few-trigger-evals"),
-        (["eval", "thing", "--suggest"], 2, "usage"),
-        (["improve", "thing"], 2, "model-not-named"),
-        (["improve", "thing", "--write", "--dry-run"], 2, "usage"),
-        (["test", "thing"], 1, "no-tests"),
-        (["feedback", "thing", "x", "--forget"], 1, "no-such-feedback"),
-        (["connect", "cursor", "--undo"], 1, "not-connected"),
-        (["connect", "hermes", "--here"], 2, "no-project-config"),
-        (["new", "thing"], 1, "skill-exists"),
-        (["new", "Bad Name"], 2, "bad-name"),
-        (["new", "x", "--description", ""], 2, "bad-description"),
-        (["create", "x", "--body", "y"], 2, "bad-description"),
-        (["create", "x", "--body-file", "binary"], 1, "not-a-text-file"),
-        (["distill", "plain.txt"], 1, "not-a-transcript"),
-        (["distill", "idle.jsonl"], 1, "nothing-to-distill"),
-        (["distill", "no-such"], 1, "transcript-missing"),
-        (["distill", "--resume"], 1, "nothing-to-resume"),
-        (["distill", "session.jsonl", "--name", "!!!"], 2, "bad-answer"),
-        (["edit", "thing"], 2, "no-editor"),
-        (["edit", "thing", "--body-file", "large"], 1, "file-too-large"),
-        (["patch", "thing", "--find", "nowhere", "--replace", "x"], 1, "patch-not-found"),
-        (["patch", "thing", "--find", "o", "--replace", "x"], 1, "patch-ambiguous"),
-        (["rename", "thing", "thing"], 1, "skill-exists"),
-        (["delete", "commit-messages"], 3, "protected"),
-        (["restore", "thing"], 1, "nothing-to-restore"),
-        (["write-file", "thing", "SKILL.md", "--content", "x"], 2, "main-file"),
-        (["remove-file", "thing", "references/no.md"], 1, "file-not-found"),
-        (["diff", "thing", "99"], 1, "no-such-version"),
-        (["rollback", "commit-messages"], 1, "no-such-version"),
-        (["undo", "99"], 1, "no-such-entry"),
-        (["undo", "9" * 30], 2, "usage"),
-        (["pending", "99"], 1, "no-such-proposal"),
-        (["usage", "--import", "plain.txt"], 1, "usage-file"),
-        (["pack", "thing", "-o", "plain.txt"], 1, "file-exists"),
-        (["pack", "empty"], 1, "archive-no-skill"),
-        (["unpack", "plain.txt"], 1, "archive-not-readable"),
-        (["unpack", "empty"], 2, "not-an-archive"),
-        (["unpack", "no-such"], 1, "path-not-found"),
-        (["validate", "./no-such"], 1, "path-not-found"),
-        (["validate", "--recursive", "empty"], 1, "no-skills-found"),
-        (["untrust", "./no-such"], 1, "not-trusted"),
-        (["--root", "x", "trust"], 2, "no-project"),
-        (["--project", "/no/such/place", "list"], 2, "no-such-project"),
-    ],
-)
-def test_exit_codes(words: list[str], exit_code: int, code: str, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("--json", *words)
-    assert (run.returncode, document(run)["code"]) == (exit_code, code)
+def test_exit_codes(whet: Callable[..., CompletedProcess[str]], subtests: pytest.Subtests) -> None:
+    for words, exit_code, code in EXIT_CODES:
+        with subtests.test(shlex.join(words)):
+            run = whet("--json", *words)
+            assert (run.returncode, document(run)["code"]) == (exit_code, code)
 
 
 def test_global_options_work_before_and_after_the_command(
