@@ -583,12 +583,12 @@ def test_feedback_that_cannot_be_read_keeps_nobody_from_searching(world: World) 
     library = world.library()
     library.feedback("charts", "show me the money", fits=True)
     library.close()
-    (world.state / "feedback.db").write_bytes(b"nothing of the kind" * 400)
+    with library.workspace.state.write() as connection:
+        connection.execute("ALTER TABLE feedback RENAME TO elsewhere")
     answer = library.find_relevant("fill in this pdf form")
-    assert (answer["results"][0]["name"], codes(answer)) == ("pdf-forms", ["state-corrupt"])
-    assert "feedback-corrupt" in [entry.code for entry in library.doctor()]
-    library.repair()
-    assert "feedback-corrupt" not in [entry.code for entry in library.doctor()]
+    assert (answer["results"][0]["name"], codes(answer)) == ("pdf-forms", ["state-failed"])
+    with library.workspace.state.write() as connection:
+        connection.execute("ALTER TABLE elsewhere RENAME TO feedback")
     assert codes(library.find_relevant("fill in this pdf form")) == []
 
 

@@ -91,7 +91,8 @@ def test_patches_of_the_same_and_of_different_skills_at_once_lose_nothing(world:
         text = (world.root / name / "SKILL.md").read_text()
         wanted = sorted(line for where, line, _ in acknowledged if where == name)
         assert sorted(line for line in text.splitlines() if line.startswith("line ")) == wanted
-    with closing(world.journal()) as journal:
+    journal = world.journal()
+    with closing(journal.state):
         entries = journal.entries()
         assert {entry.after for entry in entries} >= seen, "every content a reader saw is one that was written"
         assert {entry.id for entry in entries if entry.action == "patch"} == {

@@ -17,6 +17,7 @@ from whet.authoring.proposals import Proposals
 from whet.authoring.trees import digest
 from whet.authoring.writer import Change, Provenance
 from whet.skill.tree import Item
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +50,9 @@ def clock() -> Time:
 
 @pytest.fixture
 def journal(tmp_path: Path, clock: Time) -> Iterator[Journal]:
-    made = Journal(str(tmp_path / "state"), clock)
+    made = Journal(StateDatabase(str(tmp_path / "state")), clock)
     yield made
-    made.close()
+    made.state.close()
 
 
 @pytest.fixture
@@ -66,8 +67,8 @@ def written(journal: Journal) -> Journal:
 
 
 def spoil(journal: Journal, *statements: str) -> None:
-    journal.close()
-    with closing(sqlite3.connect(journal.path)) as connection:
+    journal.state.close()
+    with closing(sqlite3.connect(journal.state.path)) as connection:
         for statement in statements:
             assert connection.execute(statement).rowcount, statement
         connection.commit()
@@ -77,7 +78,7 @@ def test_reading_makes_no_database(journal: Journal) -> None:
     assert (journal.entries(), journal.intents(), journal.verify(), journal.compact()) == ((), [], (), 0)
     refused(lambda: journal.entry(1), "no-such-entry")
     refused(lambda: journal.content("sha256:" + "0" * 64), "no-such-content")
-    assert not os.path.exists(journal.path)
+    assert not os.path.exists(journal.state.path)
 
 
 def test_a_content_comes_back_as_it_was(journal: Journal) -> None:
@@ -219,7 +220,7 @@ def test_compaction_removes_only_what_nothing_refers_to_and_only_after_a_while(
 
 def test_a_content_kept_again_while_it_is_old_is_young(journal: Journal, clock: Time) -> None:
     of = journal.keep(TREE)
-    clock.now = max(clock.now, os.stat(journal.path).st_mtime_ns) + 3 * HOUR
+    clock.now = max(clock.now, os.stat(journal.state.path).st_mtime_ns) + 3 * HOUR
     for directory, _, names in os.walk(journal.blobs.directory):
         for name in names:
             os.utime(os.path.join(directory, name), ns=(clock.now - 2 * HOUR,) * 2)
@@ -250,7 +251,7 @@ def test_an_exported_history_can_be_proven_and_read_without_the_library(world: W
     journal = world.journal()
     assert entries == list(journal.entries(path=entries[0].path)) and len(entries) == 3
     assert exported(journal, entries[0].path) == {"entries": told["entries"], "contents": told["contents"]}
-    journal.close()
+    journal.state.close()
 
 
 APPENDING = (
@@ -258,7 +259,8 @@ APPENDING = (
     + """
 from whet.authoring.journal import Journal, Note
 from whet.skill.tree import Item
-journal = Journal(top + "/state", time.time_ns)
+from whet.store.state import StateDatabase
+journal = Journal(StateDatabase(top + "/state"), time.time_ns)
 for number in range(25):
     of = journal.keep({"SKILL.md": Item(f"{sys.argv[2]} {number}".encode())})
     path = "/skills/" + sys.argv[2]
@@ -276,6 +278,6 @@ def test_processes_that_append_at_once_keep_one_chain(tmp_path: Path) -> None:
     for process in processes:
         _, errors = process.communicate()
         assert process.returncode == 0, errors
-    journal = Journal(str(tmp_path / "state"), Time())
+    journal = Journal(StateDatabase(str(tmp_path / "state")), Time())
     assert len(journal.entries()) == 75 and journal.verify() == () and journal.intents() == []
-    journal.close()
+    journal.state.close()

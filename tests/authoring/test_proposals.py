@@ -91,7 +91,8 @@ def test_a_proposal_for_a_skill_that_moved_on_is_stale(world: World, staged: Lib
     refused(lambda: staged.changes.approve(1), "proposal-stale")
     assert content(world.root) == before
     refused(lambda: staged.changes.approve(1), "proposal-decided")
-    with closing(world.journal()) as journal:
+    journal = world.journal()
+    with closing(journal.state):
         assert journal.verify() == ()
 
 

@@ -55,8 +55,8 @@ def test_a_history_that_cannot_be_read_is_an_error_and_never_an_empty_one(world:
     library = world.library()
     library.manage([created("deploy")])
     library.close()
-    path = world.state / "history.db"
-    for name in ("history.db-wal", "history.db-shm"):
+    path = world.state / "state.db"
+    for name in ("state.db-wal", "state.db-shm"):
         (world.state / name).unlink(missing_ok=True)
     path.write_bytes(damage)
     before = content(world.root)

@@ -33,7 +33,8 @@ NEW: Tree = {"SKILL.md": Item(b"new"), "a": Item(b"a")}
 
 @pytest.fixture
 def writer(world: World) -> Iterator[Writer]:
-    with closing(world.journal()) as journal:
+    journal = world.journal()
+    with closing(journal.state):
         yield Writer(journal, str(world.state))
 
 

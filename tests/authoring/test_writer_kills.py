@@ -21,6 +21,7 @@ from authoring.world import PRELUDE, check_whole, digest_of, start
 from whet import Library
 from whet.authoring.journal import Journal
 from whet.store.clock import system_clock
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +128,8 @@ for days in (120, 119, 80):
 # Contents that nothing refers to, as writers leave them that are killed before they write down what they are about.
 from whet.authoring.journal import Journal
 from whet.skill.tree import Item
-journal = Journal(top + "/state", time.time_ns)
+from whet.store.state import StateDatabase
+journal = Journal(StateDatabase(top + "/state"), time.time_ns)
 for number in range(12):
     journal.keep({"SKILL.md": Item(b"%d" % number)})
 journal.close()
@@ -270,9 +272,9 @@ def test_after_random_kills_everything_acknowledged_is_there(tmp_path: Path, *, 
             lines, errors = process.stdout.read().split("\n")[:-1], process.stderr.read()
         assert not errors
         recovered(tmp_path)
-        journal = Journal(str(tmp_path / "state"), system_clock)
+        journal = Journal(StateDatabase(str(tmp_path / "state")), system_clock)
         known = {entry.id for entry in journal.entries()}
-        journal.close()
+        journal.state.close()
         told = {number for line in lines for number in json.loads(line)}
         assert told <= known
         acknowledged += len(told)

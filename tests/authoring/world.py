@@ -18,6 +18,7 @@ from whet.errors import WhetError
 from whet.library.package import read_tree
 from whet.store.atomic import leftovers
 from whet.store.clock import system_clock
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -75,7 +76,7 @@ class World:
         return library
 
     def journal(self) -> Journal:
-        return Journal(str(self.state), system_clock)
+        return Journal(StateDatabase(str(self.state)), system_clock)
 
 
 @pytest.fixture
@@ -141,7 +142,7 @@ def digest_of(path: str) -> str:
 
 def check_whole(state: Path | str, root: Path | str) -> None:
     """Nothing is lost: the journal proves, and every skill is what the journal says last."""
-    journal = Journal(str(state), system_clock)
+    journal = Journal(StateDatabase(str(state)), system_clock)
     try:
         assert journal.verify() == ()
         assert journal.intents() == []
@@ -150,4 +151,4 @@ def check_whole(state: Path | str, root: Path | str) -> None:
         directories = [directory for directory, *_ in os.walk(root)]
         assert [path for directory in directories for path in leftovers(directory)] == []
     finally:
-        journal.close()
+        journal.state.close()

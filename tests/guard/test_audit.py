@@ -11,6 +11,7 @@ import pytest
 
 from whet.guard.audit import ORIGIN, Audit, Note
 from whet.guard.policy import Override
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,13 +25,13 @@ NOTE = Note(
 
 @pytest.fixture
 def audit(tmp_path: Path) -> Iterator[Audit]:
-    made = Audit(str(tmp_path / "state"), lambda: 5 * SECOND)
+    made = Audit(StateDatabase(str(tmp_path / "state")), lambda: 5 * SECOND)
     yield made
-    made.close()
+    made.state.close()
 
 
 def change(tmp_path: Path, query: str) -> None:
-    with sqlite3.connect(tmp_path / "state" / "audit.db") as connection:
+    with sqlite3.connect(tmp_path / "state" / "state.db") as connection:
         connection.execute(query)
     connection.close()
 
@@ -58,16 +59,16 @@ def test_decisions_are_chained(audit: Audit) -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("UPDATE records SET decision = 'allow' WHERE id = 2", [(2, "record-changed")]),
-        ("UPDATE records SET time = 1 WHERE id = 3", [(3, "record-changed")]),
-        ("DELETE FROM records WHERE id = 2", [(3, "record-missing"), (3, "chain-broken")]),
-        ("UPDATE records SET hash = 'x' WHERE id = 1", [(1, "record-changed"), (2, "chain-broken")]),
-        ("UPDATE records SET id = 9 WHERE id = 3", [(9, "record-missing"), (9, "record-changed")]),
+        ("UPDATE audit SET decision = 'allow' WHERE id = 2", [(2, "record-changed")]),
+        ("UPDATE audit SET time = 1 WHERE id = 3", [(3, "record-changed")]),
+        ("DELETE FROM audit WHERE id = 2", [(3, "record-missing"), (3, "chain-broken")]),
+        ("UPDATE audit SET hash = 'x' WHERE id = 1", [(1, "record-changed"), (2, "chain-broken")]),
+        ("UPDATE audit SET id = 9 WHERE id = 3", [(9, "record-missing"), (9, "record-changed")]),
     ],
 )
 def test_what_was_changed_is_noticed(audit: Audit, tmp_path: Path, query: str, expected: list[tuple[int, str]]) -> None:
     audit.add([NOTE, NOTE, NOTE])
-    audit.close()
+    audit.state.close()
     change(tmp_path, query)
     assert [(problem.record, problem.code) for problem in audit.verify()] == expected
     audit.add([NOTE])
@@ -80,17 +81,18 @@ def test_an_override_is_for_one_content_and_ends(audit: Audit, tmp_path: Path) -
     audit.add([NOTE._replace(action="revoke")])
     assert audit.override("sha256:1") is None
     audit.add([NOTE._replace(action="override")])
-    audit.close()
-    change(tmp_path, "UPDATE records SET digest = 'sha256:2' WHERE id = 3")
+    audit.state.close()
+    change(tmp_path, "UPDATE audit SET digest = 'sha256:2' WHERE id = 3")
     assert audit.override("sha256:2") is None, "a record that was changed lets nothing through"
 
 
 def test_processes_append_at_the_same_time_and_none_is_lost(audit: Audit, tmp_path: Path) -> None:
     code = (
         "import sys; from whet.guard.audit import Audit, Note\n"
-        "audit = Audit(sys.argv[1], lambda: 1)\n"
+        "from whet.store.state import StateDatabase\n"
+        "audit = Audit(StateDatabase(sys.argv[1]), lambda: 1)\n"
         "for number in range(20): audit.add([Note(sys.argv[2], 'write', str(number), '', '', '', '', 'allow', '')])\n"
-        "audit.close()"
+        "audit.state.close()"
     )
     state = str(tmp_path / "state")
     runs = [subprocess.Popen([sys.executable, "-c", code, state, name]) for name in ("a", "b", "c")]

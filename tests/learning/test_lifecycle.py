@@ -9,6 +9,7 @@ import pytest
 from whet.errors import FailedError
 from whet.learning.lifecycle import Lifecycle, Pin
 from whet.library.state import Decisions
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +32,9 @@ def clock() -> Ticking:
 
 @pytest.fixture
 def lifecycle(tmp_path: Path, clock: Ticking) -> Iterator[Lifecycle]:
-    found = Lifecycle(str(tmp_path / "state"), clock)
+    found = Lifecycle(StateDatabase(str(tmp_path / "state")), clock)
     yield found
-    found.close()
+    found.state.close()
 
 
 def test_asking_makes_no_file(lifecycle: Lifecycle, tmp_path: Path) -> None:
@@ -45,13 +46,13 @@ def test_a_pin_lasts_and_is_found_by_any_spelling_of_the_name(
     lifecycle: Lifecycle, clock: Ticking, tmp_path: Path
 ) -> None:
     assert [lifecycle.pin("Deploy_App", "Needed once a year."), lifecycle.pin("b")] == [True, True]
-    lifecycle.close()
+    lifecycle.state.close()
     clock.now = 9
-    again = Lifecycle(str(tmp_path / "state"), clock)
+    again = Lifecycle(StateDatabase(str(tmp_path / "state")), clock)
     assert again.pins() == {"b": Pin("", 7), "deploy-app": Pin("Needed once a year.", 7)}
     assert [again.unpin("deploy-app"), again.unpin("deploy-app")] == [True, False]
     assert again.pins() == {"b": Pin("", 7)}
-    again.close()
+    again.state.close()
 
 
 def test_pinning_again_keeps_the_time_and_takes_a_new_reason(lifecycle: Lifecycle, clock: Ticking) -> None:
@@ -87,12 +88,12 @@ def test_any_path_can_have_a_state(lifecycle: Lifecycle, path: str) -> None:
 
 
 def test_of_two_processes_that_find_a_run_due_one_may_run(lifecycle: Lifecycle, clock: Ticking, tmp_path: Path) -> None:
-    other = Lifecycle(str(tmp_path / "state"), clock)
+    other = Lifecycle(StateDatabase(str(tmp_path / "state")), clock)
     assert [lifecycle.ran(100), lifecycle.last_run(), other.last_run()] == [True, 100, 100]
     assert [lifecycle.ran(200, after=100), other.ran(201, after=100)] == [True, False]
     assert [lifecycle.last_run(), other.last_run()] == [200, 200]
     assert [other.ran(50), other.last_run()] == [True, 50]
-    other.close()
+    other.state.close()
 
 
 def test_the_first_of_all_runs_can_be_claimed_too(lifecycle: Lifecycle) -> None:
@@ -104,7 +105,7 @@ def test_rows_that_hold_something_else_do_no_harm(lifecycle: Lifecycle) -> None:
     lifecycle.pin("b", "why")
     lifecycle.set_states({"/a": "stale", "/b": "stale", "/c": "stale"})
     lifecycle.ran(5)
-    with lifecycle._writer().write() as connection:
+    with lifecycle.state.write() as connection:
         connection.execute("UPDATE pins SET name = 7, since = 'x' WHERE name = 'b'")
         connection.execute("UPDATE lifecycle SET state = 'sta\x0ee' WHERE path = '/a'")
         connection.execute("UPDATE lifecycle SET path = x'ff', since = x'00' WHERE path = '/b'")
@@ -116,7 +117,7 @@ def test_rows_that_hold_something_else_do_no_harm(lifecycle: Lifecycle) -> None:
 
 def test_a_damaged_database_is_an_error_and_not_an_empty_one(lifecycle: Lifecycle, tmp_path: Path) -> None:
     lifecycle.pin("x")
-    lifecycle.close()
+    lifecycle.state.close()
     (tmp_path / "state" / "state.db").write_bytes(b"garbage" * 1000)
     with pytest.raises(FailedError) as caught:
         lifecycle.pins()
@@ -124,9 +125,9 @@ def test_a_damaged_database_is_an_error_and_not_an_empty_one(lifecycle: Lifecycl
 
 
 def test_it_shares_its_file_with_the_users_decisions(lifecycle: Lifecycle, clock: Ticking, tmp_path: Path) -> None:
-    decisions = Decisions(str(tmp_path / "state"), clock)
+    decisions = Decisions(StateDatabase(str(tmp_path / "state")), clock)
     decisions.disable("x")
     lifecycle.pin("x")
-    assert (lifecycle.path, lifecycle.pins()) == (decisions.path, {"x": Pin("", 7)})
+    assert (lifecycle.state.path, lifecycle.pins()) == (decisions.state.path, {"x": Pin("", 7)})
     assert decisions.disabled() == {("x", "")}
-    decisions.close()
+    decisions.state.close()

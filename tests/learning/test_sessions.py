@@ -14,8 +14,8 @@ from whet.errors import FailedError
 from whet.learning import hook_log
 from whet.learning.sessions import AGAIN, FAILURES, LATER, MOST, QUIET, REMEMBERED, TOLD, Failure, Seen, Sessions
 from whet.learning.signals import Counts
-from whet.library.doctor import Repaired
 from whet.notes import Note
+from whet.store.state import Repaired, StateDatabase, check_state, repair_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +41,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 def sessions(tmp_path: Path, clock: Clock) -> Iterator[Sessions]:
-    made = Sessions(str(tmp_path / "state"), clock)
+    made = Sessions(StateDatabase(str(tmp_path / "state")), clock)
     yield made
-    made.close()
+    made.database.close()
 
 
 def only(sessions: Sessions) -> Seen:
@@ -121,7 +121,7 @@ def test_a_conversation_is_kept_and_what_is_pending_is_said_once(sessions: Sessi
     assert sessions.state("cursor", "s") is None
     sessions.keep("cursor", "s", {"offered": ["x" * 300_000]})
     assert sessions.state("cursor", "s") is None
-    with sessions.writing().write() as connection:
+    with sessions.database.write() as connection:
         connection.execute("UPDATE sessions SET state = '{broken', pending = 'broken'")
     assert (sessions.state("cursor", "s"), sessions.take_pending("cursor", "s")) == (None, "")
 
@@ -144,17 +144,17 @@ def test_what_is_pending_is_forgotten_but_for_tool_calls_and_beginnings(sessions
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 def test_nobody_else_may_read_it(sessions: Sessions, tmp_path: Path) -> None:
     def modes() -> set[int]:
-        return {path.stat().st_mode & 0o777 for path in (tmp_path / "state").glob("sessions.db*")}
+        return {path.stat().st_mode & 0o777 for path in (tmp_path / "state").glob("state.db*")}
 
     sessions.note("codex", "s")
-    assert len([*(tmp_path / "state").glob("sessions.db*")]) == 3 and modes() == {0o600}
-    sessions.close()
-    (tmp_path / "state" / "sessions.db").chmod(0o644)
+    assert len([*(tmp_path / "state").glob("state.db*")]) == 3 and modes() == {0o600}
+    sessions.database.close()
+    (tmp_path / "state" / "state.db").chmod(0o644)
     sessions.note("codex", "s")
     assert modes() == {0o600}
-    sessions.close()
-    (tmp_path / "state" / "sessions.db").write_bytes(b"not a database" + bytes(5000))
-    assert sessions.repair().done
+    sessions.database.close()
+    (tmp_path / "state" / "state.db").write_bytes(b"not a database" + bytes(5000))
+    assert repair_state(str(tmp_path / "state"), time.time_ns).done
     assert modes() == {0o600}
 
 
@@ -168,7 +168,7 @@ def test_old_conversations_and_sessions_are_forgotten(sessions: Sessions, clock:
     assert (sessions.state("codex", "old"), sessions.take_pending("codex", "old")) == (None, "")
     assert sessions.state("codex", "new") == {"offered": []}
     rows = [("codex", f"s{number}", "", "", clock.now, clock.now + number) for number in range(MOST)]
-    with sessions.writing().write() as connection:
+    with sessions.database.write() as connection:
         connection.executemany(
             "INSERT INTO sessions (client, id, project, transcript, first, last) VALUES (?, ?, ?, ?, ?, ?)", rows
         )
@@ -206,10 +206,10 @@ def test_a_session_that_kills_whoever_takes_it_up_waits_ever_longer(sessions: Se
 
 def test_many_at_once_lose_nothing(sessions: Sessions, tmp_path: Path, clock: Clock) -> None:
     def work() -> None:
-        own = Sessions(str(tmp_path / "state"), clock)
+        own = Sessions(StateDatabase(str(tmp_path / "state")), clock)
         for _ in range(25):
             own.note("codex", "s", tools=1)
-        own.close()
+        own.database.close()
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -249,28 +249,28 @@ def test_only_the_last_failures_are_kept(sessions: Sessions) -> None:
 
 def test_a_damaged_file_is_told_of_and_set_aside(sessions: Sessions, tmp_path: Path) -> None:
     sessions.note("codex", "s", tools=5, ended=True)
-    sessions.close()
-    path = tmp_path / "state" / "sessions.db"
+    sessions.database.close()
+    path = tmp_path / "state" / "state.db"
     path.write_bytes(b"not a database" + bytes(5000))
     with pytest.raises(FailedError, match="damaged"):
         sessions.note("codex", "s")
     sessions.failed("codex", "tool", "state-corrupt", "It is damaged.")
-    codes = [entry.code for entry in Sessions(str(tmp_path / "state"), time.time_ns).examine()]
-    assert codes == ["sessions-corrupt", "hook-failed"]
+    codes = [entry.code for entry in Sessions(StateDatabase(str(tmp_path / "state")), time.time_ns).examine()]
+    assert codes == ["hook-failed"] and check_state(str(tmp_path / "state"))
     assert len([*hook_log.read(str(tmp_path / "state"))]) == 1
-    repaired = sessions.repair()
-    assert repaired.done[0].startswith("Set the damaged record of sessions aside as ")
+    repaired = repair_state(str(tmp_path / "state"), time.time_ns)
+    assert repaired.done[0].startswith("Set the damaged state database aside as ")
     assert sessions.note("codex", "s")
     assert sessions.repair() == Repaired(("Forgot 1 failures of hooks.",))
 
 
 def test_a_file_of_another_program_is_left_alone(tmp_path: Path, clock: Clock) -> None:
     os.makedirs(tmp_path / "state")
-    with sqlite3.connect(tmp_path / "state" / "sessions.db") as connection:
+    with sqlite3.connect(tmp_path / "state" / "state.db") as connection:
         connection.execute("CREATE TABLE theirs (x)")
     connection.close()
-    sessions = Sessions(str(tmp_path / "state"), clock)
-    assert [entry.code for entry in sessions.examine()] == ["state-foreign"]
+    sessions = Sessions(StateDatabase(str(tmp_path / "state")), clock)
+    assert sessions.examine() == ()
     sessions.failed("codex", "tool", "x", "y")
     assert [row[1:] for row in hook_log.read(str(tmp_path / "state"))] == [("codex", "tool", "x", "y")]
 

@@ -180,7 +180,7 @@ def io(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     questions = ("exists", "lexists", "isdir", "isfile", "islink", "realpath", "samefile")
     vars(recorder)["path"] = _Recorder(os.path, questions, counts, "path.")
     names = [module.name for module in iter_modules(whet.library.__path__, "whet.library.")]
-    for name in ("whet.api.library", *names):
+    for name in ("whet.api.library", "whet.store.state", *names):
         module = import_module(name)
         if hasattr(module, "os"):
             monkeypatch.setattr(module, "os", recorder)

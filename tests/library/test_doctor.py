@@ -9,10 +9,11 @@ import pytest
 from whet.errors import FailedError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.guard.sandbox.levels import NONE, SEATBELT, Level
-from whet.library.doctor import examine_sandbox, examine_state, repair_roots, repair_state, worst_first
+from whet.library.doctor import examine_sandbox, examine_state, repair_roots, worst_first
 from whet.library.roots import Root
 from whet.library.state import Decisions
 from whet.notes import Note
+from whet.store.state import StateDatabase, repair_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,11 +202,11 @@ def test_a_damaged_state_database_is_set_aside_and_its_rows_saved(
     root: str, tmp_path: Path, opened: Callable[..., Library], skill: Callable[..., str]
 ) -> None:
     skill(root, "one")
-    decisions = Decisions(str(tmp_path / "state"), lambda: 1)
+    decisions = Decisions(StateDatabase(str(tmp_path / "state")), lambda: 1)
     for number in range(300):
         decisions.disable(f"skill-{number}")
     decisions.disable("one")
-    decisions.close()
+    decisions.state.close()
     path = tmp_path / "state" / "state.db"
     data = bytearray(path.read_bytes())
     data[2 * 4096 : 2 * 4096 + 64] = b"\xff" * 64
@@ -220,7 +221,7 @@ def test_a_damaged_state_database_is_set_aside_and_its_rows_saved(
 
 
 def test_nothing_is_mended_where_nothing_is_wrong(root: str, tmp_path: Path) -> None:
-    assert repair_state(str(tmp_path / "state")) == ((), ())
+    assert repair_state(str(tmp_path / "state"), lambda: 1) == ((), ())
     assert repair_roots([Root(root, "user", real=root), Root("/nowhere", "user", real="/nowhere")]) == ((), ())
 
 
@@ -230,6 +231,6 @@ def test_a_state_database_of_another_program_is_left_alone(tmp_path: Path) -> No
         connection.executescript("PRAGMA application_id = 7; CREATE TABLE theirs (x)")
     connection.close()
     with pytest.raises(FailedError) as caught:
-        Decisions(str(tmp_path / "state"), lambda: 1).disabled()
+        Decisions(StateDatabase(str(tmp_path / "state")), lambda: 1).disabled()
     assert caught.value.code == "state-foreign"
-    assert repair_state(str(tmp_path / "state")) == ((), ())
+    assert repair_state(str(tmp_path / "state"), lambda: 1) == ((), ())

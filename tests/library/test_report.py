@@ -73,10 +73,10 @@ def guarded(tmp_path: Path, opened: Callable[..., Library]) -> Library:
     """A library whose record was changed, in a repository that wants to be looser than its user."""
     library = opened(home=str(tmp_path / "changed"))
     library.trust()
-    library.workspace.judge.audit.close()
-    connection = sqlite3.connect(tmp_path / "changed" / "audit.db")
+    library.workspace.judge.audit.state.close()
+    connection = sqlite3.connect(tmp_path / "changed" / "state.db")
     with connection:
-        connection.execute("UPDATE records SET reason = 'Another.'")
+        connection.execute("UPDATE audit SET reason = 'Another.'")
     connection.close()
     write(tmp_path / "project" / ".whet.toml", 'learn = "write"\n[policy.community]\ncaution = "allow"\n')
     return library
@@ -99,8 +99,6 @@ def test_everything_that_can_be_reported_is_reported(
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "damaged")).report()}
     write(tmp_path / "corrupt" / "state.db", "no database" * 1000)
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "corrupt")).doctor()}
-    write(tmp_path / "unproved" / "audit.db", "no database" * 1000)
-    said |= {entry.code for entry in opened(root, home=str(tmp_path / "unproved")).doctor()}
     said |= {entry.code for entry in guarded(tmp_path, opened).doctor()}
     write(tmp_path / "file")
     said |= {entry.code for entry in opened(str(tmp_path / "file"), home=str(tmp_path / "file")).report()}

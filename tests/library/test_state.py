@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import whet
 from whet.errors import FailedError
-from whet.library.state import TABLES, Decisions, Trusted, state_schema
-from whet.store.database import Database
+from whet.library.state import Decisions, Trusted
+from whet.store.database import Database, table_names
+from whet.store.schema import STATE, STATE_MIGRATIONS
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,9 +20,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def decisions(tmp_path: Path) -> Iterator[Decisions]:
-    found = Decisions(str(tmp_path / "state"), lambda: 7)
+    found = Decisions(StateDatabase(str(tmp_path / "state")), lambda: 7)
     yield found
-    found.close()
+    found.state.close()
 
 
 def test_asking_makes_no_file(decisions: Decisions, tmp_path: Path) -> None:
@@ -31,21 +34,21 @@ def test_asking_makes_no_file(decisions: Decisions, tmp_path: Path) -> None:
 def test_decisions_last_and_tell_whether_they_changed_anything(decisions: Decisions, tmp_path: Path) -> None:
     assert [decisions.trust("b", "/b"), decisions.trust("b", "/b"), decisions.trust("a", "/a")] == [True, False, True]
     assert [decisions.disable("x"), decisions.disable("x"), decisions.disable("x", "mcp")] == [True, False, True]
-    decisions.close()
-    again = Decisions(str(tmp_path / "state"), lambda: 9)
+    decisions.state.close()
+    again = Decisions(StateDatabase(str(tmp_path / "state")), lambda: 9)
     assert again.trusted() == (Trusted("a", "/a", 7), Trusted("b", "/b", 7))
     assert again.disabled() == {("x", ""), ("x", "mcp")}
     assert [again.untrust("b"), again.untrust("b")] == [True, False]
     assert [again.enable("x", "mcp"), again.disable("x", "mcp")] == [True, True]
     assert [again.enable("x"), again.enable("x"), again.enable("x", "mcp")] == [True, False, False]
     assert (again.trusted(), again.disabled()) == ((Trusted("a", "/a", 7),), frozenset())
-    again.close()
+    again.state.close()
 
 
 def test_closed_decisions_open_again(decisions: Decisions) -> None:
     decisions.disable("x")
-    decisions.close()
-    decisions.close()
+    decisions.state.close()
+    decisions.state.close()
     assert decisions.disabled() == {("x", "")}
 
 
@@ -54,9 +57,10 @@ def test_the_decision_of_another_process_is_seen(
 ) -> None:
     code = """
 from whet.library.state import Decisions
-decisions = Decisions(sys.argv[1], lambda: 1)
+from whet.store.state import StateDatabase
+decisions = Decisions(StateDatabase(sys.argv[1]), lambda: 1)
 decisions.disable(sys.argv[2])
-decisions.close()
+decisions.state.close()
 """
     assert decisions.disabled() == frozenset()
     for name in ("a", "b"):
@@ -66,7 +70,7 @@ decisions.close()
 
 def test_a_damaged_database_is_an_error_and_not_an_empty_one(decisions: Decisions, tmp_path: Path) -> None:
     decisions.disable("x")
-    decisions.close()
+    decisions.state.close()
     (tmp_path / "state" / "state.db").write_bytes(b"garbage" * 1000)
     with pytest.raises(FailedError) as caught:
         decisions.disabled()
@@ -77,7 +81,7 @@ def test_a_row_that_is_no_text_any_more_does_no_harm(decisions: Decisions) -> No
     decisions.disable("kept")
     decisions.disable("odd")
     decisions.trust("odd", "/odd")
-    with decisions._writer().write() as connection:
+    with decisions.state.write() as connection:
         connection.execute("UPDATE disabled SET name = x'ff' WHERE name = 'odd'")
         connection.execute("UPDATE trusted SET identity = 7")
     assert decisions.disabled() == {("kept", ""), ("b'\\xff'", "")}
@@ -89,13 +93,14 @@ def test_a_place_that_cannot_be_written_is_an_error_with_a_hint(
 ) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FailedError) as caught:
-        Decisions(str(tmp_path / "file"), lambda: 1).disable("x")
+        Decisions(StateDatabase(str(tmp_path / "file")), lambda: 1).disable("x")
     assert caught.value.hint
     assert unprivileged("""
 from whet.library.state import Decisions
 os.mkdir(top + "/closed")
 os.chmod(top + "/closed", 0o555)
-decisions = Decisions(top + "/closed", lambda: 1)
+from whet.store.state import StateDatabase
+decisions = Decisions(StateDatabase(top + "/closed"), lambda: 1)
 answer = [list(decisions.disabled())]
 try:
     decisions.disable("x")
@@ -111,7 +116,7 @@ def test_threads_open_one_database(decisions: Decisions) -> None:
     def decide(number: int) -> None:
         barrier.wait()
         decisions.disable(f"skill-{number}")
-        opened.add(id(decisions._database))
+        opened.add(id(decisions.state.open()))
 
     threads = [threading.Thread(target=decide, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -123,28 +128,13 @@ def test_threads_open_one_database(decisions: Decisions) -> None:
 
 
 def test_a_database_from_before_the_curator_keeps_its_decisions(decisions: Decisions, tmp_path: Path) -> None:
-    schema = state_schema()
     path = tmp_path / "state" / "state.db"
-    with Database.open(str(path), schema._replace(migrations=schema.migrations[:1]), durable=False) as database:
+    with Database.open(str(path), STATE._replace(migrations=STATE.migrations[:1]), durable=False) as database:
         database.read("INSERT INTO disabled VALUES ('x', '', 1)")
     assert decisions.disabled() == {("x", "")}
-    with Database.open(str(path), schema, durable=False) as database:
-        rows = database.read("SELECT name FROM sqlite_master WHERE type = 'table'")
-    assert sorted(name for (name,) in rows) == sorted(TABLES)
+    assert {"trusted", "disabled", "pins", "blocked", "journal"} <= {*table_names(decisions.state.open())}
 
 
-def test_the_tables_to_be_saved_are_all_there_are(tmp_path: Path) -> None:
-    with Database.open(str(tmp_path / "state.db"), state_schema(), durable=False) as database:
-        rows = database.read("SELECT name FROM sqlite_master WHERE type = 'table'")
-    assert sorted(name for (name,) in rows) == sorted(TABLES)
-    assert os.path.exists(tmp_path / "state.db")
-
-
-def test_what_the_guard_keeps_back_is_remembered_with_its_reason(decisions: Decisions, tmp_path: Path) -> None:
-    assert (decisions.blocked(), decisions.unblock("/a")) == ({}, False)
-    assert not (tmp_path / "state").exists()
-    assert [decisions.block("/a", "One."), decisions.block("/a", "One."), decisions.block("/a", "Two.")] == [
-        *(True, False, True),
-    ]
-    assert decisions.blocked() == {"/a": "Two."}
-    assert [decisions.unblock("/a"), decisions.unblock("/a"), decisions.blocked()] == [True, False, {}]
+def test_migrations_are_numbered_and_every_room_has_a_name() -> None:
+    assert [step.number for step in STATE_MIGRATIONS] == [*range(1, len(STATE.migrations) + 1)]
+    assert all(os.path.isdir(os.path.join(os.path.dirname(whet.__file__), step.room)) for step in STATE_MIGRATIONS)

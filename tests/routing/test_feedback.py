@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import FailedError, UsageError
-from whet.library.doctor import Repaired
 from whet.routing.feedback import KEPT, LONGEST, MOST, Examples, Feedback, Remark, kept, normalised
+from whet.store.state import StateDatabase, check_state, repair_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,14 +22,14 @@ SECOND = 10**9
 
 @pytest.fixture
 def feedback(tmp_path: Path) -> Iterator[Feedback]:
-    made = Feedback(str(tmp_path / "state"), lambda: 5 * SECOND)
+    made = Feedback(StateDatabase(str(tmp_path / "state")), lambda: 5 * SECOND)
     yield made
-    made.close()
+    made.state.close()
 
 
 def test_reading_makes_no_file(feedback: Feedback, tmp_path: Path) -> None:
     assert (feedback.examples("pdf"), feedback.all_marks(), feedback.entries()) == (Examples((), ()), {}, ())
-    assert (feedback.forget("pdf"), feedback.examine(), feedback.repair()) == (0, (), Repaired())
+    assert feedback.forget("pdf") == 0
     assert not (tmp_path / "state").exists()
 
 
@@ -89,7 +89,7 @@ def test_examples_are_bounded_and_people_come_first(feedback: Feedback) -> None:
 
 def test_what_is_kept_of_a_skill_is_bounded(feedback: Feedback) -> None:
     feedback.record("pdf", "from a person", fits=False)
-    with feedback.writing().write() as connection:
+    with feedback.state.write() as connection:
         rows = [(1, "pdf", f"m{number}", f"m{number}", 1, "hook") for number in range(KEPT + 10)]
         query = "INSERT INTO feedback (time, skill, message, normal, fits, origin) VALUES (?, ?, ?, ?, ?, ?)"
         connection.executemany(query, rows)
@@ -178,29 +178,28 @@ def test_odd_texts_are_kept(feedback: Feedback) -> None:
 def test_a_damaged_file_is_said_and_mended(feedback: Feedback, tmp_path: Path) -> None:
     for number in range(400):
         feedback.record("pdf", f"message {number} " + "word " * 20, fits=True)
-    feedback.close()
-    path = tmp_path / "state" / "feedback.db"
+    feedback.state.close()
+    path = tmp_path / "state" / "state.db"
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
     data = bytearray(path.read_bytes())
-    middle = len(data) // 8192 * 4096
+    middle = len(data) * 3 // 16384 * 4096
     data[middle : middle + 4096] = b"\xff" * 4096
     path.write_bytes(data)
-    (entry,) = feedback.examine()
-    assert (entry.code, entry.severity, entry.path) == ("feedback-corrupt", "error", str(path))
+    assert str(path) in (check_state(str(path.parent)) or "")
     with pytest.raises(FailedError) as caught:
         feedback.entries()
     assert caught.value.code == "state-corrupt"
-    repaired = feedback.repair()
-    assert repaired.done[0].startswith("Set the damaged feedback aside as ") and repaired.done[0].endswith("from it.")
-    assert feedback.examine() == () and 300 < len(feedback.entries()) < 400
+    repaired = repair_state(str(path.parent), lambda: 5 * SECOND)
+    assert repaired.done[0].startswith("Set the damaged state database aside as ")
+    assert check_state(str(path.parent)) is None and 300 < len(feedback.entries()) < 400
     assert feedback.record("pdf", "goes on", fits=True)
 
 
 def test_a_file_of_another_program_is_left_alone(feedback: Feedback, tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
-    with sqlite3.connect(tmp_path / "state" / "feedback.db") as connection:
+    with sqlite3.connect(tmp_path / "state" / "state.db") as connection:
         connection.execute("CREATE TABLE mine (x)")
         connection.execute("PRAGMA application_id = 7")
     connection.close()

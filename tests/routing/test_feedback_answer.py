@@ -10,6 +10,7 @@ from whet import Library
 from whet.errors import NotFoundError, UsageError
 from whet.routing.feedback import Feedback
 from whet.routing.feedback_answer import forget, give, listed
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,9 +28,9 @@ def world(tmp_path: Path) -> Iterator[World]:
     directory.mkdir(parents=True)
     (directory / "SKILL.md").write_text("---\nname: pdf\ndescription: Fills forms.\n---\nDo it.\n", encoding="utf-8")
     library = Library.open([tmp_path / "skills"], home=tmp_path / "state")
-    feedback = Feedback(str(tmp_path / "state"), lambda: 10**9)
+    feedback = Feedback(StateDatabase(str(tmp_path / "state")), lambda: 10**9)
     yield World(feedback, library)
-    feedback.close()
+    feedback.state.close()
     library.close()
 
 

@@ -16,6 +16,7 @@ from whet.sources.lock.file import Installed, lock_file, read
 from whet.sources.lock.ledger import Ledger
 from whet.store.atomic import leftovers
 from whet.store.clock import system_clock
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -60,13 +61,13 @@ class Machine:
         self.root = os.path.join(self.top, "agents", "skills")
         self.state = os.path.join(self.top, "state")
         self.lock = lock_file(self.root)
-        self.journal = Journal(self.state, system_clock)
+        self.database = StateDatabase(self.state)
+        self.journal = Journal(self.database, system_clock)
         self.writer = Writer(self.journal, self.state)
-        self.ledger = Ledger(self.state, system_clock, self.journal, self.writer.recover)
+        self.ledger = Ledger(self.database, system_clock, self.journal, self.writer.recover)
 
     def close(self) -> None:
-        self.ledger.close()
-        self.journal.close()
+        self.database.close()
 
     def install(self, *names: str, run: str = "", **more: str) -> dict[str, Installed]:
         """Install skills, or bring them to another body."""

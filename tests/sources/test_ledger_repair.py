@@ -8,10 +8,10 @@ import pytest
 
 from sources.ledgers import Machine, installed, machine, skill
 from whet.errors import FailedError, InvalidError, WhetError
-from whet.library.doctor import Repaired
 from whet.notes import Note
 from whet.sources.lock.file import Lock, dump
 from whet.sources.lock.ledger import Ledger
+from whet.store.state import Repaired, StateDatabase, check_state, repair_state
 
 __all__ = ["machine"]
 
@@ -128,8 +128,8 @@ def test_of_edited_skills_the_entry_with_the_most_files_in_common_counts(machine
     machine.commit({"pdf": (tree, near)})
     with open(os.path.join(machine.root, "pdf", "SKILL.md"), "a") as file:
         file.write("Edited.\n")
-    machine.ledger.records.close()
-    os.remove(machine.ledger.records.path)
+    with machine.database.write() as connection:
+        connection.execute("DELETE FROM installs")
     text = dump(Lock((far,)))[:-2] + ",\n" + dump(Lock((near,)))[1:]
     repaired, _ = damaged(machine, text)
     assert machine.locked() == {"skills/pdf": near}
@@ -141,29 +141,29 @@ def test_a_damaged_ledger_is_said_and_mended(machine: Machine) -> None:
         machine.install("pdf", body=f"{number}\n" * 50)
     before = machine.locked()
     machine.close()
-    with open(machine.ledger.records.path, "r+b") as file:
+    with open(machine.ledger.records.state.path, "r+b") as file:
+        size = file.seek(0, os.SEEK_END)
         file.seek(4096)
-        file.write(b"\xff" * 8192)
-    other = Ledger(machine.state, lambda: 10**18, machine.journal, machine.writer.recover)
-    (entry,) = other.examine_database()
-    assert entry[:4] == ("installs-corrupt", "error", "", other.records.path)
+        file.write(b"\xff" * (size - 4096))
+    other = Ledger(StateDatabase(machine.state), lambda: 10**18, machine.journal, machine.writer.recover)
+    assert check_state(machine.state)
     with pytest.raises(FailedError) as caught:
         other.commit(machine.root, "r", {"skills/x": before["skills/pdf"]}, None)
     assert caught.value.code == "state-corrupt"
     assert {item.code for item in other.examine(machine.root)} <= {"state-corrupt"}
-    repaired = other.repair_database()
-    assert repaired.done[0].startswith("Set the damaged ledger of installations aside as ")
-    assert other.examine_database() == () and other.repair_database() == Repaired()
+    repaired = repair_state(machine.state, lambda: 10**18)
+    assert repaired.done[0].startswith("Set the damaged state database aside as ")
+    assert check_state(machine.state) is None and repair_state(machine.state, lambda: 10**18) == Repaired()
     assert other.entries(machine.root) == tuple(before.values()), "the lock is the truth"
-    other.close()
+    other.records.state.close()
     machine.install("xlsx")
     assert set(machine.locked()) == {"skills/pdf", "skills/xlsx"}
 
 
 def test_an_unreadable_record_is_said(machine: Machine) -> None:
     machine.install("pdf")
-    with machine.ledger.records.writing().write() as connection:
-        connection.execute("UPDATE records SET entry = '{}'")
+    with machine.ledger.records.state.write() as connection:
+        connection.execute("UPDATE installs SET entry = '{}'")
     with pytest.raises(WhetError) as caught:
         machine.ledger.known(machine.lock)
     assert caught.value.code == "state-corrupt"

@@ -47,7 +47,7 @@ class Changing:
             from whet.authoring.journal import Journal
             from whet.authoring.manage import Author
 
-            journal, guard = Journal(self.place.state, self.workspace.clock), Guarded(self.workspace)
+            journal, guard = Journal(self.workspace.state, self.workspace.clock), Guarded(self.workspace)
             check, accepted = (self._check, None) if self._check else (guard, guard.accepted)
             self._changes = Changes(
                 Author(self.workspace, journal, check=check, new_root=self.new_root, accepted=accepted)
@@ -69,7 +69,7 @@ class Changing:
         if self._sessions is None:
             from whet.learning.sessions import Sessions
 
-            self._sessions = Sessions(self.place.state, self.workspace.clock)
+            self._sessions = Sessions(self.workspace.state, self.workspace.clock)
         return self._sessions
 
     @property
@@ -80,7 +80,7 @@ class Changing:
         if self._lifecycle is None:
             from whet.learning.lifecycle import Lifecycle
 
-            self._lifecycle = Lifecycle(self.place.state, self.workspace.clock)
+            self._lifecycle = Lifecycle(self.workspace.state, self.workspace.clock)
         return Curating(self.changes.author, self.usage, self._lifecycle)
 
     def manage(

@@ -125,9 +125,6 @@ class Library(Learning):
         """
         super().close()
         self.workspace.close()
-        for part in (self._changes, self._lifecycle, self._sessions):
-            if part is not None:
-                part.close()
 
     def __enter__(self) -> Self:
         return self
@@ -437,19 +434,18 @@ class Library(Learning):
         Damaged databases and locks are set aside and made again from what can be saved, interrupted changes settled,
         leftovers of killed processes removed. `lost` is what could not be saved.
         """
-        from whet.library.doctor import repair_roots, repair_state, repair_workplaces
-        from whet.library.guarding import repair_audit
+        from whet.library.doctor import repair_roots, repair_workplaces
+        from whet.store.state import repair_state
 
         self.workspace.close()
-        state = repair_state(self.place.state)
-        record = repair_audit(self.workspace)
+        state = repair_state(self.place.state, self.workspace.clock)
         roots = repair_roots(root for root in self.workspace.config().roots if root.trusted)
         settled = [*self.changes.recover()["settled"], *repair_workplaces(self.place.state).done]
-        locks, said, heard = self.repair_locks(), self.repair_routing(), self.sessions.repair()
+        locks, heard = self.repair_locks(), self.sessions.repair()
         if removed := self.changes.compact()["removed"]:
             settled.append(f"{removed} stored contents that nothing refers to were removed.")
-        done = [*state.done, *record.done, *roots.done, *locks.done, *said.done, *heard.done, *settled]
-        lost = [*state.lost, *record.lost, *roots.lost, *locks.lost, *said.lost, *heard.lost]
+        done = [*state.done, *roots.done, *locks.done, *heard.done, *settled]
+        lost = [*state.lost, *roots.lost, *locks.lost, *heard.lost]
         return {"repaired": done, "lost": lost}
 
     def watch(self) -> Iterator[Change]:

@@ -37,9 +37,7 @@ class Reaching(Guarding):
         """Set it to be told how far fetching and indexing have come. It is called from several threads."""
 
     def close(self) -> None:
-        """Let databases and connections go."""
-        if self._ledger is not None:
-            self._ledger.close()
+        """Let connections go."""
         if self._web is not None:
             self._web.close()
             self._web = None
@@ -59,7 +57,7 @@ class Reaching(Guarding):
             from whet.sources.lock.ledger import Ledger
 
             author = self.changes.author
-            self._ledger = Ledger(self.place.state, self.workspace.clock, author.journal, author.writer.recover)
+            self._ledger = Ledger(self.workspace.state, self.workspace.clock, author.journal, author.writer.recover)
         return self._ledger
 
     @property

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.authoring.checks import Check
-    from whet.library.doctor import Repaired
     from whet.library.visibility import Caller
     from whet.library.workspace import Workspace
     from whet.notes import Note
@@ -37,8 +36,6 @@ class Routing(Sharing):
         super().close()
         if self._matcher is not None:
             self._matcher.index_manager.close()
-        if self._feedback is not None:
-            self._feedback.close()
 
     @property
     def remarks(self) -> Feedback:
@@ -46,7 +43,7 @@ class Routing(Sharing):
         if self._feedback is None:
             from whet.routing.feedback import Feedback
 
-            self._feedback = Feedback(self.place.state, self.workspace.clock)
+            self._feedback = Feedback(self.workspace.state, self.workspace.clock)
         return self._feedback
 
     @property
@@ -182,11 +179,7 @@ class Routing(Sharing):
     # mending
 
     def examine_routing(self) -> tuple[Note, ...]:
-        """What `doctor` tells of the feedback, and whether skills are found by meaning."""
+        """What `doctor` tells of whether skills are found by meaning."""
         from whet.routing.telling import examine
 
-        return (*self.remarks.examine(), *examine(self.workspace.config().settings))
-
-    def repair_routing(self) -> Repaired:
-        """What `repair` does about the feedback; the index mends itself."""
-        return self.remarks.repair()
+        return examine(self.workspace.config().settings)

@@ -12,10 +12,10 @@ from whet.notes import Note
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.library.doctor import Repaired
     from whet.sources.install.plan import Plan
     from whet.sources.publishing.prepare import Prepared
     from whet.sources.syncing.sync import SyncPlan
+    from whet.store.state import Repaired
 
 
 class Sharing(Sourcing):
@@ -184,7 +184,7 @@ class Sharing(Sourcing):
 
     def repair_locks(self) -> Repaired:
         """What `repair` does about the locks, and about the record of what syncing made."""
-        from whet.library.doctor import Repaired
+        from whet.store.state import Repaired
 
         locks = super().repair_locks()
         if not any(entry.code == "sync-damaged" for entry in self.examine_locks()):

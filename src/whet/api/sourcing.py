@@ -17,12 +17,12 @@ from whet.errors import WhetError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.library.doctor import Repaired
     from whet.notes import Note
     from whet.sources.install.installer import Installer
     from whet.sources.install.plan import Plan
     from whet.sources.lock.file import Installed
     from whet.sources.merging.merge import Prefer
+    from whet.store.state import Repaired
 
 
 class Sourcing(Reaching):
@@ -217,18 +217,15 @@ class Sourcing(Reaching):
         """What `doctor` tells of the locks, and of the memory of what was installed."""
         if not any(map(os.path.lexists, self._lock_files())):
             return ()
-        entries = self.ledger.examine_database()
-        if entries:
-            return entries
         return tuple(entry for root in self._own_roots() for entry in self.ledger.examine(root))
 
     def repair_locks(self) -> Repaired:
         """What `repair` does about locks: settle what was interrupted; rebuild those that are damaged or gone."""
-        from whet.library.doctor import Repaired
+        from whet.store.state import Repaired
 
         if not any(map(os.path.lexists, self._lock_files())):
             return Repaired()
-        done = [self.ledger.repair_database(), *map(self.ledger.repair, self._own_roots())]
+        done = [*map(self.ledger.repair, self._own_roots())]
         return Repaired(tuple(it for part in done for it in part.done), tuple(it for part in done for it in part.lost))
 
     def _own_roots(self) -> list[str]:
@@ -240,9 +237,8 @@ class Sourcing(Reaching):
 
     def _lock_files(self) -> list[str]:
         from whet.sources.lock.file import lock_file
-        from whet.sources.lock.records import FILE
 
-        return [os.path.join(self.place.state, FILE), *map(lock_file, self._own_roots())]
+        return [self.workspace.state.path, *map(lock_file, self._own_roots())]
 
     # what happens to installed skills by other ways
 

@@ -50,10 +50,6 @@ class Changes:
         """Do all of these operations or none; see `whet.authoring.manage`."""
         return self.author.apply(operations, by, viewed=viewed, allowed=allowed, stage=stage)
 
-    def close(self) -> None:
-        """Let the database go; it is opened again when needed."""
-        self.author.journal.close()
-
     def compact(self) -> dict[str, Any]:
         """Remove stored contents that nothing refers to."""
         return {"success": True, "removed": self.author.journal.compact()}

@@ -21,16 +21,14 @@ from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
 from whet.skill.tree import Item, Tree, entries
 from whet.store.blobs import Blobs
 from whet.store.clock import iso
-from whet.store.door import Door
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from whet.store.clock import Clock
-    from whet.store.database import Schema
+    from whet.store.state import StateDatabase
 
-FILE = "history.db"
 BLOBS = "contents"
 ORIGIN = "0" * 64
 """What stands before the first entry."""
@@ -38,24 +36,6 @@ _SPACE = 1 << 256
 _GRACE_NS = 3600 * 10**9
 """Longer than any writer takes from storing a content to writing down what refers to it."""
 
-_SCHEMA = """
-CREATE TABLE trees (digest TEXT PRIMARY KEY, manifest TEXT NOT NULL, kept INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE journal (
-    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, origin TEXT NOT NULL, action TEXT NOT NULL,
-    skill TEXT NOT NULL, path TEXT NOT NULL, reason TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
-    checked TEXT NOT NULL, run TEXT NOT NULL, lineage TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE
-);
-CREATE INDEX journal_by_path ON journal (path, id);
-CREATE INDEX journal_by_skill ON journal (skill, id);
-CREATE INDEX journal_by_run ON journal (run, id);
-CREATE TABLE intents (id TEXT PRIMARY KEY, time INTEGER NOT NULL, changes TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE proposals (
-    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, origin TEXT NOT NULL, reason TEXT NOT NULL,
-    cause TEXT NOT NULL, changes TEXT NOT NULL, state TEXT NOT NULL, decided INTEGER NOT NULL, remark TEXT NOT NULL
-);
-"""
-_RETAINED = "CREATE TABLE retained (path TEXT, digest TEXT, PRIMARY KEY (path, digest)) WITHOUT ROWID;"
-TABLES = ("trees", "journal", "intents", "proposals", "retained")
 _COLUMNS = "id, time, actor, origin, action, skill, path, reason, before, after, checked, run, lineage, previous, hash"
 
 
@@ -113,19 +93,12 @@ class Problem(NamedTuple):
     message: str
 
 
-def history_schema() -> Schema:
-    """The tables of the history; a change is a new migration at the end, never an edit."""
-    from whet.store.database import Schema
+class Journal:
+    """The history of one state directory. Reading never creates it."""
 
-    return Schema(application_id=0x57484849, migrations=(_SCHEMA, _RETAINED))
-
-
-class Journal(Door):
-    """The door to the history of one state directory. Reading never creates it."""
-
-    def __init__(self, state: str, clock: Clock) -> None:
-        super().__init__(os.path.join(state, FILE), history_schema)
-        self.blobs = Blobs(os.path.join(state, BLOBS))
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self.state = state
+        self.blobs = Blobs(os.path.join(state.directory, BLOBS))
         self.clock = clock
 
     # contents
@@ -139,14 +112,14 @@ class Journal(Door):
         for item in tree.values():
             self.blobs.put(item.data)
         query = "INSERT INTO trees VALUES (?, ?, ?) ON CONFLICT (digest) DO UPDATE SET kept = excluded.kept"
-        with self.writing().write() as connection:
+        with self.state.write() as connection:
             connection.execute(query, (of, json.dumps(rows), self.clock()))
         return of
 
     def retain(self, path: str, tree: Mapping[str, Item] | None) -> None:
         """Keep a content for a skill's directory, whether it was ever there or not; None lets go of all of them."""
         of = self.keep(tree)
-        with self.writing().write() as connection:
+        with self.state.write() as connection:
             if of:
                 connection.execute("INSERT OR IGNORE INTO retained VALUES (?, ?)", (path, of))
             else:
@@ -169,7 +142,7 @@ class Journal(Door):
         return tree
 
     def _manifest(self, of: str) -> list[tuple[str, str, bool, str]]:
-        rows = self.read("SELECT manifest FROM trees WHERE digest = ?", (of,))
+        rows = self.state.read("SELECT manifest FROM trees WHERE digest = ?", (of,))
         if not rows:
             hint = "`whet history NAME` shows the versions that are kept."
             raise NotFoundError("no-such-content", f"No content {of} is kept.", hint=hint)
@@ -186,14 +159,13 @@ class Journal(Door):
         query = f"SELECT {_COLUMNS} FROM journal WHERE id > {after:d}"  # noqa: S608  columns are ours
         query += "".join(f" AND {column} = ?" for column, _ in where)
         query += " ORDER BY id DESC" + (f" LIMIT {last}" if last else "")
-        rows = self.read(query, [value for _, value in where])
+        rows = self.state.read(query, [value for _, value in where])
         return tuple(Entry(*row) for row in reversed(rows))
 
     def entry(self, number: int) -> Entry:
         """One entry by its number."""
-        database = self.reading()
         query = f"SELECT {_COLUMNS} FROM journal WHERE id = ?"  # noqa: S608  columns are ours
-        rows = database.read(query, (number,)) if database else []
+        rows = self.state.read(query, (number,))
         if not rows:
             hint = "`whet history` shows the entries."
             raise NotFoundError("no-such-entry", f"The history has no entry {number}.", hint=hint)
@@ -209,17 +181,17 @@ class Journal(Door):
     def intend(self, id_: str, notes: Sequence[Note]) -> None:
         """Write down what is about to be done."""
         text = json.dumps([list(note) for note in notes])
-        with self.writing().write() as connection:
+        with self.state.write() as connection:
             connection.execute("INSERT INTO intents VALUES (?, ?, ?)", (id_, self.clock(), text))
 
     def intents(self) -> list[tuple[str, list[Note]]]:
         """What was about to be done and is not settled, oldest first."""
-        rows = self.read("SELECT id, changes FROM intents ORDER BY time, id")
+        rows = self.state.read("SELECT id, changes FROM intents ORDER BY time, id")
         return [(id_, [Note(*note) for note in json.loads(text)]) for id_, text in rows]
 
     def settle(self, id_: str, notes: Sequence[Note]) -> tuple[Entry, ...]:
         """Strike out an intent and append what came of it to the chain, in one step; () when somebody else did."""
-        with self.writing().write() as connection:
+        with self.state.write() as connection:
             if id_ and not connection.execute("DELETE FROM intents WHERE id = ?", (id_,)).rowcount:
                 return ()
             return tuple(self._append(connection, notes))
@@ -262,7 +234,7 @@ class Journal(Door):
 
     def compact(self) -> int:
         """Remove stored contents that nothing refers to; how many files that were."""
-        database = self.reading()
+        database = self.state.existing()
         if database is None:
             return 0
         now = self.clock()

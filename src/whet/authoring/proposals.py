@@ -7,7 +7,6 @@ moved on since, the proposal is stale and must be made again.
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.history import difference
@@ -94,23 +93,21 @@ class Proposals:
             )
             for change in changes
         ]
-        database = self.journal.writing()
         values = (self.journal.clock(), by.actor, by.origin, by.reason, cause, json.dumps(kept))
         query = f"INSERT INTO proposals ({_COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, ?, 'pending', 0, '')"  # noqa: S608  columns are ours
-        with database.write() as connection:
+        with self.journal.state.write() as connection:
             return int(connection.execute(query, values).lastrowid or 0)
 
     def all(self, state: str = "") -> tuple[Proposal, ...]:
         """Every proposal, oldest first, or those in one state."""
-        database = self.journal.reading()
         query = f"SELECT {_COLUMNS} FROM proposals WHERE ? IN ('', state) ORDER BY id"  # noqa: S608  columns are ours
-        return tuple(map(_proposal, database.read(query, (state,)))) if database else ()
+        return tuple(map(_proposal, self.journal.state.read(query, (state,))))
 
     def one(self, number: int) -> Proposal:
         """One proposal that is pending. Raises NotFoundError and ConflictError."""
-        database, hint = self.journal.reading(), "`whet pending` lists what waits."
+        hint = "`whet pending` lists what waits."
         query = f"SELECT {_COLUMNS} FROM proposals WHERE id = ?"  # noqa: S608  columns are ours
-        rows = database.read(query, (number,)) if database else []
+        rows = self.journal.state.read(query, (number,))
         if not rows:
             raise NotFoundError("no-such-proposal", f"There is no proposal {number}.", hint=hint)
         found = _proposal(rows[0])
@@ -159,12 +156,11 @@ class Proposals:
 
     def _deciding(self, number: int) -> FileLock:
         """One decision at a time."""
-        return FileLock(lock_path(os.path.dirname(self.journal.path), "proposal", str(number)), timeout=_LOCK_SECONDS)
+        return FileLock(lock_path(self.journal.state.directory, "proposal", str(number)), timeout=_LOCK_SECONDS)
 
     def _decide(self, number: int, state: str, remark: str) -> None:
-        database = self.journal.writing()
         query = "UPDATE proposals SET state = ?, decided = ?, remark = ? WHERE id = ? AND state = 'pending'"
-        with database.write() as connection:
+        with self.journal.state.write() as connection:
             connection.execute(query, (state, self.journal.clock(), remark, number))
 
 

@@ -9,33 +9,20 @@ override is such an entry too; it holds for exactly the content whose digest it 
 from __future__ import annotations
 
 import json
-import os
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.policy import Override
 from whet.store.clock import iso
-from whet.store.door import Door
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whet.store.clock import Clock
-    from whet.store.database import Schema
+    from whet.store.state import StateDatabase
 
-FILE = "audit.db"
-TABLES = ("records",)
 ORIGIN = "0" * 64
 """What stands before the first entry."""
-_SCHEMA = """
-CREATE TABLE records (
-    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, skill TEXT NOT NULL,
-    path TEXT NOT NULL, digest TEXT NOT NULL, trust TEXT NOT NULL, verdict TEXT NOT NULL, decision TEXT NOT NULL,
-    reason TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE
-);
-CREATE INDEX records_by_digest ON records (digest, id);
-CREATE INDEX records_by_path ON records (path, id);
-"""
 _COLUMNS = "id, time, actor, action, skill, path, digest, trust, verdict, decision, reason, previous, hash"
 
 
@@ -84,32 +71,25 @@ class Problem(NamedTuple):
     message: str
 
 
-def audit_schema() -> Schema:
-    """The table of the record; a change is a new migration at the end, never an edit."""
-    from whet.store.database import Schema
-
-    return Schema(application_id=0x57484155, migrations=(_SCHEMA,))
-
-
-class Audit(Door):
+class Audit:
     """The record of one state directory. Reading never creates it."""
 
-    def __init__(self, state: str, clock: Clock) -> None:
-        super().__init__(os.path.join(state, FILE), audit_schema)
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self.state = state
         self._clock = clock
 
     def add(self, notes: Iterable[Note]) -> tuple[Record, ...]:
         """Append decisions, all or none. Raises FailedError."""
         made: list[Record] = []
-        with self.writing().write() as connection:
-            last = connection.execute("SELECT id, hash FROM records ORDER BY id DESC LIMIT 1").fetchone()
+        with self.state.write() as connection:
+            last = connection.execute("SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1").fetchone()
             number, previous = last or (0, ORIGIN)
             for note in notes:
                 number += 1
                 values: tuple[Any, ...] = (number, self._clock(), *map(plain, note), previous)
                 record = Record._make((*values, _hash(values)))
                 connection.execute(
-                    f"INSERT INTO records ({_COLUMNS}) VALUES ({', '.join('?' * len(record))})",  # noqa: S608  columns are ours
+                    f"INSERT INTO audit ({_COLUMNS}) VALUES ({', '.join('?' * len(record))})",  # noqa: S608  columns are ours
                     record,
                 )
                 previous = record.hash
@@ -118,23 +98,23 @@ class Audit(Door):
 
     def records(self, *, skill: str = "", last: int | None = None) -> tuple[Record, ...]:
         """Every decision, oldest first, or those about one skill, or only the last ones."""
-        query = f"SELECT {_COLUMNS} FROM records WHERE ? IN ('', skill) ORDER BY id DESC LIMIT ?"  # noqa: S608  columns are ours
-        rows = self.read(query, (plain(skill), -1 if last is None else last))
+        query = f"SELECT {_COLUMNS} FROM audit WHERE ? IN ('', skill) ORDER BY id DESC LIMIT ?"  # noqa: S608  columns are ours
+        rows = self.state.read(query, (plain(skill), -1 if last is None else last))
         return tuple(Record(*row) for row in reversed(rows))
 
     def about(self, path: str, action: str) -> Record | None:
         """The last decision of one kind about the skill at a path."""
-        query = f"SELECT {_COLUMNS} FROM records WHERE path = ? AND action = ? ORDER BY id DESC LIMIT 1"  # noqa: S608  columns are ours
-        rows = self.read(query, (plain(path), action))
+        query = f"SELECT {_COLUMNS} FROM audit WHERE path = ? AND action = ? ORDER BY id DESC LIMIT 1"  # noqa: S608  columns are ours
+        rows = self.state.read(query, (plain(path), action))
         return Record(*rows[0]) if rows else None
 
     def override(self, digest: str) -> Override | None:
         """The override that holds for exactly this content. One whose own hash does not fit holds for nothing."""
         query = (
-            f"SELECT {_COLUMNS} FROM records WHERE digest = ? AND action IN ('override', 'revoke') "  # noqa: S608  columns are ours
+            f"SELECT {_COLUMNS} FROM audit WHERE digest = ? AND action IN ('override', 'revoke') "  # noqa: S608  columns are ours
             "ORDER BY id DESC LIMIT 1"
         )
-        rows = self.read(query, (digest,)) if digest else []
+        rows = self.state.read(query, (digest,)) if digest else []
         if not rows:
             return None
         record = Record(*rows[0])
@@ -146,7 +126,7 @@ class Audit(Door):
         """What does not fit: an entry that was changed, dropped or slipped in."""
         problems: list[Problem] = []
         number, previous = 0, ORIGIN
-        for row in self.read(f"SELECT {_COLUMNS} FROM records ORDER BY id"):  # noqa: S608  columns are ours
+        for row in self.state.read(f"SELECT {_COLUMNS} FROM audit ORDER BY id"):  # noqa: S608  columns are ours
             record = Record(*row)
             if record.id != number + 1:
                 problems.append(Problem(record.id, "record-missing", f"Record {number + 1} is missing."))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from whet.guard.policy import Decision, Table
     from whet.guard.scan_cache import Attestation
     from whet.store.clock import Clock
+    from whet.store.state import StateDatabase
 
 
 class Judgement(NamedTuple):
@@ -28,14 +29,13 @@ class Judgement(NamedTuple):
 class Judge:
     """Judges packages for one state directory."""
 
-    def __init__(self, state: str, clock: Clock) -> None:
-        self.attestations = ScanCache(state, clock)
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self.attestations = ScanCache(state.directory, clock)
         self.audit = Audit(state, clock)
 
     def close(self) -> None:
-        """Let the databases go; they are opened again when needed."""
+        """Let the remembered verdicts go; they are opened again when needed."""
         self.attestations.close()
-        self.audit.close()
 
     def judge(self, scan: Attestation, trust: str, table: Table) -> Judgement:
         """What a package that was scanned may do."""

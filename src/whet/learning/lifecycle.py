@@ -13,11 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.library.state import State, text_of
+from whet.library.state import text_of
 from whet.skill.names import key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from whet.store.clock import Clock
+    from whet.store.state import StateDatabase
 
 STATES = frozenset({"active", "stale", "archived"})
 
@@ -39,34 +42,36 @@ class Pin(NamedTuple):
     since: int
 
 
-class Lifecycle(State):
+class Lifecycle:
     """The curator's memory. Names are compared by their key; a skill about which nothing is noted is active."""
+
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self.state = state
+        self._clock = clock
 
     def pins(self) -> dict[str, Pin]:
         """The pins, by the key of the name."""
-        database = self._reader()
-        rows = database.read("SELECT name, reason, since FROM pins ORDER BY name") if database else ()
+        rows = self.state.read("SELECT name, reason, since FROM pins ORDER BY name")
         return {text_of(name): Pin(text_of(reason), _time(since)) for name, reason, since in rows}
 
     def pin(self, name: str, reason: str = "") -> bool:
         """Pin a skill; False when it already was. A new reason replaces the old one."""
         row = key(name), reason.encode("utf-8", "replace").decode(), self._clock()
-        with self._writer().write() as connection:
+        with self.state.write() as connection:
             known = connection.execute("SELECT 1 FROM pins WHERE name = ?", row[:1]).fetchone()
             connection.execute(_PIN, row)
         return known is None
 
     def unpin(self, name: str) -> bool:
         """Take a pin back; False when there was none."""
-        if self._reader() is None:
+        if self.state.existing() is None:
             return False
-        with self._writer().write() as connection:
+        with self.state.write() as connection:
             return bool(connection.execute("DELETE FROM pins WHERE name = ?", (key(name),)).rowcount)
 
     def states(self) -> dict[str, tuple[str, int]]:
         """The skills that are not active, by directory: what they are, and since when."""
-        database = self._reader()
-        rows = database.read("SELECT path, state, since FROM lifecycle ORDER BY path") if database else ()
+        rows = self.state.read("SELECT path, state, since FROM lifecycle ORDER BY path")
         return {_path(path): (state, _time(since)) for path, state, since in rows if state in STATES}
 
     def set_states(self, states: Mapping[str, str]) -> None:
@@ -74,7 +79,7 @@ class Lifecycle(State):
         if unknown := sorted({*states.values()} - STATES):
             raise ValueError(f"{unknown[0]!r} is no state of a skill")
         now = self._clock()
-        with self._writer().write() as connection:
+        with self.state.write() as connection:
             for path, state in states.items():
                 if state == "active":
                     connection.execute("DELETE FROM lifecycle WHERE path = ?", (_stored(path),))
@@ -83,8 +88,7 @@ class Lifecycle(State):
 
     def last_run(self) -> int:
         """When the curator last ran; 0 for never."""
-        database = self._reader()
-        rows = database.read("SELECT value FROM curator WHERE key = ?", (_LAST_RUN,)) if database else ()
+        rows = self.state.read("SELECT value FROM curator WHERE key = ?", (_LAST_RUN,))
         return _number(rows[0][0]) if rows else 0
 
     def ran(self, at: int, after: int | None = None) -> bool:
@@ -92,7 +96,7 @@ class Lifecycle(State):
 
         False when it was not: another process has run meanwhile, and the plan made before is not to be applied.
         """
-        with self._writer().write() as connection:
+        with self.state.write() as connection:
             row = connection.execute("SELECT value FROM curator WHERE key = ?", (_LAST_RUN,)).fetchone()
             if after is not None and after != (_number(row[0]) if row else 0):
                 return False

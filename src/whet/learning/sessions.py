@@ -15,24 +15,19 @@ database cannot be written, that goes to `hooks.log` (`whet.learning.hook_log`).
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.hook_log import LONGEST, append, clear, read
 from whet.learning.signals import NOTHING, Counts, is_hard
 from whet.store.clock import iso
-from whet.store.door import Door
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from whet.library.doctor import Repaired
     from whet.notes import Note
     from whet.store.clock import Clock
-    from whet.store.database import Schema
+    from whet.store.state import Repaired, StateDatabase
 
-FILE = "sessions.db"
-TABLES = ("sessions", "failures")
 MOST = 2_000
 """Sessions that are kept; beyond that, those that were quiet for longest go."""
 FAILURES = 200
@@ -53,27 +48,11 @@ TOLD = 7 * _DAY
 """So long the doctor tells of a failure."""
 _TWICE = 5 * _SECOND
 """What is told again within this time is the same event: a client may read the hooks of another one besides its own."""
-_BUSY_MS = 1000
+BUSY_MS = 1000
 """How long to wait for other processes: a client waits, too."""
 _LONGEST_STATE = 256 * 1024
 _FOREVER = 2**63 - 1
 
-_SCHEMA = """
-CREATE TABLE sessions (
-    client TEXT NOT NULL, id TEXT NOT NULL, project TEXT NOT NULL, transcript TEXT NOT NULL,
-    first INTEGER NOT NULL, last INTEGER NOT NULL, prompts INTEGER NOT NULL DEFAULT 0,
-    tools INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, recoveries INTEGER NOT NULL DEFAULT 0,
-    corrections INTEGER NOT NULL DEFAULT 0, failing INTEGER NOT NULL DEFAULT 0, hard INTEGER NOT NULL DEFAULT 0,
-    ended INTEGER NOT NULL DEFAULT 0, learned INTEGER NOT NULL DEFAULT 0, mark INTEGER NOT NULL DEFAULT 0,
-    state TEXT, pending TEXT, PRIMARY KEY (client, id)
-);
-CREATE INDEX sessions_last ON sessions (last);
-CREATE TABLE failures (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, client TEXT NOT NULL, event TEXT NOT NULL,
-    code TEXT NOT NULL, message TEXT NOT NULL
-);
-"""
-_LATER = "ALTER TABLE sessions ADD COLUMN later INTEGER NOT NULL DEFAULT 0"
 _COUNTED = ", ".join(Counts._fields)
 _COLUMNS = f"client, id, project, transcript, first, last, {_COUNTED}, hard, ended, learned"
 _KNOWN = f"""
@@ -126,22 +105,15 @@ class Failure(NamedTuple):
     message: str
 
 
-def sessions_schema() -> Schema:
-    """The tables; a change is a new migration at the end, never an edit."""
-    from whet.store.database import Schema
-
-    return Schema(application_id=0x57485345, migrations=(_SCHEMA, _LATER), private=True)
-
-
-class Sessions(Door):
-    """The sessions of one state directory, for any number of threads and processes. Reading never creates it.
+class Sessions:
+    """The sessions of one state directory, for any number of threads and processes. Reading creates nothing.
 
     A power failure may cost the last events: nobody waits for the disk at every tool call.
     """
 
-    def __init__(self, state: str, clock: Clock) -> None:
-        super().__init__(os.path.join(state, FILE), sessions_schema, durable=False, busy_ms=_BUSY_MS)
-        self._state = state
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self.database = state
+        self._state = state.directory
         self._clock = clock
 
     # what happens
@@ -172,7 +144,7 @@ class Sessions(Door):
         (`ended=False`), which may be told late, leave it. Raises FailedError.
         """
         now, key = self._clock(), _key(client, id)
-        with self.writing().write() as connection:
+        with self.database.write(durable=False) as connection:
             new = connection.execute(_NOTE, (*key, now)).rowcount
             known = connection.execute(_KNOWN, key).fetchone()
             if not new and mark and mark == known[11] and now - known[2] < _TWICE:
@@ -215,30 +187,30 @@ class Sessions(Door):
 
     def state(self, client: str, id: str) -> Any:  # noqa: A002  what it is called everywhere else
         """The saved conversation, as `keep` got it; None where there is none that can be read."""
-        rows = self.read("SELECT state FROM sessions WHERE client = ? AND id = ?", _key(client, id))
+        rows = self.database.read("SELECT state FROM sessions WHERE client = ? AND id = ?", _key(client, id))
         return _unpacked(rows[0][0]) if rows else None
 
     def keep(self, client: str, id: str, state: Any) -> None:  # noqa: A002  as above
         """Save a conversation that was noted before; None forgets it."""
         query = "UPDATE sessions SET state = ? WHERE client = ? AND id = ?"
-        with self.writing().write() as connection:
+        with self.database.write(durable=False) as connection:
             connection.execute(query, (_packed(state), *_key(client, id)))
 
     def hold(self, client: str, id: str, text: str, state: Any, turn: str = "") -> None:  # noqa: A002  as above
         """Keep what is still to be said in a turn, and what the conversation is once it was said."""
         query = "UPDATE sessions SET pending = ? WHERE client = ? AND id = ?"
-        with self.writing().write() as connection:
+        with self.database.write(durable=False) as connection:
             connection.execute(query, (_packed([turn, text, state]), *_key(client, id)))
 
     def take_pending(self, client: str, id: str, turn: str = "") -> str:  # noqa: A002  as above
         """What is still to be said in this turn of a conversation; whoever takes it says it, so it is given once."""
         key = _key(client, id)
-        rows = self.read("SELECT pending FROM sessions WHERE client = ? AND id = ?", key)
+        rows = self.database.read("SELECT pending FROM sessions WHERE client = ? AND id = ?", key)
         pending = _unpacked(rows[0][0]) if rows else None
         if not pending or (turn and pending[0] and turn != pending[0]):
             return ""
         query = "UPDATE sessions SET state = ?, pending = NULL WHERE client = ? AND id = ? AND pending = ?"
-        with self.writing().write() as connection:
+        with self.database.write(durable=False) as connection:
             taken = connection.execute(query, (_packed(pending[2]), *key, rows[0][0])).rowcount
         return str(pending[1]) if taken else ""
 
@@ -251,7 +223,7 @@ class Sessions(Door):
         """
         time = self._clock()
         query = f"SELECT {_COLUMNS} FROM sessions WHERE hard AND NOT learned AND (ended OR last < ?) AND later <= ?"  # noqa: S608  columns are ours
-        rows = self.read(f"{query} ORDER BY last, id", (time - QUIET, time if now else _FOREVER))
+        rows = self.database.read(f"{query} ORDER BY last, id", (time - QUIET, time if now else _FOREVER))
         return tuple(map(_seen, rows))
 
     def take_up(self, client: str, id: str) -> bool:  # noqa: A002  as above
@@ -264,31 +236,31 @@ class Sessions(Door):
             "UPDATE sessions SET later = ?1 + min(?2, max(?3, ?1 - last)) "
             "WHERE client = ?4 AND id = ?5 AND NOT learned AND later <= ?1"
         )
-        with self.writing().write() as connection:
+        with self.database.write(durable=False) as connection:
             return bool(connection.execute(query, (time, LATER, AGAIN, *_key(client, id))).rowcount)
 
     def leave(self, client: str, id: str) -> None:  # noqa: A002  as above
         """Let a session wait for a day before it is taken up again."""
         query = "UPDATE sessions SET later = ? WHERE client = ? AND id = ?"
-        with self.writing().write() as connection:
+        with self.database.write(durable=False) as connection:
             connection.execute(query, (self._clock() + LATER, *_key(client, id)))
 
     def forget(self, client: str, id: str) -> None:  # noqa: A002  as above
         """Forget what was noted of a session for learning."""
         counts = ", ".join(f"{name} = 0" for name in Counts._fields)
         query = f"UPDATE sessions SET {counts}, hard = 0, learned = 1, transcript = '' WHERE client = ? AND id = ?"  # noqa: S608  columns are ours
-        with self.writing().write() as connection:
+        with self.database.write(durable=False) as connection:
             connection.execute(query, _key(client, id))
 
     def all(self) -> tuple[Seen, ...]:
         """Every session that is kept, the newest first."""
-        return tuple(map(_seen, self.read(f"SELECT {_COLUMNS} FROM sessions ORDER BY last DESC, id")))  # noqa: S608  columns are ours
+        return tuple(map(_seen, self.database.read(f"SELECT {_COLUMNS} FROM sessions ORDER BY last DESC, id")))  # noqa: S608  columns are ours
 
     def learned(self, client: str, id: str) -> bool:  # noqa: A002  as above
         """Note that a session was learned from, or is not worth it; False where no such session is known."""
-        if self.reading() is None:
+        if self.database.existing() is None:
             return False
-        with self.writing().write() as connection:
+        with self.database.write(durable=False) as connection:
             query = "UPDATE sessions SET learned = 1 WHERE client = ? AND id = ?"
             return bool(connection.execute(query, _key(client, id)).rowcount)
 
@@ -298,58 +270,46 @@ class Sessions(Door):
         """Note a failure, here or in the log. Never raises."""
         try:
             row = (self._clock(), _text(client, 100), _text(event, 100), _text(code, 100), _text(message, LONGEST))
-            with self.writing().write() as connection:
+            with self.database.write(durable=False) as connection:
                 connection.execute(
-                    "INSERT INTO failures (time, client, event, code, message) VALUES (?, ?, ?, ?, ?)", row
+                    "INSERT INTO hook_failures (time, client, event, code, message) VALUES (?, ?, ?, ?, ?)", row
                 )
-                connection.execute("DELETE FROM failures WHERE id <= (SELECT MAX(id) FROM failures) - ?", (FAILURES,))
+                connection.execute(
+                    "DELETE FROM hook_failures WHERE id <= (SELECT MAX(id) FROM hook_failures) - ?", (FAILURES,)
+                )
         except Exception:  # noqa: BLE001  a hook must not fail because its failure cannot be noted
             append(self._state, client, event, code, message)
 
     def failures(self) -> tuple[Failure, ...]:
         """What hooks failed at, here and in the log, the oldest first."""
-        rows = self.read("SELECT time, client, event, code, message FROM failures")
+        rows = self.database.read("SELECT time, client, event, code, message FROM hook_failures")
         return tuple(sorted(Failure(*row) for row in (*rows, *read(self._state))))
 
     def examine(self) -> tuple[Note, ...]:
-        """What is wrong with the file, and what hooks failed at lately, one line for each kind."""
+        """What hooks failed at lately, one line for each kind, and whether learning has stopped."""
         from whet.errors import FailedError
         from whet.learning.synthesis.budget import State
-        from whet.notes import Note
-        from whet.store.database import check
 
-        entries: list[Note] = []
         try:
-            if problem := check(self.path):
-                hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-                entries.append(Note("sessions-corrupt", "error", problem, hint, path=self.path))
-            known = self.failures() if not entries else tuple(Failure(*row) for row in read(self._state))
-        except FailedError as error:
-            entries.append(Note.from_error(error, "error", path=self.path))
+            known = self.failures()
+        except FailedError:  # the state database cannot be read, which the doctor tells
             known = tuple(Failure(*row) for row in read(self._state))
-        return (*entries, *told(known, self._clock()), *State(self._state, self._clock).examine())
+        return (*told(known, self._clock()), *State(self._state, self._clock).examine())
 
     def repair(self) -> Repaired:
-        """Set a damaged file aside and save from it what can be read; else forget the failures that were told."""
+        """Forget the failures that were told."""
         from whet.learning.synthesis.budget import State
-        from whet.library.doctor import Repaired
-        from whet.store.database import check, repair
+        from whet.store.state import Repaired
 
         aside = State(self._state, self._clock).repair()
-        if not check(self.path):
-            count = self._forget_failures()
-            return Repaired((*aside, f"Forgot {count} failures of hooks.") if count else aside)
-        self.close()
-        outcome = repair(self.path, sessions_schema(), TABLES, clock=self._clock)
-        rows = outcome.salvage.rows["sessions"]
-        done = f"Set the damaged record of sessions aside as {outcome.set_aside} and saved {rows} sessions from it."
-        return Repaired((*aside, done), outcome.salvage.lost)
+        count = self._forget_failures()
+        return Repaired((*aside, f"Forgot {count} failures of hooks.") if count else aside)
 
     def _forget_failures(self) -> int:
         count = len(self.failures())
-        if count and self.reading() is not None:
-            with self.writing().write() as connection:
-                connection.execute("DELETE FROM failures")
+        if count and self.database.existing() is not None:
+            with self.database.write(durable=False) as connection:
+                connection.execute("DELETE FROM hook_failures")
         if count:
             clear(self._state)
         return count

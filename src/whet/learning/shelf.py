@@ -65,10 +65,6 @@ def held_back(shelf: Shelf, card: Card) -> str:
     """Why a skill is not changed without asking, though it is the user's: a sentence, or nothing."""
     from whet.learning.lifecycle import Lifecycle
 
-    lifecycle = Lifecycle(shelf.workspace.place.state, shelf.workspace.clock)
-    try:
-        if card.key in lifecycle.pins():
-            return "It is pinned."
-    finally:
-        lifecycle.close()
+    if card.key in Lifecycle(shelf.workspace.state, shelf.workspace.clock).pins():
+        return "It is pinned."
     return "It is installed." if shelf.is_locked(card.name, here=card.scope == "project") else ""

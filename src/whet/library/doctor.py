@@ -8,20 +8,18 @@ interrupted writes, the state of Whet's own files.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, WhetError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.library.card import main_file
 from whet.library.package import Listing, list_package
 from whet.library.readiness import missing
-from whet.library.state import FILE as STATE_FILE
-from whet.library.state import TABLES, state_schema
 from whet.notes import Note
 from whet.skill.finder import LIBRARY, MAIN_FILES
 from whet.store.atomic import Cleaned, clean_leftovers, leftovers
-from whet.store.database import check
-from whet.store.database import repair as repair_database
+from whet.store.state import FILE as STATE_FILE
+from whet.store.state import Repaired, check_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -79,7 +77,7 @@ def examine_state(state: str) -> Iterator[Note]:
     """What is wrong with Whet's own directory."""
     path = os.path.join(state, STATE_FILE)
     try:
-        problem = check(path)
+        problem = check_state(state)
     except FailedError as error:
         yield Note.from_error(error, "error", path=path)
     else:
@@ -134,24 +132,6 @@ def _leftovers(directory: str) -> list[str]:
         return leftovers(directory)
     except FailedError:
         return []  # cannot be listed; that is reported by whoever looks for skills in it
-
-
-class Repaired(NamedTuple):
-    """What a repair did, and what it could not save, in sentences."""
-
-    done: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
-
-
-def repair_state(state: str) -> Repaired:
-    """Set a damaged state database aside and save from it what can be read."""
-    path = os.path.join(state, STATE_FILE)
-    if not check(path):
-        return Repaired()
-    outcome = repair_database(path, state_schema(), TABLES)
-    rows = sum(outcome.salvage.rows.values())
-    done = f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} decisions from it."
-    return Repaired((done,), outcome.salvage.lost)
 
 
 def repair_workplaces(state: str) -> Repaired:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.disclosure import Opened
-    from whet.library.doctor import Repaired
     from whet.library.workspace import ResolvedConfig, Workspace
 
 NO_ORIGINS: Mapping[str, str] = {}
@@ -220,26 +219,6 @@ def _found(workspace: Workspace, name: str, origins: Mapping[str, str] = NO_ORIG
 
 def examine_audit(workspace: Workspace) -> tuple[Note, ...]:
     """What is wrong with the record of decisions."""
-    from whet.store.database import check
-
-    record = workspace.judge.audit
-    if problem := check(record.path):
-        hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-        return (Note("audit-corrupt", "error", problem, hint, path=record.path),)
     hint = "`whet audit --verify` tells all of it. Restore Whet's state directory from a copy."
-    return tuple(Note("audit-not-whole", "error", item.message, hint, path=record.path) for item in record.verify()[:1])
-
-
-def repair_audit(workspace: Workspace) -> Repaired:
-    """Set a damaged record of decisions aside and save from it what can be read."""
-    from whet.guard.audit import TABLES, audit_schema
-    from whet.library.doctor import Repaired
-    from whet.store.database import check, repair
-
-    path = workspace.judge.audit.path
-    if not check(path):
-        return Repaired()
-    outcome = repair(path, audit_schema(), TABLES)
-    rows = sum(outcome.salvage.rows.values())
-    done = f"Set the damaged record of decisions aside as {outcome.set_aside} and saved {rows} records from it."
-    return Repaired((done,), outcome.salvage.lost)
+    problems = workspace.judge.audit.verify()[:1]
+    return tuple(Note("audit-not-whole", "error", item.message, hint, path=workspace.state.path) for item in problems)

@@ -20,6 +20,7 @@ from whet.library.state import Decisions
 from whet.library.visibility import BY_COMMAND, Disabled
 from whet.notes import Note
 from whet.skill.names import key as name_key
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,8 @@ class Workspace:
         self.explicit = None if roots is None else tuple(roots)
         self.clock = clock
         self.cache = Cache(place.state, clock)
-        self.decisions = Decisions(place.state, clock)
+        self.state = StateDatabase(place.state)
+        self.decisions = Decisions(self.state, clock)
         self.first: Catalogue | None = None
         """What the first look found."""
         self._snapshot: Snapshot | None = None
@@ -81,13 +83,13 @@ class Workspace:
         if self._judge is None:
             from whet.guard.gate import Judge
 
-            self._judge = Judge(self.place.state, self.clock)
+            self._judge = Judge(self.state, self.clock)
         return self._judge
 
     def close(self) -> None:
         """Let the databases go; they are opened again when needed."""
         self.cache.close()
-        self.decisions.close()
+        self.state.close()
         if self._judge is not None:
             self._judge.close()
 

@@ -9,7 +9,6 @@ of them. Secrets are hidden before anything is written.
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -17,18 +16,13 @@ from whet.errors import UsageError
 from whet.routing.messages import checked, much_like
 from whet.skill.names import key as name_key
 from whet.store.clock import iso
-from whet.store.door import Door
 
 if TYPE_CHECKING:
-    from whet.library.doctor import Repaired
-    from whet.notes import Note
     from whet.store.clock import Clock
-    from whet.store.database import Schema
+    from whet.store.state import StateDatabase
 
-FILE = "feedback.db"
 NO_SKILL = ""
 """What stands in place of a skill for messages that no skill should come up for."""
-TABLES = ("feedback",)
 Origin: TypeAlias = Literal["person", "agent", "hook"]
 ORIGINS: tuple[str, ...] = get_args(Origin)
 MOST = 50
@@ -37,12 +31,6 @@ LONGEST = 2_000
 """Characters of a message that are kept."""
 KEPT = 1_000
 """Remarks about one skill that are kept."""
-_SCHEMA = """
-CREATE TABLE feedback (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, skill TEXT NOT NULL, message TEXT NOT NULL,
-    normal TEXT NOT NULL, fits INTEGER NOT NULL, origin TEXT NOT NULL, UNIQUE (skill, normal)
-);
-"""
 _COLUMNS = "time, skill, message, fits, origin"
 _FIRST = "origin = 'person' DESC, id DESC"
 
@@ -69,18 +57,11 @@ class Examples(NamedTuple):
     counterexamples: tuple[str, ...]
 
 
-def feedback_schema() -> Schema:
-    """The table; a change is a new migration at the end, never an edit."""
-    from whet.store.database import Schema
-
-    return Schema(application_id=0x57484642, migrations=(_SCHEMA,))
-
-
-class Feedback(Door):
+class Feedback:
     """The feedback of one state directory. Reading never creates it."""
 
-    def __init__(self, state: str, clock: Clock) -> None:
-        super().__init__(os.path.join(state, FILE), feedback_schema)
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self.state = state
         self._clock = clock
 
     def record(self, skill: str, message: str, *, fits: bool, origin: str = "person") -> bool:
@@ -92,7 +73,7 @@ class Feedback(Door):
             raise UsageError("bad-origin", f"{origin!r} is no origin.", hint=f"Say one of {', '.join(ORIGINS)}.")
         text = kept(checked(message))
         key, normal = _plain(name_key(skill)), normalised(text)
-        with self.writing().write() as connection:
+        with self.state.write() as connection:
             known = connection.execute(
                 "SELECT id, fits, origin FROM feedback WHERE skill = ? AND normal = ?", (key, normal)
             ).fetchone()
@@ -121,10 +102,10 @@ class Feedback(Door):
 
     def forget(self, skill: str, message: str | None = None) -> int:
         """Drop what was said about a message, or about a skill altogether; how many remarks that were."""
-        if self.reading() is None:
+        if self.state.existing() is None:
             return 0
         key = _plain(name_key(skill))
-        with self.writing().write() as connection:
+        with self.state.write() as connection:
             if message is None:
                 return connection.execute("DELETE FROM feedback WHERE skill = ?", (key,)).rowcount
             normal = normalised(kept(message))
@@ -132,10 +113,10 @@ class Feedback(Door):
 
     def rename(self, old: str, new: str) -> None:
         """Give what was said about one skill to another; where something was said about both, that one's counts."""
-        if self.reading() is None:
+        if self.state.existing() is None:
             return
         names = _plain(name_key(new)), _plain(name_key(old))
-        with self.writing().write() as connection:
+        with self.state.write() as connection:
             connection.execute("UPDATE OR IGNORE feedback SET skill = ? WHERE skill = ?", names)
             connection.execute("DELETE FROM feedback WHERE skill = ? AND ? <> skill", (names[1], names[0]))
 
@@ -143,7 +124,7 @@ class Feedback(Door):
         """Messages that a skill is for, and that it is not for: those from people before others, then the newest."""
         query = f"SELECT message FROM feedback WHERE skill = ? AND fits = ? ORDER BY {_FIRST} LIMIT ?"  # noqa: S608  ours
         key = _plain(name_key(skill))
-        return Examples(*(tuple(row[0] for row in self.read(query, (key, fits, MOST))) for fits in (True, False)))
+        return Examples(*(tuple(row[0] for row in self.state.read(query, (key, fits, MOST))) for fits in (True, False)))
 
     def is_unwanted(self, message: str) -> bool:
         """Did somebody say that no skill should come up for this message, or one much like it?"""
@@ -151,43 +132,22 @@ class Feedback(Door):
         if not unwanted:
             return False
         query = "SELECT skill FROM feedback WHERE normal = ? AND (fits OR skill = ?)"
-        exactly = [row[0] for row in self.read(query, (normalised(kept(message)), NO_SKILL))]
+        exactly = [row[0] for row in self.state.read(query, (normalised(kept(message)), NO_SKILL))]
         return NO_SKILL in exactly if exactly else much_like(message[:LONGEST], unwanted)
 
     def all_marks(self) -> dict[str, str]:
         """Every skill that has feedback, by its key, with a text that changes whenever its feedback does."""
-        rows = self.read("SELECT skill, COUNT(*), MAX(id), SUM(id), SUM(LENGTH(message)) FROM feedback GROUP BY skill")
+        rows = self.state.read(
+            "SELECT skill, COUNT(*), MAX(id), SUM(id), SUM(LENGTH(message)) FROM feedback GROUP BY skill"
+        )
         return {row[0]: "-".join(map(str, row[1:])) for row in rows}
 
     def entries(self, skill: str | None = None) -> tuple[Remark, ...]:
         """Every remark, or those about one skill, the newest first."""
         key = None if skill is None else _plain(name_key(skill))
         query = f"SELECT {_COLUMNS} FROM feedback WHERE ? IS NULL OR skill = ? ORDER BY id DESC"  # noqa: S608  columns are ours
-        rows = self.read(query, (key, key))
+        rows = self.state.read(query, (key, key))
         return tuple(Remark(time, name, message, bool(fits), origin) for time, name, message, fits, origin in rows)
-
-    def examine(self) -> tuple[Note, ...]:
-        """What is wrong with the file."""
-        from whet.notes import Note
-        from whet.store.database import check
-
-        if problem := check(self.path):
-            hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-            return (Note("feedback-corrupt", "error", problem, hint, path=self.path),)
-        return ()
-
-    def repair(self) -> Repaired:
-        """Set a damaged file aside and save from it what can be read."""
-        from whet.library.doctor import Repaired
-        from whet.store.database import check, repair
-
-        if not check(self.path):
-            return Repaired()
-        self.close()
-        outcome = repair(self.path, feedback_schema(), TABLES)
-        rows = sum(outcome.salvage.rows.values())
-        done = f"Set the damaged feedback aside as {outcome.set_aside} and saved {rows} remarks from it."
-        return Repaired((done,), outcome.salvage.lost)
 
 
 def kept(message: str) -> str:

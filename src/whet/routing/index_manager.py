@@ -189,7 +189,7 @@ class IndexManager:
             self._unheard = ()
             return self.feedback.all_marks()
         except FailedError as error:
-            self._unheard = (Note.from_error(error, "warning", path=self.feedback.path),)
+            self._unheard = (Note.from_error(error, "warning", path=self.feedback.state.path),)
             return {}
 
     def _not_indexed(self, failed: Iterable[tuple[str, str]]) -> Iterable[Note]:

@@ -28,11 +28,13 @@ from whet.store.failures import os_failures, sqlite_failure
 from whet.store.locks import FileLock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _BUSY_MS = 5000
+FORMER = "former"
+"""Where files of an earlier version are put once their content was taken over."""
 _UNUSABLE = frozenset({"state-corrupt", "state-foreign", "state-newer"})
 
 
@@ -44,7 +46,10 @@ class Schema(NamedTuple):
     migrations: tuple[str, ...]
     """SQL scripts; number n brings a file of version n to version n + 1. Only ever appended to."""
     private: bool = False
-    """Whether others on the machine may not even read the file."""
+    """Whether others on the machine may not even read the file and its directory."""
+    adopt: Callable[[sqlite3.Connection, str, int], Sequence[str]] | None = None
+    """Called in the transaction that migrates, with the connection, the file's directory and the version the file had:
+    moves over what older files there hold. They are what it returns, and are set aside after the commit."""
 
 
 class Salvage(NamedTuple):
@@ -74,6 +79,7 @@ class Database:
         "_read_only_ok",
         "_schema",
         "_status",
+        "_waits",
         "path",
         "read_only",
     )
@@ -86,6 +92,7 @@ class Database:
         self._busy_ms = busy_ms
         self._read_only_ok = read_only_ok
         self._lock = threading.RLock()
+        self._waits = durable
         self._connect()
 
     @classmethod
@@ -118,9 +125,20 @@ class Database:
             return connection.execute(sql, params).fetchall()
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: committed at the end of the block, rolled back if the block raises. Blocks do not nest."""
+    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """A transaction: committed at the end of the block, rolled back if the block raises.
+
+        A block inside another one of the same thread is part of that one's transaction. Not `durable`: this commit does
+        not wait for the disk, whatever the database does otherwise.
+        """
         with self.use() as connection:
+            joins = connection.in_transaction
+            if joins:
+                yield connection
+                return
+            if self._durable and durable != self._waits:
+                connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._waits = durable
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -178,9 +196,10 @@ class Database:
             return
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
+        self._waits = self._durable
         connection.execute("PRAGMA cell_size_check = ON")
-        for number in range(version, len(self._schema.migrations)):
-            _migrate(connection, self._schema, number)
+        if version < len(self._schema.migrations):
+            _migrate(connection, self._schema, os.path.dirname(self.path))
 
 
 def check(path: str) -> str | None:
@@ -227,16 +246,18 @@ def rebuildable(
         return Database(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=True), broken
 
 
-def salvage(broken_path: str, database: Database, tables: Sequence[str]) -> Salvage:
+def salvage(broken_path: str, database: Database, tables: Sequence[str] = ()) -> Salvage:
     """Copy every row that can still be read from a damaged file, or from a backup, into `database`.
 
     Rows that `database` has already stay as they are, so several files can be salvaged one after the other, the best
-    first. A row whose parent row is lost is kept and reported. The damaged file is only read.
+    first. A row whose parent row is lost is kept and reported. The damaged file is only read. `tables` are by default
+    all of them.
     """
     from whet.store.salvage import copy_table
 
+    tables = tables or table_names(database)
     try:
-        source = _reader(os.path.realpath(broken_path), _BUSY_MS, tolerant=True)
+        source = open_reader(broken_path)
     except sqlite3.Error as error:
         return Salvage(dict.fromkeys(tables, 0), tuple(f"{name}: nothing could be read ({error})" for name in tables))
     with closing(source), database.use() as connection:
@@ -244,7 +265,8 @@ def salvage(broken_path: str, database: Database, tables: Sequence[str]) -> Salv
         connection.execute("PRAGMA foreign_keys = OFF")  # parents may come after their children, or never
         try:
             with database.write():
-                copied = {name: copy_table(source, connection, name) for name in tables}
+                missing = _missing_tables(source, connection)
+                copied = {name: copy_table(source, connection, name) for name in tables if name not in missing}
                 orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
         finally:
             connection.execute("PRAGMA foreign_keys = ON")
@@ -254,11 +276,24 @@ def salvage(broken_path: str, database: Database, tables: Sequence[str]) -> Salv
     for child, parent in sorted({(row[0], row[2]) for row in orphans}):
         count = sum((row[0], row[2]) == (child, parent) for row in orphans)
         lost.append(f"{child}: {count} refer to rows of {parent} that are lost")
-    return Salvage({name: table.rows for name, table in copied.items()}, tuple(lost))
+    rows = {name: copied[name].rows if name in copied else 0 for name in tables}
+    return Salvage(rows, tuple(lost))
+
+
+def _missing_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> set[str]:
+    """The tables of the target that the source never had, because it is of an older version."""
+    names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    try:
+        there, here = (one.execute("PRAGMA user_version").fetchone()[0] for one in (source, target))
+        if not 0 < there < here:
+            return set()
+        return {name for (name,) in {*target.execute(names)} - {*source.execute(names)}}
+    except sqlite3.Error:
+        return set()
 
 
 def repair(
-    path: str, schema: Schema, tables: Sequence[str], *, backups: Sequence[str] = (), clock: Clock = system_clock
+    path: str, schema: Schema, tables: Sequence[str] = (), *, backups: Sequence[str] = (), clock: Clock = system_clock
 ) -> Repair:
     """Replace a damaged database by a sound one with all rows that it, and then the `backups`, still give.
 
@@ -269,17 +304,30 @@ def repair(
     fresh = temporary_path(real)
     with _opening(real, _BUSY_MS):
         try:
-            with Database(fresh, schema, durable=True, busy_ms=_BUSY_MS, read_only_ok=False) as database:
+            bare = schema._replace(adopt=None)
+            with Database(fresh, bare, durable=True, busy_ms=_BUSY_MS, read_only_ok=False) as database:
+                tables = tables or table_names(database)
                 parts = [salvage(source, database, tables) for source in (real, *backups)]
+                adopted: Sequence[str] = ()
+                if schema.adopt is not None:
+                    with database.write() as connection:
+                        adopted = schema.adopt(connection, os.path.dirname(real), len(schema.migrations))
                 database.read("PRAGMA journal_mode = DELETE")  # brings all rows into the one file that is renamed
             with os_failures(real):
                 broken = _set_aside(real, clock, keep=True)
                 os.replace(fresh, real)
                 sync_directory(os.path.dirname(real))
+            put_away(adopted, os.path.dirname(real))
         finally:
             _remove(fresh)
     rows = {name: sum(part.rows[name] for part in parts) for name in tables}
     return Repair(broken, Salvage(rows, tuple(sentence for part in parts for sentence in part.lost)))
+
+
+def table_names(database: Database) -> tuple[str, ...]:
+    """The tables of a database, but SQLite's own."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+    return tuple(name for (name,) in database.read(query))
 
 
 def backup(database: Database, path: str) -> None:
@@ -353,6 +401,11 @@ def _connected(database: str, busy_ms: int, *, uri: bool = False) -> sqlite3.Con
     return sqlite3.connect(database, timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False, uri=uri)
 
 
+def open_reader(path: str) -> sqlite3.Connection:
+    """A connection for whoever only reads a file that may be damaged. Raises `sqlite3.Error`."""
+    return _reader(os.path.realpath(path), _BUSY_MS, tolerant=True)
+
+
 def _reader(path: str, busy_ms: int, *, tolerant: bool = False) -> sqlite3.Connection:
     """A connection that only reads. `tolerant`: damage to the description of one table does not hide the others."""
     from urllib.parse import quote
@@ -419,20 +472,39 @@ def _version(connection: sqlite3.Connection, schema: Schema, path: str) -> int:
     return version
 
 
-def _migrate(connection: sqlite3.Connection, schema: Schema, number: int) -> None:
-    """Apply one migration wholly or not at all, unless it has been applied in the meantime."""
+def _migrate(connection: sqlite3.Connection, schema: Schema, directory: str) -> None:
+    """Apply every migration that is missing, wholly or not at all; another process may have done it meanwhile."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if connection.execute("PRAGMA user_version").fetchone()[0] == number:
-            for statement in _statements(schema.migrations[number]):
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        for script in schema.migrations[version:]:
+            for statement in _statements(script):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {schema.application_id}")
-            connection.execute(f"PRAGMA user_version = {number + 1}")
+        adopted = schema.adopt(connection, directory, version) if schema.adopt else ()
+        connection.execute(f"PRAGMA application_id = {schema.application_id}")
+        connection.execute(f"PRAGMA user_version = {len(schema.migrations)}")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+    if schema.private:
+        with suppress(OSError):  # somebody else's directory: they decide
+            os.chmod(directory, 0o700)
+    put_away(adopted, directory)
+
+
+def put_away(paths: Sequence[str], directory: str) -> None:
+    """Move files that are no longer read, with their companions, to `FORMER`, as far as that goes."""
+    if not paths:
+        return
+    target = os.path.join(directory, FORMER)
+    with suppress(OSError):
+        os.makedirs(target, mode=0o700, exist_ok=True)
+    for path in paths:
+        for part in ("", *_COMPANIONS):
+            with suppress(OSError):  # it is not there, or stays where it is and is never read again
+                os.replace(path + part, os.path.join(target, os.path.basename(path) + part))
 
 
 def _statements(script: str) -> Iterator[str]:

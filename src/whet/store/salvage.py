@@ -25,6 +25,8 @@ class _Table(NamedTuple):
     """What is needed to copy one table: columns both files have, and how its rows are told apart."""
 
     name: str
+    there: str
+    """Its name in the source."""
     columns: tuple[str, ...]
     numbered: bool
     """Whether rows have numbers (`rowid`)."""
@@ -39,10 +41,13 @@ class Copied(NamedTuple):
     lost: tuple[str, ...]
 
 
-def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, name: str) -> Copied:
-    """Copy every row of the table that can still be read and is not in `target` yet; only `source` may be damaged."""
+def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, name: str, there: str = "") -> Copied:
+    """Copy every row of the table that can still be read and is not in `target` yet; only `source` may be damaged.
+
+    `there` is what the table is called in `source`, if not the same.
+    """
     try:
-        table = _table(source, target, name)
+        table = _table(source, target, name, there or name)
     except sqlite3.Error as error:
         return Copied(0, (f"{name}: nothing could be read ({error})",))
     if not table.columns:
@@ -88,23 +93,23 @@ class _Keeper:
         return (f"{self._table.name}: {len(self._refused)} could not be kept, the first is {self._refused[0]}",)
 
 
-def _table(source: sqlite3.Connection, target: sqlite3.Connection, name: str) -> _Table:
-    there = {row[1] for row in source.execute(f"PRAGMA table_info({_quoted(name)})")}
+def _table(source: sqlite3.Connection, target: sqlite3.Connection, name: str, there: str) -> _Table:
+    known = {row[1] for row in source.execute(f"PRAGMA table_info({_quoted(there)})")}
     here = target.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
-    columns = tuple(row[1] for row in here if row[1] in there)
+    columns = tuple(row[1] for row in here if row[1] in known)
     key = [(row[5], row[1], str(row[2]).upper()) for row in here if row[5]]
     try:
         target.execute(f"SELECT rowid FROM {_quoted(name)} LIMIT 0")  # noqa: S608 - names come from the schema
     except sqlite3.OperationalError:
-        return _Table(name, columns, numbered=False, key=tuple(column for _, column, _ in sorted(key)))
+        return _Table(name, there, columns, numbered=False, key=tuple(column for _, column, _ in sorted(key)))
     alias = tuple(column for _, column, kind in key if len(key) == 1 and kind == "INTEGER" and column in columns)
-    return _Table(name, columns, numbered=True, key=alias)
+    return _Table(name, there, columns, numbered=True, key=alias)
 
 
 def _numbered(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[Any, ...]], None]) -> Iterator[str]:
     """Add all rows that can be reached by number; yields the gaps."""
     chosen = ", ".join(map(_quoted, table.columns))
-    ask = f"SELECT rowid, {chosen} FROM {_quoted(table.name)} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"  # noqa: S608 - names come from the schema
+    ask = f"SELECT rowid, {chosen} FROM {_quoted(table.there)} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"  # noqa: S608 - names come from the schema
 
     def forward(low: int, high: int) -> int:
         """Add rows from `low` on; returns the first number not covered, above `high` if all is read."""
@@ -194,7 +199,7 @@ def _keyed(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[Any, 
     chosen = ", ".join(map(_quoted, table.columns))
     for direction in ("ASC", "DESC"):
         order = ", ".join(f"{_quoted(column)} {direction}" for column in table.key)
-        ask = f"SELECT {chosen} FROM {_quoted(table.name)} ORDER BY {order}"  # noqa: S608 - names come from the schema
+        ask = f"SELECT {chosen} FROM {_quoted(table.there)} ORDER BY {order}"  # noqa: S608 - names come from the schema
         for row in _rows(source, ask, ()):
             if row is None:
                 break

@@ -71,9 +71,9 @@ def test_the_record_is_proved(whet: Whet, tmp_path: Path) -> None:
     whet("create", "one", "--description", "Does one. Use it.", "--body", "Do.\n")
     run = whet("audit", "--verify")
     assert (run.returncode, len(run.stdout), run.stderr) == (0, 65, "The record is whole: 1 record.\n")
-    connection = sqlite3.connect(tmp_path / "state" / "audit.db")
+    connection = sqlite3.connect(tmp_path / "state" / "state.db")
     with connection:
-        connection.execute("UPDATE records SET verdict = 'dangerous'")
+        connection.execute("UPDATE audit SET verdict = 'dangerous'")
     connection.close()
     run = whet("audit", "--verify")
     assert (run.returncode, run.stdout) == (1, "error: Record 1 was changed. [record-changed]\n")
@@ -83,8 +83,8 @@ def test_the_record_is_proved(whet: Whet, tmp_path: Path) -> None:
 
 def test_a_damaged_record_is_repaired(whet: Whet, tmp_path: Path) -> None:
     whet("create", "one", "--description", "Does one. Use it.", "--body", "Do.\n")
-    (tmp_path / "state" / "audit.db").write_bytes(b"not a database" * 400)
-    assert "audit-corrupt" in [entry["code"] for entry in answer(whet("doctor", "--json"))["report"]]
+    (tmp_path / "state" / "state.db").write_bytes(b"not a database" * 400)
+    assert "state-corrupt" in [entry["code"] for entry in answer(whet("doctor", "--json"))["report"]]
     assert whet("patch", "one", "--find", "Do.", "--replace", "Do it.").returncode == 4
-    assert "Set the damaged record of decisions aside" in whet("doctor", "--repair").stderr
+    assert "Set the damaged state database aside" in whet("doctor", "--repair").stderr
     assert whet("patch", "one", "--find", "Do.", "--replace", "Do it.").returncode == 0

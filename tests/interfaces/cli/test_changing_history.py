@@ -149,7 +149,7 @@ def test_the_history_proves_itself(tmp_path: Path, whet: Callable[..., Completed
         "lineage": answer(whet("history", "--json"))["entries"][-1]["lineage"],
         "problems": [],
     }
-    connection = sqlite3.connect(tmp_path / "state" / "history.db")
+    connection = sqlite3.connect(tmp_path / "state" / "state.db")
     with connection:
         connection.execute("UPDATE journal SET reason = 'Another.' WHERE id = 1")
     connection.close()

@@ -18,9 +18,10 @@ from whet.interfaces.hooks.clients import CLIENTS
 from whet.interfaces.hooks.events import format_answer, read_event
 from whet.interfaces.hooks.learn_setting import LearnSetting
 from whet.interfaces.hooks.tool_calls import TouchedSkill, touched_skills
-from whet.learning.sessions import Sessions
+from whet.learning.sessions import BUSY_MS, Sessions
 from whet.learning.signals import NOTHING, corrects, glance
 from whet.store.clock import system_clock
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,8 @@ class Hooks:
 
         Without `noting` failures are not noted, because somebody is there to see them.
         """
-        self.sessions = Sessions(state, clock)
+        self._database = StateDatabase(state, busy_ms=BUSY_MS)
+        self.sessions = Sessions(self._database, clock)
         self._state, self._clock = state, clock
         self._learn_setting = LearnSetting(state, os.environ)
         self._open = open_library
@@ -75,7 +77,7 @@ class Hooks:
 
     def close(self) -> None:
         """Let the database go; the next event opens it again."""
-        self.sessions.close()
+        self._database.close()
 
     def answer(self, client: str, kind: str, payload: bytes, cwd: str = "") -> bytes:
         """What to print for the client. Never raises: a failure is noted, and the answer is empty."""

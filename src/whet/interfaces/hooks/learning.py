@@ -17,10 +17,11 @@ from whet.errors import UsageError
 from whet.interfaces.hooks.answering import told
 from whet.interfaces.hooks.learn_setting import LearnSetting
 from whet.learning.hook_log import append
-from whet.learning.sessions import LEARNING, Sessions
+from whet.learning.sessions import BUSY_MS, LEARNING, Sessions
 from whet.learning.synthesis.budget import Account, Breaker, State
 from whet.store.clock import system_clock
 from whet.store.locks import FileLock, lock_path
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     import subprocess
@@ -49,12 +50,13 @@ def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock 
 
 def start_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
     """Begin to learn in a process of its own, if there is anything to learn; whoever begins it may end at once."""
-    sessions = Sessions(state, system_clock)
+    database = StateDatabase(state, busy_ms=BUSY_MS)
+    sessions = Sessions(database, system_clock)
     try:
         if not is_due(sessions, state, env):
             return None
     finally:
-        sessions.close()
+        database.close()
     import subprocess
 
     null, flags = subprocess.DEVNULL, 0x208 if sys.platform == "win32" else 0  # without a console, a group of its own
@@ -86,7 +88,8 @@ def learn_waiting(
 
     `opened` gives the library for a directory. Nothing is raised for a session: its failure is noted.
     """
-    sessions, count = Sessions(state, clock), 0
+    database = StateDatabase(state, busy_ms=BUSY_MS)
+    sessions, count = Sessions(database, clock), 0
     try:
         with FileLock(lock_path(state, "learning", "waiting"), timeout=0):
             while is_due(sessions, state, env, clock):
@@ -100,7 +103,7 @@ def learn_waiting(
         if code != "lock-timeout":
             sessions.failed("", LEARNING, code, message)
     finally:
-        sessions.close()
+        database.close()
     return count
 
 

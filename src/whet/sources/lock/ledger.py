@@ -1,7 +1,7 @@
 """What is installed, kept so that the lock, the history and the disk agree whenever a process is killed.
 
 The lock is the truth about what is installed; people and git may change it between two commands. The ledger remembers
-every entry that was ever made (`installs.db`), so that earlier ones can be found again and a lost lock can be rebuilt.
+every entry that was ever made (in `state.db`), so that earlier ones can be found again and a lost lock can be rebuilt.
 A change goes like this, alone by a lock of its own:
 
 1. What killed processes left is settled. The lock is read; one that is damaged ends it here.
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from whet.authoring.journal import Journal
-    from whet.library.doctor import Repaired
     from whet.notes import Note
     from whet.sources.lock.records import Record
     from whet.store.clock import Clock
+    from whet.store.state import Repaired, StateDatabase
 
 _SECONDS = 60.0
 GONE = "Take it from git again, or run `whet doctor --repair`, which rebuilds it."
@@ -49,16 +49,12 @@ class Ledger:
     `recover` settles the changes of skills that killed writers left (`Writer.recover`).
     """
 
-    def __init__(self, state: str, clock: Clock, journal: Journal, recover: Callable[[], object]) -> None:
+    def __init__(self, state: StateDatabase, clock: Clock, journal: Journal, recover: Callable[[], object]) -> None:
         self.records = Records(state, clock)
         self.clock = clock
         self._journal = journal
         self._recover = recover
-        self._state = state
-
-    def close(self) -> None:
-        """Let the database go; the next use opens it again."""
-        self.records.close()
+        self._state = state.directory
 
     # changing
 
@@ -233,18 +229,6 @@ class Ledger:
         from whet.sources.lock.repair import repair
 
         return repair(self, root)
-
-    def examine_database(self) -> tuple[Note, ...]:
-        """What is wrong with the ledger's own file."""
-        from whet.sources.lock.repair import examine_database
-
-        return examine_database(self)
-
-    def repair_database(self) -> Repaired:
-        """Set a damaged ledger aside and save from it what can be read."""
-        from whet.sources.lock.repair import repair_database
-
-        return repair_database(self)
 
 
 def directory_of(file: str, relative: str) -> str:

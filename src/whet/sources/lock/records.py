@@ -7,35 +7,22 @@ earlier contents of a skill are known again, and what a lost lock is rebuilt fro
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, InvalidError
 from whet.guard.audit import plain
 from whet.sources.lock.file import Installed, entry_json, entry_of
-from whet.store.door import Door
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whet.store.clock import Clock
-    from whet.store.database import Schema
+    from whet.store.state import StateDatabase
 
-FILE = "installs.db"
-TABLES = ("records", "followed")
 UNNEEDED = -1
 """For `Record.journal`: the history hears nothing of it."""
-_SCHEMA = """
-CREATE TABLE records (
-    id INTEGER PRIMARY KEY, time INTEGER NOT NULL, lock TEXT NOT NULL, path TEXT NOT NULL, run TEXT NOT NULL,
-    entry TEXT, digest TEXT NOT NULL, journal INTEGER NOT NULL, state TEXT NOT NULL
-);
-CREATE INDEX records_by_path ON records (lock, path, id);
-CREATE INDEX records_by_state ON records (state, lock);
-"""
-_FOLLOWED = "CREATE TABLE followed (lock TEXT PRIMARY KEY, journal INTEGER NOT NULL) WITHOUT ROWID;"
 _INSERT = """
-INSERT INTO records (time, lock, path, run, entry, digest, journal, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO installs (time, lock, path, run, entry, digest, journal, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -50,18 +37,11 @@ class Record(NamedTuple):
     """The last entry of the history before it was to be made, or `UNNEEDED`."""
 
 
-def installs_schema() -> Schema:
-    """The table of the ledger; a change is a new migration at the end, never an edit."""
-    from whet.store.database import Schema
+class Records:
+    """The rows of one state directory. Reading never creates the database."""
 
-    return Schema(application_id=0x5748494E, migrations=(_SCHEMA, _FOLLOWED))
-
-
-class Records(Door):
-    """The database of one state directory. Reading never creates it."""
-
-    def __init__(self, state: str, clock: Clock) -> None:
-        super().__init__(os.path.join(state, FILE), installs_schema)
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self.state = state
         self._clock = clock
 
     def intend(
@@ -75,7 +55,7 @@ class Records(Door):
         """Write down what is about to be in a lock, and what was found in it, all or nothing; the ids of the new."""
         now, lock = self._clock(), plain(file)
         ids = []
-        with self.writing().write() as connection:
+        with self.state.write() as connection:
             for entry in found:
                 connection.execute(_INSERT, (now, lock, entry.path, "", *_columns(entry), UNNEEDED, "done"))
             for path, wanted in new:
@@ -86,9 +66,9 @@ class Records(Door):
     def mark(self, ids: Sequence[int], state: str) -> None:
         """Write down what became of rows."""
         if ids:
-            with self.writing().write() as connection:
+            with self.state.write() as connection:
                 for id_ in ids:
-                    connection.execute("UPDATE records SET state = ? WHERE id = ?", (state, id_))
+                    connection.execute("UPDATE installs SET state = ? WHERE id = ?", (state, id_))
 
     def pending(self, file: str) -> tuple[Record, ...]:
         """What is on its way into a lock, or was when its process was killed."""
@@ -102,22 +82,22 @@ class Records(Door):
 
     def runs(self, file: str) -> frozenset[str]:
         """The runs of the history that a lock knows of: those that went, or are going, through the ledger."""
-        query = "SELECT DISTINCT run FROM records WHERE lock = ? AND state IN ('done', 'pending')"
-        return frozenset(row[0] for row in self.read(query, (plain(file),)))
+        query = "SELECT DISTINCT run FROM installs WHERE lock = ? AND state IN ('done', 'pending')"
+        return frozenset(row[0] for row in self.state.read(query, (plain(file),)))
 
     def followed(self, file: str) -> int | None:
         """The last entry of the history that a lock has followed; None when it never did."""
-        rows = self.read("SELECT journal FROM followed WHERE lock = ?", (plain(file),))
+        rows = self.state.read("SELECT journal FROM followed WHERE lock = ?", (plain(file),))
         return int(rows[0][0]) if rows else None
 
     def follow(self, file: str, journal: int) -> None:
         """Write down how far a lock has followed the history."""
-        with self.writing().write() as connection:
+        with self.state.write() as connection:
             connection.execute("INSERT OR REPLACE INTO followed VALUES (?, ?)", (plain(file), journal))
 
     def _records(self, where: str, file: str, *values: str) -> tuple[Record, ...]:
-        query = f"SELECT id, path, run, entry, journal FROM records WHERE {where} ORDER BY id"  # noqa: S608  ours
-        rows = self.read(query, (plain(file), *values))
+        query = f"SELECT id, path, run, entry, journal FROM installs WHERE {where} ORDER BY id"  # noqa: S608  ours
+        rows = self.state.read(query, (plain(file), *values))
         return tuple(Record(id_, path, run, _entry(path, text), journal) for id_, path, run, text, journal in rows)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from whet.authoring.trees import digest
 from whet.errors import FailedError, InvalidError, WhetError
-from whet.library.doctor import Repaired
 from whet.library.package import read_tree
 from whet.notes import Note
 from whet.skill.paths import collides
@@ -20,12 +19,10 @@ from whet.skill.tree import entries as tree_entries
 from whet.sources.lock import file as locks
 from whet.sources.lock.file import Installed, Lock, lock_file
 from whet.sources.lock.ledger import GONE, directory_of, left_beside
-from whet.sources.lock.records import TABLES, installs_schema
 from whet.sources.lock.salvage import Salvaged, salvage
 from whet.store.atomic import write_bytes
 from whet.store.clock import iso
-from whet.store.database import check
-from whet.store.database import repair as repair_file
+from whet.store.state import Repaired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,7 +38,7 @@ def examine(ledger: Ledger, root: str) -> tuple[Note, ...]:
     try:
         found.extend(_examined(ledger, lock_file(root)))
     except FailedError as error:  # the ledger itself cannot be read
-        found.append(Note.from_error(error, "error", path=ledger.records.path))
+        found.append(Note.from_error(error, "error", path=str(error.details.get("path", ""))))
     return tuple(found)
 
 
@@ -169,26 +166,3 @@ def _aside(ledger: Ledger, file: str) -> str:
         number += 1
         name = f"{file}.damaged-{stamp}-{number}"
     return name
-
-
-def examine_database(ledger: Ledger) -> tuple[Note, ...]:
-    """What is wrong with the ledger's own file."""
-    try:
-        problem = check(ledger.records.path)
-    except FailedError as error:
-        return (Note.from_error(error, "error", path=ledger.records.path),)
-    if not problem:
-        return ()
-    hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-    return (Note("installs-corrupt", "error", problem, hint, path=ledger.records.path),)
-
-
-def repair_database(ledger: Ledger) -> Repaired:
-    """Set a damaged ledger aside and save from it what can be read."""
-    if not check(ledger.records.path):
-        return Repaired()
-    ledger.close()
-    outcome = repair_file(ledger.records.path, installs_schema(), TABLES, clock=ledger.clock)
-    rows = sum(outcome.salvage.rows.values())
-    done = f"Set the damaged ledger of installations aside as {outcome.set_aside} and saved {rows} records from it."
-    return Repaired((done,), outcome.salvage.lost)

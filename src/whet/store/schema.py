@@ -1,0 +1,130 @@
+"""The tables of `state.db` and `cache.db`: a list of numbered migrations each, to which every room contributes.
+
+A migration is never edited once it was released; a change is a new one at the end. The number of the last one that a
+file has seen is its version.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from whet.store.database import Schema
+from whet.store.former import adopt
+
+
+class Migration(NamedTuple):
+    """One step from an older to a newer file."""
+
+    number: int
+    room: str
+    """Whose tables they are."""
+    sql: str
+
+
+STATE_MIGRATIONS = (
+    Migration(
+        1,
+        "library",
+        """
+        CREATE TABLE trusted (identity TEXT PRIMARY KEY, path TEXT NOT NULL, since INTEGER NOT NULL);
+        CREATE TABLE disabled (
+            name TEXT NOT NULL, surface TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (name, surface));
+        """,
+    ),
+    Migration(
+        2,
+        "learning",
+        """
+        CREATE TABLE pins (name TEXT PRIMARY KEY, reason TEXT NOT NULL, since INTEGER NOT NULL);
+        CREATE TABLE lifecycle (path TEXT PRIMARY KEY, state TEXT NOT NULL, since INTEGER NOT NULL);
+        CREATE TABLE curator (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+        """,
+    ),
+    Migration(
+        3,
+        "library",
+        """
+        CREATE TABLE blocked (path TEXT PRIMARY KEY, reason TEXT NOT NULL, since INTEGER NOT NULL);
+        """,
+    ),
+    Migration(
+        4,
+        "authoring",
+        """
+        CREATE TABLE trees (digest TEXT PRIMARY KEY, manifest TEXT NOT NULL, kept INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE journal (
+            id INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, origin TEXT NOT NULL,
+            action TEXT NOT NULL, skill TEXT NOT NULL, path TEXT NOT NULL, reason TEXT NOT NULL, before TEXT NOT NULL,
+            after TEXT NOT NULL, checked TEXT NOT NULL, run TEXT NOT NULL, lineage TEXT NOT NULL,
+            previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE
+        );
+        CREATE INDEX journal_by_path ON journal (path, id);
+        CREATE INDEX journal_by_skill ON journal (skill, id);
+        CREATE INDEX journal_by_run ON journal (run, id);
+        CREATE TABLE intents (id TEXT PRIMARY KEY, time INTEGER NOT NULL, changes TEXT NOT NULL) WITHOUT ROWID;
+        CREATE TABLE proposals (
+            id INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, origin TEXT NOT NULL,
+            reason TEXT NOT NULL, cause TEXT NOT NULL, changes TEXT NOT NULL, state TEXT NOT NULL,
+            decided INTEGER NOT NULL, remark TEXT NOT NULL
+        );
+        CREATE TABLE retained (path TEXT, digest TEXT, PRIMARY KEY (path, digest)) WITHOUT ROWID;
+        """,
+    ),
+    Migration(
+        5,
+        "guard",
+        """
+        CREATE TABLE audit (
+            id INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL,
+            skill TEXT NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL, trust TEXT NOT NULL, verdict TEXT NOT NULL,
+            decision TEXT NOT NULL, reason TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL UNIQUE
+        );
+        CREATE INDEX audit_by_digest ON audit (digest, id);
+        CREATE INDEX audit_by_path ON audit (path, id);
+        """,
+    ),
+    Migration(
+        6,
+        "sources",
+        """
+        CREATE TABLE installs (
+            id INTEGER PRIMARY KEY, time INTEGER NOT NULL, lock TEXT NOT NULL, path TEXT NOT NULL, run TEXT NOT NULL,
+            entry TEXT, digest TEXT NOT NULL, journal INTEGER NOT NULL, state TEXT NOT NULL
+        );
+        CREATE INDEX installs_by_path ON installs (lock, path, id);
+        CREATE INDEX installs_by_state ON installs (state, lock);
+        CREATE TABLE followed (lock TEXT PRIMARY KEY, journal INTEGER NOT NULL) WITHOUT ROWID;
+        """,
+    ),
+    Migration(
+        7,
+        "routing",
+        """
+        CREATE TABLE feedback (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, skill TEXT NOT NULL, message TEXT NOT NULL,
+            normal TEXT NOT NULL, fits INTEGER NOT NULL, origin TEXT NOT NULL, UNIQUE (skill, normal)
+        );
+        """,
+    ),
+    Migration(
+        8,
+        "learning",
+        """
+        CREATE TABLE sessions (
+            client TEXT NOT NULL, id TEXT NOT NULL, project TEXT NOT NULL, transcript TEXT NOT NULL,
+            first INTEGER NOT NULL, last INTEGER NOT NULL, prompts INTEGER NOT NULL DEFAULT 0,
+            tools INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, recoveries INTEGER NOT NULL DEFAULT 0,
+            corrections INTEGER NOT NULL DEFAULT 0, failing INTEGER NOT NULL DEFAULT 0, hard INTEGER NOT NULL DEFAULT 0,
+            ended INTEGER NOT NULL DEFAULT 0, learned INTEGER NOT NULL DEFAULT 0, mark INTEGER NOT NULL DEFAULT 0,
+            state TEXT, pending TEXT, later INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (client, id)
+        );
+        CREATE INDEX sessions_last ON sessions (last);
+        CREATE TABLE hook_failures (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, client TEXT NOT NULL, event TEXT NOT NULL,
+            code TEXT NOT NULL, message TEXT NOT NULL
+        );
+        """,
+    ),
+)
+
+STATE = Schema(0x57484554, tuple(step.sql for step in STATE_MIGRATIONS), private=True, adopt=adopt)
