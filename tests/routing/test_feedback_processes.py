@@ -21,6 +21,7 @@ RECORD = """
 import sys
 from whet.routing.feedback import Feedback
 from whet.store.clock import system_clock
+from whet.store.state import StateDatabase
 state, name, count = sys.argv[1:]
 feedback = Feedback(StateDatabase(state), system_clock)
 for number in range(int(count)):

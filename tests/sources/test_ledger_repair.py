@@ -35,7 +35,7 @@ def test_the_doctor_tells_what_is_wrong_with_a_lock(machine: Machine) -> None:
     with open(machine.lock, "w") as file:
         file.write("{\n!")
     (entry,) = machine.ledger.examine(machine.root)
-    assert entry[:4] == ("lock-damaged", "error", "", machine.lock) and entry.line == 2
+    assert (entry.code, entry.severity, entry.path, entry.line) == ("lock-damaged", "error", machine.lock, 2)
     with open(machine.lock, "w") as file:
         file.write('{"version": 9}')
     assert codes(machine) == ["lock-newer"]

@@ -1,0 +1,192 @@
+"""A state directory of the version before is moved over once: nothing of it is lost, whatever happens on the way.
+
+The fixture was written by real commands of that version (`fixtures/make_old_state.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tarfile
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whet.authoring.journal import Journal
+from whet.authoring.proposals import Proposals
+from whet.errors import FailedError
+from whet.guard.audit import Audit
+from whet.learning.sessions import Sessions
+from whet.routing.feedback import Feedback
+from whet.store import former
+from whet.store.clock import system_clock
+from whet.store.database import FORMER
+from whet.store.state import StateDatabase, check_state, repair_state
+
+FIXTURES = Path(__file__).parent / "fixtures"
+TABLES = {(kind.name, old): new for kind in former._DATABASES for old, new in kind.tables.items()}
+KEPT = ("trusted", "disabled", "pins", "lifecycle", "curator", "blocked")
+"""Tables that were in `state.db` already."""
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    with tarfile.open(FIXTURES / "old_state.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "state"
+
+
+def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        columns = sorted(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
+        return sorted(connection.execute(f"SELECT {', '.join(columns)} FROM {table}"), key=repr)
+
+
+def facts(state: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of the old files, by the name its table has now."""
+    found = {new: rows(state / name, old) for (name, old), new in TABLES.items()}
+    return {**found, **{name: rows(state / "state.db", name) for name in KEPT}}
+
+
+def now(state: Path) -> dict[str, list[tuple[Any, ...]]]:
+    return {name: rows(state / "state.db", name) for name in (*TABLES.values(), *KEPT)}
+
+
+def move(state: Path) -> None:
+    database = StateDatabase(str(state))
+    assert database.existing() is not None
+    database.close()
+
+
+def test_the_fixture_has_something_of_everything(state: Path) -> None:
+    empty = {"intents", "lifecycle", "blocked", "hook_failures"}
+    assert {name for name, found in facts(state).items() if not found} <= empty
+
+
+def test_every_fact_is_there_afterwards(state: Path) -> None:
+    before, told = facts(state), json.loads((FIXTURES / "old_state.json").read_text())
+    names = {kind.name for kind in former._DATABASES}
+    move(state)
+    assert now(state) == before
+    assert not names & {*os.listdir(state)} and names <= {*os.listdir(state / FORMER)}
+    assert (state / "state.db").stat().st_mode & 0o777 == 0o600 and state.stat().st_mode & 0o777 == 0o700
+    database = StateDatabase(str(state))
+    journal = Journal(database, system_clock)
+    assert journal.verify() == () and Audit(database, system_clock).verify() == ()
+    assert [entry.to_json() for entry in journal.entries()] == told["history"]["entries"]
+    pending = [proposal.to_json() for proposal in Proposals(journal).all("pending")]
+    assert [item["id"] for item in pending] == [item["id"] for item in told["pending"]["proposals"]]
+    remarks = [(remark.skill, remark.message, remark.fits) for remark in Feedback(database, system_clock).entries()]
+    assert remarks == [(item["skill"] or "", item["message"], item["fits"]) for item in told["feedback"]["feedback"]]
+    assert {seen.id for seen in Sessions(database, system_clock).all()} == {"s1", "s2"}
+    database.close()
+
+
+def test_moving_twice_changes_nothing(state: Path) -> None:
+    before = facts(state)
+    move(state)
+    move(state)
+    assert now(state) == before
+
+
+def test_old_files_that_could_not_be_put_away_are_not_read_again(state: Path) -> None:
+    copies = {kind.name: (state / kind.name).read_bytes() for kind in former._DATABASES}
+    before = facts(state)
+    move(state)
+    for name, data in copies.items():
+        (state / name).write_bytes(data)
+    database = StateDatabase(str(state))
+    with database.write() as connection:
+        connection.execute("DELETE FROM feedback")
+    database.close()
+    move(state)
+    assert now(state) == {**before, "feedback": []}
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in former._DATABASES])
+def test_a_damaged_old_file_is_an_error_and_saved_by_a_repair(state: Path, name: str) -> None:
+    before = facts(state)
+    path = state / name
+    data = bytearray(path.read_bytes())
+    data[4096:8192] = b"\xff" * 4096
+    path.write_bytes(data)
+    with pytest.raises(FailedError) as caught:
+        move(state)
+    assert caught.value.code == "state-corrupt" and name in caught.value.message and "doctor" in caught.value.hint
+    assert path.read_bytes() == data, "nothing has changed"
+    assert name in (check_state(str(state)) or "")
+    repaired = repair_state(str(state), system_clock)
+    assert any(name in sentence for sentence in repaired.done) and repaired.lost
+    own = {new for (file, _), new in TABLES.items() if file == name}
+    after = now(state)
+    assert {table: after[table] for table in after if table not in own} == {
+        table: before[table] for table in before if table not in own
+    }
+    assert check_state(str(state)) is None and repair_state(str(state), system_clock) == ((), ())
+
+
+def test_a_damaged_state_database_of_the_version_before_is_repaired_with_the_other_files(state: Path) -> None:
+    before = facts(state)
+    path = state / "state.db"
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    path.write_bytes(data)
+    repaired = repair_state(str(state), system_clock)
+    assert repaired.done[0].startswith("Set the damaged state database aside")
+    after = now(state)
+    assert {name: after[name] for name in TABLES.values()} == {name: before[name] for name in TABLES.values()}
+
+
+STEP = """
+import os, signal, sys
+from whet.store.state import StateDatabase
+count, state = int(sys.argv[1]), sys.argv[2]
+def step(event, arguments):
+    global count
+    if event in ("os.rename", "os.chmod", "os.mkdir", "open", "sqlite3.connect") or event == "whet.row":
+        count -= 1
+        if count < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+from whet.store import salvage
+add = salvage._Keeper.add
+def killing(self, row):
+    sys.audit("whet.row")
+    add(self, row)
+salvage._Keeper.add = killing
+import whet.store.database, whet.store.schema
+sys.addaudithook(step)
+database = StateDatabase(state)
+database.existing()
+database.close()
+"""
+
+
+def test_killed_at_any_step_it_is_the_old_or_the_new_state(state: Path, tmp_path: Path) -> None:
+    before, steps, step = facts(state), 0, 0
+    while True:
+        place = tmp_path / f"copy-{step}" / "state"
+        place.parent.mkdir()
+        subprocess.run(["cp", "-a", str(state), str(place)], check=True)
+        done = subprocess.run([sys.executable, "-c", STEP, str(step), str(place)], check=False)
+        move(place)
+        assert now(place) == before, step
+        steps += 1
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL
+        step += 1 + step // 4  # each of the first steps, then ever fewer of the many rows
+    assert steps > 12
+
+
+def test_two_processes_at_once_move_it_once(state: Path) -> None:
+    before = facts(state)
+    code = "import sys; from whet.store.state import StateDatabase; StateDatabase(sys.argv[1]).existing().close()"
+    running = [subprocess.Popen([sys.executable, "-c", code, str(state)]) for _ in range(3)]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    assert now(state) == before
