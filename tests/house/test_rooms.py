@@ -20,6 +20,7 @@ ROOMS = (
     "sources",
     "learning",
     "api",
+    "adapters",
     "hub",
     "interfaces",
 )

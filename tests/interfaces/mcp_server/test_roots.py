@@ -10,7 +10,7 @@ import pytest
 
 from mcp_server.world import ERAS, World, connected, roots_at, text_of, world
 from whet.interfaces.mcp import server as server_module
-from whet.interfaces.mcp.guests import project_of
+from whet.interfaces.mcp.client_session import project_of
 
 if TYPE_CHECKING:
     from pathlib import Path

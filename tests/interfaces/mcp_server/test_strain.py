@@ -232,7 +232,7 @@ async def test_a_project_that_is_gone_is_an_error_and_nothing_else(world: World,
     async with connected(server, era, watched=True, list_roots_callback=roots) as client:
         assert not (await client.call_tool("skills_list", {})).is_error
         gone.rmdir()
-        server._libraries._kept.clear()
+        world.libraries._kept.clear()
         for _ in range(2):
             server._nudge.set()
             await anyio.wait_all_tasks_blocked()

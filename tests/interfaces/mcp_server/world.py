@@ -26,7 +26,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
 from whet import Library
-from whet.interfaces.mcp.guests import Libraries
+from whet.api.session_pool import LibraryPool
 from whet.interfaces.mcp.server import SkillServer
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ class World:
 
     def server(self, writes: Writes = "propose", *, alone: bool = True) -> SkillServer:
         """A server in this process."""
-        return SkillServer(Libraries(self.open), writes=writes, alone=alone)
+        self.libraries = LibraryPool(self.open)
+        return SkillServer(self.libraries, writes=writes, alone=alone)
 
     def text(self, name: str) -> str:
         """The main file of a skill."""

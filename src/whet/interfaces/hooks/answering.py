@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError, WhetError
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.api import Library
+    from whet.api.session_pool import SessionKey, SessionPool
     from whet.interfaces.hooks.events import Event
     from whet.library.card import Card
     from whet.library.workspace import Snapshot
     from whet.prompt.session import Session
-    from whet.skill.values import Json
     from whet.store.clock import Clock
 
 PATIENCE = 1.8
@@ -154,25 +155,23 @@ class Hooks:
         if not text or (self._patient and time.monotonic() - began > PATIENCE):
             return ""
         if event.kind in CLIENTS[event.client].speaks:
-            self.sessions.keep(event.client, event.session, session.to_json())
+            self._pool.save(_key(event), session)
             return text
         self.sessions.hold(event.client, event.session, text, session.to_json(), event.turn)
         return ""
 
     def _session(self, library: Library, event: Event) -> Session:
         """The conversation as it was left. Tokens are estimated: to count them takes longer than all the rest."""
-        from whet.library.visibility import Caller
-        from whet.prompt.session import Session
+        return self._pool.session(_key(event), library)
+
+    @cached_property
+    def _pool(self) -> SessionPool:
+        from whet.api.session_pool import SessionPool
         from whet.prompt.tokens import ESTIMATE
 
-        how: Json = {"caller": Caller(model=True, surface=f"mcp/{event.client}"), "tokenizer": ESTIMATE}
-        state = self.sessions.state(event.client, event.session)
-        if state is not None:
-            try:
-                return Session.from_json(library, state, **how)
-            except WhetError:
-                pass  # of another version: what was offered is forgotten, and at worst offered again
-        return Session(library, event.session, **how)
+        return SessionPool(
+            lambda project: self._open(project or ""), tokenizer=ESTIMATE, stubs=True, saved=self.sessions
+        )
 
     # a tool call
 
@@ -196,8 +195,16 @@ class Hooks:
             if item.how != "ours":
                 library.record(item.how, card, library.workspace.open(card).digest, event.session)
         if cards:
-            self.sessions.keep(event.client, event.session, session.to_json())
+            self._pool.save(_key(event), session)
         return any(f"file: {clean(card.path)}" in text for _, card in cards)
+
+
+def _key(event: Event) -> SessionKey:
+    from whet.api.session_pool import SessionKey
+    from whet.library.visibility import Caller
+
+    caller = Caller(model=True, surface=f"mcp/{event.client}")
+    return SessionKey(event.session, event.project, caller, event.client)
 
 
 def offered(library: Library, session: Session, prompt: str, snapshot: Snapshot) -> str:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import anyio
 from mcp.server.stdio import stdio_server
 
+from whet.api.session_pool import LibraryPool
 from whet.interfaces.hooks.answering import Hooks
 from whet.interfaces.hooks.learning import learn_after
 from whet.interfaces.hooks.service import Service
 from whet.interfaces.mcp import http
-from whet.interfaces.mcp.guests import Libraries
 from whet.interfaces.mcp.server import SkillServer
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def serve_http(
 
 
 @contextmanager
-def _libraries(open_library: Open, *, hooks: bool) -> Iterator[Libraries]:
+def _libraries(open_library: Open, *, hooks: bool) -> Iterator[LibraryPool]:
     """The libraries of a server; with `hooks`, hooks of clients are answered from them too, which are warm."""
-    libraries = Libraries(open_library)
-    place = libraries.of(None).place
-    answering = Hooks(place.state, lambda directory: libraries.of(directory or None))
+    libraries = LibraryPool(open_library)
+    place = libraries.get(None).place
+    answering = Hooks(place.state, lambda directory: libraries.get(directory or None))
     after = partial(learn_after, state=place.state, env=place.env)
     service = Service(place.state, answering.answer, env=place.env, after=after)
     try:

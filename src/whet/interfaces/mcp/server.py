@@ -28,10 +28,12 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from whet import __version__
+from whet.api.session_pool import SessionPool
 from whet.errors import FailedError, WhetError
 from whet.interfaces.mcp import forms, prompts, watching
-from whet.interfaces.mcp.guests import Guest, named_project, project_of
+from whet.interfaces.mcp.client_session import ClientSession, named_project, project_of
 from whet.interfaces.mcp.watching import Audience, contents_stamp
+from whet.prompt.tokens import ESTIMATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,8 +42,9 @@ if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.models import InitializationOptions
 
+    from whet.api.session_pool import LibraryPool
     from whet.api.tools import Tool, Writes
-    from whet.interfaces.mcp.guests import Desk, Libraries
+    from whet.interfaces.mcp.client_session import ClientContext
     from whet.library.visibility import Caller
 
     Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -64,7 +67,7 @@ _MOST_SUBSCRIBED = 500
 """Addresses that one client may be told of, each of which is read at every look."""
 _PATIENCE = 5.0
 """Seconds that a client has for taking what it is told."""
-_GUEST = "whet"
+_CLIENT = "whet"
 _ANSWER = {"type": "object", "properties": {"success": {"type": "boolean"}}, "required": ["success"]}
 
 Value = TypeVar("Value")
@@ -85,12 +88,11 @@ class DirectoryParams(types.PaginatedRequestParams):
 class SkillServer(Server[Any]):
     """The library as an MCP server."""
 
-    def __init__(self, libraries: Libraries, *, writes: Writes = "propose", alone: bool) -> None:
+    def __init__(self, libraries: LibraryPool, *, writes: Writes = "propose", alone: bool) -> None:
         """`alone` says that there is one client, as on stdio; else requests without a session are strangers."""
-        self._libraries = libraries
-        self._writes: Writes = writes
+        self._sessions = SessionPool(libraries.get, writes=writes, tokenizer=ESTIMATE)  # an exact one loads slowly
         self._alone = alone
-        self._only: Guest | None = None
+        self._only: ClientSession | None = None
         self._connections: dict[Connection, Audience] = {}
         self._streams: set[Audience] = set()
         self._nudge = anyio.Event()
@@ -131,42 +133,44 @@ class SkillServer(Server[Any]):
 
     # who asks
 
-    def _guest(self, ctx: Context) -> Guest:
+    def _client_session(self, ctx: Context) -> ClientSession:
         """The client that asks: known by its connection, or, without a handshake, the only one or a stranger."""
         state = _connection(ctx).state
-        known: Guest | None = self._only or state.get(_GUEST)
+        known: ClientSession | None = self._only or state.get(_CLIENT)
         if known is None:
-            known = state[_GUEST] = Guest(self._libraries, self._writes, _client(ctx))
+            known = state[_CLIENT] = ClientSession(self._sessions, _client(ctx))
             self._only = known if self._alone else None
         return known
 
-    async def _desk(self, ctx: Context, params: types.InputResponseRequestParams | None = None) -> Desk:
+    async def _context(self, ctx: Context, params: types.InputResponseRequestParams | None = None) -> ClientContext:
         """What answers the client about the project it works in: the one that it names, else that of its roots.
 
         A client without a channel of its own can only be asked within the answer to these `params`; `_Ask` is raised
         then. Requests that cannot be answered with a question are about the place where the server was started.
         """
-        guest = self._guest(ctx)
-        await self._settle(ctx, guest, params)
+        client = self._client_session(ctx)
+        await self._settle(ctx, client, params)
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS and (known := self._connections.get(_connection(ctx))):
             await self._begin(known)  # before the first answer, so that whatever comes later is told
-        return await self._run(guest.desk)
+        return await self._run(client.context)
 
-    async def _settle(self, ctx: Context, guest: Guest, params: types.InputResponseRequestParams | None = None) -> None:
+    async def _settle(
+        self, ctx: Context, client: ClientSession, params: types.InputResponseRequestParams | None = None
+    ) -> None:
         capabilities = ctx.session.client_capabilities
-        if guest.settled:
+        if client.settled:
             return
         if (named := _named(ctx)) is not None:
-            guest.settle(named)
+            client.settle(named)
         elif capabilities is None or capabilities.roots is None:
-            guest.settle(None)
+            client.settle(None)
         elif ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            guest.settle(await self._ask_roots(ctx))
+            client.settle(await self._ask_roots(ctx))
         elif params is not None:
             answers = params.input_responses or {}
             if _ROOTS not in answers:
                 raise _Ask
-            guest.settle(_project(answers[_ROOTS]))
+            client.settle(_project(answers[_ROOTS]))
 
     async def _ask_roots(self, ctx: Context) -> str | None:
         beside = ServerMessageMetadata(related_request_id=ctx.request_id)
@@ -183,7 +187,7 @@ class SkillServer(Server[Any]):
         self._audience(ctx)
 
     async def _roots_changed(self, ctx: Context, _: types.NotificationParams) -> None:
-        self._guest(ctx).settled = False
+        self._client_session(ctx).settled = False
 
     async def _wrap(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Around every request: ask for roots where need be, and say in the handshake which skills there are.
@@ -198,11 +202,11 @@ class SkillServer(Server[Any]):
         if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
             result["capabilities"]["extensions"] = self.extensions  # which the handshake would not carry
             with suppress(MCPError):
-                guest = self._guest(ctx)
+                client = self._client_session(ctx)
                 if (named := _named(ctx)) is not None:
-                    guest.settle(named)
-                desk = await self._run(guest.desk)
-                result["instructions"] = await self._run(desk.tools.instructions, INSTRUCTIONS - _USAGE)
+                    client.settle(named)
+                context = await self._run(client.context)
+                result["instructions"] = await self._run(context.tools.instructions, INSTRUCTIONS - _USAGE)
         return result
 
     # the library, in a thread
@@ -228,13 +232,13 @@ class SkillServer(Server[Any]):
     # tools
 
     async def _list_tools(self, ctx: Context, _: Any) -> types.ListToolsResult:
-        desk = await self._desk(ctx)
-        return types.ListToolsResult(tools=[_tool(tool) for tool in desk.tools.definitions()], ttl_ms=STANDING)
+        context = await self._context(ctx)
+        return types.ListToolsResult(tools=[_tool(tool) for tool in context.tools.definitions()], ttl_ms=STANDING)
 
     async def _call_tool(
         self, ctx: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tools = (await self._desk(ctx, params)).tools
+        tools = (await self._context(ctx, params)).tools
         if params.name not in {tool.name for tool in tools.definitions()}:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r:.80}.")
         call = partial(self._run, tools.call, params.name)
@@ -253,28 +257,28 @@ class SkillServer(Server[Any]):
     # resources and skills
 
     async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        return await self._told((await self._desk(ctx)).served.list_resources, params.cursor)
+        return await self._told((await self._context(ctx)).served.list_resources, params.cursor)
 
     async def _list_templates(self, ctx: Context, _: Any) -> dict[str, Any]:
-        return await self._told((await self._desk(ctx)).served.templates)
+        return await self._told((await self._context(ctx)).served.templates)
 
     async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
-        return await self._told((await self._desk(ctx, params)).served.read, params.uri)
+        return await self._told((await self._context(ctx, params)).served.read, params.uri)
 
     async def _list_skills(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        return await self._told((await self._desk(ctx)).served.list_skills, params.cursor)
+        return await self._told((await self._context(ctx)).served.list_skills, params.cursor)
 
     async def _get_skill(self, ctx: Context, params: AddressParams) -> dict[str, Any]:
-        return await self._told((await self._desk(ctx)).served.get_skill, params.uri)
+        return await self._told((await self._context(ctx)).served.get_skill, params.uri)
 
     async def _read_directory(self, ctx: Context, params: DirectoryParams) -> dict[str, Any]:
-        return await self._told((await self._desk(ctx)).served.directory, params.uri, params.cursor)
+        return await self._told((await self._context(ctx)).served.directory, params.uri, params.cursor)
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        desk, stamps = await self._desk(ctx), self._audience(ctx).stamps
+        context, stamps = await self._context(ctx), self._audience(ctx).stamps
         if len(stamps) >= _MOST_SUBSCRIBED and params.uri not in stamps:
             raise MCPError(types.INVALID_PARAMS, f"There are {_MOST_SUBSCRIBED} subscriptions already.")
-        contents = await self._run(desk.served.read, params.uri)  # there must be something to subscribe to
+        contents = await self._run(context.served.read, params.uri)  # there must be something to subscribe to
         stamps.setdefault(params.uri, contents_stamp(contents))
         return types.EmptyResult()
 
@@ -289,9 +293,9 @@ class SkillServer(Server[Any]):
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > _MOST_SUBSCRIBED:
             raise MCPError(types.INVALID_PARAMS, f"At most {_MOST_SUBSCRIBED} addresses can be subscribed to.")
-        bus, guest = InMemorySubscriptionBus(), self._guest(ctx)
-        await self._settle(ctx, guest)
-        audience = Audience(guest, partial(watching.publish, bus), uris)
+        bus, client = InMemorySubscriptionBus(), self._client_session(ctx)
+        await self._settle(ctx, client)
+        audience = Audience(client, partial(watching.publish, bus), uris)
         await self._begin(audience)
         self._streams.add(audience)
         try:
@@ -302,19 +306,19 @@ class SkillServer(Server[Any]):
     # prompts
 
     async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        desk = await self._desk(ctx)
-        return await self._told(prompts.list_prompts, desk.tools, params.cursor)
+        context = await self._context(ctx)
+        return await self._told(prompts.list_prompts, context.tools, params.cursor)
 
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
-        desk = await self._desk(ctx, params)
+        context = await self._context(ctx, params)
         given = params.arguments or {}
-        told = await self._run(prompts.get_prompt, desk.tools, params.name, given)
+        told = await self._run(prompts.get_prompt, context.tools, params.name, given)
         return {"resultType": "complete", **told}
 
     async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         values: list[str] = []
         if isinstance(params.ref, types.ResourceTemplateReference) and params.argument.name == "path":
-            values = await self._run((await self._desk(ctx)).served.complete, params.argument.value)
+            values = await self._run((await self._context(ctx)).served.complete, params.argument.value)
         shown = values[:_MOST_COMPLETIONS]
         return types.CompleteResult(
             completion=types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
@@ -326,7 +330,7 @@ class SkillServer(Server[Any]):
         """A client with a handshake, as one that is told of changes until it goes."""
         connection = _connection(ctx)
         if connection not in self._connections:
-            self._connections[connection] = Audience(self._guest(ctx), partial(watching.tell, connection))
+            self._connections[connection] = Audience(self._client_session(ctx), partial(watching.tell, connection))
             connection.exit_stack.callback(self._connections.pop, connection, None)
         return self._connections[connection]
 
@@ -350,9 +354,9 @@ class SkillServer(Server[Any]):
         found: dict[tuple[str | None, Caller], watching.Known] = {}
         for audience in audiences:
             with suppress(MCPError):  # what cannot be looked at now is looked at again
-                desk = await self._run(audience.guest.desk)
-                if (place := (desk.project, desk.caller)) not in found:
-                    found[place] = await self._run(watching.Known, desk)
+                context = await self._run(audience.client.context)
+                if (place := (context.project, context.caller)) not in found:
+                    found[place] = await self._run(watching.Known, context)
                 changed = await self._run(audience.compare, found[place])
                 with anyio.move_on_after(_PATIENCE):
                     await audience.tell(changed)

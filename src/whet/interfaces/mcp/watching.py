@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp.server.connection import Connection
     from mcp.server.subscriptions import InMemorySubscriptionBus
 
-    from whet.interfaces.mcp.guests import Desk, Guest
+    from whet.interfaces.mcp.client_session import ClientContext, ClientSession
     from whet.interfaces.mcp.serving import Served
 
 PAUSE = 2.0
@@ -36,11 +36,11 @@ SHARE = 0.02
 class Known:
     """A library as it was at one look; what clients are told of it is only worked out when it is compared."""
 
-    def __init__(self, desk: Desk) -> None:
-        workspace = desk.library.workspace
+    def __init__(self, context: ClientContext) -> None:
+        workspace = context.library.workspace
         self._snapshot = workspace.snapshot()
         self._bundles, _ = read_bundles(bundle_directories(workspace, self._snapshot))
-        self._person, self._model = desk.caller, desk.tools.session.as_model
+        self._person, self._model = context.caller, context.tools.session.as_model
 
     @cached_property
     def resources(self) -> tuple[tuple[str, str], ...]:
@@ -70,9 +70,11 @@ class Changed(NamedTuple):
 class Audience:
     """One client that is told of changes: what it knows, and what it wants to be told."""
 
-    def __init__(self, guest: Guest, tell: Callable[[Changed], Awaitable[None]], uris: Iterable[str] = ()) -> None:
+    def __init__(
+        self, client: ClientSession, tell: Callable[[Changed], Awaitable[None]], uris: Iterable[str] = ()
+    ) -> None:
         """`uris` are the addresses it subscribed to."""
-        self.guest = guest
+        self.client = client
         self.tell = tell
         self.known: Known | None = None
         self.stamps: dict[str, str | None] = dict.fromkeys(uris)
@@ -81,7 +83,7 @@ class Audience:
     def compare(self, now: Known) -> Changed:
         """What it must be told; it knows that from then on."""
         before, self.known = self.known, now
-        served = self.guest.desk().served
+        served = self.client.context().served
         uris: list[str] = []
         for uri, old in list(self.stamps.items()):
             new = stamp(served, uri)

@@ -18,7 +18,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from adapters.world import BODY, INDEX, MAIN, MENDED, MESSAGE, NAMES, OFFER, policy
 from whet import Session
-from whet.interfaces.adapters.langchain import SkillsMiddleware, skill_tools
+from whet.adapters.langchain import SkillsMiddleware, skill_tools
+from whet.api.session_pool import SessionKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,7 +99,7 @@ class Bot:
 
     def session(self, thread: str) -> Session:
         state = self.agent.get_state({"configurable": {"thread_id": thread}}).values
-        return self.middleware._conversations.of(state["whet_conversation"]).session
+        return self.middleware._sessions.get(SessionKey(state["whet_conversation"])).session
 
 
 @pytest.mark.parametrize("create", [create_agent, create_deep_agent])
@@ -235,17 +236,6 @@ def test_a_session_that_is_given_is_used(world: World) -> None:
     session = Session(world.library, "mine", stubs=False)
     Bot(SkillsMiddleware(world.library.tools(session, writes="propose"))).say("go")
     assert ([item.name for item in session.active], world.main()) == (["deploy"], MAIN)
-
-
-def test_only_so_many_conversations_are_remembered(world: World) -> None:
-    middleware = SkillsMiddleware(world.library)
-    conversations = middleware._conversations
-    conversations._most = 2
-    first = conversations.of("1")
-    conversations.of("2")
-    assert conversations.of("1") is first
-    conversations.of("3")
-    assert (list(conversations._known), conversations.of("1") is first) == (["1", "3"], True)
 
 
 def test_the_event_loop_goes_on_and_a_run_can_be_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
     from pydantic_ai import Agent
     from whet import Library
-    from whet.interfaces.adapters.pydantic_ai import SkillsToolset
+    from whet.adapters.pydantic_ai import SkillsToolset
 
     agent = Agent("openai:gpt-5", toolsets=[SkillsToolset(Library.open())])
 
@@ -17,8 +17,9 @@ import copy
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
+from whet.adapters.shared import instructions, offer, open_pool
+from whet.api.session_pool import SessionKey
 from whet.errors import UsageError
-from whet.interfaces.adapters.conversations import Conversations, instructions, offer
 
 try:
     from pydantic_ai.messages import InstructionPart
@@ -57,7 +58,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         budget: int | None = None,
         id: str | None = "whet",  # noqa: A002  what pydantic-ai calls it
     ) -> None:
-        self._conversations = Conversations(skills, writes=writes, only=only)
+        self._example, self._sessions = open_pool(skills, writes=writes, only=only)
         self._offers = offer
         self._budget = budget
         self._id = id
@@ -78,7 +79,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         return run
 
     def _of(self, ctx: RunContext[AgentDepsT]) -> Tools:
-        return self._tools or self._conversations.of(ctx.conversation_id or ctx.run_id or "")
+        return self._tools or self._sessions.get(SessionKey(ctx.conversation_id or ctx.run_id or ""))
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
         """The index, which stays the same from turn to turn, and behind it what goes with this run's prompt."""
@@ -100,7 +101,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
                 max_retries=ctx.max_retries,
                 args_validator=_Arguments(),
             )
-            for tool in self._conversations.example.definitions()
+            for tool in self._example.definitions()
         }
 
     async def call_tool(

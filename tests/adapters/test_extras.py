@@ -30,9 +30,9 @@ from whet import UsageError
 def test_a_missing_library_is_told_with_the_command_that_brings_it(
     monkeypatch: pytest.MonkeyPatch, adapter: str, needed: str, message: str, hint: str
 ) -> None:
-    monkeypatch.delitem(sys.modules, f"whet.interfaces.adapters.{adapter}", raising=False)
+    monkeypatch.delitem(sys.modules, f"whet.adapters.{adapter}", raising=False)
     monkeypatch.setitem(sys.modules, needed, None)
     with pytest.raises(UsageError) as raised:
-        importlib.import_module(f"whet.interfaces.adapters.{adapter}")
+        importlib.import_module(f"whet.adapters.{adapter}")
     told = raised.value.to_json()
     assert told == {"success": False, "error": message, "code": "extra-missing", "hint": hint}

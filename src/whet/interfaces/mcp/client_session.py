@@ -1,4 +1,4 @@
-"""Who is at the door: each client, the project it works in, and the conversation that its tools belong to.
+"""Each client that is connected: the project it works in, and what answers it.
 
 One process serves many clients. Those of the same project share one `Library`, which may be used from many threads;
 each has tools of its own, so that what one has viewed is not held for viewed by another.
@@ -11,53 +11,26 @@ import threading
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from whet.api.session_pool import SessionKey
 from whet.errors import UsageError
 from whet.interfaces.mcp.serving import Served
 from whet.library.visibility import Caller
-from whet.prompt.session import Session
-from whet.prompt.tokens import ESTIMATE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from whet.api import Library
-    from whet.api.tools import Tools, Writes
+    from whet.api.session_pool import SessionPool
+    from whet.api.tools import Tools
 
 SURFACE = "mcp"
 """What `whet disable NAME --surface` calls this way in."""
 _CLIENTS = ("claude-code", "codex", "cursor", "vscode", "visual-studio-code", "gemini", "opencode", "hermes")
 """How the names begin that clients give themselves."""
 _CALLED = {"visual-studio-code": "vscode"}
-_MOST_LIBRARIES = 32
-"""Projects whose libraries are kept open."""
 
 
-class Libraries:
-    """The libraries of all projects that clients work in; the one used last is kept longest."""
-
-    def __init__(self, open_library: Callable[[str | None], Library]) -> None:
-        """`open_library` opens that of a project; None is where the server was started."""
-        self._open = open_library
-        self._kept: dict[str | None, Library] = {}
-        self._lock = threading.Lock()
-
-    def of(self, project: str | None) -> Library:
-        """The library of a project."""
-        with self._lock:
-            library = self._kept.pop(project, None) or self._open(project)
-            self._kept[project] = library
-            for old in list(self._kept)[:-_MOST_LIBRARIES]:
-                del self._kept[old]  # not closed: somebody may be using it
-            return library
-
-    def close(self) -> None:
-        """Let all of them go."""
-        with self._lock:
-            for library in self._kept.values():
-                library.close()
-
-
-class Desk(NamedTuple):
+class ClientContext(NamedTuple):
     """What answers one client about one project."""
 
     project: str | None
@@ -67,37 +40,32 @@ class Desk(NamedTuple):
     served: Served
 
 
-class Guest:
-    """One client."""
+class ClientSession:
+    """One client that is connected."""
 
-    def __init__(self, libraries: Libraries, writes: Writes, client: str = "") -> None:
+    def __init__(self, sessions: SessionPool, client: str = "") -> None:
         """`client` is what it calls itself."""
-        self._libraries = libraries
-        self._surface = surface_of(client)
-        self._writes: Writes = writes
+        self._sessions = sessions
+        self._key = SessionKey(os.urandom(8).hex(), caller=Caller(surface=surface_of(client)))
         self._lock = threading.Lock()
-        self._desk: Desk | None = None
-        self.project: str | None = None
-        """Where it works; None is where the server was started."""
+        self._context: ClientContext | None = None
         self.settled = False
-        """Whether that is known."""
+        """Whether it is known where it works."""
 
     def settle(self, project: str | None) -> None:
-        """It works in this project."""
+        """It works in this project; None is where the server was started."""
         with self._lock:
             self.settled = True
-            if project != self.project:
-                self.project, self._desk = project, None
+            self._key = self._key._replace(project=project)
 
-    def desk(self) -> Desk:
+    def context(self) -> ClientContext:
         """What answers it."""
         with self._lock:
-            if self._desk is None:
-                library, caller = self._libraries.of(self.project), Caller(surface=self._surface)
-                session = Session(library, caller=caller, stubs=False, tokenizer=ESTIMATE)  # an exact one loads slowly
-                tools = library.tools(session, writes=self._writes)
-                self._desk = Desk(self.project, library, caller, tools, Served(library, session.as_model))
-            return self._desk
+            key, tools = self._key, self._sessions.get(self._key)
+            if self._context is None or self._context.tools is not tools:
+                served = Served(tools.library, tools.session.as_model)
+                self._context = ClientContext(key.project, tools.library, key.caller, tools, served)
+            return self._context
 
 
 def surface_of(client: str) -> str:

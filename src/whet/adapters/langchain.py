@@ -2,7 +2,7 @@
 
     from langchain.agents import create_agent
     from whet import Library
-    from whet.interfaces.adapters.langchain import SkillsMiddleware
+    from whet.adapters.langchain import SkillsMiddleware
 
     agent = create_agent("openai:gpt-5", middleware=[SkillsMiddleware(Library.open())])
 
@@ -19,8 +19,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
 
+from whet.adapters.shared import instructions, offer, open_pool
+from whet.api.session_pool import SessionKey
 from whet.errors import UsageError, WhetError
-from whet.interfaces.adapters.conversations import Conversations, instructions, offer
 
 try:
     from langchain.agents.middleware.types import AgentMiddleware, AgentState, PrivateStateAttr
@@ -97,10 +98,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         offer: bool = True,
         budget: int | None = None,
     ) -> None:
-        self._conversations = Conversations(skills, writes=writes, only=only)
+        example, self._sessions = open_pool(skills, writes=writes, only=only)
         self._offers = offer
         self._budget = budget
-        self.tools = skill_tools(self._conversations.example)
+        self.tools = skill_tools(example)
         self._names = frozenset(tool.name for tool in self.tools)
 
     @property
@@ -118,7 +119,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         offers = state.get("whet_offers", {})
         newest = state["messages"][-1] if state["messages"] else None
         if self._offers and isinstance(newest, HumanMessage) and newest.id and newest.id not in offers:
-            text = offer(self._conversations.of(conversation), str(newest.text))
+            text = offer(self._sessions.get(SessionKey(conversation)), str(newest.text))
             offers = {**offers, newest.id: text} if text else offers
         return {"whet_conversation": conversation, "whet_offers": offers}
 
@@ -147,7 +148,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         return await handler(await asyncio.to_thread(self._at_home, request))
 
     def _of(self, state: Any) -> Tools:
-        return self._conversations.of(state.get("whet_conversation", ""))
+        return self._sessions.get(_key(state))
 
     def _with_skills(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         state = cast("SkillsState", request.state)
@@ -155,7 +156,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         text = instructions(self._of(state), self._budget)
         if gone := offers.keys() - {message.id for message in request.messages}:
             with suppress(WhetError):  # what keeps it from looking at the skills, the index tells
-                self._conversations.compacted(state.get("whet_conversation", ""), gone)
+                self._sessions.compact(_key(state), gone)
         messages = [_beside(message, offers.get(message.id or "", "")) for message in request.messages]
         return request.override(system_message=_behind(request.system_message, text), messages=messages)
 
@@ -165,6 +166,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
             return request
         (tool,) = (tool for tool in skill_tools(self._of(request.state)) if tool.name == name)
         return request.override(tool=tool)
+
+
+def _key(state: Any) -> SessionKey:
+    return SessionKey(state.get("whet_conversation", ""))
 
 
 def _told(answer: dict[str, Any]) -> str:

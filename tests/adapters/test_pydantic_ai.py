@@ -13,7 +13,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from adapters.world import ABOUT, BODY, INDEX, MAIN, MENDED, MESSAGE, NAMES, OFFER, policy
 from whet import Session
-from whet.interfaces.adapters.pydantic_ai import SkillsToolset
+from whet.adapters.pydantic_ai import SkillsToolset
+from whet.api.session_pool import SessionKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +150,7 @@ def test_conversations_that_go_on_at_the_same_time_do_not_mix(world: World) -> N
 
     asyncio.run(both())
     for who in ("viewer", "lister"):
-        sessions[who] = [item.name for item in toolset._conversations.of(who).session.active]
+        sessions[who] = [item.name for item in toolset._sessions.get(SessionKey(who)).session.active]
     assert sessions == {"viewer": ["deploy"], "lister": []}
 
 
@@ -159,7 +160,7 @@ def test_a_conversation_that_goes_on_keeps_its_session_and_a_new_one_has_its_own
     first = ran(bot, "view it")
     ran(bot, "and again", message_history=first.all_messages())
     ran(bot, "view it")
-    times = [tools.session.active[0].times for tools, _ in toolset._conversations._known.values()]
+    times = [tools.session.active[0].times for tools, _ in toolset._sessions._tools.values()]
     assert sorted(times) == [1, 2]
 
 

@@ -1,0 +1,148 @@
+"""Whose session it is: one program serves many conversations, and what one was offered or has viewed is its own.
+
+A conversation begins when it is first heard of. The number that is kept is bounded: one that was not heard of for long
+begins anew, which costs it nothing but an offer made twice. With `saved`, a session is read as it was last saved, by
+whichever process.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+from whet.errors import WhetError
+from whet.library.visibility import PERSON, Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from whet.api.library import Library
+    from whet.api.tools import Tools, Writes
+    from whet.prompt.session import Session
+    from whet.prompt.tokens import Tokenizer
+
+MOST_SESSIONS = 1_000
+MOST_LIBRARIES = 32
+"""Projects whose libraries are kept open."""
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class SessionKey(NamedTuple):
+    """Who asks, about which project."""
+
+    conversation: str
+    project: str | None = None
+    """None is where the program was started."""
+    caller: Caller = PERSON
+    client: str = ""
+
+
+class SavedSessions(Protocol):
+    """Where sessions outlive the process, as `learning.sessions.Sessions` keeps them."""
+
+    def state(self, client: str, conversation: str, /) -> Any:
+        """The session as it was saved; None for none."""
+
+    def keep(self, client: str, conversation: str, state: Any, /) -> None:
+        """Save a session."""
+
+
+class RecentlyUsed(Generic[Key, Value]):
+    """What was made for each key, as long as it is among the `most` that were used last. For any number of threads."""
+
+    def __init__(self, make: Callable[[Key], Value], most: int) -> None:
+        self._make, self._most = make, most
+        self._kept: dict[Key, Value] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> Value:
+        """What belongs to the key, made where it is not there."""
+        with self._lock:
+            value = self._kept.pop(key) if key in self._kept else self._make(key)
+            self._kept[key] = value
+            for old in list(self._kept)[: -self._most]:
+                del self._kept[old]
+            return value
+
+    def values(self) -> list[Value]:
+        """All of them."""
+        with self._lock:
+            return list(self._kept.values())
+
+
+class LibraryPool(RecentlyUsed["str | None", "Library"]):
+    """The libraries of all projects that clients work in. One that is dropped is not closed: it may be in use."""
+
+    def __init__(self, open_library: Callable[[str | None], Library]) -> None:
+        """`open_library` opens that of a project; None is where the program was started."""
+        super().__init__(open_library, MOST_LIBRARIES)
+
+    def close(self) -> None:
+        """Let all of them go."""
+        for library in self.values():
+            library.close()
+
+
+class SessionPool:
+    """The session of each conversation, and the tools that belong to it."""
+
+    def __init__(
+        self,
+        open_library: Callable[[str | None], Library],
+        *,
+        writes: Writes = "allow",
+        only: Collection[str] | None = None,
+        tokenizer: Tokenizer | None = None,
+        stubs: bool = False,
+        saved: SavedSessions | None = None,
+        shared: Tools | None = None,
+        most: int = MOST_SESSIONS,
+    ) -> None:
+        """`stubs` is for a client that tells of compactions; without them a skill is given in full each time.
+
+        With `shared`, every conversation has these tools, and one session with all others.
+        """
+        self._open = open_library
+        self._writes: Writes = writes
+        self._only = None if only is None else frozenset(only)
+        self._how: dict[str, Any] = {"tokenizer": tokenizer, "stubs": stubs}
+        self._saved = saved
+        self._shared = shared
+        self._tools = RecentlyUsed(self._begin, most)
+
+    def get(self, key: SessionKey) -> Tools:
+        """The tools of a conversation, with what it has seen so far."""
+        return self._tools.get(key)[0]
+
+    def compact(self, key: SessionKey, gone: Collection[str]) -> None:
+        """These messages are not in the context any more: what was offered beside them may be offered again."""
+        tools, known = self._tools.get(key)
+        if not known.issuperset(gone):
+            tools.session.after_compaction(1, 1)  # with no room to give anything back
+            known.update(gone)
+
+    def session(self, key: SessionKey, library: Library | None = None) -> Session:
+        """The session of a conversation, as it was saved or a new one; `library` is that of its project where open."""
+        from whet.prompt.session import Session
+
+        library = library or self._open(key.project)
+        state = self._saved.state(key.client, key.conversation) if self._saved else None
+        if state is not None:
+            try:
+                return Session.from_json(library, state, caller=key.caller, **self._how)
+            except WhetError:
+                pass  # of another version: what was offered is forgotten, and at worst offered again
+        return Session(library, key.conversation, caller=key.caller, **self._how)
+
+    def save(self, key: SessionKey, session: Session) -> None:
+        """Keep the session for whoever asks for it next."""
+        if self._saved:
+            self._saved.keep(key.client, key.conversation, session.to_json())
+
+    def _begin(self, key: SessionKey) -> tuple[Tools, set[str]]:
+        if self._shared is not None:
+            return self._shared, set()
+        library = self._open(key.project)
+        return library.tools(self.session(key, library), writes=self._writes, only=self._only), set()
