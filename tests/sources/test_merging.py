@@ -11,13 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.skill.tree import Item
-from whet.sources.merging import lines as merging_lines
 from whet.sources.merging.main import chosen
-from whet.sources.merging.merge import Clash, Merged, Prefer, Told, merge
+from whet.sources.merging.merge import MAX_LINES, Clash, Merged, Prefer, Told, merge
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from whet.skill.tree import Tree
 
 PREFERRED: tuple[Prefer, ...] = ("ours", "theirs")
@@ -357,45 +354,21 @@ def test_the_higher_version_wins(before: str, yours: str, theirs: str, expected:
     assert chosen(before, theirs, yours) == expected
 
 
-# --- bounds and git -------------------------------------------------------------------------------------------------
+# --- bounds --------------------------------------------------------------------------------------------------------
 
 
-def test_without_git_a_text_that_both_changed_is_a_clash(tmp_path: Path) -> None:
-    base, local, remote = (tree(a_md=text, b_md=text) for text in ("a\n.\nb\n", "A\n.\nb\n", "a\n.\nB\n"))
-    remote["b.md"] = base["b.md"]
-    env = {"PATH": str(tmp_path)}
-    merged = merge(base, local, remote, env=env)
-    assert merged.clashes == (Clash("a.md", "both-changed", merging_lines.NO_GIT),)
-    assert merge(base, local, remote, env=env, prefer="theirs").tree == {**local, "a.md": remote["a.md"]}
-
-
-def test_a_git_that_fails_is_a_clash_that_says_so(tmp_path: Path) -> None:
-    git = tmp_path / "git"
-    git.write_text("#!/bin/sh\necho 'fatal: no' >&2\nexit 128\n")
-    git.chmod(0o755)
-    texts = [tree(a_md=text) for text in ("a\n", "b\n", "c\n")]
-    merged = merge(*texts, env={"PATH": f"relative{os.pathsep}{tmp_path}{os.pathsep}{os.environ['PATH']}"})
-    assert merged.clashes == (Clash("a.md", "both-changed", "git could not merge it: fatal: no"),)
+def test_no_git_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert text_of(one("a\n.\nb\n", "A\n.\nb\n", "a\n.\nB\n")) == "A\n.\nB\n"
 
 
 def test_texts_that_are_too_large_clash(monkeypatch: pytest.MonkeyPatch) -> None:
-    large = "x\n" * (merging_lines.MAX_LINES + 1)
+    large = "x\n" * (MAX_LINES + 1)
     text = "It is larger than 1,048,576 bytes or 50,000 lines, too large to be merged. Choose a side."
     assert one("a\n", "b\n", large).clashes == (Clash("a.md", "both-changed", text),)
     assert one("a\n", "b\n", "x" * (1 << 20 | 1)).clashes == (Clash("a.md", "both-changed", text),)
     monkeypatch.setattr("whet.sources.merging.merge.MAX_TEXT", 10)
     assert one("a\n", "b\n", "c\n").clashes[0].text == "line 1:\n<<\n[... 56 more characters]"
-
-
-def test_nobodys_configuration_or_repository_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".gitconfig").write_text("[merge]\n\tconflictStyle = merge\n")
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    (tmp_path / ".gitattributes").write_text("* text eol=crlf\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
-    assert "||||||| before\na\n" in one("a\n", "b\n", "c\n").clashes[0].text
 
 
 # --- what always holds ----------------------------------------------------------------------------------------------
@@ -462,9 +435,25 @@ def test_the_sides_can_be_swapped(base: str, local: str, remote: str) -> None:
     assert one(base, local, remote, "ours").tree == one(base, remote, local, "theirs").tree
 
 
+DEEDS = st.lists(st.sampled_from(["keep", "keep", "keep", "drop", "mine", "both", "insert"]), max_size=12)
+
+
+def edited(deeds: list[str], size: int, side: str) -> str:
+    """The lines 0, 1, 2, ... after one side has edited them; no line is there twice."""
+    rows: list[str] = []
+    for number in range(size):
+        deed = deeds[number] if number < len(deeds) else "keep"
+        new = f"both {number}" if deed == "both" else f"{side} {number}"
+        rows += [] if deed in ("keep", "drop") else [new]
+        rows += [str(number)] if deed in ("keep", "insert") else []
+    return "".join(f"{row}\n" for row in rows)
+
+
 @settings(max_examples=60, deadline=None)
-@given(LINES, LINES, LINES)
-def test_texts_merge_as_git_merges_them(base: str, local: str, remote: str) -> None:
+@given(DEEDS, DEEDS, st.integers(0, 12))
+def test_texts_merge_as_git_merges_them(here: list[str], there: list[str], size: int) -> None:
+    """Where no line is repeated, it is certain what a side changed."""
+    base, local, remote = edited([], size, ""), edited(here, size, "local"), edited(there, size, "remote")
     import tempfile
 
     with tempfile.TemporaryDirectory() as directory:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.authoring.merging import merged
+from whet.authoring.merge import Conflict, merge_text
 from whet.authoring.trees import digest
 from whet.authoring.writer import Change
 from whet.errors import ConflictError, NotFoundError, UsageError
@@ -175,8 +175,9 @@ def _merged(now: Item | None, after: Item | None, before: Item | None) -> Item |
     version = _VERSION.search(current)
     if version:
         base, earlier = (_VERSION.sub(lambda found: found[1] + version[2], text, count=1) for text in (base, earlier))
-    text = merged(base, current, earlier)
-    return None if text is None else now._replace(data=text.encode())
+    pieces = merge_text(*(text.encode() for text in (base, current, earlier)), touching=True)
+    merged = [piece for piece in pieces if not isinstance(piece, Conflict)]
+    return now._replace(data=b"".join(merged)) if len(merged) == len(pieces) else None
 
 
 def restored(journal: Journal, name: str) -> Change:

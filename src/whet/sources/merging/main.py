@@ -11,13 +11,14 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.drafts_main import said
+from whet.authoring.merge import Conflict
 from whet.errors import InvalidError
 from whet.skill.edit import set_value
 from whet.skill.frontmatter import Document, read_document
-from whet.sources.merging.lines import Conflict, Texts
+from whet.sources.merging.style import Texts
 
 if TYPE_CHECKING:
-    from whet.sources.merging.lines import Pieces
+    from whet.authoring.merge import Pieces
 
 _PLACES = (("version",), ("metadata", "version"))
 _STEPS = ("strict", "repaired", "rescued", "none")

@@ -11,13 +11,13 @@ with what a person needs to decide it. `prefer` decides all of them at once, and
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from whet.authoring.merge import Conflict, Pieces, merge_text
 from whet.skill.finder import MAIN_FILES
 from whet.skill.paths import collides
 from whet.sources.merging import main as mains
-from whet.sources.merging.lines import Conflict, Pieces, Texts, is_text, merge_lines, plain, styled
+from whet.sources.merging.style import Texts, is_text, plain, styled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,9 @@ Kind = Literal[
 ]
 Deed = Literal["theirs", "ours", "merged", "removed", "added"]
 
+MAX_BYTES = 1024 * 1024
+MAX_LINES = 50_000
+"""Texts beyond this are not merged."""
 MAX_TEXT = 6_000
 """Characters that a clash shows."""
 
@@ -89,18 +92,15 @@ def merge(
     remote: Mapping[str, Item],
     *,
     prefer: Prefer = "",
-    env: Mapping[str, str] | None = None,
 ) -> Merged:
     """Bring what was done here (`local`) and at the source (`remote`) since `base` together.
 
-    `prefer` settles what clashes in favour of one side and leaves the rest as it is merged anyway. `env` says where git
-    is found; without it the environment of the process does.
+    `prefer` settles what clashes in favour of one side and leaves the rest as it is merged anyway.
     """
-    places = os.environ if env is None else env
     outcomes: dict[str, _Outcome] = {}
     for path in sorted({*base, *local, *remote}):
         sides = _Sides(path, base.get(path), local.get(path), remote.get(path))
-        outcomes[path] = _settled(sides, _merged(sides, prefer, places), prefer)
+        outcomes[path] = _settled(sides, _merged(sides, prefer), prefer)
     while crowded := _crowded(outcomes, local, remote):  # each round leaves out a file of one side, so it ends
         for path, clash in crowded.items():
             sides = _Sides(path, base.get(path), local.get(path), remote.get(path))
@@ -121,7 +121,7 @@ def _settled(sides: _Sides, outcome: _Outcome, prefer: Prefer) -> _Outcome:
     return _Outcome(sides.remote, "removed" if sides.remote is None else "added" if sides.local is None else "theirs")
 
 
-def _merged(sides: _Sides, prefer: Prefer, env: Mapping[str, str]) -> _Outcome:
+def _merged(sides: _Sides, prefer: Prefer) -> _Outcome:
     """One file: whoever alone changed it wins; else it depends on what it is."""
     path, base, local, remote = sides
     if local == remote:
@@ -138,10 +138,10 @@ def _merged(sides: _Sides, prefer: Prefer, env: Mapping[str, str]) -> _Outcome:
         return _clash(sides, "changed-and-removed", text)
     if local.link or remote.link:
         return _clash(sides, "type" if local.link != remote.link else _both(sides), _states(sides))
-    return _files(sides, local, remote, prefer, env)
+    return _files(sides, local, remote, prefer)
 
 
-def _files(sides: _Sides, local: Item, remote: Item, prefer: Prefer, env: Mapping[str, str]) -> _Outcome:
+def _files(sides: _Sides, local: Item, remote: Item, prefer: Prefer) -> _Outcome:
     """A file that both sides changed: its content and its executable bit, each for itself."""
     base = sides.base if sides.base and not sides.base.link else None
     was = base.executable if base else False
@@ -154,7 +154,10 @@ def _files(sides: _Sides, local: Item, remote: Item, prefer: Prefer, env: Mappin
     if not all(map(is_text, (before, local.data, remote.data))):
         return _clash(sides, "binary", f"It is not text, so it cannot be merged.\n{_states(sides)}")
     texts, style = plain(before, local.data, remote.data)
-    found = _main(texts, prefer, env) if sides.path in MAIN_FILES else _text(texts, prefer, env)
+    if any(len(text) > MAX_BYTES or text.count(b"\n") > MAX_LINES for text in texts):
+        text = f"It is larger than {MAX_BYTES:,} bytes or {MAX_LINES:,} lines, too large to be merged. Choose a side."
+        return _clash(sides, _both(sides), text)
+    found = _main(texts, prefer) if sides.path in MAIN_FILES else _text(texts, prefer)
     if isinstance(found, bytes):
         return _Outcome(local._replace(data=styled(found, style), executable=executable), "merged")
     kind = found.kind if found.kind == "unreadable" else _both(sides)
@@ -166,26 +169,22 @@ class _Trouble(NamedTuple):
     text: str
 
 
-def _text(texts: Texts, prefer: Prefer, env: Mapping[str, str]) -> bytes | _Trouble:
-    pieces = merge_lines(texts, env)
-    if isinstance(pieces, str):
-        return _Trouble("conflict", pieces)
+def _text(texts: Texts, prefer: Prefer) -> bytes | _Trouble:
+    pieces = merge_text(*texts)
     text = _joined(pieces, prefer)
     return _Trouble("conflict", _conflicts(pieces)) if text is None else text
 
 
-def _main(texts: Texts, prefer: Prefer, env: Mapping[str, str]) -> bytes | _Trouble:
+def _main(texts: Texts, prefer: Prefer) -> bytes | _Trouble:
     """The main file without its version, and the version for itself."""
     without, blanks = mains.blanked(texts)
-    pieces = merge_lines(without, env)
-    if isinstance(pieces, str):
-        return _Trouble("conflict", pieces)
+    pieces = merge_text(*without)
     text = _joined(pieces, prefer)
     if text is None:
         return _Trouble("conflict", _conflicts(mains.shown(pieces, blanks)))
     text = mains.filled(text, blanks)
     if text is None:  # a side moved the version elsewhere: then it is a line like any other
-        found = _text(texts, prefer, env)
+        found = _text(texts, prefer)
         if not isinstance(found, bytes):
             return found
         text = found
