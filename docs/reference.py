@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import whet
 from whet.api.tools import Tool, Tools
-from whet.authoring.changes import Changes
+from whet.authoring.editor import SkillEditor
+from whet.authoring.history import History
+from whet.authoring.proposals import Proposals
 from whet.learning.curating import Curating
 from whet.learning.usage import Usage
 from whet.prompt.compaction import Active
@@ -99,8 +101,8 @@ TOPICS = (
     Topic(
         "history",
         "See what was changed, and go back",
-        ("history", "diff", "rollback", "undo", "pending", "approve", "reject", "changes"),
-        ("Changes",),
+        ("history", "diff", "rollback", "undo", "pending", "approve", "reject", "edit"),
+        ("SkillEditor", "History", "Proposals"),
     ),
     Topic(
         "install",
@@ -147,7 +149,7 @@ VALUES = (
     *("Card", "Catalogue", "Change", "Note", "Caller", "MODEL", "PERSON"),
     *("Skill", "Loaded", "Need", "Use", "Tokenizer", "Probe", "LocalProbe"),
 )
-HANDED_OUT = (Tool, Changes, Usage, Curating, Plan, Step, Active)
+HANDED_OUT = (Tool, SkillEditor, History, Proposals, Usage, Curating, Plan, Step, Active)
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 

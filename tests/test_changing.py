@@ -79,7 +79,7 @@ def test_what_is_used_most_is_listed_when_not_all_fits(library: Library) -> None
 
 def test_the_tool_answers_whatever_it_is_called_with(library: Library) -> None:
     assert library.skill_manage({"operations": [DEPLOY], "reason": "Asked."})["success"]
-    (entry,) = library.changes.history("deploy")["entries"]
+    (entry,) = library.edit.history.entries("deploy")["entries"]
     assert (entry["actor"], entry["reason"]) == ("agent", "Asked.")
     flat = {"action": "patch", "name": "deploy", "old_string": "then ship", "new_string": "then wait"}
     assert library.skill_manage(flat)["replacements"] == 1
@@ -130,13 +130,13 @@ def test_writes_wait_where_the_settings_say_so(library: Library) -> None:
         file.write("stage_writes = true\n")
     answer = library.manage([DEPLOY])
     assert (answer["staged"], library.list()["total"]) == (True, 0)
-    library.changes.approve(answer["proposal"])
+    library.edit.proposals.approve(answer["proposal"])
     assert library.list()["total"] == 1
 
 
 def test_the_doctor_tells_of_an_interrupted_change_and_settles_it(library: Library) -> None:
     library.manage([DEPLOY])
-    journal = library.changes.author.journal
+    journal = library.edit.journal
     path = os.path.realpath(library.find("deploy").directory)
     note = Note("agent", "foreground", "delete", "deploy", path, "", journal.entries()[-1].after, "", "", "r1")
     journal.intend("r1", [note])

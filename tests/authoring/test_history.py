@@ -31,32 +31,35 @@ def body(world: World) -> str:
 
 
 def test_the_history_of_a_skill_counts_its_versions(library: Library) -> None:
-    told = library.changes.history("deploy")
+    told = library.edit.history.entries("deploy")
     assert [(entry["id"], entry["action"], entry["version"]) for entry in told["entries"]] == [
         (1, "create", 1),
         (2, "patch", 2),
         (3, "patch", 3),
     ]
-    assert [entry["id"] for entry in library.changes.history(last=2)["entries"]] == [2, 3]
+    assert [entry["id"] for entry in library.edit.history.entries(last=2)["entries"]] == [2, 3]
 
 
 def test_going_back_to_a_version_is_a_change_like_any_other(world: World, library: Library) -> None:
     before = content(world.root)
-    library.changes.rollback("deploy", 1)
+    library.edit.history.rollback("deploy", 1)
     assert body(world) == "One.\n"
-    library.changes.rollback("deploy", 3)
+    library.edit.history.rollback("deploy", 3)
     assert content(world.root) == before
-    assert [entry["action"] for entry in library.changes.history("deploy")["entries"][3:]] == ["rollback", "rollback"]
+    assert [entry["action"] for entry in library.edit.history.entries("deploy")["entries"][3:]] == [
+        "rollback",
+        "rollback",
+    ]
     check_whole(world.state, world.root)
 
 
 def test_going_back_without_a_number_goes_to_what_was_before_the_last_change(world: World, library: Library) -> None:
-    library.changes.rollback("deploy")
+    library.edit.history.rollback("deploy")
     assert body(world) == "Two.\n"
     (world.root / "deploy/SKILL.md").write_text("---\nname: deploy\ndescription: Does it.\n---\n\nBy hand.\n")
-    library.changes.rollback("deploy")
+    library.edit.history.rollback("deploy")
     assert body(world) == "Two.\n", "the edit by hand is the last change"
-    library.changes.rollback("deploy")
+    library.edit.history.rollback("deploy")
     assert body(world) == "By hand.\n", "and nothing of it is lost"
     check_whole(world.state, world.root)
 
@@ -64,32 +67,32 @@ def test_going_back_without_a_number_goes_to_what_was_before_the_last_change(wor
 def test_a_skill_that_is_gone_comes_back_by_going_back(world: World, library: Library) -> None:
     before = content(world.root)
     library.manage([{"action": "delete", "name": "deploy"}])
-    library.changes.rollback("deploy")
+    library.edit.history.rollback("deploy")
     assert content(world.root) == before
 
 
 @pytest.mark.parametrize("number", [0, 4, -1])
 def test_a_version_that_is_none_is_not_found(library: Library, number: int) -> None:
-    assert "1 to 3" in refused(lambda: library.changes.rollback("deploy", number), "no-such-version").hint
+    assert "1 to 3" in refused(lambda: library.edit.history.rollback("deploy", number), "no-such-version").hint
 
 
 def test_going_where_one_is_changes_nothing(library: Library) -> None:
-    refused(lambda: library.changes.rollback("deploy", 3), "nothing-changes")
+    refused(lambda: library.edit.history.rollback("deploy", 3), "nothing-changes")
 
 
 def test_a_skill_that_was_never_changed_has_no_earlier_version(world: World, library: Library) -> None:
     world.skill("plain")
-    refused(lambda: library.changes.rollback("plain"), "no-such-version")
-    refused(lambda: library.changes.diff("plain"), "no-such-version")
-    assert library.changes.history("plain")["entries"] == []
+    refused(lambda: library.edit.history.rollback("plain"), "no-such-version")
+    refused(lambda: library.edit.history.diff("plain"), "no-such-version")
+    assert library.edit.history.entries("plain")["entries"] == []
 
 
 def test_the_difference_between_versions_and_what_is_there(world: World, library: Library) -> None:
-    text = library.changes.diff("deploy", 1, 2)["text"]
+    text = library.edit.history.diff("deploy", 1, 2)["text"]
     assert "-One.\n+Two.\n" in text and text.startswith("--- v1/SKILL.md\n+++ v2/SKILL.md\n")
-    assert "-Two.\n+Three.\n" in library.changes.diff("deploy")["text"]
+    assert "-Two.\n+Three.\n" in library.edit.history.diff("deploy")["text"]
     (world.root / "deploy/SKILL.md").write_text((world.root / "deploy/SKILL.md").read_text() + "More.\n")
-    assert library.changes.diff("deploy")["text"].endswith("+More.\n")
+    assert library.edit.history.diff("deploy")["text"].endswith("+More.\n")
 
 
 def test_a_difference_names_what_is_not_text() -> None:
@@ -111,7 +114,7 @@ def test_what_was_deleted_last_is_restored_and_nothing_is_overwritten(world: Wor
     library.manage([{"action": "delete", "name": "deploy"}])
     library.manage([{"action": "restore", "name": "deploy"}])
     assert body(world) == "Another.\n"
-    library.changes.rollback("deploy", 3)
+    library.edit.history.rollback("deploy", 3)
     assert body(world) == "Three.\n"
     error = refused(lambda: library.manage([{"action": "restore", "name": "deplyo"}]), "nothing-to-restore")
     assert error.details["suggestions"] == []
@@ -128,7 +131,7 @@ def test_a_directory_where_a_deleted_skill_was_is_not_overwritten(world: World, 
 def test_the_history_goes_back_beyond_a_rename(library: Library) -> None:
     library.manage([{"action": "rename", "name": "deploy", "new_name": "ship"}])
     library.manage([{"action": "rename", "name": "ship", "new_name": "launch"}])
-    told = library.changes.history("launch")["entries"]
+    told = library.edit.history.entries("launch")["entries"]
     assert [(entry["id"], entry["skill"], entry["version"]) for entry in told] == [
         (1, "deploy", None),
         (2, "deploy", None),
@@ -138,4 +141,4 @@ def test_the_history_goes_back_beyond_a_rename(library: Library) -> None:
         (6, "ship", None),
         (7, "launch", 1),
     ]
-    assert [entry["id"] for entry in library.changes.history("launch", last=2)["entries"]] == [6, 7]
+    assert [entry["id"] for entry in library.edit.history.entries("launch", last=2)["entries"]] == [6, 7]

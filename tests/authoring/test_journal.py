@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from authoring.world import PRELUDE, World, created, patched, refused, start, world
+from whet.authoring.checks import Review, Verdict
+from whet.authoring.commits import Committer
 from whet.authoring.history import exported
 from whet.authoring.journal import ORIGIN, Entry, Journal, Note, advance, chained
 from whet.authoring.proposals import Proposals
 from whet.authoring.trees import digest
-from whet.authoring.writer import Change, Provenance
+from whet.authoring.writer import Change, Provenance, Writer
+from whet.library.skill_id import SkillId
 from whet.skill.tree import Item
 from whet.store.state import StateDatabase
 
@@ -198,7 +201,8 @@ def test_compaction_removes_only_what_nothing_refers_to_and_only_after_a_while(
     intended, base, after, copied, lonely = map(made, (b"intended", b"base", b"after", b"copied", b"lonely"))
     written.intend("open", [note("", intended)])
     trees = {name: written.content(of) for name, of in (("base", base), ("after", after), ("copied", copied))}
-    Proposals(written).propose(
+    committer = Committer(Writer(written, str(tmp_path)), lambda path: (SkillId(path, ""), ""))
+    Proposals(written, committer, Review(lambda *_: Verdict("allow", "safe"))).propose(
         [Change("patch", "a", "/skills/a", trees["after"])],
         {"/skills/a": trees["base"]},
         Provenance("agent"),
@@ -236,7 +240,7 @@ def test_an_exported_history_can_be_proven_and_read_without_the_library(world: W
     library.manage([created("other")])
     library.manage([{"action": "write_file", "name": "deploy", "file_path": "assets/a.bin", "content": b"\0\xff"}])
     library.manage([patched("deploy", "this", "that")])
-    told = library.changes.export("deploy")
+    told = library.edit.history.export("deploy")
     contents = {
         of: {
             path: Item(b64decode(item["base64"]), executable=item["executable"], link=item["link"])

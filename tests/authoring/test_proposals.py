@@ -37,8 +37,8 @@ def staged(world: World) -> Library:
 
 def test_a_proposal_changes_nothing_and_shows_what_it_would(world: World, staged: Library) -> None:
     assert "Do this." in (world.root / "deploy/SKILL.md").read_text()
-    assert staged.changes.pending()["count"] == 1
-    told = staged.changes.pending(1)
+    assert staged.edit.proposals.pending()["count"] == 1
+    told = staged.edit.proposals.pending(1)
     assert (told["actor"], told["reason"], told["state"], told["cause"]) == (
         "agent",
         "Better.",
@@ -54,13 +54,13 @@ def test_a_proposal_changes_nothing_and_shows_what_it_would(world: World, staged
 
 
 def test_approving_writes_exactly_what_was_shown(world: World, staged: Library) -> None:
-    wanted = staged.changes.pending(1)["changes"][0]["after"]
-    answer = staged.changes.approve(1, Provenance("user", reason="Fine."))
+    wanted = staged.edit.proposals.pending(1)["changes"][0]["after"]
+    answer = staged.edit.proposals.approve(1, Provenance("user", reason="Fine."))
     assert (answer["state"], answer["entries"]) == ("approved", [2])
     assert digest_of(str(world.root / "deploy")) == wanted
-    entry = staged.changes.history("deploy")["entries"][-1]
+    entry = staged.edit.history.entries("deploy")["entries"][-1]
     assert (entry["actor"], entry["reason"]) == ("agent", "Better. (proposal 1, approved by user)")
-    assert staged.changes.pending()["count"] == 0
+    assert staged.edit.proposals.pending()["count"] == 0
     check_whole(world.state, world.root)
 
 
@@ -69,8 +69,8 @@ def test_approving_writes_exactly_what_was_shown(world: World, staged: Library) 
 def test_a_proposal_is_decided_once(world: World, staged: Library, first: str, then: str) -> None:
     def decide(how: str) -> object:
         if how == "pending":
-            return staged.changes.pending(1)
-        return staged.changes.approve(1) if how == "approve" else staged.changes.reject(1, "No.")
+            return staged.edit.proposals.pending(1)
+        return staged.edit.proposals.approve(1) if how == "approve" else staged.edit.proposals.reject(1, "No.")
 
     decide(first)
     before = content(world.root)
@@ -88,18 +88,18 @@ def test_a_proposal_for_a_skill_that_moved_on_is_stale(world: World, staged: Lib
     else:
         staged.manage([patched("deploy", "Do this", "Make this")])
     before = content(world.root)
-    refused(lambda: staged.changes.approve(1), "proposal-stale")
+    refused(lambda: staged.edit.proposals.approve(1), "proposal-stale")
     assert content(world.root) == before
-    refused(lambda: staged.changes.approve(1), "proposal-decided")
+    refused(lambda: staged.edit.proposals.approve(1), "proposal-decided")
     journal = world.journal()
     with closing(journal.state):
         assert journal.verify() == ()
 
 
 def test_an_unknown_proposal_is_not_found(staged: Library) -> None:
-    for call in (staged.changes.pending, staged.changes.approve):
+    for call in (staged.edit.proposals.pending, staged.edit.proposals.approve):
         refused(partial(call, 99), "no-such-proposal")
-    refused(lambda: staged.changes.reject(99, ""), "no-such-proposal")
+    refused(lambda: staged.edit.proposals.reject(99, ""), "no-such-proposal")
 
 
 def test_a_proposal_over_several_skills_is_done_wholly_or_not_at_all(world: World) -> None:
@@ -108,10 +108,10 @@ def test_a_proposal_over_several_skills_is_done_wholly_or_not_at_all(world: Worl
     library.manage([patched("a", "this", "that"), {"action": "rename", "name": "b", "new_name": "c"}], stage=True)
     (world.root / "b/notes.txt").write_text("mine")
     before = content(world.root)
-    refused(lambda: library.changes.approve(1), "proposal-stale")
+    refused(lambda: library.edit.proposals.approve(1), "proposal-stale")
     assert content(world.root) == before
     library.manage([patched("a", "this", "that"), {"action": "rename", "name": "b", "new_name": "c"}], stage=True)
-    library.changes.approve(2)
+    library.edit.proposals.approve(2)
     assert sorted(os.listdir(world.root)) == ["a", "c"]
 
 
@@ -122,7 +122,8 @@ library = opened()
 while not os.path.exists(top + "/go"):
     pass
 try:
-    say(library.changes.approve(1)["state"] if sys.argv[2] == "approve" else library.changes.reject(1, "No.")["state"])
+    proposals = library.edit.proposals
+    say((proposals.approve(1) if sys.argv[2] == "approve" else proposals.reject(1, "No."))["state"])
 except WhetError as error:
     say(error.code)
 """
@@ -150,10 +151,10 @@ def test_a_bundled_skill_is_always_staged_and_becomes_a_copy_among_the_users_own
     answer = library.manage([patched(BUNDLED, "# Commit messages", "# Messages")])
     assert answer["staged"] and answer["reason"] == "It ships with Whet."
     assert os.listdir(world.mine) == []
-    diff = library.changes.pending(answer["proposal"])["diff"]
+    diff = library.edit.proposals.pending(answer["proposal"])["diff"]
     changed = [line for line in diff.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")]
     assert changed == ['-  version: "1.0.0"', '+  version: "1.0.1"', "-# Commit messages", "+# Messages"]
-    library.changes.approve(answer["proposal"])
+    library.edit.proposals.approve(answer["proposal"])
     own = read_tree(str(world.mine / BUNDLED))
     assert read_tree(origin) == shipped and own is not None and shipped is not None
     assert own == {**shipped, "SKILL.md": own["SKILL.md"]} and b"# Messages" in own["SKILL.md"].data
@@ -201,8 +202,8 @@ def test_what_is_approved_is_checked_again(tmp_path: Path) -> None:
         operation = {"action": "create", "name": "one", "description": "Does one. Use it.", "body": "One.\n"}
         assert library.manage([operation])["staged"]
         with pytest.raises(RefusedError) as caught:
-            library.changes.approve(1)
-        assert (caught.value.code, library.changes.pending()["count"]) == ("blocked", 1)
+            library.edit.proposals.approve(1)
+        assert (caught.value.code, library.edit.proposals.pending()["count"]) == ("blocked", 1)
         assert not (tmp_path / "skills" / "one").exists()
 
 
@@ -211,10 +212,10 @@ def test_what_a_check_asks_about_is_approved_for_a_reason_only(world: World) -> 
     library = world.library()
     cause = library.manage([operation], actor="agent")["reason"]
     assert cause.startswith("Skills that an agent writes with a dangerous finding wait for a person to decide: ")
-    refused(lambda: library.changes.approve(1), "reason-needed")
-    assert library.changes.pending()["count"] == 1 and library.changes.history()["entries"] == []
-    library.changes.approve(1, Provenance("user", reason="It is our own build machine."))
-    (entry,) = library.changes.history()["entries"]
+    refused(lambda: library.edit.proposals.approve(1), "reason-needed")
+    assert library.edit.proposals.pending()["count"] == 1 and library.edit.history.entries()["entries"] == []
+    library.edit.proposals.approve(1, Provenance("user", reason="It is our own build machine."))
+    (entry,) = library.edit.history.entries()["entries"]
     assert (entry["actor"], entry["checked"]) == ("agent", "dangerous")
     override = library.audit_log()["records"][-1]
     assert (override["actor"], override["action"], override["reason"], override["digest"]) == (
@@ -232,7 +233,7 @@ def test_what_is_only_a_warning_is_written_and_said(world: World) -> None:
     assert "staged" not in answer
     said = "Skills that an agent writes with a warning are allowed: "
     assert [text.startswith(said) for text in answer["warnings"] if "warning" in text] == [True]
-    assert library.changes.history()["entries"][0]["checked"] == "caution"
+    assert library.edit.history.entries()["entries"][0]["checked"] == "caution"
 
 
 def test_what_the_policy_blocks_nobody_can_approve(world: World) -> None:

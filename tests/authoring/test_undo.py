@@ -50,7 +50,7 @@ class Undoing(RuleBasedStateMachine):
         """After how many entries the library had which digest and which files."""
 
     def entries(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.library.changes.history()["entries"]
+        found: list[dict[str, Any]] = self.library.edit.history.entries()["entries"]
         return found
 
     def mark(self) -> None:
@@ -115,11 +115,11 @@ class Undoing(RuleBasedStateMachine):
 
     @rule(name=NAMES, number=st.none() | st.integers(1, 4))
     def rollback(self, name: str, number: int | None) -> None:
-        self.do(lambda: self.library.changes.rollback(name, number))
+        self.do(lambda: self.library.edit.history.rollback(name, number))
 
     @rule(number=st.integers(1, 12))
     def undo_something(self, number: int) -> None:
-        self.do(lambda: self.library.changes.undo(str(number)))
+        self.do(lambda: self.library.edit.history.undo(str(number)))
 
     @rule(name=NAMES, word=WORDS, how=st.sampled_from(["text", "file", "mode", "gone"]))
     def edit_by_hand(self, name: str, word: str, how: str) -> None:
@@ -156,7 +156,7 @@ class Undoing(RuleBasedStateMachine):
                 self.compare(*self.marks.pop()[1:])
             if entry["action"] == "rename":
                 together.add(entry["run"])
-            error = failure(partial(self.library.changes.undo, str(entry["id"])))
+            error = failure(partial(self.library.edit.history.undo, str(entry["id"])))
             if error is not None:
                 assert (error.code, entry["action"], entry["before"]) == ("cannot-undo", "found", ""), error
         while self.marks:
@@ -178,10 +178,10 @@ def test_a_change_in_the_middle_is_undone_where_nothing_else_touched_the_same(wo
     library.manage([patched("deploy", "First", "1st")])
     library.manage([{"action": "write_file", "name": "deploy", "file_path": "references/a.md", "content": "a"}])
     library.manage([patched("deploy", "Third", "3rd")])
-    library.changes.undo("2")
+    library.edit.history.undo("2")
     text = (world.root / "deploy/SKILL.md").read_text()
     assert "First." in text and "3rd." in text and (world.root / "deploy/references/a.md").exists()
-    library.changes.undo("3")
+    library.edit.history.undo("3")
     assert (
         not (world.root / "deploy/references/a.md").exists() and "3rd." in (world.root / "deploy/SKILL.md").read_text()
     )
@@ -194,12 +194,12 @@ def test_a_change_that_was_changed_again_cannot_be_undone_and_nothing_changes(wo
     library.manage([patched("deploy", "Word", "Text"), patched("other", "Word", "Text")])
     library.manage([patched("deploy", "Text", "Prose")])
     before = content(world.root)
-    run = library.changes.history()["entries"][2]["run"]
+    run = library.edit.history.entries()["entries"][2]["run"]
     for what in ("3", run):
-        error = refused(partial(library.changes.undo, what), "cannot-undo")
+        error = refused(partial(library.edit.history.undo, what), "cannot-undo")
         assert error.details["entry"] == 3
         assert content(world.root) == before
-    library.changes.undo("4")
+    library.edit.history.undo("4")
     check_whole(world.state, world.root)
 
 
@@ -211,11 +211,11 @@ def test_undoing_a_run_takes_back_nothing_that_was_there_before_it(world: World)
     (path / "SKILL.md").write_text((path / "SKILL.md").read_text() + "By hand.\n")
     edited = content(path)
     second = library.manage([patched("mine", "By hand", "By agent")])
-    history = {entry["id"]: entry for entry in library.changes.history("mine")["entries"]}
-    library.changes.undo(history[second["entry"]]["run"])
+    history = {entry["id"]: entry for entry in library.edit.history.entries("mine")["entries"]}
+    library.edit.history.undo(history[second["entry"]]["run"])
     assert content(path) == edited
-    library.changes.rollback("mine", 2)
-    library.changes.undo(history[answer["entry"]]["run"])
+    library.edit.history.rollback("mine", 2)
+    library.edit.history.undo(history[answer["entry"]]["run"])
     assert content(path) == before
 
 
@@ -224,7 +224,7 @@ def test_that_a_skill_was_there_is_nothing_to_undo(world: World) -> None:
     library = world.library()
     library.manage([patched("mine", "Body", "Text")])
     before = content(world.root)
-    refused(lambda: library.changes.undo("1"), "cannot-undo")
+    refused(lambda: library.edit.history.undo("1"), "cannot-undo")
     assert content(world.root) == before
 
 
@@ -232,4 +232,4 @@ def test_that_a_skill_was_there_is_nothing_to_undo(world: World) -> None:
 def test_what_is_not_in_the_history_is_not_undone(world: World, what: str) -> None:
     library = world.library()
     library.manage([created("deploy")])
-    refused(lambda: library.changes.undo(what), "no-such-entry")
+    refused(lambda: library.edit.history.undo(what), "no-such-entry")

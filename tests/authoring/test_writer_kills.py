@@ -145,15 +145,15 @@ CHANGES = {
     ])""",
     "delete": "library.manage([{'action': 'delete', 'name': 'one'}])",
     "restore": "library.manage([{'action': 'restore', 'name': 'gone'}])",
-    "rollback": "library.changes.rollback('one')",
-    "undo": "library.changes.undo('3')",
+    "rollback": "library.edit.history.rollback('one')",
+    "undo": "library.edit.history.undo('3')",
     "batch": """library.manage([
         {'action': 'patch', 'name': 'one', 'find': 'Second', 'replace': 'Third'},
         {'action': 'patch', 'name': 'two', 'find': 'First', 'replace': 'Third'},
     ])""",
     "rename": "library.manage([{'action': 'rename', 'name': 'one', 'new_name': 'other'}])",
     "curate": "library.curating.curate(apply=True)",
-    "compact": "opened(clock=lambda: time.time_ns() + 2 * 3600 * 10**9).changes.compact()",
+    "compact": "opened(clock=lambda: time.time_ns() + 2 * 3600 * 10**9).edit.history.compact()",
 }
 SEVERAL = ("batch", "rename")
 """Changes of more than one directory, of which a part may be seen before they are settled."""
@@ -184,7 +184,7 @@ def seen(top: Path) -> dict[str, str]:
 def recovered(top: Path) -> list[str]:
     """Let the next one to come settle what is not settled; what it says."""
     with Library.open([top / "skills"], home=top / "state", project=top, env={"HOME": str(top)}) as library:
-        told: list[str] = library.changes.recover()["settled"]
+        told: list[str] = library.edit.history.recover()["settled"]
     check_whole(top / "state", top / "skills")
     return told
 
@@ -246,11 +246,11 @@ while True:
     chosen = random.choice([*actions, "rollback", "undo", "compact"])
     try:
         if chosen == "compact":
-            library.changes.compact()
+            library.edit.history.compact()
         elif chosen == "rollback":
-            say([library.changes.rollback(some())["entry"]])
+            say([library.edit.history.rollback(some())["entry"]])
         elif chosen == "undo":
-            say([library.changes.undo(str(random.randrange(1, 50)))["entry"]])
+            say([library.edit.history.undo(str(random.randrange(1, 50)))["entry"]])
         else:
             say(library.manage(actions[chosen]())["entries"])
     except (WhetError, IndexError, ValueError) as error:

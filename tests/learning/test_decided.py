@@ -91,7 +91,7 @@ def test_answers_stay_when_nobody_looks(library: Library) -> None:
     name = library.distill(packing("first"), answers=ANSWERS)["skill"]
     report = library.learn(packing("second", ("pip download x", "Saved"), ("pip check", "ok")))["sessions"][0]
     assert report["warnings"][0].startswith("Somebody decided its description")
-    library.changes.approve(report["proposal"])
+    library.edit.proposals.approve(report["proposal"])
     assert frame(library, name) == CHOSEN
 
 
@@ -127,7 +127,7 @@ def test_a_session_that_went_on_adds_what_is_new_in_it(library: Library) -> None
     answer = library.distill(packing("first", said="No, always sign the wheel first."))
     assert (answer["version"], answer["warnings"]) == ("2", [BEFORE])
     assert "- Always sign the wheel first.\n" in text(library, name)
-    assert library.changes.history(name)["entries"][-1]["reason"].endswith("session first")
+    assert library.edit.history.entries(name)["entries"][-1]["reason"].endswith("session first")
 
 
 def test_what_was_edited_by_hand_is_not_taken_back(library: Library) -> None:
@@ -152,14 +152,14 @@ def test_what_was_edited_by_hand_is_not_taken_back_when_nobody_looks(library: Li
     report = library.learn(packing("second", said="No, always sign the wheel first."))["sessions"][0]
     assert report["added"] == ["- Always sign the wheel first."]
     assert EDITED in report["warnings"]
-    library.changes.approve(report["proposal"])
+    library.edit.proposals.approve(report["proposal"])
     assert "rm -rf dist && uv build" in text(library, name)
 
 
 def test_what_was_undone_was_not_learned(library: Library) -> None:
     name = library.distill(packing("first"))["skill"]
     second = library.distill(packing("second", ("pip download x", "Saved")))
-    library.changes.undo(str(second["entry"]))
+    library.edit.history.undo(str(second["entry"]))
     assert "pip download" not in text(library, name)
     again = library.distill(packing("second", ("pip download x", "Saved")))
     assert again["warnings"] == []

@@ -33,7 +33,7 @@ def created(top: Path) -> Library:
 
 
 def measured(library: Library, model: Model, **how: Any) -> dict[str, Any]:
-    return eval_skill(library.workspace, library.changes.author.journal, NAME, model, min_pass_rate=1.0, **how)
+    return eval_skill(library.workspace, library.edit.journal, NAME, model, min_pass_rate=1.0, **how)
 
 
 def looped(top: Path, model: Model) -> list[Any]:
@@ -51,7 +51,7 @@ def looped(top: Path, model: Model) -> list[Any]:
                 library.manage([{"action": "edit", "name": NAME, "body": body}], actor="agent", viewed=lambda *_: True)
         second = measured(library, model, out=str(top / "out"), against="old")
         told.append((second["success"], second["evals"], second["summary"]["delta"]["pass_rate"]))
-        entries = library.changes.history(NAME)["entries"]
+        entries = library.edit.history.entries(NAME)["entries"]
         told.append([entry["action"] for entry in entries])
         told.append(library.skill(NAME).version)
         history = json.loads((top / "out" / "history.json").read_text())
@@ -93,7 +93,7 @@ def test_what_is_asked_for_must_be_there(tmp_path: Path) -> None:
         with_evals(tmp_path)
         with pytest.raises(UsageError) as odd:
             measured(library, obedient(), against="odd")
-        journal, subject = library.changes.author.journal, subject_at(library.workspace, NAME)
+        journal, subject = library.edit.journal, subject_at(library.workspace, NAME)
         with pytest.raises(NotFoundError) as first:
             earlier(journal, subject)
     codes = (missing.value.code, odd.value.code, first.value.code)

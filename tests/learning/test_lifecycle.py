@@ -42,15 +42,13 @@ def test_asking_makes_no_file(lifecycle: Lifecycle, tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
-def test_a_pin_lasts_and_is_found_by_any_spelling_of_the_name(
-    lifecycle: Lifecycle, clock: Ticking, tmp_path: Path
-) -> None:
-    assert [lifecycle.pin("Deploy_App", "Needed once a year."), lifecycle.pin("b")] == [True, True]
+def test_a_pin_lasts_and_is_found_by_what_was_pinned(lifecycle: Lifecycle, clock: Ticking, tmp_path: Path) -> None:
+    assert [lifecycle.pin("~/skills/Deploy", "Needed once a year."), lifecycle.pin("b")] == [True, True]
     lifecycle.state.close()
     clock.now = 9
     again = Lifecycle(StateDatabase(str(tmp_path / "state")), clock)
-    assert again.pins() == {"b": Pin("", 7), "deploy-app": Pin("Needed once a year.", 7)}
-    assert [again.unpin("deploy-app"), again.unpin("deploy-app")] == [True, False]
+    assert again.pins() == {"b": Pin("", 7), "~/skills/Deploy": Pin("Needed once a year.", 7)}
+    assert [again.unpin("~/skills/Deploy"), again.unpin("~/skills/Deploy")] == [True, False]
     assert again.pins() == {"b": Pin("", 7)}
     again.state.close()
 

@@ -131,11 +131,13 @@ def test_explicit_roots_are_exactly_these(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "repository" / "sub" / "skills")
     (tmp_path / "link").symlink_to(place.directory)
     roots = explicit_roots(["skills", "~/mine", "skills/", "/nowhere", str(tmp_path / "link" / "skills")], place)
+    home = os.path.realpath(place.home)
     assert roots == (
-        Root(f"{place.directory}/skills", "external", real=f"{place.directory}/skills"),
-        Root(str(tmp_path / "home" / "mine"), "external", real=str(tmp_path / "home" / "mine")),
-        Root("/nowhere", "external", real="/nowhere"),
+        Root(f"{place.directory}/skills", "external", real=f"{place.directory}/skills", home=home),
+        Root(str(tmp_path / "home" / "mine"), "external", real=str(tmp_path / "home" / "mine"), home=home),
+        Root("/nowhere", "external", real="/nowhere", home=home),
     )
+    assert [root.id for root in roots] == [f"{place.directory}/skills", "~/mine", "/nowhere"]
 
 
 def test_a_root_as_json(place: Place) -> None:

@@ -112,13 +112,13 @@ class Machine:
         """History, record, lock and disk agree; `edited` are skills that somebody edited by hand."""
         told = library.verify()
         assert {item["name"] for item in told["skills"] if item["status"] != "ok"} <= {*edited}
-        assert library.changes.verify()["problems"] == []
+        assert library.edit.history.verify()["problems"] == []
         assert library.verify_audit()["valid"]
         locked = {os.path.basename(entry.path): entry.digest for entry in read(str(self.lock)).entries}
         there = self.state().skills
         assert locked == {name: locked[name] if name in edited else there[name] for name in locked}
         assert library.ledger.records.pending(str(self.lock)) == ()
-        assert library.changes.author.journal.intents() == []
+        assert library.edit.journal.intents() == []
 
 
 @contextmanager

@@ -59,7 +59,7 @@ class Chain(RuleBasedStateMachine):
         assert refusal is None or refusal.code in refusals, refusal
         for path, tree in before.items():
             same = digest(read_tree(str(path))) == digest(tree)
-            assert same or self.library.changes.author.journal.content(digest(tree)) == tree
+            assert same or self.library.edit.journal.content(digest(tree)) == tree
         return refusal is None
 
     def change(self, root: Path, name: str, line: str, word: str) -> None:
@@ -92,7 +92,7 @@ class Chain(RuleBasedStateMachine):
 
     @rule(data=st.data(), way=st.sampled_from(("undo", "run", "rollback")))
     def go_back(self, data: st.DataObject, way: str) -> None:
-        entry = data.draw(st.sampled_from(self.library.changes.history()["entries"]))
+        entry = data.draw(st.sampled_from(self.library.edit.history.entries()["entries"]))
         refusals = ("cannot-undo", "no-such-version", "nothing-changes")
         if way == "rollback":
             self.done(lambda: self.library.rollback(entry["skill"]), *refusals)
@@ -151,7 +151,7 @@ class Chain(RuleBasedStateMachine):
 
     def compact(self, _name: str) -> None:
         self.now += 2 * HOUR
-        assert self.done(self.library.changes.compact)
+        assert self.done(self.library.edit.history.compact)
 
     # what holds
 
@@ -159,7 +159,7 @@ class Chain(RuleBasedStateMachine):
     def everything_agrees(self) -> None:
         if hasattr(self, "library"):
             assert self.library.ledger.known(str(self.world.lock())) == self.world.locked()
-            assert self.library.changes.author.journal.intents() == []
+            assert self.library.edit.journal.intents() == []
             assert {entry.code for entry in self.library.doctor()} <= {"locked-missing"}
 
 

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from whet.authoring.journal import Journal
-from whet.authoring.proposals import Proposals
 from whet.errors import FailedError
 from whet.guard.audit import Audit
 from whet.learning.sessions import Sessions
@@ -80,8 +79,8 @@ def test_every_fact_is_there_afterwards(state: Path) -> None:
     journal = Journal(database, system_clock)
     assert journal.verify() == () and Audit(database, system_clock).verify() == ()
     assert [entry.to_json() for entry in journal.entries()] == told["history"]["entries"]
-    pending = [proposal.to_json() for proposal in Proposals(journal).all("pending")]
-    assert [item["id"] for item in pending] == [item["id"] for item in told["pending"]["proposals"]]
+    pending = database.read("SELECT id FROM proposals WHERE state = 'pending' ORDER BY id")
+    assert [number for (number,) in pending] == [item["id"] for item in told["pending"]["proposals"]]
     remarks = [(remark.skill, remark.message, remark.fits) for remark in Feedback(database, system_clock).entries()]
     assert remarks == [(item["skill"] or "", item["message"], item["fits"]) for item in told["feedback"]["feedback"]]
     assert {seen.id for seen in Sessions(database, system_clock).all()} == {"s1", "s2"}

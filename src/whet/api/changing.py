@@ -9,10 +9,11 @@ from whet.errors import UsageError
 from whet.library.roots import user_root
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from whet.authoring.changes import Changes
     from whet.authoring.checks import Check
+    from whet.authoring.commits import Committed
+    from whet.authoring.editor import SkillEditor
     from whet.learning.curating import Curating
     from whet.learning.lifecycle import Lifecycle
     from whet.learning.sessions import Sessions
@@ -33,26 +34,37 @@ class Changing:
         self.workspace = workspace
         self.place = workspace.place
         self._check = check
-        self._changes: Changes | None = None
+        self._editor: SkillEditor | None = None
         self._usage: Usage | None = None
         self._lifecycle: Lifecycle | None = None
         self._sessions: Sessions | None = None
 
     @property
-    def changes(self) -> Changes:
-        """Creating, editing and deleting skills, their history, and every way back."""
-        if self._changes is None:
-            from whet.authoring.changes import Changes
+    def edit(self) -> SkillEditor:
+        """Creating, editing and deleting skills, their history, proposals, and every way back."""
+        if self._editor is None:
             from whet.authoring.checks import Guarded
+            from whet.authoring.editor import SkillEditor
             from whet.authoring.journal import Journal
-            from whet.authoring.manage import Author
 
             journal, guard = Journal(self.workspace.state, self.workspace.clock), Guarded(self.workspace)
             check, accepted = (self._check, None) if self._check else (guard, guard.accepted)
-            self._changes = Changes(
-                Author(self.workspace, journal, check=check, new_root=self.new_root, accepted=accepted)
-            )
-        return self._changes
+            editor = SkillEditor(self.workspace, journal, check=check, new_root=self.new_root, accepted=accepted)
+            self._subscribe(editor)
+            self._editor = editor
+        return self._editor
+
+    def _subscribe(self, editor: SkillEditor) -> None:
+        """Let everything that is known about skills follow what is done to them."""
+        editor.on_commit(self._follow_decisions, "What is switched off goes by the old place")
+        editor.on_commit(self._memory.follow, "Pins stay with the old place")
+        editor.on_commit(self.usage.follow, "The change is not counted")
+
+    def _follow_decisions(self, commits: Sequence[Committed]) -> Iterable[str]:
+        for commit in commits:
+            if commit.before and commit.after and commit.moved:
+                self.workspace.decisions.move(commit.before, commit.after, commit.old_names)
+        return ()
 
     @property
     def usage(self) -> Usage:
@@ -74,14 +86,19 @@ class Changing:
 
     @property
     def curating(self) -> Curating:
-        """The curator behind `curate`, `pin` and `archive`. Call those: they let the lock follow."""
+        """The curator behind `curate`, `pin` and `archive`."""
         from whet.learning.curating import Curating
 
+        return Curating(self.edit, self.usage, self._memory)
+
+    @property
+    def _memory(self) -> Lifecycle:
+        """Pins, and what the curator remembers."""
         if self._lifecycle is None:
             from whet.learning.lifecycle import Lifecycle
 
             self._lifecycle = Lifecycle(self.workspace.state, self.workspace.clock)
-        return Curating(self.changes.author, self.usage, self._lifecycle)
+        return self._lifecycle
 
     def manage(
         self,
@@ -94,30 +111,28 @@ class Changing:
         viewed: Callable[[str, str], bool] | None = None,
         allowed: Callable[[Card], None] | None = None,
     ) -> dict[str, Any]:
-        """Change skills: an ordered batch of operations, applied wholly or not at all (the tool `skill_manage`)."""
+        """Change skills: an ordered batch of operations, applied wholly or not at all.
+
+        An operation has an `action` (create, edit, patch, delete, write_file, remove_file, rename or restore), a `name`
+        and what the action takes; `whet.authoring.tool.schema()` has all of it. `actor`, `origin` and `reason` go into
+        the history. With `stage`, changes wait as proposals until a person approves them. `viewed` says whether a
+        skill, given by its directory and the digest it has now, was looked at: where not, there is a warning, and a
+        refusal when the origin is not `foreground`.
+
+        A single operation is answered with {name, path, version, digest, entry, ...}, several with a list of
+        `results`; `similar` names skills that a new one resembles. Raises UsageError, NotFoundError, ConflictError,
+        InvalidError or RefusedError, and then nothing was changed.
+        """
         from whet.authoring.writer import Provenance
 
-        answer = self.changes.manage(
-            operations, Provenance(actor, origin, reason), stage=stage, viewed=viewed, allowed=allowed
-        )
+        by = Provenance(actor, origin, reason)
+        answer = self.edit.apply(operations, by, stage=stage, viewed=viewed, allowed=allowed)
         for operation, result in zip(operations, answer.get("results", [answer]), strict=True):
-            self._count(result, staged=bool(answer.get("staged")))
             if result.get("created"):
                 result["similar"] = self._similar(result["name"], operation)
             elif "created" in result:
                 result["similar"] = []
         return answer
-
-    def _count(self, result: dict[str, Any], *, staged: bool) -> None:
-        """Count a change, and keep the counts of a skill that has another name now."""
-        name = result.pop("counted", "")
-        if not name or staged:
-            return
-        if "renamed_from" in result:
-            new = f"{name.partition(':')[0]}:{result['name']}"
-            self.usage.rename(name, new)
-            name = new
-        self.usage.record("patch", name, result["digest"], version=result["version"])
 
     def _similar(self, name: str, operation: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The other skills that are for nearly the same job as a new one."""

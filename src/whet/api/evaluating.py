@@ -79,7 +79,7 @@ class Evaluating(Choosing):
         self.workspace.find(name)
         return eval_skill(
             self.workspace,
-            self.changes.author.journal,
+            self.edit.journal,
             name,
             self._needed(model, "Evals of what a skill does need a model."),
             grader=self.model(grader or ""),

@@ -77,7 +77,7 @@ class Guarding(Changing):
     def _origins(self) -> dict[str, str]:
         """How far skills are trusted that an agent, not the user, created, by their directories."""
         makers: dict[str, str] = {}
-        for entry in self.changes.author.journal.entries():
+        for entry in self.edit.journal.entries():
             if not entry.before and entry.after:
                 makers[entry.path] = entry.actor
         return {path: "agent-created" for path, actor in makers.items() if actor not in ("user", "unknown")}

@@ -123,7 +123,7 @@ class Learning(Evaluating):
         from whet.learning.distilling.writing import reason_of, writing_of
 
         distillation = distillation.answer_all({})
-        writing = writing_of(self.workspace, self.changes.author.journal, distillation)
+        writing = writing_of(self.workspace, self.edit.journal, distillation)
         told = _told(writing)
         if dry_run:
             made = writing.made

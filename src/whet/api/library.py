@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from whet.library.disclosure import Loaded
     from whet.library.readiness import Probe
     from whet.notes import Severity
+    from whet.prompt.invocation import Invocation
     from whet.prompt.ranking import Use
     from whet.prompt.session import Session
     from whet.prompt.tokens import Tokenizer
@@ -216,9 +217,15 @@ class Library(Learning):
         refused (RefusedError); a person may look at anything. Raises NotFoundError for a name or a file that is not
         there, UsageError for a page.
         """
-        from whet.prompt.viewing import view
+        from whet.library.card import main_file
+        from whet.library.disclosure import AlreadyLoaded
+        from whet.prompt.viewing import view_card
 
-        found = view(self.workspace, name, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
+        card, config = self.workspace.find(name)
+        how: dict[str, Any] = {"caller": caller, "loaded": loaded, "session_id": session_id}
+        found = view_card(self.workspace, card, config, file_path, page, **how)
+        if file_path in (None, main_file(card)) and page == 1 and not isinstance(found, AlreadyLoaded):
+            self.record("view", card, found.digest, session_id)
         return found.to_json()
 
     # what the model sees
@@ -288,7 +295,8 @@ class Library(Learning):
         """
         from whet.prompt.invocation import invoke_line
 
-        return invoke_line(self.workspace, text, caller, budget=budget, note=note, reserved=reserved).to_json()
+        made = invoke_line(self.workspace, text, caller, budget=budget, note=note, reserved=reserved)
+        return self._count_uses(made).to_json()
 
     def render(
         self, *names: str, arguments: str = "", budget: int | None = None, caller: Caller = PERSON
@@ -299,7 +307,13 @@ class Library(Learning):
         """
         from whet.prompt.invocation import render_named
 
-        return render_named(self.workspace, names, arguments, caller, budget=budget).to_json()
+        return self._count_uses(render_named(self.workspace, names, arguments, caller, budget=budget)).to_json()
+
+    def _count_uses(self, made: Invocation) -> Invocation:
+        for block in made.blocks:
+            if block.strategy != "omitted":
+                self.record("use", block.part.card, block.part.digest)
+        return made
 
     def commands(
         self, prefix: str = "", limit: int = 50, *, reserved: Collection[str] | None = None, caller: Caller = PERSON
@@ -421,7 +435,7 @@ class Library(Learning):
             report, snapshot = self.report(), self.workspace.snapshot()
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.config.probe)))
             entries.extend(menu_of(self.workspace, snapshot, PERSON).report)
-            entries.extend((*self.changes.interrupted(), *self.usage.problems, *examine_audit(self.workspace)))
+            entries.extend((*self.edit.history.interrupted(), *self.usage.problems, *examine_audit(self.workspace)))
             entries.extend((*self.examine_locks(), *self.examine_routing()))
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
@@ -440,9 +454,9 @@ class Library(Learning):
         self.workspace.close()
         state = repair_state(self.place.state, self.workspace.clock)
         roots = repair_roots(root for root in self.workspace.config().roots if root.trusted)
-        settled = [*self.changes.recover()["settled"], *repair_workplaces(self.place.state).done]
+        settled = [*self.edit.history.recover()["settled"], *repair_workplaces(self.place.state).done]
         locks, heard = self.repair_locks(), self.sessions.repair()
-        if removed := self.changes.compact()["removed"]:
+        if removed := self.edit.history.compact()["removed"]:
             settled.append(f"{removed} stored contents that nothing refers to were removed.")
         done = [*state.done, *roots.done, *locks.done, *heard.done, *settled]
         lost = [*state.lost, *roots.lost, *locks.lost, *heard.lost]

@@ -56,8 +56,8 @@ class Reaching(Guarding):
         if self._ledger is None:
             from whet.sources.lock.ledger import Ledger
 
-            author = self.changes.author
-            self._ledger = Ledger(self.workspace.state, self.workspace.clock, author.journal, author.writer.recover)
+            editor = self.edit
+            self._ledger = Ledger(self.workspace.state, self.workspace.clock, editor.journal, editor.writer.recover)
         return self._ledger
 
     @property
@@ -96,7 +96,7 @@ class Reaching(Guarding):
         repository = self.workspace.config().repository
         shared = repository is not None and os.path.realpath(root) != os.path.realpath(self.new_root())
         project = repository.root if repository is not None and shared else ""
-        return Installer(self.workspace, self.changes.author, self.ledger, self.reach, root, project)
+        return Installer(self.workspace, self.edit, self.ledger, self.reach, root, project)
 
     # looking around
 

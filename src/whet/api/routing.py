@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.api.sharing import Sharing
-from whet.errors import WhetError
 from whet.library.visibility import MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from whet.authoring.checks import Check
+    from whet.authoring.commits import Committed
+    from whet.authoring.editor import SkillEditor
     from whet.library.visibility import Caller
     from whet.library.workspace import Workspace
     from whet.notes import Note
@@ -154,27 +155,15 @@ class Routing(Sharing):
 
         return forget(self.remarks, self.workspace, name, message)
 
-    def manage(self, operations: Sequence[Mapping[str, Any]], **how: Any) -> dict[str, Any]:
-        """Change skills: an ordered batch of operations, applied wholly or not at all.
+    def _subscribe(self, editor: SkillEditor) -> None:
+        super()._subscribe(editor)
+        editor.on_commit(self._follow_feedback, "Feedback stays with the old name")
 
-        An operation has an `action` (create, edit, patch, delete, write_file, remove_file, rename or restore), a `name`
-        and what the action takes; `whet.authoring.tool.schema()` has all of it. `actor`, `origin` and `reason` go into
-        the history. With `stage`, changes wait as proposals until a person approves them. `viewed` says whether a
-        skill, given by its directory and the digest it has now, was looked at: where not, there is a warning, and a
-        refusal when the origin is not `foreground`.
-
-        A single operation is answered with {name, path, version, digest, entry, ...}, several with a list of
-        `results`; `similar` names skills that a new one resembles. Raises UsageError, NotFoundError, ConflictError,
-        InvalidError or RefusedError, and then nothing was changed.
-        """
-        answer = super().manage(operations, **how)
-        for result in () if answer.get("staged") else answer.get("results", [answer]):
-            if "renamed_from" in result:
-                try:
-                    self.remarks.rename(result["renamed_from"], result["name"])
-                except WhetError as error:
-                    answer.setdefault("warnings", []).append(f"Feedback stays with the old name: {error.message}")
-        return answer
+    def _follow_feedback(self, commits: Sequence[Committed]) -> Iterable[str]:
+        for commit in commits:
+            if commit.moved:
+                self.remarks.rename(commit.old_name, commit.entry.skill)
+        return ()
 
     # mending
 

@@ -15,8 +15,10 @@ from whet.api.reaching import Reaching
 from whet.errors import WhetError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from whet.authoring.commits import Committed
+    from whet.authoring.editor import SkillEditor
     from whet.notes import Note
     from whet.sources.install.installer import Installer
     from whet.sources.install.plan import Plan
@@ -240,28 +242,23 @@ class Sourcing(Reaching):
 
         return [self.workspace.state.path, *map(lock_file, self._own_roots())]
 
-    # what happens to installed skills by other ways
-
-    def manage(self, operations: Sequence[Mapping[str, Any]], **how: Any) -> dict[str, Any]:
-        """Change skills: an ordered batch of operations, applied wholly or not at all (the tool `skill_manage`)."""
-        answer = super().manage(operations, **how)
-        return self._followed(answer, answer.get("entries", ()))
+    # history
 
     def history(self, name: str | None = None, last: int | None = None) -> dict[str, Any]:
         """The entries about one skill with its versions, or the last entries about all: who changed what, and why."""
-        return self.changes.history(name, last)
+        return self.edit.history.entries(name, last)
 
     def diff(self, name: str, one: int | None = None, other: int | None = None) -> dict[str, Any]:
         """What changed from a version, else the one before what is there now, to another, else to what is there."""
-        return self.changes.diff(name, one, other)
+        return self.edit.history.diff(name, one, other)
 
     def pending(self, number: int | None = None) -> dict[str, Any]:
         """The proposals that wait for a person, or one of them with what it would change."""
-        return self.changes.pending(number)
+        return self.edit.proposals.pending(number)
 
     def reject(self, number: int, remark: str = "") -> dict[str, Any]:
         """Leave undone what was proposed; the remark says why."""
-        return self.changes.reject(number, remark)
+        return self.edit.proposals.reject(number, remark)
 
     def rollback(self, name: str, number: int | None = None, reason: str = "") -> dict[str, Any]:
         """Go back to a version of a skill, or to the one before; the lock goes with it.
@@ -271,8 +268,7 @@ class Sourcing(Reaching):
         """
         from whet.authoring.writer import Provenance
 
-        answer = self.changes.rollback(name, number, Provenance("user", reason=reason))
-        return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
+        return self.edit.history.rollback(name, number, Provenance("user", reason=reason))
 
     def undo(self, what: int | str, reason: str = "") -> dict[str, Any]:
         """Take back one change, by its number, or everything of one run, by its id; the lock goes with it.
@@ -282,8 +278,7 @@ class Sourcing(Reaching):
         """
         from whet.authoring.writer import Provenance
 
-        answer = self.changes.undo(str(what), Provenance("user", reason=reason))
-        return self._followed(answer, [skill["entry"] for skill in answer["skills"]])
+        return self.edit.history.undo(str(what), Provenance("user", reason=reason))
 
     def approve(self, number: int, reason: str = "") -> dict[str, Any]:
         """Do what was proposed; the lock goes with it. `pending` lists proposals, `reject` drops one.
@@ -293,16 +288,14 @@ class Sourcing(Reaching):
         """
         from whet.authoring.writer import Provenance
 
-        answer = self.changes.approve(number, Provenance("user", reason=reason))
-        return self._followed(answer, answer["entries"])
+        return self.edit.proposals.approve(number, Provenance("user", reason=reason))
 
     def archive(self, name: str, reason: str = "") -> dict[str, Any]:
         """Put a skill away by hand: it is no longer there, and `undo` brings it back. The lock goes with it.
 
         Raises ConflictError for a pinned skill, RefusedError for one that is not the user's to put away.
         """
-        answer = self.curating.archive(name, reason)
-        return self._followed(answer, [answer["entry"]])
+        return self.curating.archive(name, reason)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> dict[str, Any]:
         """What the curator would do, or with `apply` did, about skills that an agent wrote and nobody uses.
@@ -310,18 +303,20 @@ class Sourcing(Reaching):
         With `if_due`, it works only when an interval has gone by. `plan` and `report` tell the same for programs and
         for people. What is archived is one `run`, which `undo` takes back; merges become proposals.
         """
-        answer = self.curating.curate(apply=apply, if_due=if_due)
-        return self._followed(answer, answer.get("entries", ()))
+        return self.curating.curate(apply=apply, if_due=if_due)
 
-    def _followed(self, answer: dict[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
-        """Let the locks follow what was done; where one cannot, say so: the change itself is made."""
+    def _subscribe(self, editor: SkillEditor) -> None:
+        super()._subscribe(editor)
+        editor.on_commit(self._follow_locks, "The lock was not changed")
+
+    def _follow_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
+        """Let the locks follow what was done to installed skills."""
         from whet.sources.install.following import catch_up
 
-        for installer in self._installers() if numbers else ():
+        told: list[str] = []
+        for installer in self._installers():
             try:
-                told = catch_up(installer, numbers)
+                told += catch_up(installer, [commit.entry.id for commit in commits])
             except WhetError as error:
-                told = [f"The lock was not changed: {error.message}"]
-            if told:
-                answer.setdefault("warnings", []).extend(told)
-        return answer
+                told.append(f"The lock was not changed: {error.message}")
+        return told

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from whet.errors import FailedError, RefusedError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.authoring.writer import Change, Provenance
     from whet.guard.gate import Judgement
     from whet.library.workspace import Workspace
     from whet.skill.tree import Item
@@ -39,6 +42,57 @@ class Accepted(Protocol):
 
     def __call__(self, name: str, after: Mapping[str, Item], actor: str, reason: str) -> None:
         """Note it. Raising keeps the write from happening."""
+
+
+class Checked(NamedTuple):
+    """What a check says of several skills together."""
+
+    label: str
+    """For the journal."""
+    cause: str = ""
+    """Why a person must decide, if one must."""
+    remarks: tuple[str, ...] = ()
+    """What was found and allowed."""
+
+
+class Review:
+    """The check of everything that one change writes."""
+
+    def __init__(self, check: Check, accepted: Accepted | None = None) -> None:
+        """`accepted` hears when a person lets through what the check asked about."""
+        self._check = check
+        self._accepted = accepted
+
+    def check(self, changes: Sequence[Change], by: Provenance) -> Checked:
+        """What the check says of all results together. Raises RefusedError for what may not be written."""
+        labels: dict[str, None] = {}
+        causes: dict[str, None] = {}
+        remarks: dict[str, None] = {}
+        for change in changes:
+            if change.after is None:
+                continue
+            try:
+                verdict = self._check(change.skill, change.after, by.actor)
+            except FailedError:  # the machine failed, and says so itself
+                raise
+            except Exception as error:
+                message = f"{change.skill} could not be checked: {error}."
+                raise FailedError("check-failed", message, hint="Nothing was written.") from error
+            if verdict.decision not in ("allow", "ask"):
+                message = f"{change.skill} may not be written: {verdict.reason or 'the check says no.'}"
+                raise RefusedError("blocked", message, hint="`whet scan` shows what was found.")
+            labels[verdict.label] = None
+            if verdict.decision == "ask":
+                causes[verdict.reason or f"A person must see {change.skill} first."] = None
+            elif verdict.label != "safe" and verdict.reason:
+                remarks[verdict.reason] = None
+        return Checked(", ".join(labels), " ".join(causes), tuple(remarks))
+
+    def accept(self, changes: Sequence[Change], by: Provenance) -> None:
+        """Tell the guard that a person lets these through."""
+        for change in changes:
+            if self._accepted is not None and change.after is not None:
+                self._accepted(change.skill, change.after, by.actor, by.reason)
 
 
 class Guarded:

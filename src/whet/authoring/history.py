@@ -5,19 +5,25 @@ Going back is a change like any other: it is written and entered by the same han
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.merge import Conflict, merge_text
 from whet.authoring.trees import digest
-from whet.authoring.writer import Change
+from whet.authoring.writer import USER, Change
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.library.package import read_tree
+from whet.notes import Note
+from whet.skill.names import closest, key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whet.authoring.commits import Committer
     from whet.authoring.journal import Entry, Journal
+    from whet.authoring.writer import Provenance
+    from whet.library.workspace import Workspace
     from whet.skill.tree import Item, Tree
 
 
@@ -182,8 +188,6 @@ def _merged(now: Item | None, after: Item | None, before: Item | None) -> Item |
 
 def restored(journal: Journal, name: str) -> Change:
     """Bringing back the skill of that name that was deleted last."""
-    from whet.skill.names import closest, key
-
     gone: dict[str, Entry] = {}
     for entry in journal.entries():
         if entry.after:
@@ -212,3 +216,127 @@ def exported(journal: Journal, path: str) -> dict[str, Any]:
             for name, item in sorted(tree.items())
         }
     return {"entries": [{**entry.to_json(), "time_ns": entry.time} for entry in entries], "contents": contents}
+
+
+_LONGEST_NUMBER = 18
+
+
+class History:
+    """The history of one library, and every way back."""
+
+    def __init__(self, workspace: Workspace, committer: Committer) -> None:
+        self._workspace = workspace
+        self._committer = committer
+        self._journal = committer.writer.journal
+
+    def compact(self) -> dict[str, Any]:
+        """Remove stored contents that nothing refers to."""
+        return {"success": True, "removed": self._journal.compact()}
+
+    def interrupted(self) -> tuple[Note, ...]:
+        """The changes that a killed process left unfinished, as a report tells them."""
+        hint = "Run `whet doctor --repair`; the next change settles it too."
+        return tuple(
+            Note("interrupted-change", "warning", "A change was interrupted.", hint, skill=note.skill, path=note.path)
+            for _, notes in self._journal.intents()
+            for note in notes
+            if note.action != "found"
+        )
+
+    def recover(self) -> dict[str, Any]:
+        """Settle the changes of processes that were killed."""
+        return {"success": True, "settled": list(self._committer.writer.recover())}
+
+    def _directory(self, name: str) -> tuple[str, str]:
+        """Name and directory of a skill that is there, or was: the history also knows those that are gone."""
+        try:
+            card, _ = self._workspace.find(name)
+        except NotFoundError as error:
+            found = [entry for entry in self._journal.entries() if key(entry.skill) == key(name)]
+            if not found:
+                raise error from None
+            return found[-1].skill, found[-1].path
+        return card.name, os.path.realpath(card.directory)
+
+    def entries(self, name: str | None = None, last: int | None = None) -> dict[str, Any]:
+        """The entries about one skill with its versions, or the last entries about all."""
+        if name is None:
+            entries = self._journal.entries(last=last)
+            return {"success": True, "name": None, "entries": [entry.to_json() for entry in entries]}
+        skill, path = self._directory(name)
+        numbers = {version.entry.id: version.number for version in versions(self._journal, path)}
+        own = lifetime(self._journal, path)[-last if last else 0 :]
+        told = [{**entry.to_json(), "version": numbers.get(entry.id)} for entry in own]
+        return {"success": True, "name": skill, "path": path, "entries": told}
+
+    def diff(self, name: str, one: int | None = None, other: int | None = None) -> dict[str, Any]:
+        """What changed from a version, else the one before what is there now, to another, else to what is there."""
+        skill, path = self._directory(name)
+        known = versions(self._journal, path)
+        if one is None and not known:
+            raise NotFoundError(
+                "no-such-version", f"{skill} has no history.", hint="Nothing was changed through Whet yet."
+            )
+        current = read_tree(path)
+        if one is None:
+            # the version before the content that is there now
+            now = digest(current)
+            earlier = [version for version in known if version.entry.after != now]
+            left = earlier[-1] if earlier else known[0]
+        else:
+            left = version_at(self._journal, path, one)
+        before = self._journal.content(left.entry.after)
+        if other is None:
+            after, label = current, "now"
+        else:
+            right = version_at(self._journal, path, other)
+            after, label = self._journal.content(right.entry.after), f"v{right.number}"
+        text = difference(before, after, (f"v{left.number}", label))
+        return {"success": True, "name": skill, "from": left.number, "to": other, "text": text}
+
+    def rollback(self, name: str, number: int | None = None, by: Provenance = USER) -> dict[str, Any]:
+        """Go back to a version."""
+        skill, path = self._directory(name)
+        return self._written([to_version(self._journal, skill, path, number)], by)
+
+    def undo(self, what: str, by: Provenance = USER) -> dict[str, Any]:
+        """Take back one entry by its number, or everything of one run by its id."""
+        journal = self._journal
+        entries: Sequence[Entry] = ()
+        if what.isdecimal() and len(what) <= _LONGEST_NUMBER:
+            entries = (journal.entry(int(what)),)
+            if entries[0].action in ("rename", "merge"):  # one half of it would lose the skill
+                entries = journal.entries(run=entries[0].run)
+        elif what:
+            entries = journal.entries(run=what)
+        if not entries:
+            hint = "`whet history` shows entries and runs."
+            raise NotFoundError("no-such-entry", f"The history has no entry and no run {what!r}.", hint=hint)
+        entries = [entry for entry in entries if entry.before != entry.after]
+        if not entries:
+            raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Name another entry.")
+        return self._written(undone(self._journal, entries), by._replace(reason=by.reason or f"Undo of {what}."))
+
+    def _written(self, changes: Sequence[Change], by: Provenance = USER) -> dict[str, Any]:
+        made, notes = self._committer.commit(changes, by)
+        skills = [{"name": entry.skill, "path": entry.path, "digest": entry.after, "entry": entry.id} for entry in made]
+        answer = {"success": True, "skills": skills, "entry": made[-1].id, **(skills[0] if len(skills) == 1 else {})}
+        return answer | ({"warnings": list(notes)} if notes else {})
+
+    def verify(self) -> dict[str, Any]:
+        """Prove the history."""
+        problems = self._journal.verify()
+        entries = self._journal.entries(last=1)
+        lineage = entries[-1].lineage if entries else ""
+        return {
+            "success": True,
+            "valid": not problems,
+            "entries": entries[-1].id if entries else 0,
+            "lineage": lineage,
+            "problems": [problem._asdict() for problem in problems],
+        }
+
+    def export(self, name: str) -> dict[str, Any]:
+        """One skill's whole history."""
+        skill, path = self._directory(name)
+        return {"success": True, "name": skill, **exported(self._journal, path)}

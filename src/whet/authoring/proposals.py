@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.history import difference
 from whet.authoring.trees import digest
-from whet.authoring.writer import Change, Provenance
-from whet.errors import ConflictError, NotFoundError
+from whet.authoring.writer import USER, Change, Provenance
+from whet.errors import ConflictError, NotFoundError, RefusedError
 from whet.library.package import read_tree
 from whet.store.clock import iso
 from whet.store.locks import FileLock, lock_path
@@ -20,8 +20,9 @@ from whet.store.locks import FileLock, lock_path
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.authoring.journal import Entry, Journal
-    from whet.authoring.writer import Writer
+    from whet.authoring.checks import Review
+    from whet.authoring.commits import Commit, Committer
+    from whet.authoring.journal import Journal
     from whet.skill.tree import Item
 
 _LOCK_SECONDS = 10.0
@@ -67,8 +68,10 @@ class Proposal(NamedTuple):
 class Proposals:
     """The proposals of one history."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, committer: Committer, review: Review) -> None:
         self.journal = journal
+        self.review = review
+        self._committer = committer
 
     def propose(
         self,
@@ -130,8 +133,34 @@ class Proposals:
             for change in proposal.changes
         ]
 
-    def approve(self, number: int, writer: Writer, by: Provenance) -> tuple[Entry, ...]:
+    def pending(self, number: int | None = None) -> dict[str, Any]:
+        """The proposals that wait, or one of them with what it would change."""
+        if number is None:
+            waiting = self.all("pending")
+            return {"success": True, "proposals": [proposal.to_json() for proposal in waiting], "count": len(waiting)}
+        proposal = self.one(number)
+        return {"success": True, **proposal.to_json(), "diff": self.diff(proposal)}
+
+    def approve(self, number: int, by: Provenance = USER) -> dict[str, Any]:
         """Do it, if everything is still as it was when it was proposed."""
+        proposal = self.one(number)
+        changes = self.changes(proposal)
+        checked = self.review.check(changes, by._replace(actor=proposal.actor))  # it may know more by now
+        if checked.cause:
+            if not by.reason.strip():
+                hint = f"Look at it with `whet pending {number}`, then say why: `whet approve {number} --reason R`."
+                raise RefusedError("reason-needed", f"{checked.cause} That needs a reason.", hint=hint)
+            self.review.accept(changes, by)
+        commit = self._write(number, by._replace(checked=checked.label))
+        answer = {
+            "success": True,
+            "proposal": number,
+            "state": "approved",
+            "entries": [entry.id for entry in commit.entries],
+        }
+        return answer | ({"warnings": list(commit.notes)} if commit.notes else {})
+
+    def _write(self, number: int, by: Provenance) -> Commit:
         with self._deciding(number):
             proposal = self.one(number)
             for change in proposal.changes:
@@ -141,18 +170,19 @@ class Proposals:
                     message = f"{change.skill} has changed since it was proposed."
                     hint = "Look at the skill as it is now and make the change again."
                     raise ConflictError("proposal-stale", message, hint=hint)
-            changes = self.changes(proposal)
             reason = f"{proposal.reason} (proposal {number}, approved by {by.actor})".lstrip()
-            entries = writer.write(changes, Provenance(proposal.actor, proposal.origin, reason, by.checked))
+            commit = self._committer.commit(
+                self.changes(proposal), Provenance(proposal.actor, proposal.origin, reason, by.checked)
+            )
             self._decide(number, "approved", by.reason)
-            return entries
+            return commit
 
-    def reject(self, number: int, remark: str) -> Proposal:
+    def reject(self, number: int, remark: str) -> dict[str, Any]:
         """Leave it undone."""
         with self._deciding(number):
-            proposal = self.one(number)
+            self.one(number)
             self._decide(number, "rejected", remark)
-            return proposal._replace(state="rejected", remark=remark)
+        return {"success": True, "proposal": number, "state": "rejected"}
 
     def _deciding(self, number: int) -> FileLock:
         """One decision at a time."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.manage import MOST_OPERATIONS
+from whet.authoring.editor import MOST_OPERATIONS
 from whet.authoring.operations import OPERATIONS
 from whet.errors import UsageError, WhetError
 

@@ -44,6 +44,8 @@ class Change(NamedTuple):
     """None: no skill any more."""
     expected: str | None = None
     """The digest the caller saw, "" for no skill; None when it does not matter."""
+    version: str = ""
+    """What the skill will say its version is, where the caller knows."""
 
 
 class Provenance(NamedTuple):
@@ -54,6 +56,9 @@ class Provenance(NamedTuple):
     reason: str = ""
     checked: str = ""
     run: str = ""
+
+
+USER = Provenance("user")
 
 
 class Writer:

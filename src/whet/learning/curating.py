@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.authoring.trees import digest
 from whet.authoring.writer import Change, Provenance
-from whet.errors import ConflictError, RefusedError
+from whet.errors import ConflictError, RefusedError, WhetError
 from whet.learning.curator import Ages, Standing, make_plan
 from whet.library.package import read_tree
 from whet.routing.texts import texts_of
@@ -25,8 +25,8 @@ from whet.skill.names import key, slug
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from whet.authoring.editor import SkillEditor
     from whet.authoring.journal import Entry
-    from whet.authoring.manage import Author
     from whet.learning.curator import Merge, Plan
     from whet.learning.lifecycle import Lifecycle
     from whet.learning.usage import Usage
@@ -41,43 +41,49 @@ _CURATED = frozenset(("user", "project", "external"))
 class Curating:
     """The curator of one library."""
 
-    def __init__(self, author: Author, usage: Usage, lifecycle: Lifecycle) -> None:
-        self._author = author
+    def __init__(self, editor: SkillEditor, usage: Usage, lifecycle: Lifecycle) -> None:
+        self._editor = editor
         self._usage = usage
         self._lifecycle = lifecycle
 
     def pin(self, name: str, reason: str = "") -> dict[str, Any]:
         """Never touch this skill."""
-        card, _ = self._author.workspace.find(name)
-        changed = self._lifecycle.pin(card.name, reason)
+        card, _ = self._editor.workspace.find(name)
+        known = not self._lifecycle.pins().keys().isdisjoint(card.known_as)
+        changed = self._lifecycle.pin(str(card.id), reason) and not known
         return {"success": True, "name": card.name, "pinned": True, "changed": changed}
 
     def unpin(self, name: str) -> dict[str, Any]:
-        """Treat this skill like any other."""
-        changed = self._lifecycle.unpin(name)
+        """Treat this skill, which may be gone by now, like any other."""
+        try:
+            skills: Sequence[str] = self._editor.workspace.find(name)[0].known_as
+        except WhetError:
+            skills = [known for known in self._lifecycle.pins() if key(name) in (known, key(known.rpartition("/")[2]))]
+        changed = self._lifecycle.unpin(*skills)
         return {"success": True, "name": key(name), "pinned": False, "changed": changed}
 
     def archive(self, name: str, reason: str = "") -> dict[str, Any]:
         """Put a skill away by hand; a pinned one must be unpinned first."""
-        target = self._author.target(self._author.workspace.find(name)[0])
-        if key(target.name) in self._lifecycle.pins():
+        card, _ = self._editor.workspace.find(name)
+        target, pins = self._editor.target(card), self._lifecycle.pins()
+        if not pins.keys().isdisjoint(card.known_as):
             hint = f"Run `whet unpin {target.name}` first."
             raise ConflictError("pinned", f"{target.name} is pinned.", hint=hint)
         if target.cause:
             hint = f"Run `whet disable {target.name}` instead."
             raise RefusedError("protected", f"{target.name} cannot be archived: {target.cause}", hint=hint)
         change = Change("archive", target.name, target.path, None, digest(target.before or {}))
-        entries = self._author.writer.write([change], Provenance("user", reason=reason))
-        self._lifecycle.set_states({target.path: "archived"})
-        return {"success": True, "name": target.name, "path": target.path, "entry": entries[-1].id}
+        made, notes = self._editor.committer.commit([change], Provenance("user", reason=reason))
+        answer = {"success": True, "name": target.name, "path": target.path, "entry": made[-1].id}
+        return answer | ({"warnings": list(notes)} if notes else {})
 
     def plan(self) -> Plan:
         """What the curator would do now."""
-        snapshot = self._author.workspace.snapshot()
+        snapshot = self._editor.workspace.snapshot()
         settings = snapshot.config.settings
         ages = Ages(stale_days=settings.stale_days, archive_days=max(settings.stale_days, settings.archive_days))
         standings, texts = self._known(snapshot)
-        now, last_run = self._author.journal.clock(), self._lifecycle.last_run()
+        now, last_run = self._editor.journal.clock(), self._lifecycle.last_run()
         return make_plan(standings, texts, now=now, last_run=last_run, ages=ages)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> dict[str, Any]:
@@ -98,21 +104,23 @@ class Curating:
         by = Provenance("curator", "background", "Not used for long.", run=run)
         archived = [step for step in plan.steps if step.after == "archived"]
         changes = [Change("archive", step.name, step.path, None, step.digest) for step in archived]
-        entries = self._author.writer.write(changes, by) if changes else ()
-        self._lifecycle.set_states({step.path: step.after for step in plan.steps})
+        made, notes = self._editor.committer.commit(changes, by) if changes else ((), ())
+        others = [step for step in plan.steps if step.after != "archived"]
+        self._lifecycle.set_states({str(self._editor.workspace.identify(step.path)[0]): step.after for step in others})
         proposals = [number for merge in plan.merges if (number := self._propose(merge))]
-        self._author.journal.compact()
-        made = [entry.id for entry in entries if entry.action == "archive"]
-        return {**answer, "applied": True, "run": run if made else "", "entries": made, "proposals": proposals}
+        self._editor.journal.compact()
+        told = {"entries": [entry.id for entry in made], "proposals": proposals}
+        answer = {**answer, "applied": True, "run": run if made else "", **told}
+        return answer | ({"warnings": list(notes)} if notes else {})
 
     def _known(self, snapshot: Snapshot) -> tuple[list[Standing], dict[str, Texts]]:
         """Everything the plan is made from."""
         from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import read_bundles
 
-        workspace = self._author.workspace
+        workspace = self._editor.workspace
         entries: dict[str, list[Entry]] = {}
-        for entry in self._author.journal.entries():
+        for entry in self._editor.journal.entries():
             entries.setdefault(entry.path, []).append(entry)
         totals = {total.skill: total for total in self._usage.totals()}
         pins, states = self._lifecycle.pins(), self._lifecycle.states()
@@ -136,7 +144,7 @@ class Curating:
         for card in cards:
             path = os.path.realpath(card.directory)
             own = entries.get(path, [])
-            state, since = states.get(path, ("active", 0))
+            state, since = states.get(str(card.id)) or states.get(path) or ("active", 0)
             total = totals.get(card.qualified)
             tree = read_tree(path) if card.full_name in texts else None
             standings.append(
@@ -148,7 +156,7 @@ class Curating:
                     last=max([entry.time for entry in own if entry.actor != "curator"] + [total.last if total else 0]),
                     uses=total.uses if total else 0,
                     state="stale" if state == "stale" else "active",
-                    pinned=card.key in pins,
+                    pinned=not pins.keys().isdisjoint(card.known_as),
                     referenced_by=tuple(dict.fromkeys(named.get(card.key, ()))),
                     mine=card.full_name in texts,
                     since=since if state == "stale" else 0,
@@ -158,7 +166,7 @@ class Curating:
 
     def _propose(self, merge: Merge) -> int:
         """A proposal that makes one skill of several; 0 when the same one waits already."""
-        workspace = self._author.workspace
+        workspace = self._editor.workspace
         cards = {name: workspace.find(name)[0] for name in (merge.into, *merge.others)}
         into = cards[merge.into]
         bases = {os.path.realpath(card.directory): read_tree(card.directory) for card in cards.values()}
@@ -170,11 +178,11 @@ class Curating:
         changes += [
             Change("merge", cards[name].name, os.path.realpath(cards[name].directory), None) for name in merge.others
         ]
-        waiting = [sorted(change.path for change in item.changes) for item in self._author.proposals.all("pending")]
+        waiting = [sorted(change.path for change in item.changes) for item in self._editor.proposals.all("pending")]
         if sorted(bases) in waiting:
             return 0
         reason = f"{', '.join(merge.others)} into {merge.into}. {merge.reason}"
-        return self._author.proposals.propose(
+        return self._editor.proposals.propose(
             changes, bases, Provenance("curator", "background", reason), "Near duplicates."
         )
 

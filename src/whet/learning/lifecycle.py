@@ -1,8 +1,8 @@
 """What the curator must remember: pins, which skills are stale, and when it last ran.
 
     lifecycle = Lifecycle(state, clock)
-    lifecycle.pin("deploy", "Needed once a year.")
-    lifecycle.set_states({step.path: step.after for step in plan.steps})
+    lifecycle.pin(str(card.id), "Needed once a year.")
+    lifecycle.set_states({str(card.id): "stale"})
     lifecycle.ran(plan.at)
 
 It is kept with the user's decisions in the state database, because a pin is one: forgetting it would cost a skill its
@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.state import text_of
-from whet.skill.names import key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from whet.authoring.commits import Committed
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
@@ -43,34 +43,55 @@ class Pin(NamedTuple):
 
 
 class Lifecycle:
-    """The curator's memory. Names are compared by their key; a skill about which nothing is noted is active."""
+    """The curator's memory. Skills go by their ids; a skill about which nothing is noted is active."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
         self._clock = clock
 
     def pins(self) -> dict[str, Pin]:
-        """The pins, by the key of the name."""
+        """The pins, by the ids of skills; those of an older Whet by the key of a name."""
         rows = self.state.read("SELECT name, reason, since FROM pins ORDER BY name")
         return {text_of(name): Pin(text_of(reason), _time(since)) for name, reason, since in rows}
 
-    def pin(self, name: str, reason: str = "") -> bool:
-        """Pin a skill; False when it already was. A new reason replaces the old one."""
-        row = key(name), reason.encode("utf-8", "replace").decode(), self._clock()
+    def pin(self, skill: str, reason: str = "") -> bool:
+        """Pin a skill, given by its id; False when it already was. A new reason replaces the old one."""
+        row = skill, reason.encode("utf-8", "replace").decode(), self._clock()
         with self.state.write() as connection:
             known = connection.execute("SELECT 1 FROM pins WHERE name = ?", row[:1]).fetchone()
             connection.execute(_PIN, row)
         return known is None
 
-    def unpin(self, name: str) -> bool:
-        """Take a pin back; False when there was none."""
+    def unpin(self, *skills: str) -> bool:
+        """Take pins back, given by ids or keys of names; False when there was none."""
         if self.state.existing() is None:
             return False
         with self.state.write() as connection:
-            return bool(connection.execute("DELETE FROM pins WHERE name = ?", (key(name),)).rowcount)
+            query = "DELETE FROM pins WHERE name = ?"
+            return sum([connection.execute(query, (skill,)).rowcount for skill in skills]) > 0
+
+    def follow(self, commits: Sequence[Committed]) -> Iterable[str]:
+        """Keep what is noted about skills that lie elsewhere now; what is put away is archived, what is back is not."""
+        if self.state.existing() is None and all(commit.entry.action != "archive" for commit in commits):
+            return ()
+        now = self._clock()
+        with self.state.write() as connection:
+            for commit in commits:
+                old, new = str(commit.before or ""), str(commit.after or "")
+                if commit.moved:
+                    for known in (old, *commit.old_names):
+                        query = "INSERT OR IGNORE INTO pins SELECT ?, reason, since FROM pins WHERE name = ?"
+                        connection.execute(query, (new, known))
+                    connection.execute("DELETE FROM pins WHERE name = ?", (old,))
+                    connection.execute("UPDATE OR REPLACE lifecycle SET path = ? WHERE path = ?", (new, old))
+                elif commit.entry.action == "archive":
+                    connection.execute(_SET, (old, "archived", now))
+                elif not old:
+                    connection.execute("DELETE FROM lifecycle WHERE path = ?", (new,))
+        return ()
 
     def states(self) -> dict[str, tuple[str, int]]:
-        """The skills that are not active, by directory: what they are, and since when."""
+        """The skills that are not active, by id, or as an older Whet has them by directory: what, and since when."""
         rows = self.state.read("SELECT path, state, since FROM lifecycle ORDER BY path")
         return {_path(path): (state, _time(since)) for path, state, since in rows if state in STATES}
 

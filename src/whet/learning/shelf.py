@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from whet.authoring.changes import Changes
+    from whet.authoring.editor import SkillEditor
     from whet.learning.sessions import Sessions
     from whet.learning.usage import Usage
     from whet.library.card import Card
@@ -24,8 +24,8 @@ class Shelf(Protocol):
         ...
 
     @property
-    def changes(self) -> Changes:
-        """Its history and proposals."""
+    def edit(self) -> SkillEditor:
+        """What changes them, with its history and proposals."""
         ...
 
     @property
@@ -65,6 +65,7 @@ def held_back(shelf: Shelf, card: Card) -> str:
     """Why a skill is not changed without asking, though it is the user's: a sentence, or nothing."""
     from whet.learning.lifecycle import Lifecycle
 
-    if card.key in Lifecycle(shelf.workspace.state, shelf.workspace.clock).pins():
+    pins = Lifecycle(shelf.workspace.state, shelf.workspace.clock).pins()
+    if not pins.keys().isdisjoint(card.known_as):
         return "It is pinned."
     return "It is installed." if shelf.is_locked(card.name, here=card.scope == "project") else ""

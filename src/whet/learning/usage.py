@@ -45,8 +45,9 @@ from whet.store.locks import FileLock, is_file_at
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from whet.authoring.commits import Committed
     from whet.store.clock import Clock
     from whet.store.database import Database
 
@@ -59,6 +60,8 @@ FILE = "usage.db"
 _PATIENCE = 5.0
 """Seconds that a reader waits for somebody else who counts."""
 _BUSY_MS = 1000
+_EDITS = frozenset(("create", "edit", "patch", "write-file", "remove-file", "rename", "merge"))
+"""Changes that count; what is brought back, installed or updated is nobody's work on the skill."""
 _LOOKS = 3
 """How often the log is read again because it was counted meanwhile."""
 
@@ -112,6 +115,16 @@ class Usage:
         except WhetError as error:
             self._unavailable(error)
             return False
+
+    def follow(self, commits: Sequence[Committed]) -> Iterable[str]:
+        """Count what was changed, and keep the counts of skills that have another name now."""
+        for commit in commits:
+            skill = f"{commit.scope}:{commit.entry.skill}"
+            if commit.moved:
+                self.rename(f"{commit.scope}:{commit.old_name}", skill)
+            if commit.before and commit.after and commit.entry.action in _EDITS:
+                self.record("patch", skill, commit.entry.after, version=commit.version)
+        return ()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

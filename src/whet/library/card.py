@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.library.skill_id import SkillId, skill_id
 from whet.skill.gates import OPEN, Gates
+from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
     from whet.library.roots import Root
@@ -86,6 +88,16 @@ class Card(NamedTuple):
             return self.real
         root = self.root
         return self.path if root.real == root.path else root.real + self.path[len(root.path) :]
+
+    @property
+    def id(self) -> SkillId:
+        """What every store knows the skill by."""
+        return skill_id(os.path.dirname(self.resolved) if self.kind == "skill" else self.resolved, self.root)
+
+    @property
+    def known_as(self) -> tuple[str, str, str]:
+        """What stores know it by: its id; where a person or an older Whet wrote a name, that, plain or qualified."""
+        return str(self.id), self.key, name_key(self.qualified)
 
     def settled(self) -> Card:
         """The card as it would be had everything been settled when it was read, for comparing two of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from whet.errors import NotFoundError, UsageError
+from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.repository import find_repository, is_same
 from whet.skill.names import key as name_key
 
@@ -72,21 +72,24 @@ def _has_project(workspace: Workspace, repository: Repository) -> bool:
 
 def set_enabled(workspace: Workspace, name: str, surface: str, *, enabled: bool) -> dict[str, Any]:
     """Offer a skill, or stop offering it, everywhere or on one surface."""
-    decisions = workspace.decisions
-    key = name_key(name)
+    decisions, off = workspace.decisions, workspace.decisions.disabled()
     card: Card | None = None
-    if (key, surface) not in decisions.disabled():
+    told = name_key(name)
+    try:
         card, _ = workspace.find(name)
-        # Asked for by its qualified name or its path, it is this one that is meant and not all of its name.
-        key = card.key if key == card.key else name_key(card.qualified)
+        keys = [*card.known_as]
+        told = told if told == card.key else keys[-1]
+    except WhetError:  # it may be gone
+        keys = [key for key, where in off if where == surface and told in (key, name_key(key.rpartition("/")[2]))]
+        if not keys:
+            raise
     if enabled:
-        keys = {key} if card is None else {key, card.key, name_key(card.qualified)}
-        changed = sum(decisions.enable(item, surface) for item in keys) > 0
+        changed = sum([decisions.enable(key, surface) for key in keys]) > 0
     else:
-        changed = decisions.disable(key, surface)
-    answer = {"success": True, "name": key, "surface": surface, "enabled": enabled, "changed": changed, "hint": ""}
+        changed = all((key, surface) not in off for key in keys) and decisions.disable(keys[0], surface)
+    answer = {"success": True, "name": told, "surface": surface, "enabled": enabled, "changed": changed, "hint": ""}
     disabled = workspace.config().disabled
-    if enabled and (source := disabled.source(card, surface) if card else disabled.by(key, surface)):
+    if enabled and (source := disabled.source(card, surface) if card else disabled.by(told, surface)):
         answer["enabled"] = False
         answer["hint"] = f"It is still switched off by {source}."
     return answer

@@ -105,11 +105,11 @@ def _remember(workspace: Workspace, found: Iterable[Judged], action: str, actor:
 def _keep_back(workspace: Workspace, card: Card, judgement: Judgement) -> None:
     if card.scope != "project":
         return
-    path, decision = plain(card.resolved), judgement.decision
+    decision = judgement.decision
     if decision.action == "allow":
-        workspace.decisions.unblock(path)
+        workspace.decisions.unblock(str(card.id), plain(card.resolved))
     else:
-        workspace.decisions.block(path, plain(decision.reason))
+        workspace.decisions.block(str(card.id), plain(decision.reason))
 
 
 def audit(workspace: Workspace, origins: Mapping[str, str] = NO_ORIGINS) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.library.files import inside
 from whet.library.repository import Repository, find_repository, is_same, project_directories
 from whet.library.settings import expand
+from whet.library.skill_id import portable
 from whet.notes import Note
 
 if TYPE_CHECKING:
@@ -76,10 +77,19 @@ class Root(NamedTuple):
     """False: the skills belong to a repository the user has not trusted; they are counted, not loaded."""
     real: str = ""
     """The path with links resolved."""
+    home: str = ""
+    """The home directory, with links resolved, of whoever looks."""
+
+    @property
+    def id(self) -> str:
+        """What ids of skills begin with (`whet.library.skill_id`)."""
+        if self.scope == "bundled":
+            return "bundled"
+        return f"plugin:{self.namespace}" if self.namespace else portable(self.real or self.path, self.home)
 
     def to_json(self) -> dict[str, Any]:
         """The root as JSON carries it."""
-        return self._asdict()
+        return {name: value for name, value in self._asdict().items() if name != "home"}
 
 
 def org_directories(platform: str, env: Mapping[str, str]) -> tuple[str, ...]:
@@ -108,7 +118,7 @@ def explicit_roots(paths: Collection[str], place: Place) -> tuple[Root, ...]:
     declared = (
         Root(os.path.normpath(os.path.join(place.directory, expand(path, place.home))), "external") for path in paths
     )
-    return tuple(_resolve(declared))
+    return tuple(_resolve(declared, place.home))
 
 
 def configured_roots(place: Place, settings: Settings, trusted: Collection[str]) -> tuple[tuple[Root, ...], Repository]:
@@ -141,7 +151,7 @@ def configured_roots(place: Place, settings: Settings, trusted: Collection[str])
     own = {os.path.realpath(root.path) for root in declared if root.scope == "user"}
     kept = (root for root in declared if root.scope != "project" or os.path.realpath(root.path) not in own)
     named = ("external", "plugin")
-    found = tuple(root for root in _resolve(kept) if root.scope in named or os.path.isdir(root.real))
+    found = tuple(root for root in _resolve(kept, place.home) if root.scope in named or os.path.isdir(root.real))
     inner = os.path.realpath(repository.root)
     return tuple(root for root in found if root.scope != "project" or inside(root.real, inner)), repository
 
@@ -169,13 +179,14 @@ def _join(base: str, relative: str) -> str:
     return os.path.join(base, *relative.split("/"))
 
 
-def _resolve(roots: Iterator[Root]) -> Iterator[Root]:
+def _resolve(roots: Iterator[Root], home: str) -> Iterator[Root]:
     seen: set[str] = set()
+    home = os.path.realpath(home) if home else ""
     for root in roots:
         real = os.path.realpath(root.path)
         if real not in seen:
             seen.add(real)
-            yield root._replace(real=real)
+            yield root._replace(real=real, home=home)
 
 
 def platform_name(platform: str = sys.platform) -> str:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.library.skill_id import SkillId
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
@@ -50,7 +53,7 @@ class Decisions:
             return bool(connection.execute("DELETE FROM trusted WHERE identity = ?", (identity,)).rowcount)
 
     def disabled(self) -> frozenset[tuple[str, str]]:
-        """The (name, surface) pairs that are switched off; surface "" is everywhere."""
+        """What is switched off, and on which surface, "" for all: skills by their ids, all of a name by its key."""
         rows = self.state.read("SELECT name, surface FROM disabled")
         return frozenset((text_of(name), text_of(surface)) for name, surface in rows)
 
@@ -71,26 +74,41 @@ class Decisions:
         with self.state.write() as connection:
             return bool(connection.execute(query, (name, surface)).rowcount)
 
+    def move(self, old: SkillId, new: SkillId, names: Sequence[str] = ()) -> None:
+        """Keep what was decided about a skill that lies elsewhere now; `names` are those it had.
+
+        What is switched off by a name stays so for others of that name.
+        """
+        if self.state.existing() is None:
+            return
+        with self.state.write() as connection:
+            for known in (str(old), *names):
+                query = "INSERT OR IGNORE INTO disabled SELECT ?, surface, since FROM disabled WHERE name = ?"
+                connection.execute(query, (str(new), known))
+            connection.execute("DELETE FROM disabled WHERE name = ?", (str(old),))
+            connection.execute("UPDATE OR REPLACE blocked SET path = ? WHERE path = ?", (str(new), str(old)))
+
     def blocked(self) -> dict[str, str]:
-        """The skills of repositories that the guard keeps back, by their main file, and why."""
+        """The skills of repositories that the guard keeps back, and why: by id, those of an older Whet by main file."""
         rows = self.state.read("SELECT path, reason FROM blocked")
         return {text_of(path): text_of(reason) for path, reason in rows}
 
-    def block(self, path: str, reason: str) -> bool:
+    def block(self, skill: str, reason: str) -> bool:
         """Keep a skill back; False when it was for this reason."""
         query = (
             "INSERT INTO blocked VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET reason = excluded.reason, "
             "since = excluded.since WHERE reason <> excluded.reason"
         )
         with self.state.write() as connection:
-            return bool(connection.execute(query, (path, reason, self._clock())).rowcount)
+            return bool(connection.execute(query, (skill, reason, self._clock())).rowcount)
 
-    def unblock(self, path: str) -> bool:
-        """Let a skill be; False when it was not kept back."""
-        if path not in self.blocked():
+    def unblock(self, *skills: str) -> bool:
+        """Let a skill be, under whatever it is known; False when it was not kept back."""
+        known = self.blocked().keys() & {*skills}
+        if not known:
             return False
         with self.state.write() as connection:
-            return bool(connection.execute("DELETE FROM blocked WHERE path = ?", (path,)).rowcount)
+            return sum([connection.execute("DELETE FROM blocked WHERE path = ?", (one,)).rowcount for one in known]) > 0
 
 
 def text_of(value: object) -> str:

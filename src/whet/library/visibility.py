@@ -47,24 +47,27 @@ class Disabled:
     __slots__ = ("_blocked", "_by")
 
     def __init__(self, pairs: Iterable[tuple[str, str, str]], blocked: Mapping[str, str] | None = None) -> None:
-        """`blocked` has the reason for each main file, with links resolved."""
-        self._by = {(name_key(name), surface): source for name, surface, source in pairs}
+        """Commands name skills by their ids, files write names; `blocked` has the reason for each id."""
+        self._by = {
+            (name if source == BY_COMMAND else name_key(name), surface): source for name, surface, source in pairs
+        }
         self._blocked = blocked or {}
 
     def kept_back(self, card: Card) -> str:
         """Why the guard keeps a skill back, or "" when it does not."""
         if not self._blocked:
             return ""
-        return self._blocked.get(card.resolved.encode("utf-8", "backslashreplace").decode(), "")
+        older = card.resolved.encode("utf-8", "backslashreplace").decode()
+        return self._blocked.get(str(card.id)) or self._blocked.get(older, "")
 
     def source(self, card: Card, surface: str) -> str | None:
         """Where a skill is switched off for this surface, or None when it is on."""
         if not self._by:
             return None
-        return self.by(card.key, surface) or self.by(name_key(card.qualified), surface)
+        return next((source for name in card.known_as if (source := self.by(name, surface))), None)
 
     def by(self, key: str, surface: str) -> str | None:
-        """Where the name is switched off for this surface."""
+        """Where what goes by this key is switched off for this surface."""
         found = (self._by.get((key, part)) for part in ("", *surface.split("/")))
         return next((source for source in found if source), None)
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
 from whet.library.discovery import Bounds, RootListing, discover, reread, revalidate, unchanged, undisturbed
+from whet.library.files import inside
 from whet.library.readiness import LocalProbe
 from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
 from whet.library.settings import PROJECT_FILE, Settings, config_path, lowered, read_project_settings, read_settings
+from whet.library.skill_id import SkillId, portable, skill_id
 from whet.library.state import Decisions
 from whet.library.visibility import BY_COMMAND, Disabled
 from whet.notes import Note
@@ -99,8 +101,8 @@ class Workspace:
         path, named = config_path(place.state, place.env), bool(place.env.get("WHET_CONFIG"))
         settings, notes = read_settings(path, home=place.home, named=named)
         off = [(name, surface, BY_COMMAND) for name, surface in self.decisions.disabled()]
-        off.extend((name, "", "config.toml") for name in settings.disabled)
-        off.extend((name, surface, "config.toml") for surface, names in settings.disabled_on for name in names)
+        for surface, names in (("", settings.disabled), *settings.disabled_on):
+            off.extend((name, surface, "config.toml") for name in names)
         repository: Repository | None = None
         trusted = False
         policy: tuple[tuple[str, str, str], ...] = ()
@@ -124,6 +126,15 @@ class Workspace:
         probe = self._probe or LocalProbe(place.env, place.platform, settings=dict(settings.skill_settings))
         disabled = Disabled(off, blocked)
         return ResolvedConfig(roots, bounds, repository, trusted, disabled, settings, probe, notes, policy)
+
+    def identify(self, directory: str) -> tuple[SkillId, str]:
+        """Id and scope of the skill that lies in a directory, or lay there; the scope is "" outside of all roots."""
+        roots, real = (self._snapshot.config if self._snapshot else self.config()).roots, os.path.realpath(directory)
+        root = next((root for root in roots if inside(real, root.real)), None)
+        if root is not None:
+            return skill_id(real, root), root.scope
+        parent, name = os.path.split(real)
+        return SkillId(portable(parent, os.path.realpath(self.place.home)), name), ""
 
     def admit(self, opened: Opened, config: ResolvedConfig) -> None:
         """Raise RefusedError when a repository's skill, as it was read, is one that the guard keeps back.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.library.disclosure import AlreadyLoaded, view_file, view_skill
-from whet.library.visibility import PERSON, Caller, hidden, refusal
+from whet.library.visibility import Caller, hidden, refusal
 from whet.prompt.message import setting_lines
 from whet.prompt.scene import render_skill, scene_of, shell_of
 
@@ -28,21 +28,6 @@ def refused_unless_seen(card: Card, caller: Caller, config: ResolvedConfig, aske
     return reason
 
 
-def view(
-    workspace: Workspace,
-    name: str,
-    file_path: str | None = None,
-    page: int = 1,
-    *,
-    caller: Caller = PERSON,
-    loaded: Loaded | None = None,
-    session_id: str = "",
-) -> View:
-    """One skill's instructions; with `file_path`, one of its files as it lies on disk."""
-    card, config = workspace.find(name)
-    return view_card(workspace, card, config, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
-
-
 def view_card(
     workspace: Workspace,
     card: Card,
@@ -58,7 +43,7 @@ def view_card(
     settings: Mapping[str, Any] | None = None,
     asked_for: Collection[str] = (),
 ) -> View:
-    """The same for a skill that was found, as a session has it.
+    """One skill's instructions, or with `file_path` one of its files as it lies on disk; for a session, or without one.
 
     Inline commands run only for a model, and only where the settings allow it: a person who looks is not asking for
     anything to happen. `asked_for` are the paths of skills that the user asked for; a model may see these even if it

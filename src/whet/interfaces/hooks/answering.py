@@ -239,7 +239,7 @@ def news(state: str, clock: Clock, opened: Callable[[], Library]) -> str:
     if not kept.news():
         return ""
     pieces = kept.take_news()
-    waiting = {one.id for one in opened().changes.author.proposals.all("pending")}
+    waiting = {one.id for one in opened().edit.proposals.all("pending")}
     proposed = sum(piece in waiting for piece in pieces)
     written = [piece for piece in pieces if isinstance(piece, str)]
     lines = []

@@ -89,10 +89,10 @@ class _Bench:
         tokens: int,
         progress: Callable[[int, int], None],
     ) -> None:
-        workspace, author = shelf.workspace, shelf.changes.author
+        workspace, editor = shelf.workspace, shelf.edit
         self._shelf, self._model, self._grader, self._runs = shelf, model, grader, runs
         self._card, _ = workspace.find(name)
-        target = author.target(self._card)
+        target = editor.target(self._card)
         self._path = target.source or target.path
         self._tree = target.original or target.before or {}
         self._subject = Subject(self._card.full_name, self._card.directory, self._tree)
@@ -104,7 +104,7 @@ class _Bench:
             workspace, self._subject, doing, budgeted(grader, self._budget), runs=runs, progress=progress
         )
         self._buffer = Buffer(workspace.place.state, self._path, workspace.clock)
-        refused = author.proposals.all("rejected")
+        refused = editor.proposals.all("rejected")
         matter = Matter(
             self._subject.name,
             self._subject.skill().description,
@@ -204,7 +204,7 @@ class _Bench:
 
     def _proposed_already(self) -> dict[str, Any]:
         """The proposal that says the same and waits, as `keep` tells it; nothing where there is none."""
-        proposals, best = self._shelf.changes.author.proposals, self.course.best
+        proposals, best = self._shelf.edit.proposals, self.course.best
         for proposal in proposals.all("pending"):
             for change in proposals.changes(proposal):
                 after = change.after if change.path == self._path else None

@@ -168,7 +168,7 @@ def _created(shelf: Shelf, state: Distillation, verdict: Verdict, terms: Terms) 
     """A new skill, under a name that no other has."""
     name = _free(shelf, state.draft().name)
     state = state._replace(edits={**state.edits, "name": name})
-    writing = writing_of(shelf.workspace, shelf.changes.author.journal, state)
+    writing = writing_of(shelf.workspace, shelf.edit.journal, state)
     steps = [{"title": hide_secrets(step.title)[0], "events": list(step.evidence)} for step in state.worded.steps]
     told = {"action": "create", "skill": name, "description": writing.made.description, "steps": steps}
     return {**told, **_done(shelf, state, writing, verdict, terms, name=name, agents=True)}
@@ -179,7 +179,7 @@ def _improved(shelf: Shelf, state: Distillation, near: Relative, verdict: Verdic
     from whet.authoring.drafts_main import main_of
 
     path = os.path.realpath(near.card.directory)
-    journal, refused = shelf.changes.author.journal, refused_bodies(shelf, path)
+    journal, refused = shelf.edit.journal, refused_bodies(shelf, path)
     writing = writing_of(shelf.workspace, journal, state, card=near.card, gains=near.used, refused=refused)
     if writing.before is None:
         raise NotFoundError("skill-gone", f"{near.card.path} is not there any more.", hint="Try again.")

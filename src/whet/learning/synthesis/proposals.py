@@ -26,13 +26,13 @@ _LATEST = 200
 
 def own_proposals(shelf: Shelf, state: str = "") -> list[Proposal]:
     """The latest proposals that learning made."""
-    every = shelf.changes.author.proposals.all(state)
+    every = shelf.edit.proposals.all(state)
     return [one for one in every if one.origin == "background" and one.reason.startswith(MARK)][-_LATEST:]
 
 
 def waiting_for(shelf: Shelf, path: str) -> int:
     """The number of a proposal that would change the skill at a path; 0 where none waits, whoever made it."""
-    every = shelf.changes.author.proposals.all("pending")
+    every = shelf.edit.proposals.all("pending")
     return next((one.id for one in every if any(change.path == path for change in one.changes)), 0)
 
 
@@ -41,7 +41,7 @@ def refused_bodies(shelf: Shelf, path: str) -> list[str]:
     found = (
         _texts(change.skill, change.after)
         for proposal in own_proposals(shelf, "rejected")
-        for change in shelf.changes.author.proposals.changes(proposal)
+        for change in shelf.edit.proposals.changes(proposal)
         if change.path == path
     )
     return [texts.body for texts in found if texts is not None]
@@ -51,7 +51,7 @@ def proposed_already(shelf: Shelf, made: Draft) -> Proposal | None:
     """The proposal of a new skill for the job of a draft that waits, or was rejected; what waits comes first."""
     known: dict[str, tuple[Proposal, Texts]] = {}
     for proposal in (*own_proposals(shelf, "pending"), *own_proposals(shelf, "rejected")):
-        for change in shelf.changes.author.proposals.changes(proposal):
+        for change in shelf.edit.proposals.changes(proposal):
             if change.action == "create" and (texts := _texts(change.skill, change.after)):
                 known[str(proposal.id)] = proposal, texts
     if not known:

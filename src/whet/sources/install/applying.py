@@ -171,13 +171,13 @@ def apply(
     _record(installer, plan, actor, override)
     if override:
         plan = accept(plan)
-    if plan.ready:
-        _commit(installer, plan, plan.ready, actor, reason)
+    notes = _commit(installer, plan, plan.ready, actor, reason) if plan.ready else ()
     taps = Taps(installer.reach.place.state, installer.workspace.clock)
     for name, source in plan.taps:
         with suppress(ConflictError):  # somebody else added one of that name a moment ago
             taps.add(name, read_ref(source, installer.reach.place))
-    return {"success": True, **plan.to_json(), **done(plan)}
+    answer = {"success": True, **plan.to_json(), **done(plan)}
+    return answer | ({"warnings": list(notes)} if notes else {})
 
 
 def done(plan: Plan) -> dict[str, list[str]]:
@@ -198,7 +198,7 @@ def _origin(installer: Installer, ready: Sequence[Step]) -> str:
         return ""
 
 
-def _commit(installer: Installer, plan: Plan, ready: Sequence[Step], actor: str, reason: str) -> None:
+def _commit(installer: Installer, plan: Plan, ready: Sequence[Step], actor: str, reason: str) -> tuple[str, ...]:
     run = f"r{os.urandom(8).hex()}"
     label = max((step.judgement.scan.verdict for step in ready if step.judgement), key=LABELS.index, default="")
     by = Provenance(actor, "install", reason or _origin(installer, ready), label, run)
@@ -224,6 +224,7 @@ def _commit(installer: Installer, plan: Plan, ready: Sequence[Step], actor: str,
     for step in ready:
         if step.entry is None:
             installer.journal.retain(plan.directory(step), None)
+    return installer.committer.publish(installer.journal.entries(run=run)).notes
 
 
 def _changed(name: str) -> ConflictError:

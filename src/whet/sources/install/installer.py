@@ -29,7 +29,7 @@ from whet.sources.refs.trusting import ref_trust
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from whet.authoring.manage import Author
+    from whet.authoring.editor import SkillEditor
     from whet.guard.gate import Judgement
     from whet.library.workspace import ResolvedConfig, Workspace
     from whet.notes import Note
@@ -55,11 +55,18 @@ class Installer:
     """What is installed in one root, and the way in and out."""
 
     def __init__(
-        self, workspace: Workspace, author: Author, ledger: Ledger, reach: FetchContext, root: str, project: str = ""
+        self,
+        workspace: Workspace,
+        editor: SkillEditor,
+        ledger: Ledger,
+        reach: FetchContext,
+        root: str,
+        project: str = "",
     ) -> None:
         self.workspace = workspace
-        self.journal = author.journal
-        self.writer = author.writer
+        self.journal = editor.journal
+        self.writer = editor.writer
+        self.committer = editor.committer
         self.ledger = ledger
         self.reach = reach
         self.root = os.path.realpath(root)

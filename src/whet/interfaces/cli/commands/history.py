@@ -31,13 +31,13 @@ def configure_history(parser: Parser) -> None:
 
 
 def run_history(context: Context, options: Namespace) -> Outcome:
-    changes = context.library.changes
+    history = context.library.edit.history
     if not options.export:
-        return Outcome(changes.history(options.name, options.last))
+        return Outcome(history.entries(options.name, options.last))
     problem = "NAME is missing." if options.name is None else "--last is not for --export." if options.last else ""
     if problem:
         raise misuse("history", problem)
-    return Outcome(changes.export(options.name))
+    return Outcome(history.export(options.name))
 
 
 def render_history(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -78,7 +78,7 @@ def configure_diff(parser: Parser) -> None:
 def run_diff(context: Context, options: Namespace) -> Outcome:
     given = [text for text in (options.one, options.other) if text is not None]
     return Outcome(
-        context.library.changes.diff(options.name, *(read_number(text, "a version", "diff") for text in given))
+        context.library.edit.history.diff(options.name, *(read_number(text, "a version", "diff") for text in given))
     )
 
 
@@ -120,7 +120,7 @@ def configure_verify_history(parser: Parser) -> None:
 
 
 def run_verify_history(context: Context, _options: Namespace) -> Outcome:
-    answer = context.library.changes.verify()
+    answer = context.library.edit.history.verify()
     return Outcome(answer, 0 if answer["valid"] else 1)
 
 

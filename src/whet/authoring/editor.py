@@ -1,4 +1,4 @@
-"""The agent's own hand: create, edit, patch, delete, write and remove files, rename, restore; one or many, or none.
+"""Changing skills: create, edit, patch, delete, write and remove files, rename, restore; one or many, all or none.
 
 Operations are applied to contents in memory first, one after the other; only when all of them have worked, and every
 result has passed the check, is anything written, and then all of it as one change. What may not be written directly (a
@@ -13,14 +13,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring import drafts
+from whet.authoring.checks import Review
+from whet.authoring.commits import Committer
 from whet.authoring.drafts_limits import check_category, check_name
 from whet.authoring.drafts_main import main_of, version_of
-from whet.authoring.history import restored
+from whet.authoring.history import History, restored
 from whet.authoring.operations import read_operation
 from whet.authoring.proposals import Proposals
 from whet.authoring.trees import digest
 from whet.authoring.writer import Change, Provenance, Writer
-from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.package import read_tree
 from whet.skill.finder import MAIN_FILES, SKIPPED
 from whet.skill.names import key, slug
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from whet.authoring.checks import Accepted, Check
+    from whet.authoring.commits import Subscriber
     from whet.authoring.drafts import Draft
     from whet.authoring.journal import Entry, Journal
     from whet.library.card import Card
@@ -58,22 +61,10 @@ class Target(NamedTuple):
     """What that one holds."""
     fixed: str = ""
     """Why its directory can be neither removed nor renamed."""
-    counted: str = ""
-    """The qualified name under which its use is counted; "" for a skill that is new."""
+    version: str = ""
 
 
-class Checked(NamedTuple):
-    """What a check says of several skills together."""
-
-    label: str
-    """For the journal."""
-    cause: str = ""
-    """Why a person must decide, if one must."""
-    remarks: tuple[str, ...] = ()
-    """What was found and allowed."""
-
-
-class Author:
+class SkillEditor:
     """Changes the skills of one library."""
 
     def __init__(
@@ -85,14 +76,18 @@ class Author:
         new_root: Callable[[], str],
         accepted: Accepted | None = None,
     ) -> None:
-        """`accepted` is told when a person lets through what the check asked about."""
+        """`check` looks at what is to be written; `accepted` hears when a person lets through what it asked about."""
         self.workspace = workspace
         self.journal = journal
         self.writer = Writer(journal, workspace.place.state)
-        self.proposals = Proposals(journal)
-        self._check = check
-        self._accepted = accepted
+        self.committer = Committer(self.writer, workspace.identify)
+        self.proposals = Proposals(journal, self.committer, Review(check, accepted))
+        self.history = History(workspace, self.committer)
         self._new_root = new_root
+
+    def on_commit(self, subscriber: Subscriber, failed: str) -> None:
+        """Call this after every change of any skill; see `whet.authoring.commits`."""
+        self.committer.on_commit(subscriber, failed)
 
     def apply(
         self,
@@ -131,68 +126,38 @@ class Author:
             message = f"{len(operations)} operations were given."
             raise UsageError("bad-operations", message, hint=f"Give 1 to {MOST_OPERATIONS}.")
         self.writer.recover()
-        bench = _Bench(self, allowed, several=len(operations) > 1)
+        batch = _Batch(self, allowed, several=len(operations) > 1)
         results: list[dict[str, Any]] = []
         for number, operation in enumerate(operations):
             try:
-                results.append(bench.apply(operation))
+                results.append(batch.apply(operation))
             except WhetError as error:
                 if len(operations) > 1:
                     error.details.update(failed_index=number, completed_before_failure=0)
                 raise
-        changes = bench.changes()
-        warnings = [*bench.warnings, *chain(*bench.remarks.values()), *self._unread(bench, by, viewed)]
+        changes = batch.changes()
+        warnings = [*batch.warnings, *chain(*batch.remarks.values()), *self._unread(batch, by, viewed)]
         if not changes:
             return _answer(results, (), warnings or ["Nothing changes."])
-        checked = self.checked(changes, by)
+        checked = self.proposals.review.check(changes, by)
         warnings.extend(checked.remarks)
         staged = stage or self.workspace.config().settings.stage_writes
         waits = "Nobody has looked at it yet." if stage and by.origin == "background" else "Writes are staged."
-        cause = checked.cause or bench.cause() or (waits if staged else "")
+        cause = checked.cause or batch.cause() or (waits if staged else "")
         if cause:
-            number = self.proposals.propose(changes, bench.bases(), by, cause, bench.originals())
+            number = self.proposals.propose(changes, batch.bases(), by, cause, batch.originals())
             told = {"staged": True, "proposal": number, "reason": cause, "hint": _WAITS.format(number)}
             return {**_answer(results, (), warnings), **told}
-        return _answer(results, self.writer.write(changes, by._replace(checked=checked.label)), warnings)
+        commit = self.committer.commit(changes, by._replace(checked=checked.label))
+        return _answer(results, commit.entries, [*warnings, *commit.notes])
 
-    def checked(self, changes: Sequence[Change], by: Provenance) -> Checked:
-        """What the check says of all results together."""
-        labels: dict[str, None] = {}
-        causes: dict[str, None] = {}
-        remarks: dict[str, None] = {}
-        for change in changes:
-            if change.after is None:
-                continue
-            try:
-                verdict = self._check(change.skill, change.after, by.actor)
-            except FailedError:  # the machine failed, and says so itself
-                raise
-            except Exception as error:
-                message = f"{change.skill} could not be checked: {error}."
-                raise FailedError("check-failed", message, hint="Nothing was written.") from error
-            if verdict.decision not in ("allow", "ask"):
-                message = f"{change.skill} may not be written: {verdict.reason or 'the check says no.'}"
-                raise RefusedError("blocked", message, hint="`whet scan` shows what was found.")
-            labels[verdict.label] = None
-            if verdict.decision == "ask":
-                causes[verdict.reason or f"A person must see {change.skill} first."] = None
-            elif verdict.label != "safe" and verdict.reason:
-                remarks[verdict.reason] = None
-        return Checked(", ".join(labels), " ".join(causes), tuple(remarks))
-
-    def accept(self, changes: Sequence[Change], by: Provenance) -> None:
-        """Tell the guard that a person lets these through."""
-        for change in changes:
-            if self._accepted is not None and change.after is not None:
-                self._accepted(change.skill, change.after, by.actor, by.reason)
-
-    def _unread(self, bench: _Bench, by: Provenance, viewed: Callable[[str, str], bool] | None) -> list[str]:
+    def _unread(self, batch: _Batch, by: Provenance, viewed: Callable[[str, str], bool] | None) -> list[str]:
         """What was changed without having been looked at: a warning, and for background work an error."""
         if viewed is None and by.origin == "foreground":
             return []
         blind = [
             target.name
-            for target in bench.targets()
+            for target in batch.targets()
             for path, tree in [(target.source, target.original) if target.source else (target.path, target.before)]
             if tree is not None and not (viewed and viewed(path, digest(tree)))
         ]
@@ -225,7 +190,7 @@ class Author:
             if any(name.endswith("/SKILL.md") for name in tree):
                 hint = "Move it to a directory of its own first."
                 raise UsageError("root-skill", f"Other skills lie in {path}.", hint=hint, path=path)
-        return Target(card.name, path, tree, tree, fixed=fixed, counted=card.qualified)
+        return Target(card.name, path, tree, tree, fixed=fixed)
 
     def place(self, name: str, category: str) -> str:
         """Where a new skill goes. Raises where it would lie in another skill, and not be found."""
@@ -248,11 +213,11 @@ def _anyone(_: Card) -> None:
     """A person may touch everything."""
 
 
-class _Bench:
+class _Batch:
     """The skills that a batch of operations concerns, as they would become."""
 
-    def __init__(self, author: Author, allowed: Callable[[Card], None], *, several: bool) -> None:
-        self._author, self._allowed, self._several = author, allowed, several
+    def __init__(self, editor: SkillEditor, allowed: Callable[[Card], None], *, several: bool) -> None:
+        self._editor, self._allowed, self._several = editor, allowed, several
         self._targets: dict[str, Target] = {}
         self._names: dict[str, str] = {}
         self.warnings: list[str] = []
@@ -278,6 +243,7 @@ class _Bench:
                 target.path,
                 target.tree,
                 "" if target.before is None else digest(target.before),
+                target.version,
             )
             for target in self.targets()
             if target.tree != target.before and not (target.source and target.tree == target.original)
@@ -287,8 +253,7 @@ class _Bench:
         """Apply one operation; what is told of it."""
         fields = read_operation(operation)
         action, name = fields.pop("action"), fields.pop("name")
-        handler: Callable[..., dict[str, Any]] = getattr(self, f"_{action}")
-        return {"action": action, **handler(name, **fields)}
+        return {"action": action, **_ACTIONS[action](self, name, **fields)}
 
     def _find(self, name: str) -> Target:
         path = self._names.get(key(name))
@@ -298,12 +263,12 @@ class _Bench:
                 message = f"{name!r} is deleted or renamed by an operation before this one."
                 raise NotFoundError("skill-not-found", message, hint="Check the order of the operations.")
             return target
-        card, _ = self._author.workspace.find(name)
+        card, _ = self._editor.workspace.find(name)
         return self._take(self._target(card), name)
 
     def _target(self, card: Card) -> Target:
         self._allowed(card)
-        return self._author.target(card)
+        return self._editor.target(card)
 
     def _take(self, target: Target, *names: str) -> Target:
         self._targets.setdefault(target.path, target)
@@ -313,16 +278,15 @@ class _Bench:
 
     def _become(self, target: Target, draft: Draft, action: str) -> dict[str, Any]:
         first = action if target.tree is None else target.action or action
-        self._targets[target.path] = target._replace(tree=draft.tree, action=first)
+        self._targets[target.path] = target._replace(tree=draft.tree, action=first, version=draft.version)
         if self._several:
             known = (*self.remarks.get(target.path, ()), *draft.warnings)
             self.remarks[target.path] = drafts.remarks(target.before, draft.tree, known)
             draft = drafts.without_remarks(draft, target.tree, numbered=bool(target.action))
         self.warnings.extend(draft.warnings)
-        told = {"name": target.name, "path": target.path, "version": draft.version, "digest": digest(draft.tree)}
-        return {**told, "counted": target.counted}
+        return {"name": target.name, "path": target.path, "version": draft.version, "digest": digest(draft.tree)}
 
-    def _create(
+    def create(
         self, name: str, *, description: str = "", body: str = "", category: str = "", version: str = ""
     ) -> dict[str, Any]:
         called = check_name(name)
@@ -331,7 +295,7 @@ class _Bench:
             draft = drafts.create(name, description=description, body=body)
             if version:
                 self.warnings.append(f"A new skill begins with version {draft.version}.")
-            path = self._author.place(name, category)
+            path = self._editor.place(name, category)
             hint = "Choose another name, or change that skill by its own name."
             target = self._take(Target(called, self._free(path, hint), None, None))
             return {**self._become(target, draft, "create"), "created": True}
@@ -345,7 +309,7 @@ class _Bench:
                 return self._find(spelling)
             except (NotFoundError, RefusedError):  # a repository nobody trusts takes no names
                 continue
-        found = [card for card in self._author.workspace.snapshot().catalogue.cards if slug(card.name) == called]
+        found = [card for card in self._editor.workspace.snapshot().catalogue.cards if slug(card.name) == called]
         return self._find(found[0].path) if found and key(found[0].name) not in self._names else None
 
     def _free(self, path: str, hint: str) -> str:
@@ -355,18 +319,18 @@ class _Bench:
             raise ConflictError("skill-exists", f"{path} exists already.", hint=hint, path=path)
         return path
 
-    def _edit(self, name: str, *, body: str, version: str = "") -> dict[str, Any]:
+    def edit(self, name: str, *, body: str, version: str = "") -> dict[str, Any]:
         target = self._find(name)
         return self._become(target, drafts.edit(target.tree or {}, body, version=version), "edit")
 
-    def _patch(self, name: str, *, find: str, replace: str, **how: Any) -> dict[str, Any]:
+    def patch(self, name: str, *, find: str, replace: str, **how: Any) -> dict[str, Any]:
         target = self._find(name)
         how["path"] = how.pop("file_path", "")
         how["every"] = how.pop("all", False)
         draft = drafts.patch(target.tree or {}, find, replace, **how)
         return {**self._become(target, draft, "patch"), "replacements": draft.replacements}
 
-    def _write_file(
+    def write_file(
         self, name: str, *, file_path: str, content: str | bytes, executable: bool | None = None, version: str = ""
     ) -> dict[str, Any]:
         target = self._find(name)
@@ -374,12 +338,12 @@ class _Bench:
         draft = drafts.write_file(target.tree or {}, file_path, data, executable=executable, version=version)
         return {**self._become(target, draft, "write-file"), "file": file_path}
 
-    def _remove_file(self, name: str, *, file_path: str, version: str = "") -> dict[str, Any]:
+    def remove_file(self, name: str, *, file_path: str, version: str = "") -> dict[str, Any]:
         target = self._find(name)
         draft = drafts.remove_file(target.tree or {}, file_path, version=version)
         return {**self._become(target, draft, "remove-file"), "file": file_path}
 
-    def _delete(self, name: str) -> dict[str, Any]:
+    def delete(self, name: str) -> dict[str, Any]:
         target = self._find(name)
         if target.cause:
             message = f"{target.name} cannot be deleted: {target.cause}"
@@ -394,7 +358,7 @@ class _Bench:
             raise RefusedError("fixed-directory", f"{action} is not possible: {target.fixed}", hint=hint)
         self._targets[target.path] = target._replace(tree=None, action=action)
 
-    def _rename(self, name: str, *, new_name: str) -> dict[str, Any]:
+    def rename(self, name: str, *, new_name: str) -> dict[str, Any]:
         target = self._find(name)
         draft = drafts.rename(target.tree or {}, new_name)
         path = os.path.join(os.path.dirname(target.path), slug(new_name))
@@ -403,13 +367,13 @@ class _Bench:
             raise RefusedError(
                 "protected", f"{target.name} cannot be renamed: {target.cause}", hint="Create a new one."
             )
+        self._targets.pop(target.path)  # the history has its new place right behind its old one
         self._leave(target, "rename")
         new = self._take(Target(slug(new_name), path, None, None), new_name)
-        told = self._become(new, draft, "rename")
-        return {**told, "renamed_from": target.name, "counted": target.counted}
+        return {**self._become(new, draft, "rename"), "renamed_from": target.name}
 
-    def _restore(self, name: str) -> dict[str, Any]:
-        change = restored(self._author.journal, name)
+    def restore(self, name: str) -> dict[str, Any]:
+        change = restored(self._editor.journal, name)
         self._free(change.path, "Rename or delete that one first.")
         tree = dict(change.after or {})
         target = self._take(Target(change.skill, change.path, None, None), name)
@@ -420,6 +384,18 @@ class _Bench:
             "version": version_of(main_of(tree).document),
             "digest": digest(tree),
         }
+
+
+_ACTIONS: dict[str, Callable[..., dict[str, Any]]] = {
+    "create": _Batch.create,
+    "edit": _Batch.edit,
+    "patch": _Batch.patch,
+    "delete": _Batch.delete,
+    "write_file": _Batch.write_file,
+    "remove_file": _Batch.remove_file,
+    "rename": _Batch.rename,
+    "restore": _Batch.restore,
+}
 
 
 def _answer(results: list[dict[str, Any]], entries: Sequence[Entry], warnings: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,136 @@
+"""The one event behind every change: what was committed, told to everybody who keeps something about skills.
+
+Whoever changes skills (the editor, its history, an approved proposal, the curator, an install) ends in `commit` or
+`publish`. Usage, pins, what is switched off, feedback, the lock and the search index subscribe; they get each skill
+with its id before and after, so that a skill that was renamed, or renamed back, keeps all of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from whet.errors import WhetError
+from whet.skill.names import key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from whet.authoring.journal import Entry, Journal
+    from whet.authoring.writer import Change, Provenance, Writer
+    from whet.library.skill_id import SkillId
+
+
+class Committed(NamedTuple):
+    """What became of one skill."""
+
+    entry: Entry
+    """For a skill that moved, the entry about its new place."""
+    before: SkillId | None
+    """None where there was no skill."""
+    after: SkillId | None
+    """None where there is none any more."""
+    old_name: str
+    scope: str
+    """That of its root; "" where it lies in none."""
+    version: str = ""
+    """What it says its version is, where the writer knows."""
+
+    @property
+    def moved(self) -> bool:
+        """Is it the same skill at another place?"""
+        return self.before is not None and self.after is not None and self.before != self.after
+
+    @property
+    def old_names(self) -> tuple[str, str]:
+        """The names that stores knew it by before they knew its id: as it was, and with its scope."""
+        return key(self.old_name), key(f"{self.scope}:{self.old_name}")
+
+
+class Commit(NamedTuple):
+    """A change that was made."""
+
+    entries: tuple[Entry, ...]
+    """Its entries in the history, without those about what was found."""
+    notes: tuple[str, ...] = ()
+    """What could not follow it, a sentence each."""
+
+
+class Subscriber(Protocol):
+    """Hears of every change, and says what is to be said about it, a sentence each."""
+
+    def __call__(self, commits: Sequence[Committed], /) -> Iterable[str]:
+        """Follow the change. What raises WhetError is told; the change itself is made."""
+
+
+class Committer:
+    """Writes changes, and tells the subscribers."""
+
+    def __init__(self, writer: Writer, identify: Callable[[str], tuple[SkillId, str]]) -> None:
+        """`identify` gives id and scope of the skill in a directory, which may be gone."""
+        self.writer = writer
+        self._identify = identify
+        self._subscribers: list[tuple[Subscriber, str]] = []
+
+    def on_commit(self, subscriber: Subscriber, failed: str) -> None:
+        """Call this after every change; `failed` is what to say where it raises WhetError."""
+        self._subscribers.append((subscriber, failed))
+
+    def commit(self, changes: Sequence[Change], by: Provenance) -> Commit:
+        """Make all of these changes or none. Raises WhetError."""
+        return self.publish(self.writer.write(changes, by), changes)
+
+    def publish(self, entries: Sequence[Entry], changes: Sequence[Change] = ()) -> Commit:
+        """Tell the subscribers about entries that are in the history, made by these changes."""
+        made = tuple(entry for entry in entries if entry.action != "found")
+        committed = self._committed(made, {change.path: change for change in changes})
+        notes: list[str] = []
+        for subscriber, failed in self._subscribers if committed else ():
+            try:
+                notes.extend(subscriber(committed))
+            except WhetError as error:
+                notes.append(f"{failed}: {error.message}")
+        return Commit(made, tuple(notes))
+
+    def _committed(self, made: Sequence[Entry], changes: Mapping[str, Change]) -> list[Committed]:
+        moves = find_moves(self.writer.journal, made)
+        moved = {gone.path for gone in moves.values()}
+        found = []
+        for entry in made:
+            if not entry.after and entry.path in moved:
+                continue  # it is told with its new place
+            (here, scope), gone = self._identify(entry.path), moves.get(entry.path)
+            before = self._identify(gone.path)[0] if gone else here if entry.before else None
+            name = gone.skill if gone else entry.skill
+            version = changes[entry.path].version if entry.path in changes else ""
+            found.append(Committed(entry, before, here if entry.after else None, name, scope, version))
+        return found
+
+
+def find_moves(journal: Journal, entries: Sequence[Entry]) -> dict[str, Entry]:
+    """The skills that moved in one change: their new paths, and the entries about their old ones.
+
+    A rename is two entries, of which the one about the new path comes right behind the other. Taking it back is two
+    entries, too, which give back what a rename took.
+    """
+    gone = {entry.id: entry for entry in entries if entry.before and not entry.after}
+    come = [entry for entry in entries if entry.after and not entry.before]
+    found: dict[str, Entry] = {}
+    for new in come:
+        for old in gone.values():
+            if (old.action, new.action) == ("rename", "rename"):
+                moved = new.id == old.id + 1 or len(gone) == len(come) == 1
+            else:
+                moved = (old.action, new.action) == ("undo", "undo") and _takes_back_move(journal, old, new)
+            if moved:
+                found[new.path] = old
+    return found
+
+
+def _takes_back_move(journal: Journal, gone: Entry, come: Entry) -> bool:
+    """Did the skill move the other way before, between the same contents?"""
+    for first in journal.entries(path=come.path):
+        if first.id < gone.id and first.before == come.after and not first.after:
+            moves = find_moves(journal, [entry for entry in journal.entries(run=first.run) if entry.id < gone.id])
+            if gone.path in moves and moves[gone.path].path == come.path:
+                return True
+    return False

@@ -1,0 +1,49 @@
+"""What a skill is known by, in every store: where it lies, and nothing that anybody can write into it.
+
+    card.id == SkillId("~/.agents/skills", "ops/deploy")
+    str(card.id) == "~/.agents/skills/ops/deploy"
+
+Names are for people: two skills can have the same one, and a skill can get another. The root is its real directory, so
+that links to it do not matter, and one below the home directory begins with `~`, so that a home that moves takes its
+skills along. A skill that ships with Whet, or comes with a plugin, keeps its id when the package lies elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.library.files import inside
+
+if TYPE_CHECKING:
+    from whet.library.roots import Root
+
+
+class SkillId(NamedTuple):
+    """A skill's root, and its path below it."""
+
+    root: str
+    path: str
+    """With forward slashes; "" for a root that is a skill itself."""
+
+    def __str__(self) -> str:
+        text = f"{self.root}/{self.path}" if self.path else self.root
+        return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
+def skill_id(real: str, root: Root) -> SkillId:
+    """The id of the skill that really lies there, found through this root."""
+    base = root.real or root.path
+    if inside(real, base):
+        return SkillId(root.id, _slashes(real[len(base) :]).strip("/"))
+    directory, name = os.path.split(real)  # a link led out of the root
+    return SkillId(portable(directory, root.home), name)
+
+
+def portable(real: str, home: str) -> str:
+    """A directory with `~` for the home."""
+    return _slashes(f"~{real[len(home) :]}" if home and inside(real, home) else real)
+
+
+def _slashes(path: str) -> str:
+    return path.replace(os.sep, "/")
