@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SOURCE = Path(__file__).parents[2] / "src" / "whet"
 ROOMS = (
@@ -26,6 +31,10 @@ ROOMS = (
 )
 FRONT = {"__init__", "__main__"}
 """The package's own front: it may open any room."""
+
+
+CIRCLES = {"guard": (13, 6, 4), "interfaces": (5,), "learning": (4,), "routing": (2,), "skill": (2,), "sources": (2, 2)}
+"""How many modules import each other in a circle, for every circle in a room. They only become fewer: no new ones."""
 
 
 def room_of(path: Path) -> str:
@@ -79,3 +88,73 @@ def test_the_skill_room_is_pure() -> None:
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             wrong += [f"{path.name} imports {name}" for name in names if name.split(".")[0] in forbidden]
     assert wrong == []
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def at_run_time(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything in a module but what is there for types only."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            yield from (inner for other in child.orelse for inner in (other, *at_run_time(other)))
+        else:
+            yield child
+            yield from at_run_time(child)
+
+
+def graph() -> dict[str, set[str]]:
+    """Each module with those that it imports, at its top or inside functions."""
+    known = {name_of(path): path for path in modules()}
+    found: dict[str, set[str]] = {}
+    for name, path in known.items():
+        used: set[str] = set()
+        for node in at_run_time(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                used.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                used.update(inner & known.keys())
+                if not inner <= known.keys():
+                    used.add(node.module)
+        found[name] = (used & known.keys()) - {name}
+    return found
+
+
+def circles(uses: dict[str, set[str]]) -> list[set[str]]:
+    """The modules that reach each other; `graphlib` finds one way around, and those it touches are put together."""
+    merged = {name: {name} for name in uses}
+    uses = {name: set(others) for name, others in uses.items()}
+    while True:
+        try:
+            TopologicalSorter(uses).prepare()
+        except CycleError as error:
+            first, *rest = dict.fromkeys(error.args[1])
+            for name in rest:
+                merged[first] |= merged.pop(name)
+                uses[first] |= uses.pop(name)
+            for name, others in uses.items():
+                uses[name] = {first if other in rest else other for other in others} - {name}
+        else:
+            return sorted((group for group in merged.values() if len(group) > 1), key=sorted)
+
+
+def test_no_circle_of_imports_is_new_or_larger() -> None:
+    found: dict[str, list[set[str]]] = {}
+    for circle in circles(graph()):
+        found.setdefault(min(circle).split(".")[1], []).append(circle)
+    for room, groups in found.items():
+        sizes, allowed = sorted(map(len, groups), reverse=True), CIRCLES.get(room, ())
+        told = "; ".join(", ".join(sorted(group)) for group in groups)
+        assert len(sizes) <= len(allowed), f"a new circle in {room}, one of: {told}"
+        grown = [size for size, most in zip(sizes, allowed, strict=False) if size > most]
+        assert grown == [], f"a circle in {room} has become larger, one of: {told}"
+    assert {room: tuple(sorted(map(len, groups), reverse=True)) for room, groups in found.items()} == CIRCLES, (
+        "there are fewer circles now: say so in CIRCLES"
+    )
+
+
+def test_circles_are_found() -> None:
+    uses = {"a": {"b"}, "b": {"c", "e"}, "c": {"a", "d"}, "d": {"e"}, "e": set(), "f": {"g"}, "g": {"f"}, "h": {"a"}}
+    assert circles(uses) == [{"a", "b", "c"}, {"f", "g"}]

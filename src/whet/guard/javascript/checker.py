@@ -1,7 +1,7 @@
 """JavaScript and TypeScript: who reads what, and where it goes.
 
-Most files are done after a look at their words (`javascript_words`). The rest is read as a program of values
-(`javascript_program`), whose calls are judged one by one (`javascript_calls`, `javascript_effects`). How the text as a
+Most files are done after a look at their words (`words`). The rest is read as a program of values
+(`program`), whose calls are judged one by one (`calls`, `effects`). How the text as a
 whole looks (obfuscated, packed, minified) is judged here.
 """
 

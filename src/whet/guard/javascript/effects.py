@@ -1,6 +1,6 @@
 """What the calls of a JavaScript file come to: sending, executing, writing, removing, each judged by what goes in.
 
-Commands for a shell are in `javascript_commands`, what follows from all of a file together in `javascript_watching`.
+Commands for a shell are in `commands`, what follows from all of a file together in `watching`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """May a shell command run? Every command of a line must be granted by a rule that names what gives it power.
 
 A rule matches word by word, on the words that the shell would hand over. Wrappers that change nothing (`timeout 5`)
-and harmless variables (`LC_ALL=C`) may stand in front. See `permissions_powers` for the words that a wildcard of a
-rule never covers: under such a rule the answer is no, or `ask` where the rule is for everything (`Bash`) or for a
+and harmless variables (`LC_ALL=C`) may stand in front. See `whet.guard.permissions.powers` for the words that a wildcard
+of a rule never covers: under such a rule the answer is no, or `ask` where the rule is for everything (`Bash`) or for a
 program that is there to run things (`Bash(python3:*)`).
 """
 

@@ -2,7 +2,7 @@
 
 `git -c core.pager=x log` is not what `Bash(git:*)` is about, and `python3 run.py` is run.py rather than python3. Each
 power has the number of the last word that a rule has to spell out; a wildcard never does. Everything here reads the
-tables in `permissions_programs`.
+tables in `whet.guard.permissions.programs`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A permission rule such as `Bash(git:*)` is about a program; these tables say where that program stops being itself:
 interpreters and wrappers run anything, runners run what a project defines, and some options make a harmless program
-start another one or write a file. `permissions_powers` reads them.
+start another one or write a file. `whet.guard.permissions.powers` reads them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a text tells a model or a person to do.
 
-Patterns find the orders, `prose_context` says how they are meant. What needs several things together is put together
-here and in `prose_installers` and `prose_sending`; code in fences and backticks goes to the checker of its language.
+Patterns find the orders, `context` says how they are meant. What needs several things together is put together
+here and in `installers` and `sending`; code in fences and backticks goes to the checker of its language.
 """
 
 from __future__ import annotations

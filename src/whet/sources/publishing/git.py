@@ -1,4 +1,4 @@
-"""Publishing to a git repository: by its address, or in a working copy of one (`publishing_checkout`).
+"""Publishing to a git repository: by its address, or in a working copy of one (`whet.sources.publishing.checkout`).
 
 For an address nothing is checked out. The newest commit is fetched alone, our files become objects beside it, and one
 new commit that differs from it in exactly our directories is pushed. So no hook runs, no filter or line-ending rule of

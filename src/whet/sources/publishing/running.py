@@ -1,7 +1,8 @@
 """Git, run to publish: with the person's own configuration, never at a prompt, and never for ever.
 
-What fetches from strangers runs git without anybody's configuration (`git_setup`); a push needs it: the identity, the
-credentials, the rewritten addresses. What says *which* repository is meant, as hooks inherit it, is not passed on.
+What fetches from strangers runs git without anybody's configuration (`whet.sources.git.setup`); a push needs it: the
+identity, the credentials, the rewritten addresses. What says *which* repository is meant, as hooks inherit it, is not
+passed on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The same skills for every client: one root, and links (or copies) of its skills where each client looks.
 
 A plan says what would be done and what is left alone, and why; applying it looks again first, and does only what is
-still as the plan saw it. What is made is on record (`syncing_record`) before it is there, so that the next sync or undo
-completes whatever was cut off halfway, and undo takes back exactly what was made.
+still as the plan saw it. What is made is on record (`whet.sources.syncing.record`) before it is there, so that the next
+sync or undo completes whatever was cut off halfway, and undo takes back exactly what was made.
 
     plan = plan_sync(place, user_root(place), ("claude", "cursor"), how="link")
     report = apply_sync(plan, place)
