@@ -37,7 +37,7 @@ from whet.learning.transcripts.generic import trajectory
 from whet.prompt.tokens import estimate
 from whet.routing.router import Entry, Router
 from whet.routing.texts import Texts
-from whet.skill.validate import Package, validate
+from whet.skill.validate import ValidationInput, validate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,7 +198,7 @@ def measure(sessions: Sequence[Session], *, misses: bool = False, among: Sequenc
             "whet without skills": bare,
         }
         held = {name: shares(points, one) for name, one in texts.items()}
-        findings = validate(Package(skill.name, text, files=("SKILL.md", *skill.files)), "quality")
+        findings = validate(ValidationInput(skill.name, text, files=("SKILL.md", *skill.files)), "quality")
         rows[session.task].append(
             {
                 "instance": session.instance,

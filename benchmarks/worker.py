@@ -119,13 +119,13 @@ def whet_watched(root: str, state: str) -> Run:
 
 
 def whet_validate(directories: list[str]) -> Run:
-    from whet.skill.validate import Package, valid, validate
+    from whet.skill.validate import ValidationInput, valid, validate
 
     def run() -> int:
         found = 0
         for directory in directories:
             with open(os.path.join(directory, "SKILL.md"), "rb") as file:
-                found += valid(validate(Package(os.path.basename(directory), file.read()), "spec"))
+                found += valid(validate(ValidationInput(os.path.basename(directory), file.read()), "spec"))
         return found
 
     return run

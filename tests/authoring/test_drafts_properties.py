@@ -12,7 +12,7 @@ from whet.errors import WhetError
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import find_fences, read_document
 from whet.skill.tree import Item, Tree
-from whet.skill.validate import Package, valid, validate
+from whet.skill.validate import ValidationInput, valid, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,8 +113,8 @@ def test_a_change_is_refused_or_numbered_and_no_worse_than_before(data: st.DataO
         assert old.version != new.version or any(" stays " in warning for warning in draft.warnings)
         changed = [path for path in {**before, **draft.tree} if before.get(path) != draft.tree.get(path)]
         assert len([path for path in changed if path != "SKILL.md"]) <= 1
-    if valid(validate(Package("", main))):
-        findings = validate(Package("", draft.tree["SKILL.md"].data))
+    if valid(validate(ValidationInput("", main))):
+        findings = validate(ValidationInput("", draft.tree["SKILL.md"].data))
         assert [found for found in findings if found.severity == "error" and found.code != "unknown-key"] == []
 
 
@@ -169,7 +169,7 @@ def test_what_is_created_is_valid(name: str, description: str, body: str) -> Non
     except WhetError as error:
         assert_helpful(error)
         return
-    findings = validate(Package("", draft.tree["SKILL.md"].data))
+    findings = validate(ValidationInput("", draft.tree["SKILL.md"].data))
     assert [found for found in findings if found.severity == "error" and found.code != "unknown-key"] == []
     assert read_skill(read_document(text(draft))).version == draft.version != ""
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from whet.skill.validate import Package, validate
+from whet.skill.validate import ValidationInput, validate
 
 BUNDLED = Path(__file__).parents[2] / "src" / "whet" / "bundled"
 SKILLS = sorted(path for path in BUNDLED.iterdir() if path.is_dir() and path.name != "__pycache__")
@@ -254,6 +254,6 @@ def test_the_template_becomes_a_skill_by_filling_it_in() -> None:
 @each_skill
 def test_a_bundled_skill_has_nothing_to_be_warned_about(skill: Path) -> None:
     files = tuple(path.relative_to(skill).as_posix() for path in skill.rglob("*") if path.is_file())
-    package = Package(skill.name, (skill / "SKILL.md").read_bytes(), files=files, published=True)
+    package = ValidationInput(skill.name, (skill / "SKILL.md").read_bytes(), files=files, published=True)
     assert validate(package, "upload") == ()
     assert validate(package, "quality") == ()

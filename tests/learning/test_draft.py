@@ -33,7 +33,7 @@ from whet.prompt.tokens import estimate
 from whet.routing.router import Entry, Router
 from whet.routing.texts import Texts
 from whet.skill.tree import Item
-from whet.skill.validate import Package, validate
+from whet.skill.validate import ValidationInput, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ def made_from(episode: Callable[[], Transcript]) -> Draft:
 @pytest.mark.parametrize("episode", WORTHY)
 def test_drafts_pass_the_specification_and_the_linter(episode: Callable[[], Transcript]) -> None:
     made = made_from(episode)
-    package = Package(made.name, main_file(made), files=("SKILL.md", *made.files))
+    package = ValidationInput(made.name, main_file(made), files=("SKILL.md", *made.files))
     assert [one for one in validate(package, "quality") if one.code != "section-missing"] == []
 
 
@@ -380,7 +380,7 @@ def test_a_script_of_the_project_is_not_taken_for_one_of_the_skill() -> None:
         )
     )
     assert "1. Write `loss.py` below `{trainer_dir}/scripts`.\n" in made.body
-    package = Package(made.name, main_file(made), files=("SKILL.md", *made.files))
+    package = ValidationInput(made.name, main_file(made), files=("SKILL.md", *made.files))
     assert [one.code for one in validate(package, "quality") if one.severity != "info"] == []
 
 

@@ -436,7 +436,7 @@ answer += [[card["name"] for card in opened.list()["skills"]], [entry.code for e
 def test_a_cache_that_may_only_be_read_is_read(unprivileged: Callable[[str], Any]) -> None:
     assert unprivileged("""
 import time
-import whet.library.reading as reading
+import whet.library.card_reader as reading
 skill("root/one")
 ahead = lambda: time.time_ns() + 60 * 10**9
 opened = lambda: Library.open([top + "/root"], home=top + "/state", project=top, env={"HOME": top}, clock=ahead)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.library.reading import HEAD
+from whet.library.card_reader import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

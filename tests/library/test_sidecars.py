@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from whet.library.card_reader import MAX_SIZE, NOTHING, Beside, read_beside
 from whet.library.files import stamp
-from whet.library.sidecars import MAX_SIZE, NOTHING, Beside, read_beside
 from whet.skill.dialects import Sidecars
 
 if TYPE_CHECKING:

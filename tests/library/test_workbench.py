@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
-from whet.library.workbench import begin, digest, pack, unpack
-from whet.skill.validate import Package, validate
+from whet.library.standalone import begin, digest, pack, unpack
+from whet.skill.validate import ValidationInput, validate
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def test_what_is_there_stays_when_unpacking_fails(tmp_path: Path, monkeypatch: p
 
 
 def test_two_writers_of_one_skill_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whet.library.checking._LOCK_SECONDS", 0)
+    monkeypatch.setattr("whet.library.standalone._LOCK_SECONDS", 0)
     target = tmp_path / "skills" / "x"
     target.parent.mkdir()
     with (
@@ -157,10 +157,10 @@ def test_a_new_skill_only_waits_to_be_filled_in(tmp_path: Path) -> None:
         "path": str(tmp_path / "skills" / "my-skill"),
         "file": str(tmp_path / "skills" / "my-skill" / "SKILL.md"),
     }
-    findings = validate(Package("my-skill", text, files=("SKILL.md",)), "quality")
+    findings = validate(ValidationInput("my-skill", text, files=("SKILL.md",)), "quality")
     assert {finding.code for finding in findings} == {"leftover-marker"}
     filled = text.replace("TODO: ", "").replace("TODO says", "Says")
-    assert validate(Package("my-skill", filled, files=("SKILL.md",)), "quality") == ()
+    assert validate(ValidationInput("my-skill", filled, files=("SKILL.md",)), "quality") == ()
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,8 @@ from whet.api import Library
 from whet.errors import WhetError
 from whet.interfaces.mcp.packages import unfit
 from whet.library import package
-from whet.library.checking import check, skills_below
 from whet.library.package import read_package
-from whet.library.workbench import digest, pack
+from whet.library.standalone import check, digest, pack, skills_below
 from whet.sources.local import ArchiveSource, PathSource
 from whet.sources.model import Ref
 from whet.sources.syncing.places import skills_below as synced
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 LINKS = pytest.mark.skipif(os.name != "posix", reason="links need a privilege on Windows")
 HERE = "."
 """The place itself."""
-LIBRARY = ("list", "sync")
+LIBRARY = ("catalogue", "sync")
 """Doors to a root of the library: what lies in a hidden directory was put away."""
 SOURCES = ("directory", "archive", "git")
 """Doors that skills are installed through: a skill is taken with everything in it."""
@@ -89,7 +88,7 @@ LAYOUTS = {
         (("linked", "tools/a"),),
     ),
     "single files are skills of a library only": Layout(
-        ("a.md", "b/SKILL.md", "tools/c.md"), ("b",), {"list": ("a.md", "b")}
+        ("a.md", "b/SKILL.md", "tools/c.md"), ("b",), {"catalogue": ("a.md", "b")}
     ),
     "command files are skills of their client only": Layout((".claude/commands/a.md", "b/SKILL.md"), ("b",)),
 }
@@ -118,7 +117,7 @@ class Place:
     def relative(self, path: str) -> str:
         return os.path.relpath(path, self.root).replace(os.sep, "/")
 
-    def list(self) -> list[str]:
+    def catalogue(self) -> list[str]:
         with self.library() as library:
             cards = library.catalogue.cards
             shadowed = [loser for loser, _ in library.catalogue.shadowed]
@@ -234,7 +233,7 @@ def test_a_skill_beyond_the_limits_is_listed_and_told_by_whoever_reads_it(
     place = Place(tmp_path, Layout(("a/SKILL.md", *(f"a/assets/{number}/x" for number in range(5))), ("a",)))
     monkeypatch.setattr(package, "LIMITS", package.LIMITS._replace(files=5))
     directory = str(place.root / "a")
-    assert place.list() == place.sync() == place.validate() == ["a"]
+    assert place.catalogue() == place.sync() == place.validate() == ["a"]
     with place.library() as library:
         assert "too-many-files" in {note.code for note in library.doctor()}
         (result,) = library.scan_results([directory])

@@ -256,10 +256,10 @@ class Learning(Evaluating):
 
 def _told(writing: Writing) -> dict[str, Any]:
     """What is told of a draft, with what the linter says about it."""
-    from whet.skill.validate import Package, validate
+    from whet.skill.validate import ValidationInput, validate
 
     made = writing.made
-    package = Package(made.name, writing.text, files=("SKILL.md", *made.files))
+    package = ValidationInput(made.name, writing.text, files=("SKILL.md", *made.files))
     return {
         "success": True,
         "skill": made.name,

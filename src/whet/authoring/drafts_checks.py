@@ -13,7 +13,7 @@ from whet.authoring.drafts_main import Main, said
 from whet.errors import InvalidError, UsageError
 from whet.skill import names
 from whet.skill.frontmatter import find_fences, read_document
-from whet.skill.validate import Package, validate
+from whet.skill.validate import ValidationInput, validate
 from whet.skill.validate.spec import MAX_DESCRIPTION
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _REMEDIES = {
 
 def check_readable(text: str) -> None:
     """Refuse a whole new document whose frontmatter cannot be told from its body, or not be read."""
-    errors = [finding for finding in validate(Package("", text)) if finding.code in _FILE_CODES]
+    errors = [finding for finding in validate(ValidationInput("", text)) if finding.code in _FILE_CODES]
     if errors:
         raise would_break(errors[0].message, _remedy(errors[0]), findings=errors)
 
@@ -75,7 +75,7 @@ def check_format(before: Mapping[str, Item], after: Mapping[str, Item], old: Mai
 
 
 def _findings(tree: Mapping[str, Item], main: Main) -> tuple[Note, ...]:
-    return validate(Package("", tree[main.path].data, files=tuple(tree)), "quality")
+    return validate(ValidationInput("", tree[main.path].data, files=tuple(tree)), "quality")
 
 
 def _fresh(old: Sequence[Note], new: Sequence[Note]) -> list[Note]:

@@ -11,12 +11,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from whet.errors import NotFoundError, UsageError
-from whet.library.card import main_file
+from whet.library.card import SkillFile, main_file, old_form
+from whet.library.card_reader import NOTHING, read_beside
 from whet.library.files import open_beneath, open_file, read_descriptor
 from whet.library.package import Listing, Main, file_stamp, list_package, opened_digest
 from whet.library.readiness import missing, wrong_platform
-from whet.library.sidecars import NOTHING, read_beside
-from whet.library.spots import Spot, old_form
 from whet.notes import Note
 from whet.skill.finder import MAIN_FILE
 
@@ -102,13 +101,13 @@ def _typed(card: Card, main: Main, now: int, bases: Sequence[str]) -> Skill:
     from whet.skill.dialects import read_skill
     from whet.skill.frontmatter import read_document
 
-    spot = Spot(card.path, card.directory, card.category, card.kind)
+    file = SkillFile(card.path, card.directory, card.category, card.kind)
     beside = NOTHING
     if card.kind == "skill":
         beside = read_beside(card.directory, has_folders=True, now=now, bases=bases)
     document = read_document(main.data)
-    skill = read_skill(document, fallback_name=spot.stem, sidecars=beside.sidecars, category=card.category)
-    return skill._replace(diagnostics=(*skill.diagnostics, *beside.notes, *old_form(spot)))
+    skill = read_skill(document, fallback_name=file.stem, sidecars=beside.sidecars, category=card.category)
+    return skill._replace(diagnostics=(*skill.diagnostics, *beside.notes, *old_form(file)))
 
 
 def _read_main(card: Card, bases: Sequence[str]) -> Main:

@@ -20,8 +20,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
+from whet.library.card import Refused, SkillFile, unreadable
 from whet.library.files import READ_FLAGS, Signature, inside, signature, stamp
-from whet.library.spots import Refused, Spot, unreadable
 from whet.notes import Note
 from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SUPPORT, is_overview, main_file
 
@@ -117,14 +117,14 @@ def reread(card: Card, bases: Sequence[str], now: int) -> Card | None:
     """The card of a skill that was edited in place; None when that is not all that happened."""
     if card.real or card.kind != "skill":
         return None
+    from whet.library.card_reader import read_card
     from whet.library.files import open_file
-    from whet.library.reading import read_card
 
     above = os.path.dirname(card.directory)[len(card.root.path) :].strip(os.sep).replace(os.sep, "/")
     try:
         descriptor = open_file(card.path, bases)
         try:
-            found = read_card(descriptor, Spot(card.path, card.directory, above, card.kind), card.root, now)
+            found = read_card(descriptor, SkillFile(card.path, card.directory, above, card.kind), card.root, now)
         finally:
             os.close(descriptor)
     except (OSError, WhetError, Refused):
@@ -247,29 +247,29 @@ class _Walk:
     # one skill
 
     @cached_property
-    def read_card(self) -> Callable[[int, Spot, Root, int], Card | None]:
+    def read_card(self) -> Callable[[int, SkillFile, Root, int], Card | None]:
         """The reader of main files, imported when the first one is read: a library that is known needs none."""
-        from whet.library.reading import read_card
+        from whet.library.card_reader import read_card
 
         return read_card
 
-    def card(self, spot: Spot, known: dict[str, Card]) -> Card | None:
+    def card(self, file: SkillFile, known: dict[str, Card]) -> Card | None:
         """The card of a main file, None when there is no such file. Raises Refused."""
-        old = known.get(spot.path)
-        if old is not None and spot.real in ("", old.real) and revalidate(old):
+        old = known.get(file.path)
+        if old is not None and file.real in ("", old.real) and revalidate(old):
             return old
         try:
-            descriptor = os.open(spot.real or spot.path, READ_FLAGS)
+            descriptor = os.open(file.real or file.path, READ_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            if not spot.real and os.path.islink(spot.path):
-                return self.card(spot._replace(real=self.follow(spot.path)), {})
-            raise unreadable(spot.path, error) from error
+            if not file.real and os.path.islink(file.path):
+                return self.card(file._replace(real=self.follow(file.path)), {})
+            raise unreadable(file.path, error) from error
         try:
-            return self.read_card(descriptor, spot, self.root, self.now)
+            return self.read_card(descriptor, file, self.root, self.now)
         except OSError as error:
-            raise unreadable(spot.path, error) from error
+            raise unreadable(file.path, error) from error
         finally:
             os.close(descriptor)
 
@@ -331,9 +331,9 @@ class _Listing:
         if not name or self.commands or _lists_others(self.path, found):
             return
         real = os.path.join(self.real, name) if self.real else ""
-        spot = Spot(f"{self.path}{os.sep}{name}", self.path, self.category.rpartition("/")[0], "skill", real)
+        file = SkillFile(f"{self.path}{os.sep}{name}", self.path, self.category.rpartition("/")[0], "skill", real)
         try:
-            self.is_skill = self.add_card(spot)
+            self.is_skill = self.add_card(file)
         except Refused as refused:
             self.refuse(refused.entry)
             self.is_skill = True
@@ -374,8 +374,8 @@ class _Listing:
             return
         if not self.commands:
             target = os.path.join(real, MAIN_FILE) if real else ""
-            spot = Spot(f"{path}{os.sep}{MAIN_FILE}", path, self.category, "skill", target)
-            if card := self.walk.card(spot, self.known):
+            file = SkillFile(f"{path}{os.sep}{MAIN_FILE}", path, self.category, "skill", target)
+            if card := self.walk.card(file, self.known):
                 self.cards.append(card)
                 return
             if card := self.old_main(path, real):
@@ -398,7 +398,7 @@ class _Listing:
         if not name or _lists_others(path, names):
             return None
         target = os.path.join(real, name) if real else ""
-        return self.walk.card(Spot(os.path.join(path, name), path, self.category, "skill", target), self.known)
+        return self.walk.card(SkillFile(os.path.join(path, name), path, self.category, "skill", target), self.known)
 
     def add_file(self, name: str, path: str, real: str) -> None:
         if name == CATEGORY_FILE and self.depth:
@@ -406,12 +406,12 @@ class _Listing:
         elif not name.endswith(".md"):
             return
         elif self.commands:
-            self.add_card(Spot(path, self.path, self.category, "command", real))
+            self.add_card(SkillFile(path, self.path, self.category, "command", real))
         elif self.depth == 0 and name not in MAIN_FILES and name.lower() not in NOT_SKILLS:
-            self.add_flat(Spot(path, self.path, "", "flat", real))
+            self.add_flat(SkillFile(path, self.path, "", "flat", real))
 
     def describe(self, path: str) -> None:
-        from whet.library.reading import read_category
+        from whet.library.card_reader import read_category
 
         self.watch(path)
         try:
@@ -419,13 +419,13 @@ class _Listing:
         except OSError as error:
             raise unreadable(path, error) from error
 
-    def add_flat(self, spot: Spot) -> None:
-        if not self.add_card(spot):
+    def add_flat(self, file: SkillFile) -> None:
+        if not self.add_card(file):
             message, hint = "A Markdown file without frontmatter is no skill.", "Give it frontmatter, or move it away."
-            self.refuse(Note("stray-file", "info", message, hint, path=spot.path))
+            self.refuse(Note("stray-file", "info", message, hint, path=file.path))
 
-    def add_card(self, spot: Spot) -> bool:
-        card = self.walk.card(spot, self.known)
+    def add_card(self, file: SkillFile) -> bool:
+        card = self.walk.card(file, self.known)
         if card:
             self.cards.append(card)
         return card is not None

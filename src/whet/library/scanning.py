@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, WhetError
 from whet.guard.finding import Finding, verdict
-from whet.library.checking import archive_bytes
 from whet.library.package import Main, enclosing_skill, find_skills, read_package
+from whet.library.standalone import archive_bytes
 from whet.skill.finder import EVERYTHING, MAIN_FILE, MAIN_FILES
 from whet.skill.tree import Item, Package
 

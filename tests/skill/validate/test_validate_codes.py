@@ -9,7 +9,7 @@ import pytest
 
 from whet.errors import UsageError
 from whet.notes import Note
-from whet.skill.validate import Package, Profile, valid, validate
+from whet.skill.validate import Profile, ValidationInput, valid, validate
 
 CODES: dict[str, str] = tomllib.loads((Path(__file__).parents[3] / "docs" / "codes.toml").read_text())["findings"]
 HEAD = (
@@ -19,28 +19,28 @@ BODY = "---\n# Demo\n\nText.\n"
 GOOD = HEAD + BODY
 
 
-def spec(text: str | bytes, directory: str = "demo", main: str = "SKILL.md") -> tuple[Package, Profile]:
-    return Package(directory, text, main, (main,)), "spec"
+def spec(text: str | bytes, directory: str = "demo", main: str = "SKILL.md") -> tuple[ValidationInput, Profile]:
+    return ValidationInput(directory, text, main, (main,)), "spec"
 
 
-def upload(text: str, directory: str = "demo") -> tuple[Package, Profile]:
-    return Package(directory, text, "SKILL.md", ("SKILL.md",)), "upload"
+def upload(text: str, directory: str = "demo") -> tuple[ValidationInput, Profile]:
+    return ValidationInput(directory, text, "SKILL.md", ("SKILL.md",)), "upload"
 
 
-def named(name: str) -> tuple[Package, Profile]:
+def named(name: str) -> tuple[ValidationInput, Profile]:
     return spec(f"---\nname: {name}\ndescription: x\n{BODY}")
 
 
-def described(description: str) -> tuple[Package, Profile]:
+def described(description: str) -> tuple[ValidationInput, Profile]:
     return quality(f"---\nname: demo\ndescription: {description}\n{BODY}")
 
 
-def quality(text: str, *files: str, published: bool = False) -> tuple[Package, Profile]:
-    return Package("demo", text, "SKILL.md", ("SKILL.md", *files), published), "quality"
+def quality(text: str, *files: str, published: bool = False) -> tuple[ValidationInput, Profile]:
+    return ValidationInput("demo", text, "SKILL.md", ("SKILL.md", *files), published), "quality"
 
 
-CASES: dict[str, tuple[Package, Profile]] = {
-    "skill-md-missing": (Package("demo", None, "SKILL.md", ("README.md",)), "spec"),
+CASES: dict[str, tuple[ValidationInput, Profile]] = {
+    "skill-md-missing": (ValidationInput("demo", None, "SKILL.md", ("README.md",)), "spec"),
     "main-file-name": spec(GOOD, main="skill.md"),
     "invalid-utf8": spec(GOOD.encode() + b"\xff"),
     "byte-order-mark": spec(f"\ufeff{GOOD}"),
@@ -152,5 +152,5 @@ def test_a_finding_is_the_same_in_json() -> None:
 
 def test_an_unknown_profile_is_a_usage_error() -> None:
     with pytest.raises(UsageError) as caught:
-        validate(Package("demo", GOOD), "strict")  # type: ignore[arg-type]  # what an untyped caller can pass
+        validate(ValidationInput("demo", GOOD), "strict")  # type: ignore[arg-type]  # what an untyped caller can pass
     assert caught.value.code == "unknown-profile"

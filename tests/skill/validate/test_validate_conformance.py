@@ -10,7 +10,7 @@ import pytest
 from skills_ref.validator import validate as reference
 
 from whet.skill.frontmatter import find_fences
-from whet.skill.validate import Package, valid, validate
+from whet.skill.validate import ValidationInput, valid, validate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -379,7 +379,7 @@ def verdicts(where: Path, package: Sample) -> tuple[bool, bool]:
     except (AttributeError, NotImplementedError, ValueError):
         theirs = False
     files = (package.main,)
-    return valid(validate(Package(package.directory, package.data, package.main, files))), theirs
+    return valid(validate(ValidationInput(package.directory, package.data, package.main, files))), theirs
 
 
 @pytest.mark.parametrize("case", AGREED)

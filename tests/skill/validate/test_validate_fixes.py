@@ -15,11 +15,11 @@ from whet.notes import Note
 from whet.skill import dialects
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
-from whet.skill.validate import Package, fix, valid, validate
+from whet.skill.validate import ValidationInput, fix, valid, validate
 
 
 def fixed(text: str, directory: str = "demo") -> str:
-    return fix(Package(directory, text))[0]
+    return fix(ValidationInput(directory, text))[0]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_directory_that_breaks_the_rules_names_nothing() -> None:
 
 def test_the_findings_that_are_gone_are_returned() -> None:
     text = "\ufeff---\nname: Demo\ndescription: x\nversion: 1.0\ntags: [a]\n---\n# Demo\n"
-    result, gone = fix(Package("demo", text.encode()))
+    result, gone = fix(ValidationInput("demo", text.encode()))
     assert result == '---\nname: demo\ndescription: x\ntags: [a]\nmetadata:\n  version: "1.0"\n---\n# Demo\n'
     assert [finding.code for finding in gone] == [
         "byte-order-mark",
@@ -104,13 +104,13 @@ def test_the_findings_that_are_gone_are_returned() -> None:
     assert gone[0] == Note(
         "byte-order-mark", "warning", "The file begins with a byte order mark.", line=1, fix="Removes the mark."
     )
-    assert valid(validate(Package("demo", fixed("---\nname: Demo\ndescription: a: b\nversion: 1\n---\n"))))
+    assert valid(validate(ValidationInput("demo", fixed("---\nname: Demo\ndescription: a: b\nversion: 1\n---\n"))))
 
 
 @pytest.mark.parametrize("text", [None, b"---\nname: demo\n---\n\xff"])
 def test_what_cannot_be_written_again_is_refused(text: bytes | None) -> None:
     with pytest.raises(InvalidError) as caught:
-        fix(Package("demo", text))
+        fix(ValidationInput("demo", text))
     assert caught.value.code == "cannot-fix"
     assert caught.value.hint
 
@@ -150,7 +150,7 @@ SCALARS = [
 
 
 @st.composite
-def packages(draw: st.DrawFn) -> Package:
+def packages(draw: st.DrawFn) -> ValidationInput:
     """Frontmatter of known and unknown keys with values of every kind, whole and broken."""
     chosen = draw(st.lists(st.sampled_from(KEYS), max_size=4, unique=True))
     spec = draw(st.lists(st.sampled_from(["name", "description", "license", "allowed-tools", "metadata"]), unique=True))
@@ -160,7 +160,7 @@ def packages(draw: st.DrawFn) -> Package:
     closing = draw(st.sampled_from(["---\n", "---\n", "---", "---\n\n# Title\n\nText", "\n# Title\n", ""]))
     text = "\n".join(["---", *rows, closing])
     text = draw(st.sampled_from(["", "", "\ufeff"])) + text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
-    return Package(draw(st.sampled_from(["demo", "demo", "Bad Name", ""])), text, "SKILL.md", ("SKILL.md",))
+    return ValidationInput(draw(st.sampled_from(["demo", "demo", "Bad Name", ""])), text, "SKILL.md", ("SKILL.md",))
 
 
 def leaves(value: Any, text: str, path: str = "") -> list[str]:
@@ -182,7 +182,7 @@ def meaning(text: str, *, name: bool) -> tuple[Any, ...]:
 
 @given(packages())
 @settings(max_examples=200, deadline=None)
-def test_a_fix_loses_nothing_keeps_its_promises_and_is_done_once(package: Package) -> None:
+def test_a_fix_loses_nothing_keeps_its_promises_and_is_done_once(package: ValidationInput) -> None:
     assert isinstance(package.text, str)
     before, text = read_document(package.text), package.text
     result, gone = fix(package)

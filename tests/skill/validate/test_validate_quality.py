@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from whet.notes import Note
-from whet.skill.validate import Package, validate
+from whet.skill.validate import ValidationInput, validate
 
 DESCRIPTION = "Extracts text and tables from PDF files. Use when the user mentions a PDF, a form or a '.pdf' file."
 COMPLETE = """
@@ -49,7 +49,7 @@ FILES = ("SKILL.md", "scripts/read.py", "references/guide.md")
 
 def lint(body: str = COMPLETE, *, description: str = DESCRIPTION, extra: str = "", **fields: Any) -> list[Note]:
     text = f'---\nname: pdf\ndescription: "{description}"\n{extra}---\n{body}'
-    package = Package("pdf", text, "SKILL.md", FILES)._replace(**fields)
+    package = ValidationInput("pdf", text, "SKILL.md", FILES)._replace(**fields)
     return list(validate(package, "quality"))
 
 
@@ -106,7 +106,7 @@ def test_when_and_triggers_may_stand_in_fields_of_their_own() -> None:
 
 
 def test_the_fallback_to_the_body_is_told() -> None:
-    findings = validate(Package("pdf", f"---\nname: pdf\n---\n{COMPLETE}", "SKILL.md", FILES), "quality")
+    findings = validate(ValidationInput("pdf", f"---\nname: pdf\n---\n{COMPLETE}", "SKILL.md", FILES), "quality")
     assert [(f.code, f.severity) for f in findings] == [
         ("description-missing", "error"),
         ("description-from-body", "warning"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from whet.notes import Note
-from whet.skill.validate import Package, valid, validate
+from whet.skill.validate import ValidationInput, valid, validate
 
 
 def check(text: str | bytes, directory: str = "demo", main: str = "SKILL.md") -> list[Note]:
-    return list(validate(Package(directory, text, main, (main,))))
+    return list(validate(ValidationInput(directory, text, main, (main,))))
 
 
 def test_a_good_package_has_no_findings_under_spec_and_upload() -> None:
@@ -17,7 +17,7 @@ def test_a_good_package_has_no_findings_under_spec_and_upload() -> None:
         "---\nname: demo\ndescription: Reads PDF files.\nlicense: MIT\ncompatibility: Needs git.\n"
         "metadata:\n  version: '1.0'\nallowed-tools: Read Bash(git:*)\n---\n\n# Demo\n"
     )
-    package = Package("demo", text, "SKILL.md", ("SKILL.md",))
+    package = ValidationInput("demo", text, "SKILL.md", ("SKILL.md",))
     assert validate(package) == ()
     assert validate(package, "upload") == ()
     assert validate(package._replace(text=text.replace("\n", "\r\n").encode())) == ()
@@ -91,7 +91,7 @@ def test_a_main_file_that_only_whet_reads_is_an_error() -> None:
 def test_another_main_file_is_none() -> None:
     expected = Note("skill-md-missing", "error", "There is no SKILL.md; README.md is no main file.")
     assert check("---\nname: demo\ndescription: x\n---\n", main="README.md") == [expected]
-    assert validate(Package("demo", None)) == (Note("skill-md-missing", "error", "There is no SKILL.md."),)
+    assert validate(ValidationInput("demo", None)) == (Note("skill-md-missing", "error", "There is no SKILL.md."),)
 
 
 def test_broken_yaml_stands_alone_where_the_values_are_guesses() -> None:
@@ -158,7 +158,7 @@ def test_an_unknown_key_can_be_moved_where_nothing_is_lost_by_it(entry: str, fix
     ],
 )
 def test_what_the_specification_warns_of_a_strict_host_refuses(text: str, main: str, code: str) -> None:
-    package = Package("demo", text, main, (main,))
+    package = ValidationInput("demo", text, main, (main,))
     assert [(f.code, f.severity) for f in validate(package)] == [(code, "warning")]
     assert [(f.code, f.severity) for f in validate(package, "upload")] == [(code, "error")]
     assert valid(validate(package)) and not valid(validate(package, "upload"))
@@ -175,6 +175,6 @@ def test_what_the_specification_warns_of_a_strict_host_refuses(text: str, main: 
     ],
 )
 def test_strict_hosts_have_rules_of_their_own(name: str, description: str, codes: list[str]) -> None:
-    package = Package(name, f"---\nname: {name}\ndescription: {description}\n---\n")
+    package = ValidationInput(name, f"---\nname: {name}\ndescription: {description}\n---\n")
     assert validate(package) == ()
     assert [f.code for f in validate(package, "upload")] == codes

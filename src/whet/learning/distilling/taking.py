@@ -277,10 +277,10 @@ def _grouped(passages: list[Passage]) -> tuple[Passage, ...]:
 
 def _lint(description: str) -> str:
     """What the linter objects to in a description; empty when nothing."""
-    from whet.skill.validate import Package, validate
+    from whet.skill.validate import ValidationInput, validate
 
     text = f"---\nname: skill\ndescription: {json.dumps(description, ensure_ascii=False)}\n---\n\nDo it.\n"
-    found = validate(Package("skill", text), "quality")
+    found = validate(ValidationInput("skill", text), "quality")
     said = (one.message for one in found if one.code.startswith("description-") and one.severity != "info")
     return next(said, "").rstrip(".")
 

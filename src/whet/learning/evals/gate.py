@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.learning.evals.formats import FOLDERS, find_file
 from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.validate import validate
-from whet.skill.validate.findings import Package
+from whet.skill.validate.input import ValidationInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -173,7 +173,7 @@ def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -
 def _findings(tree: Mapping[str, Item], name: str) -> tuple[Any, ...]:
     main = main_file(tree)
     text = tree[main].data if main else None
-    return validate(Package(name.rpartition(":")[2], text, main or MAIN_FILE, tuple(tree)), "quality")
+    return validate(ValidationInput(name.rpartition(":")[2], text, main or MAIN_FILE, tuple(tree)), "quality")
 
 
 def _tools_added(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:

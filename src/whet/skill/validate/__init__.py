@@ -13,17 +13,17 @@ from whet.errors import UsageError
 from whet.skill.finder import MAIN_FILES
 from whet.skill.frontmatter import read_document
 from whet.skill.validate import spec
-from whet.skill.validate.findings import Package, Profile
+from whet.skill.validate.input import Profile, ValidationInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whet.notes import Note
 
-__all__ = ["Package", "Profile", "fix", "valid", "validate"]
+__all__ = ["Profile", "ValidationInput", "fix", "valid", "validate"]
 
 
-def validate(package: Package, profile: Profile = "spec") -> tuple[Note, ...]:
+def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note, ...]:
     """Every finding about the package under a profile, those of the specification first."""
     if profile not in ("spec", "upload", "quality"):
         raise UsageError(
@@ -49,7 +49,7 @@ def valid(findings: Iterable[Note]) -> bool:
     return all(finding.severity != "error" for finding in findings)
 
 
-def fix(package: Package) -> tuple[str, tuple[Note, ...]]:
+def fix(package: ValidationInput) -> tuple[str, tuple[Note, ...]]:
     """The main file with every safe fix applied, and the findings that are gone by it. See `fixes`."""
     from whet.skill.validate.fixes import apply
 

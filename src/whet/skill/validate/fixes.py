@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.notes import Note
-    from whet.skill.validate.findings import Package
+    from whet.skill.validate.input import ValidationInput
 
 _TEXTS = ("name", "description", "license", "compatibility")
 
 
-def apply(package: Package) -> tuple[str, tuple[Note, ...]]:
+def apply(package: ValidationInput) -> tuple[str, tuple[Note, ...]]:
     """The main file with every safe fix applied, and the findings that are gone by it."""
     text = _decoded(package.text)
     before = validate(package, "quality")

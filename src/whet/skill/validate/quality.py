@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.skill.frontmatter import Document
-    from whet.skill.validate.findings import Package
+    from whet.skill.validate.input import ValidationInput
     from whet.skill.validate.markdown import Row
 
 MAX_LINES = 500
@@ -45,7 +45,7 @@ _MARKERS = ("TODO", "FIXME", "TBD", "orem ipsum")
 _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
 
 
-def check(package: Package, document: Document) -> Iterator[Note]:
+def check(package: ValidationInput, document: Document) -> Iterator[Note]:
     """Every finding of the linter."""
     body = document.body
     rows = rows_of(body, document.body_line)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.notes import Severity
-    from whet.skill.validate.findings import Package
+    from whet.skill.validate.input import ValidationInput
 
 _ACCEPTED = MAIN_FILES[:2]
 """The main files that the reference validator reads."""
@@ -39,13 +39,13 @@ _NOTE_FIXES = {
 _KNOWN = "name, description, license, compatibility, metadata, allowed-tools"
 
 
-def missing(package: Package) -> Note:
+def missing(package: ValidationInput) -> Note:
     """The one finding about a package without a main file."""
     other = f"; {package.main} is no main file" if package.text is not None else ""
     return Note("skill-md-missing", "error", f"There is no {MAIN_FILE}{other}.")
 
 
-def check(package: Package, document: Document) -> list[Note]:
+def check(package: ValidationInput, document: Document) -> list[Note]:
     """Every finding of the specification."""
     found = list(_file(package, document))
     if document.step in ("none", "rescued"):
@@ -59,7 +59,7 @@ def check(package: Package, document: Document) -> list[Note]:
     return found
 
 
-def _file(package: Package, document: Document) -> Iterator[Note]:
+def _file(package: ValidationInput, document: Document) -> Iterator[Note]:
     if package.main != MAIN_FILE:
         severity: Severity = "warning" if package.main in _ACCEPTED else "error"
         yield Note("main-file-name", severity, f"The main file is named {package.main}, not {MAIN_FILE}.")
@@ -82,7 +82,7 @@ def _from_reading(note: Note, document: Document) -> Note:
     return Note(note.code, "error", note.message, line=note.line, fix=fix)
 
 
-def _unknown(package: Package, document: Document) -> Iterator[Note]:
+def _unknown(package: ValidationInput, document: Document) -> Iterator[Note]:
     moved = movable(document, package.text or "")
     for key in document.values:
         if key not in KEYS:
@@ -129,7 +129,7 @@ def _description(document: Document) -> Iterator[Note]:
             yield Note("description-too-long", "error", message, line=line)
 
 
-def _optional(package: Package, document: Document) -> Iterator[Note]:
+def _optional(package: ValidationInput, document: Document) -> Iterator[Note]:
     values, lines = document.values, document.lines
     if "compatibility" in values:
         text = written(document, "compatibility")

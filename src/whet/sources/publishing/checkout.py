@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.trees import write_tree
 from whet.errors import ConflictError, FailedError, UsageError
-from whet.library.checking import alone
 from whet.library.package import read_tree
+from whet.library.standalone import alone
 from whet.skill.tree import ignored
 from whet.sources.publishing.git import check_identity, check_way, push_failure, released
 from whet.sources.publishing.prepare import Published

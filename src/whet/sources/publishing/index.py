@@ -21,8 +21,8 @@ from urllib.parse import quote, urlsplit
 
 from whet.authoring.trees import write_tree
 from whet.errors import InvalidError, NotFoundError, UsageError
-from whet.library.checking import content
 from whet.library.package import read_tree
+from whet.library.standalone import content
 from whet.skill.finder import MAIN_FILE
 from whet.skill.paths import collides
 from whet.skill.tree import DEFAULT_LIMITS

@@ -21,7 +21,7 @@ from whet.skill.dialects import read_skill
 from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.paths import shown
-from whet.skill.validate import Package, validate
+from whet.skill.validate import ValidationInput, validate
 from whet.store.atomic import clean_leftovers
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> I
         message = f"{main} has more than {MAX_DOCUMENT:,} bytes."
         yield Note("too-large", "error", message, "Move parts of it to references/.", skill=name, path=path)
         return
-    for finding in validate(Package(name, text, main, tuple(tree), published=True), profile):
+    for finding in validate(ValidationInput(name, text, main, tuple(tree), published=True), profile):
         severity = "error" if finding.code == "main-file-name" else finding.severity
         if severity != "info":
             yield Note(finding.code, severity, finding.message, finding.fix, skill=name, path=path, line=finding.line)

@@ -101,7 +101,7 @@ def configure_validate(parser: Parser) -> None:
 
 def run_validate(context: Context, options: Namespace) -> Outcome:
     """Check every skill; all paths are looked up before any file is changed."""
-    from whet.library.checking import check, mend, skills_below
+    from whet.library.standalone import check, mend, skills_below
 
     paths = [context.locate(path) for path in options.paths]
     if options.recursive:

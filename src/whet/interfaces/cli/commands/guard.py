@@ -92,7 +92,7 @@ def _read_baseline(path: str | None) -> tuple[Entry, ...]:
     if path is None:
         return ()
     from whet.guard.baseline import read_baseline
-    from whet.library.checking import content
+    from whet.library.standalone import content
 
     full = os.path.expanduser(path)
     return read_baseline(content(full, 16 * 1024 * 1024).decode("utf-8", "replace"), path)

@@ -211,7 +211,7 @@ def configure_pack(parser: Parser) -> None:
 
 
 def run_pack(context: Context, options: Namespace) -> Outcome:
-    from whet.library.workbench import pack
+    from whet.library.standalone import pack
 
     return Outcome(pack(context.locate(options.path), options.output))
 
@@ -231,7 +231,7 @@ def configure_unpack(parser: Parser) -> None:
 
 
 def run_unpack(context: Context, options: Namespace) -> Outcome:
-    from whet.library.workbench import unpack
+    from whet.library.standalone import unpack
 
     state = context.library.place.state
     return Outcome(unpack(options.file, options.directory, force=options.force, state=state))
@@ -255,7 +255,7 @@ def run_digest(context: Context, options: Namespace) -> Outcome:
         raise misuse("digest", "Name one skill, or give --library.")
     if options.library:
         return Outcome({"success": True, "digest": context.library.digest()})
-    from whet.library.workbench import digest
+    from whet.library.standalone import digest
 
     path = context.locate(options.path)
     return Outcome({"success": True, "digest": digest(path), "path": path})

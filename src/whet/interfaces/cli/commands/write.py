@@ -33,7 +33,7 @@ def configure_new(parser: Parser) -> None:
 
 
 def run_new(context: Context, options: Namespace) -> Outcome:
-    from whet.library.workbench import begin
+    from whet.library.standalone import begin
 
     library = context.library
     root = os.path.abspath(options.dir) if options.dir else library.new_root(project=options.here)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import NotFoundError, UsageError
-from whet.library.checking import check, mend, skills_below
-from whet.library.workbench import pack
+from whet.library.standalone import check, mend, pack, skills_below
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.library.card import Card
+from whet.library.card import Card, Refused, SkillFile, old_form
+from whet.library.card_reader import HEAD, read_card, read_category
 from whet.library.files import stamp
-from whet.library.reading import HEAD, read_card, read_category
 from whet.library.roots import Root
-from whet.library.spots import Refused, Spot, old_form
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 
@@ -28,7 +27,7 @@ ROOT = Root("/r", "user", real="/r")
 def read(path: Path, *, kind: str = "skill", root: Root = ROOT, ahead: int = AHEAD, **spot: Any) -> Card | None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        place = Spot(str(path), str(path.parent), spot.get("category", ""), kind, spot.get("real", ""))
+        place = SkillFile(str(path), str(path.parent), spot.get("category", ""), kind, spot.get("real", ""))
         return read_card(descriptor, place, root, time.time_ns() + ahead)
     finally:
         os.close(descriptor)
@@ -156,13 +155,13 @@ def test_a_flat_file_without_frontmatter_is_no_skill(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spot", "expected"),
     [
-        (Spot("/r/a/SKILL.md", "/r/a", "", "skill"), ()),
-        (Spot("/r/a/skill.md", "/r/a", "", "skill"), ("old-main-name",)),
-        (Spot("/r/a.md", "/r", "", "flat"), ("flat-skill",)),
-        (Spot("/r/a.md", "/r", "", "command"), ("command-file",)),
+        (SkillFile("/r/a/SKILL.md", "/r/a", "", "skill"), ()),
+        (SkillFile("/r/a/skill.md", "/r/a", "", "skill"), ("old-main-name",)),
+        (SkillFile("/r/a.md", "/r", "", "flat"), ("flat-skill",)),
+        (SkillFile("/r/a.md", "/r", "", "command"), ("command-file",)),
     ],
 )
-def test_old_forms_are_named_with_the_new_one(spot: Spot, expected: tuple[str, ...]) -> None:
+def test_old_forms_are_named_with_the_new_one(spot: SkillFile, expected: tuple[str, ...]) -> None:
     notes = old_form(spot)
     assert tuple(note.code for note in notes) == expected
     assert all(note.hint for note in notes)
@@ -248,7 +247,7 @@ def test_a_description_that_cannot_be_read_is_an_error_of_the_system(
         read_category(str(tmp_path / "DESCRIPTION.md"))
     assert (
         unprivileged("""
-from whet.library.reading import read_category
+from whet.library.card_reader import read_category
 open(top + "/DESCRIPTION.md", "w").close()
 os.chmod(top + "/DESCRIPTION.md", 0)
 try:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 Profile = Literal["spec", "upload", "quality"]
 
 
-class Package(NamedTuple):
+class ValidationInput(NamedTuple):
     """A skill package as far as validation looks at it."""
 
     directory: str

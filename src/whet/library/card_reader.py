@@ -1,0 +1,198 @@
+"""Reading one skill's main file, and what lies beside it, into a card.
+
+Metadata files beside SKILL.md (`skill.json` and Codex's `agents/openai.yaml`) fail open: a broken one is a note, and
+the skill is read without it. So does one that is a link out of the skill.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import NotFoundError, WhetError
+from whet.library.card import Card, Refused, old_form
+from whet.library.files import open_beneath, read_descriptor, read_file, seen_mtime, seen_stamp
+from whet.notes import Note
+from whet.skill.body import first_prose
+from whet.skill.coerce import one_line
+from whet.skill.dialects import NO_SIDECARS, Sidecars, read_heading
+from whet.skill.frontmatter import MAX_DOCUMENT, Document, read_document
+from whet.skill.heading import quick_heading
+from whet.skill.names import key as name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from whet.library.card import SkillFile
+    from whet.library.roots import Root
+
+HEAD = 4096
+"""Bytes read first; nearly all frontmatter ends within them."""
+_CLOSING_FENCE = re.compile(rb"\n---[ \t]*\r?\n")
+
+
+def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | None:
+    """The card of an open main file; None when the file is no skill. Raises Refused and OSError."""
+    path, directory, category, kind, real = file
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise Refused(Note("not-a-file", "error", "The main file is not a regular file.", path=path))
+    if status.st_size > MAX_DOCUMENT:
+        message = f"The main file has {status.st_size:,} bytes; at most {MAX_DOCUMENT:,} are read."
+        raise Refused(Note("too-large", "error", message, "Move material into files under references/.", path=path))
+    data = os.read(descriptor, HEAD)
+    folder, beside = 0, NOTHING
+    if kind == "skill":
+        around = os.stat(directory)
+        folder = seen_stamp(around, now)
+        beside = read_beside(directory, has_folders=around.st_nlink != 2, now=now)
+    stem = file.stem
+    heading = quick_heading(data, stem) if beside is NOTHING else None
+    if heading is None:
+        document = _read_head(descriptor, data, status.st_size)
+        if kind == "flat" and document.step == "none":
+            return None
+        heading = read_heading(document, fallback_name=stem, sidecars=beside.sidecars)
+    name, description, own_category, gates, notes, when, hint = heading
+    if beside.notes or file.odd:
+        notes = (*notes, *beside.notes, *old_form(file))
+    key = name_key(f"{root.namespace}:{name}" if root.namespace else name)
+    return Card(
+        path,
+        directory,
+        name,
+        key,
+        description,
+        category or own_category,
+        kind,
+        seen_mtime(status, now),
+        status.st_ctime_ns,
+        status.st_size,
+        status.st_ino,
+        folder,
+        real,
+        root,
+        gates,
+        notes,
+        beside.watched,
+        when,
+        hint,
+    )
+
+
+def read_category(path: str) -> str:
+    """What a category's DESCRIPTION.md says, in one line."""
+    data = read_file(path, HEAD)
+    document = read_document(data if len(data) < HEAD else data[: data.rfind(b"\n") + 1] or data)
+    text = document.values.get("description") or first_prose(document.body)
+    return one_line(text) if isinstance(text, str) else ""
+
+
+def _read_head(descriptor: int, data: bytes, size: int) -> Document:
+    """The document as far as a list needs it: the frontmatter, and some body when there is no description."""
+    whole = len(data) >= size
+    if not whole and _needs_more(data):
+        data += read_descriptor(descriptor, size)
+        whole = True
+    document = read_document(data if whole else data[: data.rfind(b"\n") + 1])
+    if not whole and not document.values.get("description"):  # the body says it, and may say it better further down
+        document = read_document(data + read_descriptor(descriptor, size))
+    return document
+
+
+def _needs_more(data: bytes) -> bool:
+    """Does frontmatter begin here that does not end here?"""
+    return data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") and not _CLOSING_FENCE.search(data, 3)
+
+
+# --- metadata files beside the main file ------------------------------------------------------------------------------
+
+MAX_SIZE = 64 * 1024
+
+
+class Beside(NamedTuple):
+    """What was found beside a SKILL.md."""
+
+    sidecars: Sidecars
+    watched: tuple[tuple[str, int], ...]
+    """Paths that were looked at and the stamps they had (`whet.library.files.seen_stamp`)."""
+    notes: tuple[Note, ...]
+
+
+NOTHING = Beside(NO_SIDECARS, (), ())
+
+
+def read_beside(directory: str, *, has_folders: bool, now: int, bases: Sequence[str] | None = None) -> Beside:
+    """Read the metadata files of a skill; two system calls when there are none."""
+    agents = f"{directory}{os.sep}agents"
+    skill_json = f"{directory}{os.sep}skill.json"
+    has_agents = has_folders and os.access(agents, os.F_OK) and os.path.isdir(agents)
+    if not has_agents and not os.access(skill_json, os.F_OK):
+        return NOTHING
+    # Looked at before it is read: what changes in between is then read again next time. The folder `agents` is watched
+    # too: openai.yaml appearing in it does not touch the skill's own folder.
+    looked_at = (skill_json, *((agents, os.path.join(agents, "openai.yaml")) if has_agents else ()))
+    watched = tuple((path, mark) for path in looked_at if (mark := _mark(path, now)) is not None)
+    notes: list[Note] = []
+    found = Sidecars(
+        _load(directory, "skill.json", _parse_json, notes, bases),
+        _load(directory, "agents/openai.yaml", _parse_yaml, notes, bases) if has_agents else None,
+    )
+    return Beside(found, watched, tuple(notes))
+
+
+def _mark(path: str, now: int) -> int | None:
+    try:
+        return seen_stamp(os.stat(path), now)
+    except OSError:
+        return None
+
+
+def _load(
+    directory: str, name: str, parse: Callable[[str], Any], notes: list[Note], bases: Sequence[str] | None
+) -> dict[str, Any] | None:
+    reason: object = "it is not a mapping"
+    try:
+        value = parse(_read_metadata(directory, name, bases).decode("utf-8-sig"))
+    except NotFoundError as error:
+        if not os.path.lexists(os.path.join(directory, name)):
+            return None
+        value, reason = None, error
+    except (OSError, ValueError, WhetError) as error:
+        value, reason = None, error
+    if isinstance(value, dict):
+        return value
+    message = f"{name} was ignored: {str(reason).removesuffix('.')}."
+    notes.append(Note("sidecar-unreadable", "warning", message, f"Correct {name}."))
+    return None
+
+
+def _read_metadata(directory: str, name: str, bases: Sequence[str] | None) -> bytes:
+    descriptor = open_beneath(directory, name, bases=bases)
+    try:
+        data = read_descriptor(descriptor, MAX_SIZE + 1)
+    finally:
+        os.close(descriptor)
+    if len(data) > MAX_SIZE:
+        raise ValueError(f"it is larger than {MAX_SIZE:,} bytes")
+    return data
+
+
+def _parse_json(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _parse_yaml(text: str) -> Any:
+    from whet.skill.block import BlockError, read_block
+
+    try:
+        return read_block(text.replace("\r\n", "\n")).values
+    except BlockError as error:
+        raise ValueError(error.message) from error

@@ -1,0 +1,310 @@
+"""Skills by path, whether or not they are in the library: checked, mended, packed, unpacked, begun.
+
+A path may be a skill's directory, the main file in it, a single Markdown file or an archive. What is written is
+complete before it takes its place, and nothing that is there is overwritten unless the caller says so.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError
+from whet.library.files import inside, open_beneath, read_descriptor, read_file
+from whet.library.package import find_skills, list_package, package_digest, package_directory, read_package
+from whet.library.roots import bundled_directory
+from whet.notes import Note
+from whet.skill.finder import MAIN_FILE, MAIN_FILES, PLACE, main_file
+from whet.skill.frontmatter import MAX_DOCUMENT
+from whet.skill.names import is_ascii_name, slug, spec_problems
+from whet.skill.tree import DEFAULT_LIMITS, Item, Package
+from whet.skill.validate import fix, valid, validate
+from whet.skill.validate.input import ValidationInput
+from whet.store.atomic import make_directories, replace_directory, staging, write_bytes, write_text
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whet.skill.validate.input import Profile
+
+_TEMPLATE = ("writing-skills", "templates", "SKILL.template.md")
+ARCHIVE = ".skill"
+_MAX_ARCHIVE = 128 * 1024 * 1024
+_LOCK_SECONDS = 10
+
+
+class _Found(NamedTuple):
+    """A package that was read to be checked."""
+
+    package: ValidationInput
+    main: str
+    """The main file's path, or the archive's."""
+    problems: tuple[Note, ...]
+    """What is wrong with the package as a whole."""
+
+
+def skills_below(path: str) -> tuple[str, ...]:
+    """Every skill in a directory and below it, sorted; hidden directories such as `.claude` included."""
+    path = os.path.expanduser(path)
+    if not os.path.isdir(path):
+        raise NotFoundError("path-not-found", f"There is no directory {path}.", hint="Check the path.")
+    found, problems = find_skills(path, PLACE)
+    if problems:
+        raise problems[0][1]
+    if not found:
+        hint = f"A skill is a directory with a {MAIN_FILE}."
+        raise NotFoundError("no-skills-found", f"There is no skill in {path} or below it.", hint=hint)
+    return tuple(os.path.join(path, *skill.split("/")) if skill else path for skill in found)
+
+
+def check(path: str, profile: Profile = "spec") -> dict[str, Any]:
+    """What is wrong with one skill under a profile."""
+    return _result(path, _read(path), profile)
+
+
+def mend(path: str, profile: Profile = "spec", *, state: str) -> dict[str, Any]:
+    """Apply every safe fix to the skill's main file, then check it; `fixed` tells what is gone by it."""
+    if is_archive(path):
+        hint = "Unpack it, mend the skill, and pack it again."
+        raise UsageError("cannot-fix-archive", f"{path} is an archive, which is never changed.", hint=hint)
+    found = _read(path)
+    fixed: tuple[Note, ...] = ()
+    if found.package.text is not None and valid(found.problems):
+        with alone(state, os.path.dirname(found.main)):
+            found, fixed = _mended(_read(path))
+    return {**_result(path, found, profile), "fixed": [finding.to_finding() for finding in fixed]}
+
+
+def _mended(found: _Found) -> tuple[_Found, tuple[Note, ...]]:
+    try:
+        text, fixed = fix(found.package)
+    except InvalidError as error:
+        return found._replace(problems=(Note(error.code, "error", error.message),)), ()
+    if fixed and text.encode() != found.package.text:
+        write_text(found.main, text)
+    return found._replace(package=found.package._replace(text=text)), fixed
+
+
+def _result(path: str, found: _Found, profile: Profile) -> dict[str, Any]:
+    findings = validate(found.package, profile)
+    if found.problems:  # then nobody knows which files there are
+        findings = tuple(finding for finding in findings if finding.code != "reference-dangling")
+    findings = (*found.problems, *findings)
+    listed = [finding.to_finding() for finding in findings]
+    return {"path": path, "file": found.main, "valid": valid(findings), "findings": listed}
+
+
+def _read(path: str) -> _Found:
+    if is_archive(path):
+        return _read_archive(path)
+    if is_flat(path):
+        note = Note("main-file-name", "warning", "A skill without a directory; move it to NAME/SKILL.md.")
+        stem = os.path.basename(path).removesuffix(".md")
+        return _Found(ValidationInput(stem, content(path), MAIN_FILE, (MAIN_FILE,)), path, (note,))
+    directory = package_directory(path)
+    shown = os.path.dirname(path) if os.path.isfile(path) else path
+    listing = list_package(directory)
+    files = tuple(item.path for item in listing.files)
+    problems = [Note(error.code, "error", error.message) for error in listing.problems]
+    names = frozenset(os.listdir(directory))
+    main = main_file(names) or MAIN_FILE
+    text = None
+    if main in names:
+        try:
+            text = _read_beneath(directory, main)
+        except RefusedError as error:
+            problems.append(Note(error.code, "error", error.message))
+    if text is not None and len(text) > MAX_DOCUMENT:
+        message = f"{main} has more than {MAX_DOCUMENT:,} bytes, which is as far as it is read."
+        problems.append(Note("too-large", "error", message))
+        text = text[:MAX_DOCUMENT]
+    package = ValidationInput(os.path.basename(directory), text, main, files)
+    return _Found(package, os.path.join(shown, main), tuple(problems))
+
+
+def _read_archive(path: str) -> _Found:
+    from whet.skill.archive import unpack
+
+    try:
+        archive = unpack(archive_bytes(path))
+    except InvalidError as error:
+        return _Found(ValidationInput("", None), path, (Note(error.code, "error", error.message),))
+    data = archive.tree[archive.main].data
+    package = ValidationInput(archive.name, data, archive.main, tuple(archive.tree), published=True)
+    return _Found(package, path, ())
+
+
+def alone(state: str, directory: str) -> FileLock:
+    """The lock of whoever writes a skill's directory."""
+    return FileLock(lock_path(state, "skill", os.path.realpath(directory)), timeout=_LOCK_SECONDS)
+
+
+def is_flat(path: str) -> bool:
+    """Is this a Markdown file that is a skill by itself?"""
+    return os.path.isfile(path) and path.endswith(".md") and os.path.basename(path) not in MAIN_FILES
+
+
+def is_archive(path: str) -> bool:
+    """Is this a file that can only be an archive?"""
+    return os.path.isfile(path) and not path.endswith(".md")
+
+
+def archive_bytes(path: str) -> bytes:
+    """A whole archive, or more than any archive may have."""
+    return content(path, _MAX_ARCHIVE)
+
+
+def content(path: str, limit: int = MAX_DOCUMENT) -> bytes:
+    """A file's whole content; one with more than `limit` bytes is refused."""
+    try:
+        data = read_file(path, limit + 1)
+    except FileNotFoundError as error:
+        raise NotFoundError("path-not-found", f"There is no {path}.", hint="Check the path.") from error
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}."
+        raise FailedError("unreadable", message, hint="Check its permissions.") from error
+    if len(data) > limit:
+        raise InvalidError("too-large", f"{path} has more than {limit:,} bytes.", hint="Make it smaller.")
+    return data
+
+
+def _read_beneath(directory: str, name: str) -> bytes:
+    descriptor = open_beneath(directory, name)
+    try:
+        return read_descriptor(descriptor, MAX_DOCUMENT + 1)
+    finally:
+        os.close(descriptor)
+
+
+# --- digests and archives ---------------------------------------------------------------------------------------------
+
+
+def digest(path: str) -> str:
+    """The content digest of the package at a path; an archive has the digest of what it holds."""
+    if is_archive(path):
+        from whet.skill.archive import unpack
+
+        return unpack(archive_bytes(path)).digest
+    return _flat(path).digest if is_flat(path) else package_digest(package_directory(path))
+
+
+def pack(path: str, output: str | None = None) -> dict[str, Any]:
+    """Write the archive of the skill at a path, by default as `NAME.skill` in the working directory.
+
+    A file that is there is replaced only when it is an archive of the same skill.
+    """
+    from whet.skill import archive
+
+    package = _flat(path) if is_flat(path) else read_package(package_directory(path), limits=DEFAULT_LIMITS)
+    name = package.name
+    data = archive.pack(name, package.tree)
+    target = output or f"{name}{ARCHIVE}"
+    if os.path.isdir(target):
+        target = os.path.join(target, f"{name}{ARCHIVE}")
+    if not is_flat(path) and inside(os.path.realpath(target), os.path.realpath(package_directory(path))):
+        hint = "Choose a file outside the skill with -o."
+        raise UsageError("output-inside", f"{target} lies in the skill and would become a part of it.", hint=hint)
+    if os.path.lexists(target) and not _is_archive_of(name, target):
+        hint = "Choose another file with -o, or move this one away."
+        raise ConflictError("file-exists", f"{target} exists and is not an archive of {name}.", hint=hint)
+    write_bytes(target, data)
+    return {
+        "success": True,
+        "path": os.path.abspath(target),
+        "name": name,
+        "digest": package.digest,
+        "size": len(data),
+        "files": len(package.tree),
+        "valid": check(path)["valid"],
+    }
+
+
+def _flat(path: str) -> Package:
+    """A Markdown file that is a skill by itself, as the package it would be."""
+    return Package(os.path.basename(path).removesuffix(".md"), {MAIN_FILE: Item(content(path))})
+
+
+def _is_archive_of(name: str, path: str) -> bool:
+    from whet.skill.archive import unpack
+
+    try:
+        return os.path.isfile(path) and unpack(archive_bytes(path)).name == name
+    except InvalidError:
+        return False
+
+
+def unpack(path: str, directory: str | None = None, *, force: bool = False, state: str) -> dict[str, Any]:
+    """Take the skill out of an archive into `directory`; what is there under its name stays unless `force`."""
+    from whet.skill import archive
+
+    if os.path.isdir(path):
+        raise UsageError("not-an-archive", f"{path} is a directory.", hint=f"Name a {ARCHIVE} file.")
+    package = archive.unpack(archive_bytes(path))
+    if package.name.startswith("."):
+        hint = "Look into it before you unpack it by other means."
+        raise RefusedError("hidden-name", f"The archive wants to be unpacked as {package.name}.", hint=hint)
+    name = package.name or _declared_name(package) or slug(os.path.basename(path).split(".")[0])
+    target = os.path.join(os.path.abspath(os.path.expanduser(directory or os.curdir)), name)
+    replaced = _put(target, package.tree, replace=force, state=state)
+    return {
+        "success": True,
+        "path": target,
+        "name": name,
+        "digest": package.digest,
+        "files": len(package.tree),
+        "skipped": list(package.skipped),
+        "replaced": replaced,
+    }
+
+
+def _declared_name(package: Package) -> str:
+    """What a skill that lies at the root of its archive calls itself, when that can be a directory's name."""
+    name = package.document.values.get("name")
+    return name if isinstance(name, str) and is_ascii_name(name) else ""
+
+
+def begin(root: str, name: str, description: str | None = None, *, state: str) -> dict[str, Any]:
+    """Make a skill from the template in a directory of skills."""
+    from whet.skill.edit import set_value
+
+    if not is_ascii_name(name):
+        reason = next((problem.message for problem in spec_problems(name)), f"The name {name!r} is not ASCII.")
+        raise UsageError("bad-name", reason, hint=f"Use lowercase letters, digits and hyphens: {slug(name)}.")
+    with open(os.path.join(bundled_directory(), *_TEMPLATE), encoding="utf-8") as file:
+        text = file.read()
+    text = text.replace("name-of-the-folder", name).replace("# Title", f"# {name.replace('-', ' ').capitalize()}")
+    if description is not None:
+        text = set_value(text, "description", description)
+    findings = validate(ValidationInput(name, text))
+    if not valid(findings):
+        hint = "Give a description of 1 to 1,024 characters."
+        raise UsageError("bad-description", next(f.message for f in findings if f.severity == "error"), hint=hint)
+    target = os.path.join(root, name)
+    _put(target, {MAIN_FILE: Item(text.encode())}, replace=False, state=state)
+    return {"success": True, "name": name, "path": target, "file": os.path.join(target, MAIN_FILE)}
+
+
+def _put(target: str, tree: Mapping[str, Item], *, replace: bool, state: str) -> bool:
+    """Make `target` a directory of exactly these files, in one step. Tells whether something was replaced."""
+    make_directories(os.path.dirname(target))
+    with alone(state, target):
+        existed = os.path.lexists(target)
+        if existed and not replace:
+            hint = "Choose another name or place, or move it away."
+            raise ConflictError("skill-exists", f"{target} exists already.", hint=hint, path=target)
+        if existed and (os.path.islink(target) or not os.path.isdir(target)):
+            raise ConflictError("not-a-directory", f"{target} is not a directory of its own.", hint="Move it away.")
+        if existed and not any(os.path.isfile(os.path.join(target, name)) for name in MAIN_FILES):
+            raise ConflictError("not-a-package", f"{target} is no skill and is not replaced.", hint="Move it away.")
+        with staging(target) as staged:
+            for path, item in tree.items():
+                place = os.path.join(staged, *path.split("/"))
+                make_directories(os.path.dirname(place), durable=False)
+                write_bytes(place, item.data, durable=False)
+                if item.executable:
+                    mode = stat.S_IMODE(os.stat(place).st_mode)
+                    os.chmod(place, mode | (mode & 0o444) >> 2)
+            replace_directory(staged, target)
+    return existed
