@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mcp_server.shelves import World, world
 from whet.errors import UsageError
-from whet.interfaces.mcp.addresses import MAX_ADDRESS, Shelf, address, read_address
+from whet.interfaces.mcp.addresses import MAX_ADDRESS, AddressBook, address, read_address
 from whet.skill.paths import check
 
 __all__ = ["world"]
@@ -104,8 +104,8 @@ def test_what_a_client_did_not_encode_is_read_as_it_is() -> None:
 
 
 def paths(world: World) -> list[str]:
-    shelf = Shelf(world.library().catalogue)
-    return [address(shelf.paths[card.path]) for card in shelf.cards()]
+    book = AddressBook(world.library().catalogue)
+    return [address(book.paths[card.path]) for card in book.cards()]
 
 
 def test_plain_plugin_and_shadowed_skills_have_addresses_that_end_in_their_names(world: World) -> None:
@@ -122,7 +122,7 @@ def test_a_plugin_called_like_a_skill_steps_aside(world: World) -> None:
     world.mine("pdf")
     world.skill("plugin/extract")
     assert paths(world) == ["skill://pdf", "skill://~pdf/extract"]
-    found = Shelf(world.library().catalogue).find(("~PDF", "extract", "references", "a.md"))
+    found = AddressBook(world.library().catalogue).find(("~PDF", "extract", "references", "a.md"))
     assert found is not None
     assert (found.card.full_name, found.path, found.file) == ("pdf:extract", ("~pdf", "extract"), "references/a.md")
 
@@ -131,25 +131,25 @@ def test_two_skills_do_not_share_an_address(world: World) -> None:
     world.mine("deploy")
     second = world.skill("home/.claude/skills/deploy")
     third = world.skill("home/.codex/skills/deploy")
-    shelf = Shelf(world.library().catalogue)
-    assert [address(shelf.paths[card.path]) for card in shelf.cards()] == ["skill://deploy", "skill://user/deploy"]
-    assert shelf.unfit == {str(third / "SKILL.md"): f"{second} has the same address."}
+    book = AddressBook(world.library().catalogue)
+    assert [address(book.paths[card.path]) for card in book.cards()] == ["skill://deploy", "skill://user/deploy"]
+    assert book.unfit == {str(third / "SKILL.md"): f"{second} has the same address."}
 
 
 def test_a_plugin_whose_name_is_no_segment_has_no_addresses(world: World) -> None:
     world.config(f'[plugins]\n"../up" = "{world.top / "plugin"}"\n')
     path = world.skill("plugin/extract")
-    shelf = Shelf(world.library().catalogue)
-    assert shelf.cards() == []
-    assert shelf.unfit == {str(path / "SKILL.md"): "The name of its plugin, '../up', cannot be part of an address."}
+    book = AddressBook(world.library().catalogue)
+    assert book.cards() == []
+    assert book.unfit == {str(path / "SKILL.md"): "The name of its plugin, '../up', cannot be part of an address."}
 
 
 def test_names_are_compared_as_everywhere(world: World) -> None:
     world.mine("my-skill")
-    shelf = Shelf(world.library().catalogue)
+    book = AddressBook(world.library().catalogue)
     for segments in (("my-skill", "A.md"), ("My_Skill", "A.md")):
-        found = shelf.find(segments)
+        found = book.find(segments)
         assert found is not None
         assert (found.path, found.file) == (("my-skill",), "A.md")
-    assert shelf.find(("my-skil",)) is None
-    assert shelf.find(("user", "my-skill")) is None
+    assert book.find(("my-skil",)) is None
+    assert book.find(("user", "my-skill")) is None

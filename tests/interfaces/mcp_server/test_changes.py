@@ -12,7 +12,7 @@ from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, R
 
 from mcp_server.world import ENOUGH, Heard, World, ask, connected, error_of, roots_at, world
 from whet.interfaces.mcp import server as server_module
-from whet.interfaces.mcp import watching
+from whet.interfaces.mcp import watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +37,8 @@ BOTH = {ResourcesListChanged(), PromptsListChanged()}
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "PAUSE", 0.01)
-    monkeypatch.setattr(watching, "SHARE", 1.0)
+    monkeypatch.setattr(watcher, "PAUSE", 0.01)
+    monkeypatch.setattr(watcher, "SHARE", 1.0)
 
 
 def create(world: World) -> None:
@@ -172,7 +172,7 @@ async def test_subscribers_are_told_of_what_they_subscribed_to(world: World, mon
 
 
 async def test_a_change_before_the_first_look_of_all_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "PAUSE", 0.5)
+    monkeypatch.setattr(watcher, "PAUSE", 0.5)
     heard = Heard()
     async with connected(world.server(), "legacy", watched=True, message_handler=heard) as client:
         await client.list_resources()
@@ -181,7 +181,7 @@ async def test_a_change_before_the_first_look_of_all_is_told(world: World, monke
 
 
 async def test_its_own_change_is_told_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "PAUSE", 10 * ENOUGH)
+    monkeypatch.setattr(watcher, "PAUSE", 10 * ENOUGH)
     heard, other = Heard(), Heard()
     server = world.server("allow", alone=False)
     operation = {"action": "create", "name": "fresh", "description": "Is new.", "body": "Do it."}
@@ -318,7 +318,7 @@ async def test_a_stream_follows_the_project_of_its_client(world: World) -> None:
 
 
 async def test_its_own_change_is_told_at_once_in_a_stream(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "PAUSE", 10 * ENOUGH)
+    monkeypatch.setattr(watcher, "PAUSE", 10 * ENOUGH)
     operation = {"action": "create", "name": "fresh", "description": "Is new.", "body": "Do it."}
     async with (
         connected(world.server("allow"), "auto", watched=True) as client,

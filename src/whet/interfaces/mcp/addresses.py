@@ -57,10 +57,10 @@ def read_address(text: str) -> tuple[str, ...]:
     authority, *_ = parts = rest.split("/")
     if "@" in authority or ":" in authority:
         raise _bad(text, "has a user or a port")
-    return tuple(_decoded(part, text) for part in parts)
+    return tuple(_decode(part, text) for part in parts)
 
 
-def _decoded(part: str, text: str) -> str:
+def _decode(part: str, text: str) -> str:
     if _LOOSE_PERCENT.search(part):
         raise _bad(text, "has a % without two hexadecimal digits")
     try:
@@ -88,7 +88,7 @@ class Found(NamedTuple):
     file: str
 
 
-class Shelf:
+class AddressBook:
     """Which skill of a catalogue has which path, and which have none because they do not conform."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -100,7 +100,7 @@ class Shelf:
         self._cards: dict[SkillPath, Card] = {}
         self._left_out: dict[SkillPath, Card] = {}
         names = {card.name for card in catalogue.cards if not card.root.namespace and is_ascii_name(card.name)}
-        for card, path in _wanted(catalogue, names):
+        for card, path in _assign_paths(catalogue, names):
             self._place(card, path)
 
     def _place(self, card: Card, path: SkillPath) -> None:
@@ -139,7 +139,7 @@ class Shelf:
         return [self._cards[place] for place in sorted(self._cards)]
 
 
-def _wanted(catalogue: Catalogue, names: set[str]) -> Iterator[tuple[Card, SkillPath]]:
+def _assign_paths(catalogue: Catalogue, names: set[str]) -> Iterator[tuple[Card, SkillPath]]:
     """Every skill with the path it should have; who answers to its name comes before who is shadowed."""
     for card in catalogue.cards:
         namespace = card.root.namespace

@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 import posixpath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
 from whet.library.card import main_file
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.package import PackageFile
+    from whet.skill.values import Json
 
 MAX_FILES = 512
 MAX_BYTES = 16 * 1024 * 1024
@@ -136,7 +137,7 @@ def read_member(card: Card, source: str, *, bases: Sequence[str]) -> bytes:
     return data
 
 
-def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, str, int]]]:
+def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Json, list[tuple[str, str, int]]]:
     """A skill's frontmatter, and the path, digest and size of each of its files, of what was read in one go.
 
     A file that vanishes between the listing and the reading is not there.
@@ -155,7 +156,7 @@ def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[dict[str, A
     return values, files
 
 
-def frontmatter(data: bytes, name: str) -> dict[str, Any]:
+def frontmatter(data: bytes, name: str) -> Json:
     """The frontmatter of a main file as JSON values. InvalidError where it does not conform, or has another name."""
     text = data.decode("utf-8", "surrogateescape")
     fences = find_fences(text)

@@ -11,6 +11,8 @@ from whet.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from whet.skill.values import Json
+
 PAGE_BYTES = 200_000
 """Bytes of JSON after which a page is full; an item is never cut, so the last one may go beyond."""
 _LOOKED_AT = 4
@@ -22,7 +24,7 @@ class Bounds(NamedTuple):
     """How much goes on one page."""
 
     items: int
-    share: Callable[[dict[str, Any]], float] = lambda item: weight(item) / PAGE_BYTES
+    share: Callable[[Json], float] = lambda item: weight(item) / PAGE_BYTES
     """How much of a page an item takes; 1 is all of it."""
 
 
@@ -33,10 +35,10 @@ def weight(item: Any) -> int:
 
 def page(
     kind: str,
-    items: Iterable[tuple[str, Callable[[], dict[str, Any] | None]]],
+    items: Iterable[tuple[str, Callable[[], Json | None]]],
     cursor: str | None,
     bounds: Bounds,
-) -> tuple[list[dict[str, Any]], str | None]:
+) -> tuple[list[Json], str | None]:
     """The items of a page and the cursor of the next one.
 
     `items` come sorted, each with what it is sorted by and how it is made, which only happens where it is needed; None
@@ -44,7 +46,7 @@ def page(
     """
     after = None if cursor is None else _read(kind, cursor)
     left = [item for item in items if after is None or item[0] > after]
-    made: list[dict[str, Any]] = []
+    made: list[Json] = []
     share = 0.0
     for number, (key, make) in enumerate(left, 1):
         if (item := make()) is not None:
@@ -61,14 +63,14 @@ def _write(kind: str, key: str) -> str:
 
 
 def _read(kind: str, cursor: str) -> str:
-    own, _, key = _decoded(cursor).partition(" ")
+    own, _, key = _decode(cursor).partition(" ")
     if own == kind and key:
         return key
     hint = "Give the nextCursor of the page before as it is, or none for the first page."
     raise UsageError("bad-cursor", f"{cursor[:80]!r} is no cursor of this list.", hint=hint)
 
 
-def _decoded(cursor: str) -> str:
+def _decode(cursor: str) -> str:
     """What a cursor says; "" where it is none of ours."""
     if len(cursor) > _LONGEST:
         return ""

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.errors import NotFoundError, UsageError
-from whet.interfaces.mcp.forms import TOOL
+from whet.interfaces.mcp.elicitation import TOOL
 from whet.interfaces.mcp.paging import Bounds, page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.api.tools import Tools
+    from whet.skill.values import Json
 
 PAGE = 100
 """Prompts of one answer."""
@@ -48,7 +49,7 @@ _PLAIN = re.compile(r"(?!/)[^\s'\"\\$`]+")
 """A word that means nothing but itself at the beginning of a line, too."""
 
 
-def list_prompts(tools: Tools, cursor: str | None) -> dict[str, Any]:
+def list_prompts(tools: Tools, cursor: str | None) -> Json:
     """One page of prompts, in the order of their names."""
     own = [_OWN] if _distills(tools) else []
     commands = {command["name"]: command for command in (*own, *_commands(tools))}
@@ -57,7 +58,7 @@ def list_prompts(tools: Tools, cursor: str | None) -> dict[str, Any]:
     return {"prompts": made, **({"nextCursor": further} if further else {})}
 
 
-def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> dict[str, Any]:
+def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> Json:
     """The message with which the model gets the skill or bundle."""
     command = next((item for item in _commands(tools) if item["name"] == name), None)
     own = command is None and name == DISTILL and _distills(tools)
@@ -74,7 +75,7 @@ def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> dict[str, A
         values = [given.get(key, "") for key in known]
         while values and not values[-1]:
             values.pop()
-        words = " ".join(map(_quoted, values))
+        words = " ".join(map(_quote, values))
     if own:
         message = f"{_ROUNDS}\n\nThe user adds: {words}" if words.strip() else _ROUNDS
     else:
@@ -83,9 +84,9 @@ def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> dict[str, A
     return {"description": command["description"][:_DESCRIPTION], "messages": [{"role": "user", "content": text}]}
 
 
-def _commands(tools: Tools) -> list[dict[str, Any]]:
+def _commands(tools: Tools) -> list[Json]:
     caller = tools.session.caller
-    found: list[dict[str, Any]] = tools.library.commands("", _MOST, reserved=(), caller=caller)["commands"]
+    found: list[Json] = tools.library.commands("", _MOST, reserved=(), caller=caller)["commands"]
     return found
 
 
@@ -93,7 +94,7 @@ def _distills(tools: Tools) -> bool:
     return any(tool.name == TOOL for tool in tools.definitions())
 
 
-def _prompt(command: dict[str, Any]) -> dict[str, Any]:
+def _prompt(command: Json) -> Json:
     arguments = [
         {"name": name, "description": about, "required": False} for name, about in _arguments(command["hint"]).items()
     ]
@@ -108,7 +109,7 @@ def _arguments(hint: str) -> dict[str, str]:
     return {ALL: hint or "What to do, in your own words."}
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """The value as one word of an argument line."""
     if _PLAIN.fullmatch(value):
         return value

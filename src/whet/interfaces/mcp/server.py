@@ -3,7 +3,7 @@
 It is the low-level server of the official SDK, which speaks both eras of the protocol: with a handshake (to 2025-11-25)
 and without (from 2026-07-28 on). What differs between them is small and all here: a client of the first is asked for
 its roots on its own channel and told of changes without asking, one of the second is asked within an answer and told
-of changes in a stream that it opens. `forms` asks in the same two ways.
+of changes in a stream that it opens. `elicitation` asks in the same two ways.
 
 Every handler runs the library in a worker thread. A client that cancels gets no answer; what was begun is finished,
 for a change is made wholly or not at all.
@@ -30,9 +30,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from whet import __version__
 from whet.api.session_pool import SessionPool
 from whet.errors import FailedError, WhetError
-from whet.interfaces.mcp import forms, prompts, watching
+from whet.interfaces.mcp import elicitation, prompts, watcher
 from whet.interfaces.mcp.client_session import ClientSession, named_project, project_of
-from whet.interfaces.mcp.watching import Audience, contents_stamp
+from whet.interfaces.mcp.watcher import Audience, contents_stamp
 from whet.prompt.tokens import ESTIMATE
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from whet.api.tools import Tool, Writes
     from whet.interfaces.mcp.client_session import ClientContext
     from whet.library.visibility import Caller
+    from whet.skill.values import Json
 
     Context: TypeAlias = ServerRequestContext[Any, Any]
 
@@ -124,8 +125,8 @@ class SkillServer(Server[Any]):
     def create_initialization_options(
         self,
         notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
+        experimental_capabilities: dict[str, Json] | None = None,
+        extensions: dict[str, Json] | None = None,
     ) -> InitializationOptions:
         """What the handshake tells; that lists change is always part of it."""
         changing = notification_options or NotificationOptions(prompts_changed=True, resources_changed=True)
@@ -224,10 +225,10 @@ class SkillServer(Server[Any]):
             _complain(f"{type(error).__name__}: {error}")
             raise MCPError(types.INTERNAL_ERROR, "Something went wrong inside Whet.") from error
 
-    async def _told(self, function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    async def _answer(self, function: Callable[..., Json], *arguments: Any) -> Json:
         """An answer as the methods give it that say how long it holds."""
-        told = await self._run(function, *arguments)
-        return {"resultType": "complete", **told, "ttlMs": 0, "cacheScope": "private"}
+        answer = await self._run(function, *arguments)
+        return {"resultType": "complete", **answer, "ttlMs": 0, "cacheScope": "private"}
 
     # tools
 
@@ -242,37 +243,37 @@ class SkillServer(Server[Any]):
         if params.name not in {tool.name for tool in tools.definitions()}:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r:.80}.")
         call = partial(self._run, tools.call, params.name)
-        if forms.are_wanted(ctx, params):
+        if elicitation.is_wanted(ctx, params):
             again = {_ROOTS: types.ListRootsRequest()} if _ROOTS in (params.input_responses or {}) else {}
-            answer = await forms.ask(ctx, params, call, again)
+            answer = await elicitation.ask(ctx, params, call, again)
             if isinstance(answer, types.InputRequiredResult):
                 return answer
         else:
             answer = await call(params.arguments)
-        if params.name in ("skill_manage", forms.TOOL):
+        if params.name in ("skill_manage", elicitation.TOOL):
             self._nudge.set()
         text = types.TextContent(text=json.dumps(answer, ensure_ascii=False))
         return types.CallToolResult(content=[text], structured_content=answer, is_error=not answer["success"])
 
     # resources and skills
 
-    async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        return await self._told((await self._context(ctx)).served.list_resources, params.cursor)
+    async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
+        return await self._answer((await self._context(ctx)).served.list_resources, params.cursor)
 
-    async def _list_templates(self, ctx: Context, _: Any) -> dict[str, Any]:
-        return await self._told((await self._context(ctx)).served.templates)
+    async def _list_templates(self, ctx: Context, _: Any) -> Json:
+        return await self._answer((await self._context(ctx)).served.templates)
 
-    async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
-        return await self._told((await self._context(ctx, params)).served.read, params.uri)
+    async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Json:
+        return await self._answer((await self._context(ctx, params)).served.read, params.uri)
 
-    async def _list_skills(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        return await self._told((await self._context(ctx)).served.list_skills, params.cursor)
+    async def _list_skills(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
+        return await self._answer((await self._context(ctx)).served.list_skills, params.cursor)
 
-    async def _get_skill(self, ctx: Context, params: AddressParams) -> dict[str, Any]:
-        return await self._told((await self._context(ctx)).served.get_skill, params.uri)
+    async def _get_skill(self, ctx: Context, params: AddressParams) -> Json:
+        return await self._answer((await self._context(ctx)).served.get_skill, params.uri)
 
-    async def _read_directory(self, ctx: Context, params: DirectoryParams) -> dict[str, Any]:
-        return await self._told((await self._context(ctx)).served.directory, params.uri, params.cursor)
+    async def _read_directory(self, ctx: Context, params: DirectoryParams) -> Json:
+        return await self._answer((await self._context(ctx)).served.directory, params.uri, params.cursor)
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         context, stamps = await self._context(ctx), self._audience(ctx).stamps
@@ -295,7 +296,7 @@ class SkillServer(Server[Any]):
             raise MCPError(types.INVALID_PARAMS, f"At most {_MOST_SUBSCRIBED} addresses can be subscribed to.")
         bus, client = InMemorySubscriptionBus(), self._client_session(ctx)
         await self._settle(ctx, client)
-        audience = Audience(client, partial(watching.publish, bus), uris)
+        audience = Audience(client, partial(watcher.publish, bus), uris)
         await self._begin(audience)
         self._streams.add(audience)
         try:
@@ -305,15 +306,15 @@ class SkillServer(Server[Any]):
 
     # prompts
 
-    async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+    async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         context = await self._context(ctx)
-        return await self._told(prompts.list_prompts, context.tools, params.cursor)
+        return await self._answer(prompts.list_prompts, context.tools, params.cursor)
 
-    async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
+    async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Json:
         context = await self._context(ctx, params)
         given = params.arguments or {}
-        told = await self._run(prompts.get_prompt, context.tools, params.name, given)
-        return {"resultType": "complete", **told}
+        answer = await self._run(prompts.get_prompt, context.tools, params.name, given)
+        return {"resultType": "complete", **answer}
 
     async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         values: list[str] = []
@@ -330,7 +331,7 @@ class SkillServer(Server[Any]):
         """A client with a handshake, as one that is told of changes until it goes."""
         connection = _connection(ctx)
         if connection not in self._connections:
-            self._connections[connection] = Audience(self._client_session(ctx), partial(watching.tell, connection))
+            self._connections[connection] = Audience(self._client_session(ctx), partial(watcher.tell, connection))
             connection.exit_stack.callback(self._connections.pop, connection, None)
         return self._connections[connection]
 
@@ -340,23 +341,23 @@ class SkillServer(Server[Any]):
 
     async def watch(self) -> None:
         """Tell clients of changes, until cancelled."""
-        pause = watching.PAUSE
+        pause = watcher.PAUSE
         while True:
             with anyio.move_on_after(pause):
                 await self._nudge.wait()
             self._nudge = anyio.Event()
             begun = time.monotonic()
             await self._look([*self._connections.values(), *self._streams])
-            pause = max(watching.PAUSE, (time.monotonic() - begun) / watching.SHARE)
+            pause = max(watcher.PAUSE, (time.monotonic() - begun) / watcher.SHARE)
 
     async def _look(self, audiences: Iterable[Audience]) -> None:
         """Tell these what changed; each project is looked at once for each kind of client."""
-        found: dict[tuple[str | None, Caller], watching.Known] = {}
+        found: dict[tuple[str | None, Caller], watcher.Known] = {}
         for audience in audiences:
             with suppress(MCPError):  # what cannot be looked at now is looked at again
                 context = await self._run(audience.client.context)
                 if (place := (context.project, context.caller)) not in found:
-                    found[place] = await self._run(watching.Known, context)
+                    found[place] = await self._run(watcher.Known, context)
                 changed = await self._run(audience.compare, found[place])
                 with anyio.move_on_after(_PATIENCE):
                     await audience.tell(changed)

@@ -11,15 +11,15 @@ Lists of resources read no file. `skills/list` reads the files of one page, each
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.errors import NotFoundError, WhetError
-from whet.interfaces.mcp.addresses import INDEX, SCHEME, Found, Shelf, address, read_address
+from whet.interfaces.mcp.addresses import INDEX, SCHEME, AddressBook, Found, address, read_address
+from whet.interfaces.mcp.legacy_resources import INDEX_RESOURCE, MANIFEST, index, manifest
 from whet.interfaces.mcp.media import JSON, MARKDOWN, media_type
-from whet.interfaces.mcp.older import INDEX_RESOURCE, MANIFEST, index, manifest
 from whet.interfaces.mcp.packages import describe, frontmatter, members, not_served, read_member, subdirectories, unfit
 from whet.interfaces.mcp.paging import PAGE_BYTES, Bounds, page, weight
-from whet.interfaces.mcp.shapes import contents, file_resource, folder_resource, main_resource
+from whet.interfaces.mcp.resources import contents, file_resource, folder_resource, main_resource
 from whet.library.visibility import hidden, refusal
 from whet.skill.finder import MAIN_FILE
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.visibility import Caller
     from whet.library.workspace import ResolvedConfig
+    from whet.skill.values import Json
 
 _PAGE_READ = 64 * 1024 * 1024
 """Bytes of files after which a page of `skills/list` is full."""
@@ -47,26 +48,26 @@ class Served:
     def __init__(self, library: Library, caller: Caller) -> None:
         self._workspace = library.workspace
         self._caller = caller
-        self._shelf: Shelf | None = None
+        self._book: AddressBook | None = None
 
     # the extension
 
-    def list_skills(self, cursor: str | None = None) -> dict[str, Any]:
+    def list_skills(self, cursor: str | None = None) -> Json:
         """`skills/list`: the entries of the skills this client may choose.
 
         One that cannot be described now, because it is too large or does not conform after all, is passed over.
         """
-        config, shelf = self._look()
+        config, book = self._look()
 
-        def entry(card: Card) -> dict[str, Any] | None:
+        def entry(card: Card) -> Json | None:
             try:
-                return self._entry(card, shelf.paths[card.path], config)
+                return self._entry(card, book.paths[card.path], config)
             except WhetError:
                 return None
 
-        return _paged("skills", self._listed(config, shelf), entry, cursor, _SKILLS)
+        return _paged("skills", self._listed(config, book), entry, cursor, _SKILLS)
 
-    def get_skill(self, uri: str) -> dict[str, Any]:
+    def get_skill(self, uri: str) -> Json:
         """`skills/get`: the entry of the skill whose SKILL.md has this address."""
         found, config = self._find(uri, read_address(uri))
         if found.file != MAIN_FILE:
@@ -74,7 +75,7 @@ class Served:
             raise NotFoundError("resource-not-found", f"{uri} is not the {MAIN_FILE} of a skill.", hint=hint)
         return {"skill": self._entry(found.card, found.path, config)}
 
-    def directory(self, uri: str, cursor: str | None = None) -> dict[str, Any]:
+    def directory(self, uri: str, cursor: str | None = None) -> Json:
         """`resources/directory/read`: what lies directly in a directory of a skill, or above the skills."""
         children = self._top() if uri == SCHEME else self._children(uri, read_address(uri))
         made, further = page(
@@ -84,18 +85,18 @@ class Served:
 
     # resources
 
-    def list_resources(self, cursor: str | None = None) -> dict[str, Any]:
+    def list_resources(self, cursor: str | None = None) -> Json:
         """`resources/list`: the older index, then the SKILL.md of each skill this client may choose."""
-        config, shelf = self._look()
-        listed = self._listed(config, shelf)
+        config, book = self._look()
+        listed = self._listed(config, book)
         answer = _paged(
-            "resources", listed, lambda card: main_resource(card, shelf.paths[card.path]), cursor, _RESOURCES
+            "resources", listed, lambda card: main_resource(card, book.paths[card.path]), cursor, _RESOURCES
         )
         if cursor is None:
             answer["resources"].insert(0, dict(INDEX_RESOURCE))
         return answer
 
-    def templates(self) -> dict[str, Any]:
+    def templates(self) -> Json:
         """`resources/templates/list`: how addresses are made of a skill's path and a file."""
         return {
             "resourceTemplates": [
@@ -115,12 +116,12 @@ class Served:
             ]
         }
 
-    def read(self, uri: str) -> dict[str, Any]:
+    def read(self, uri: str) -> Json:
         """`resources/read`: the bytes of one file, as text where they are text."""
         segments = read_address(uri)
         if address(segments) == INDEX:
-            config, shelf = self._look()
-            return contents(INDEX, JSON, index(self._listed(config, shelf), shelf.paths))
+            config, book = self._look()
+            return contents(INDEX, JSON, index(self._listed(config, book), book.paths))
         found, config = self._find(uri, segments)
         card, path, file = found
         now, bases = self._workspace.clock(), config.bounds.bases
@@ -136,19 +137,19 @@ class Served:
 
     def complete(self, prefix: str) -> list[str]:
         """The paths of skills that begin with this, for whoever fills in `{path}`: all of them, sorted."""
-        config, shelf = self._look()
-        paths = (address(shelf.paths[card.path])[len(SCHEME) :] for card in self._answering(config, shelf.cards()))
+        config, book = self._look()
+        paths = (address(book.paths[card.path])[len(SCHEME) :] for card in self._answering(config, book.cards()))
         return [path for path in paths if path.lower().startswith(prefix.lower())]
 
-    def _look(self) -> tuple[ResolvedConfig, Shelf]:
+    def _look(self) -> tuple[ResolvedConfig, AddressBook]:
         snapshot = self._workspace.snapshot()
-        shelf = self._shelf
-        if shelf is None or shelf.catalogue is not snapshot.catalogue:
-            self._shelf = shelf = Shelf(snapshot.catalogue)
-        return snapshot.config, shelf
+        book = self._book
+        if book is None or book.catalogue is not snapshot.catalogue:
+            self._book = book = AddressBook(snapshot.catalogue)
+        return snapshot.config, book
 
-    def _listed(self, config: ResolvedConfig, shelf: Shelf) -> list[Card]:
-        cards = (card for card in shelf.catalogue.cards if card.path in shelf.paths)
+    def _listed(self, config: ResolvedConfig, book: AddressBook) -> list[Card]:
+        cards = (card for card in book.catalogue.cards if card.path in book.paths)
         return [card for card in cards if hidden(card, self._caller, config.disabled, config.probe) is None]
 
     def _answering(self, config: ResolvedConfig, cards: Iterable[Card]) -> list[Card]:
@@ -168,8 +169,8 @@ class Served:
 
     def _remembered(self, segments: tuple[str, ...]) -> tuple[Found, ResolvedConfig] | None:
         """The skill at an address that led to it before, checked against the disk without looking at all the others."""
-        found = self._shelf.find(segments) if self._shelf else None
-        if self._shelf is None or found is None or self._shelf.catalogue.by_key.get(found.card.key) is not found.card:
+        found = self._book.find(segments) if self._book else None
+        if self._book is None or found is None or self._book.catalogue.by_key.get(found.card.key) is not found.card:
             return None
         try:
             card, config = self._workspace.find(found.card.full_name)
@@ -179,28 +180,28 @@ class Served:
         return (found._replace(card=card), config) if same and not unfit(card) else None
 
     def _looked_up(self, uri: str, segments: tuple[str, ...]) -> tuple[Found, ResolvedConfig]:
-        config, shelf = self._look()
-        found = shelf.find(segments)
+        config, book = self._look()
+        found = book.find(segments)
         if found is None:
-            raise _unknown(uri, segments, shelf)
+            raise _unknown(uri, segments, book)
         return found, config
 
-    def _entry(self, card: Card, path: SkillPath, config: ResolvedConfig) -> dict[str, Any]:
+    def _entry(self, card: Card, path: SkillPath, config: ResolvedConfig) -> Json:
         values, files = describe(card, now=self._workspace.clock(), bases=config.bounds.bases)
         resources = [{"uri": address(path, file), "digest": digest, "size": size} for file, digest, size in files]
         return {"uri": resources[0]["uri"], "frontmatter": values, "resources": resources}
 
-    def _top(self) -> dict[str, dict[str, Any]]:
+    def _top(self) -> dict[str, Json]:
         """The directory above everything: the index, the plain skills, the plugins and scopes."""
-        config, shelf = self._look()
-        tops = {shelf.paths[card.path][0] for card in self._answering(config, shelf.cards())}
+        config, book = self._look()
+        tops = {book.paths[card.path][0] for card in self._answering(config, book.cards())}
         return {"index.json": dict(INDEX_RESOURCE), **{name: folder_resource((name,)) for name in tops}}
 
-    def _children(self, uri: str, segments: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    def _children(self, uri: str, segments: tuple[str, ...]) -> dict[str, Json]:
         if len(segments) == 1 and self._remembered(segments) is None:
-            config, shelf = self._look()
-            if grouped := self._answering(config, shelf.below(segments[0])):
-                return {card.name: folder_resource(shelf.paths[card.path]) for card in grouped}
+            config, book = self._look()
+            if grouped := self._answering(config, book.below(segments[0])):
+                return {card.name: folder_resource(book.paths[card.path]) for card in grouped}
         found, config = self._find(uri, segments)
         card, path, directory = found
         files = members(card, now=self._workspace.clock(), bases=config.bounds.bases)
@@ -221,23 +222,23 @@ class Served:
 
 
 def _paged(
-    kind: str, cards: Sequence[Card], make: Callable[[Card], dict[str, Any] | None], cursor: str | None, bounds: Bounds
-) -> dict[str, Any]:
+    kind: str, cards: Sequence[Card], make: Callable[[Card], Json | None], cursor: str | None, bounds: Bounds
+) -> Json:
     made, further = page(kind, ((card.key, partial(make, card)) for card in cards), cursor, bounds)
     return _with_cursor({kind: made}, further)
 
 
-def _with_cursor(answer: dict[str, Any], further: str | None) -> dict[str, Any]:
+def _with_cursor(answer: Json, further: str | None) -> Json:
     return {**answer, "nextCursor": further} if further else answer
 
 
-def _unknown(uri: str, segments: Sequence[str], shelf: Shelf) -> WhetError:
+def _unknown(uri: str, segments: Sequence[str], book: AddressBook) -> WhetError:
     """The error for an address that leads to no skill that is served."""
-    if card := shelf.left_out(segments):
-        return not_served(card.full_name, shelf.unfit[card.path])
+    if card := book.left_out(segments):
+        return not_served(card.full_name, book.unfit[card.path])
     from whet.skill.names import closest
 
-    names = {shelf.paths[card.path][-1]: shelf.paths[card.path] for card in reversed(shelf.cards())}
+    names = {book.paths[card.path][-1]: book.paths[card.path] for card in reversed(book.cards())}
     wanted = segments[-2] if len(segments) > 1 else segments[0]
     suggestions = [address(names[name], MAIN_FILE) for name in closest(wanted, names)]
     hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "skills/list has what there is."

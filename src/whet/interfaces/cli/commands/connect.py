@@ -222,7 +222,7 @@ def run_mcp(context: Context, options: Namespace) -> Outcome:
 def _serve(context: Context, options: Namespace, writes: Writes) -> None:
     try:
         from whet.interfaces.mcp.http import Address
-        from whet.interfaces.mcp.running import serve_http, serve_stdio
+        from whet.interfaces.mcp.serve import serve_http, serve_stdio
     except ModuleNotFoundError as error:
         hint = "Install it: pip install 'whet[mcp]'."
         raise UsageError("extra-missing", f"The server needs the extra `mcp` ({error.name}).", hint=hint) from error

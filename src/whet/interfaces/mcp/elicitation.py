@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    Call: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+    from whet.skill.values import Json
+
+    Call: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Json]]
     """What the tool answers to these arguments."""
 
 TOOL = "skill_distill"
@@ -28,7 +30,7 @@ _MOST = 10
 _CLOSED = "The user closed the form. Ask what to do; this distillation is kept."
 
 
-def are_wanted(ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams) -> bool:
+def is_wanted(ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams) -> bool:
     """Is this a call that asks for forms, of a client that has them?"""
     if params.name != TOOL or (params.arguments or {}).get("ask") not in (True, "true"):
         return False
@@ -42,7 +44,7 @@ async def ask(
     params: types.CallToolRequestParams,
     call: Call,
     beside: Mapping[str, types.InputRequest],
-) -> dict[str, Any] | types.InputRequiredResult:
+) -> Json | types.InputRequiredResult:
     """What the tool answers when all forms are filled in or one is closed; or the form that is to be filled in now.
 
     `beside` is what else a client without a handshake must tell in its next call.
@@ -50,15 +52,15 @@ async def ask(
     given = {key: value for key, value in (params.arguments or {}).items() if key not in ("ask", "finish")}
     modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
     state = params.request_state if modern else None
-    answer = await (call(given) if state is None else _filled(call, state, (params.input_responses or {}).get(FORM)))
+    answer = await (call(given) if state is None else _submit(call, state, (params.input_responses or {}).get(FORM)))
     for _ in range(_MOST):
         if answer.get("done") is not False or answer.get("closed"):
             break
         if modern:
             asked = {**beside, FORM: form(answer)}
             return types.InputRequiredResult(input_requests=asked, request_state=answer["distillation"])
-        result = await _shown(ctx, form(answer))
-        answer = await _filled(call, answer["distillation"], result)
+        result = await _show(ctx, form(answer))
+        answer = await _submit(call, answer["distillation"], result)
     if answer.get("done") and (params.arguments or {}).get("finish"):
         return await call({"distillation": answer["distillation"], "finish": True})
     return answer
@@ -74,7 +76,7 @@ def form(answer: Mapping[str, Any]) -> types.ElicitRequest:
     return types.ElicitRequest(params=types.ElicitRequestFormParams(message=message, requested_schema=schema))
 
 
-def _entry(field: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(field: Mapping[str, Any]) -> Json:
     told = {"title": field["label"], "default": field["value"]}
     if field["kind"] == "yes-no":
         return {"type": "boolean", **told}
@@ -83,7 +85,7 @@ def _entry(field: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "string", **told}
 
 
-async def _shown(ctx: ServerRequestContext[Any, Any], request: types.ElicitRequest) -> Any:
+async def _show(ctx: ServerRequestContext[Any, Any], request: types.ElicitRequest) -> Any:
     """What the client answers on its own channel; nothing where it fails."""
     assert isinstance(request.params, types.ElicitRequestFormParams)  # noqa: S101  `form` makes no other
     try:
@@ -92,7 +94,7 @@ async def _shown(ctx: ServerRequestContext[Any, Any], request: types.ElicitReque
         return None
 
 
-async def _filled(call: Call, distillation: str, result: Any) -> dict[str, Any]:
+async def _submit(call: Call, distillation: str, result: Any) -> Json:
     """What the tool answers to a form: the next question, the same one with what was wrong, or that it was closed."""
     current = {"distillation": distillation}
     if not isinstance(result, types.ElicitResult) or result.action != "accept":

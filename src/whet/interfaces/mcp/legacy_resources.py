@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from whet.interfaces.mcp.addresses import SkillPath
     from whet.library.card import Card
+    from whet.skill.values import Json
 
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 MANIFEST = "_manifest"
@@ -37,7 +38,7 @@ INDEX_RESOURCE = {
 
 def index(cards: Sequence[Card], paths: Mapping[str, SkillPath]) -> bytes:
     """The index of these skills."""
-    skills: list[dict[str, Any]] = []
+    skills: list[Json] = []
     size = 0
     for card in cards[:MAX_INDEX]:
         url = address(paths[card.path], MAIN_FILE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from whet.interfaces.mcp.client_session import ClientContext, ClientSession
     from whet.interfaces.mcp.serving import Served
+    from whet.skill.values import Json
 
 PAUSE = 2.0
 """Seconds between two looks, at least."""
@@ -103,7 +104,7 @@ def stamp(served: Served, uri: str) -> str:
         return ""
 
 
-def contents_stamp(told: dict[str, Any]) -> str:
+def contents_stamp(told: Json) -> str:
     """The same of contents that were read."""
     return hashlib.sha256(json.dumps(told["contents"]).encode()).hexdigest()
 
