@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.interfaces.clients.values import missing_from
+from whet.interfaces.clients.editor import missing_from
 from whet.skill.text_edit import UnsupportedLayout, value_at
 
 if TYPE_CHECKING:
-    from whet.interfaces.clients.edits import Editor
+    from whet.interfaces.clients.editor import Editor
 
 Path = tuple[Any, ...]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.interfaces.clients.calls import Call, has_hook, parse_hook, server_arguments, server_writes
-from whet.interfaces.clients.locating import Program
+from whet.interfaces.clients.locations import Program
 
 TAIL = "hook prompt --client claude-code"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clients.editing import containers, taken_back
 from whet.errors import InvalidError, RefusedError, WhetError
-from whet.interfaces.clients.edits import editor
+from whet.interfaces.clients.editor import editor
 from whet.skill.text_edit import value_at as at
 
 jsonc = editor("jsonc")

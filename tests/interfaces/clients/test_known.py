@@ -10,7 +10,8 @@ import pytest
 
 from whet.errors import NotFoundError
 from whet.interfaces.clients.known import CLIENTS, Event, client_named
-from whet.interfaces.clients.locating import Program, file_path, is_installed, project_path, running_program
+from whet.interfaces.clients.locations import Program, file_path, project_path, running_program
+from whet.interfaces.clients.records import is_installed
 from whet.library.roots import Place
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import pytest
 from clients.configurations import LIVED_IN, contents, write
 from clients.world import HOOKED, MOVED, NAMES, World
 from whet.errors import NotFoundError
-from whet.interfaces.clients import applying, records
-from whet.interfaces.clients.applying import apply
-from whet.interfaces.clients.connecting import plan_undo
+from whet.interfaces.clients import apply as applying
+from whet.interfaces.clients import records
+from whet.interfaces.clients.apply import apply
 from whet.interfaces.clients.known import client_named
-from whet.interfaces.clients.plans import State
+from whet.interfaces.clients.plan import State, plan_undo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from whet.interfaces.clients.applying import apply
-from whet.interfaces.clients.connecting import plan_connection, plan_undo
-from whet.interfaces.clients.edits import editor
+from whet.interfaces.clients.apply import apply
+from whet.interfaces.clients.editor import editor
 from whet.interfaces.clients.known import CLIENTS, client_named
-from whet.interfaces.clients.locating import Program
+from whet.interfaces.clients.locations import Program
+from whet.interfaces.clients.plan import plan_connection, plan_undo
 from whet.library.roots import Place
 
 if TYPE_CHECKING:
-    from whet.interfaces.clients.plans import Plan
+    from whet.interfaces.clients.plan import Plan
 
 NAMES = [client.name for client in CLIENTS]
 HOOKED = [client.name for client in CLIENTS if client.hooks]

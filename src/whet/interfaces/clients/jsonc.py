@@ -14,9 +14,8 @@ import re
 from typing import Any, NamedTuple, NoReturn
 
 from whet.errors import InvalidError
-from whet.interfaces.clients import values
-from whet.interfaces.clients.edits import Editor
-from whet.interfaces.clients.values import BOM
+from whet.interfaces.clients import editor
+from whet.interfaces.clients.editor import BOM, Editor
 from whet.skill.text_edit import (
     Frame,
     Path,
@@ -64,7 +63,7 @@ class _Document(NamedTuple):
 
 
 def _parse(text: str) -> _Document:
-    values.checked_size(text)
+    editor.checked_size(text)
     clean = " " + text[1:] if text.startswith(BOM) else text
     try:
         value = _loads(clean, text)
@@ -73,7 +72,7 @@ def _parse(text: str) -> _Document:
         if not clean.strip(" \t\r\n"):
             return _Document(text, clean, len(text), {}, {})
         value = _loads(clean, text)
-    if values.is_deep(value):
+    if editor.is_deep(value):
         raise _deep(clean, text)
     return _Document(text, clean, skip_space(clean, 0), value, {})
 
@@ -84,13 +83,13 @@ def _loads(clean: str, text: str) -> Any:
     except json.JSONDecodeError as error:
         at = error.pos
         if text[at : at + 2] == "/*":
-            raise values.broken(text, at, "A comment does not end") from None
-        raise values.broken(text, at, error.msg) from None
+            raise editor.broken(text, at, "A comment does not end") from None
+        raise editor.broken(text, at, error.msg) from None
     except RecursionError:
         raise _deep(clean, text) from None
     except ValueError:
         found = next((found for found in _STRING_OR_NUMBER.finditer(clean) if found.group(1)), None)
-        raise values.broken(text, found.start() if found else 0, "This is no number in JSON") from None
+        raise editor.broken(text, found.start() if found else 0, "This is no number in JSON") from None
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -114,10 +113,10 @@ def _deep(clean: str, text: str) -> InvalidError:
     depth = at = 0
     for found in _STRING_OR_BRACKET.finditer(clean):
         depth += (found.lastindex == 1) - (found.lastindex == 2)
-        if depth > values.MAX_DEPTH:
+        if depth > editor.MAX_DEPTH:
             at = found.start()
             break
-    return values.too_deep(text, at)
+    return editor.too_deep(text, at)
 
 
 def _find(document: _Document, path: Path) -> tuple[_Container, int]:

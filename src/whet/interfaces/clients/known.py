@@ -1,8 +1,8 @@
 """The clients Whet can be connected to: one table, to be extended when a client appears or changes its ways.
 
 A row says where a client keeps its configuration, how it declares an MCP server that it starts itself, how it declares
-hooks, and what a person has to do there afterwards. Nothing here reads a file; `wiring` makes edits of a row and
-`connecting` carries them out. Only what the client's own documentation describes is in a row.
+hooks, and what a person has to do there afterwards. Nothing here reads a file; `entries` makes entries of a row and
+`plan` plans the edits. Only what the client's own documentation describes is in a row.
 
 In the values that are written, these stand for what is known at run time:
 

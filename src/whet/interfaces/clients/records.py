@@ -17,14 +17,16 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError
-from whet.interfaces.clients.wiring import Added
+from whet.interfaces.clients.entries import Entry
+from whet.interfaces.clients.locations import digest, read_file, resolve_spot
 from whet.store.atomic import clean_leftovers, make_directories, write_bytes
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whet.interfaces.clients.known import Format
+    from whet.interfaces.clients.known import Client, Format
+    from whet.library.roots import Place
 
 
 class FileRecord(NamedTuple):
@@ -38,7 +40,7 @@ class FileRecord(NamedTuple):
     """Its digests as Whet left it, or would have."""
     backup: str
     """Where its content from before lies; "" where there was none."""
-    added: tuple[Added, ...]
+    added: tuple[Entry, ...]
     directories: tuple[str, ...] = ()
     """Directories that were made for it, the outermost first."""
 
@@ -50,15 +52,6 @@ class Record(NamedTuple):
     here: bool
     hooks: bool
     files: tuple[FileRecord, ...]
-
-
-def digest(data: bytes | None) -> str:
-    """The digest of a file's content; "" for no file."""
-    if data is None:
-        return ""
-    from hashlib import sha256
-
-    return sha256(data).hexdigest()
 
 
 def record_path(state: str, client: str, path: str) -> str:
@@ -90,7 +83,7 @@ def read_record(path: str) -> Record | None:
 
 def write_record(path: str, record: Record) -> None:
     """Keep the record."""
-    files = [{**file._asdict(), "added": [note.to_json() for note in file.added]} for file in record.files]
+    files = [{**file._asdict(), "added": [entry.to_json() for entry in file.added]} for file in record.files]
     data = {"client": record.client, "here": record.here, "hooks": record.hooks, "files": files}
     write_private(path, f"{json.dumps(data, indent=2, default=str)}\n".encode())
 
@@ -141,4 +134,24 @@ def _names(directory: str) -> list[str]:
 
 def _file(data: dict[str, Any]) -> FileRecord:
     lists = {key: tuple(data[key]) for key in ("after", "directories")}
-    return FileRecord(**{**data, **lists, "added": tuple(map(Added.from_json, data["added"]))})
+    return FileRecord(**{**data, **lists, "added": tuple(map(Entry.from_json, data["added"]))})
+
+
+def is_installed(client: Client, place: Place, record: Record | None) -> bool:
+    """Is there a sign of the client on this machine, besides what Whet made when it connected it?"""
+    made: dict[str, tuple[str, ...]] = {}
+    for file in record.files if record else ():
+        made.update(dict.fromkeys(file.directories, ()))
+        if file.before == "":
+            made[os.path.realpath(file.path)] = file.after
+    signs = (resolve_spot(spot, place) for spot in client.signs)
+    return any(os.path.lexists(path) and not _is_made(os.path.realpath(path), made) for path in signs if path)
+
+
+def _is_made(path: str, made: dict[str, tuple[str, ...]]) -> bool:
+    """Is this nothing but what Whet made, as it made it?"""
+    if path not in made:
+        return False
+    if os.path.isdir(path):
+        return all(_is_made(os.path.join(path, name), made) for name in os.listdir(path))
+    return digest(read_file(path)) in made[path]

@@ -14,19 +14,20 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.interfaces.clients import values
-from whet.interfaces.clients.edits import Editor
-from whet.interfaces.clients.toml_text import COMMENT, Statement, inline, statements
-from whet.interfaces.clients.values import BOM
+from whet.interfaces.clients import editor
+from whet.interfaces.clients.editor import BOM, Editor
 from whet.skill.text_edit import (
+    Frame,
     Path,
     Style,
     UnsupportedLayout,
     insert_member,
     newline_of,
     remove_member,
+    skip_space,
     value_at,
     without_value,
 )
@@ -52,37 +53,37 @@ class _Document(NamedTuple):
 
 
 def _parse(text: str) -> _Document:
-    values.checked_size(text)
+    editor.checked_size(text)
     body = text.removeprefix(BOM)
     try:
         value = tomllib.loads(body)
     except tomllib.TOMLDecodeError as error:
         raise _broken(text, body, str(error)) from None
     except RecursionError:
-        raise values.too_deep(text, 0) from None
+        raise editor.too_deep(text, 0) from None
     except ValueError:
         spans = [found.span() for found in _DIGITS.finditer(text)]
         longest = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
-        raise values.broken(text, longest[0], "A number is too long") from None
-    if values.is_deep(value):
-        raise values.too_deep(text, 0)
+        raise editor.broken(text, longest[0], "A number is too long") from None
+    if editor.is_deep(value):
+        raise editor.too_deep(text, 0)
     return _Document(text, value, len(text) - len(body))
 
 
 def _broken(text: str, body: str, message: str) -> InvalidError:
     found = _PLACE.match(message)
     if found is None or found.group(2) is None:
-        return values.broken(text, len(text), found.group(1) if found else message)
+        return editor.broken(text, len(text), found.group(1) if found else message)
     at = len(text) - len(body)
     for _ in range(int(found.group(2)) - 1):
         at = text.index("\n", at) + 1
-    return values.broken(text, at + int(found.group(3)) - 1, found.group(1))
+    return editor.broken(text, at + int(found.group(3)) - 1, found.group(1))
 
 
 def _span(document: _Document, path: Path) -> tuple[int, int]:
     owner = _line_of(document, path)
     if owner is None:
-        raise UnsupportedLayout(f"{values.named(path)} has lines of its own")
+        raise UnsupportedLayout(f"{editor.named(path)} has lines of its own")
     return _inline_value(document.text, owner, path)
 
 
@@ -94,11 +95,11 @@ def _replaced(document: _Document, path: Path, value: Any) -> str:
         return text[:start] + _inline(value) + text[end:]
     runs = _runs(document.statements, path)
     if len(runs) != 1 or not runs[0][0].header:
-        raise UnsupportedLayout(f"{values.named(path)} is written in several places")
+        raise UnsupportedLayout(f"{editor.named(path)} is written in several places")
     names = _names(path)
     block = _blocks(names, value, item=isinstance(path[-1], int))
     if block is None:
-        raise UnsupportedLayout(f"{values.named(path)} is a table")
+        raise UnsupportedLayout(f"{editor.named(path)} is a table")
     start, end = runs[0][0].start, runs[0][-1].end
     newline = newline_of(text)
     return text[:start] + block.replace("\n", newline) + (newline if text[end - 1] == "\n" else "") + text[end:]
@@ -110,7 +111,7 @@ def _inserted(document: _Document, parent: Path, key: str, value: Any) -> str:
         return _inserted_inline(document, owner, parent, f"{_name(key)} = {_inline(value)}")
     size = len(parent)
     if any(len(one.table) < size < len(one.path) and one.path[:size] == parent for one in document.statements):
-        raise UnsupportedLayout(f"{values.named(parent)} is written with dotted keys")
+        raise UnsupportedLayout(f"{editor.named(parent)} is written with dotted keys")
     block = _blocks((*_names(parent), key), value)
     if block is not None:
         return _with_block(document, block)
@@ -123,7 +124,7 @@ def _appended(document: _Document, path: Path, value: Any) -> str:
         return _inserted_inline(document, owner, path, _inline(value))
     block = _blocks(_names(path), value, item=True)
     if block is None:
-        raise UnsupportedLayout(f"the items of {values.named(path)} are tables")
+        raise UnsupportedLayout(f"the items of {editor.named(path)} are tables")
     return _with_block(document, block)
 
 
@@ -203,7 +204,7 @@ def _with_line(document: _Document, parent: Path, line: str) -> str:
             own.append(one)
     if not own:
         if parent:
-            raise UnsupportedLayout(f"{values.named(parent)} has no header of its own")
+            raise UnsupportedLayout(f"{editor.named(parent)} has no header of its own")
         rest = text[document.begin :]
         return text[: document.begin] + line + newline + (newline + rest if rest else "")
     last = own[-1]
@@ -294,6 +295,166 @@ def _names(path: Path) -> tuple[str, ...]:
 
 def _written(value: Any) -> str:
     return "\n\n".join(_blocks((key,), inner) or f"{_name(key)} = {_inline(inner)}" for key, inner in value.items())
+
+
+# --- where everything stands ---------------------------------------------------------------------------------------
+
+COMMENT = re.compile(r"#[^\r\n]*")
+_STRING = (
+    r'"""(?:[^"\\]++|\\[\s\S]|"(?!""))*+"{3,5}'
+    r"|'''(?:[^']++|'(?!''))*+'{3,5}"
+    r'|"(?:[^"\\\r\n]|\\.)*+"'
+    r"|'[^'\r\n]*+'"
+)
+_TOKEN = re.compile(rf"{_STRING}|#[^\r\n]*|([\[{{])|([\]}}])|[^\"'#\[\]{{}}]+")
+_STRING_VALUE = re.compile(_STRING)
+_PLAIN_VALUE = re.compile(r"[^#\r\n]*[^#\s]")
+_PLAIN_MEMBER = re.compile(r"[^,#\]}\r\n]*[^,#\]}\s]")
+_PART = re.compile(r"""[ \t]*("(?:[^"\\\r\n]|\\.)*+"|'[^'\r\n]*+'|[A-Za-z0-9_-]+)[ \t]*""")
+
+
+class Statement(NamedTuple):
+    """A header or a key with its value."""
+
+    path: Path
+    """Where it stands in the document, with the numbers of items of arrays of tables."""
+    table: Path
+    """The path of the header it is under; its own for a header."""
+    start: int
+    """The offset where its first line begins."""
+    key: int
+    """The offset behind the indentation."""
+    value: tuple[int, int]
+    """Where the value begins and ends; empty for a header."""
+    end: int
+    """The offset behind its last line, line break included."""
+
+    @property
+    def header(self) -> bool:
+        """Whether it is a header."""
+        return self.path == self.table
+
+
+class Inline(NamedTuple):
+    """An array or an inline table."""
+
+    frame: Frame
+    keys: tuple[tuple[str, ...], ...]
+    """The key of each member of a table."""
+    values: tuple[tuple[int, int], ...]
+    """Where the value of each member begins and ends."""
+
+
+@lru_cache(maxsize=1)  # an edit, and whoever hides much of a document, asks again and again for the same one
+def statements(text: str, start: int) -> list[Statement]:
+    """Every header and key of a valid document, in order, from this offset on."""
+    found: list[Statement] = []
+    sizes: dict[Path, int] = {}
+    table: Path = ()
+    at = start
+    while at < len(text):
+        line = at
+        at = _skip_blanks(text, at)
+        if at == len(text) or text[at] in "#\r\n":
+            at = _line_end(text, at)
+            continue
+        key, value = at, (at, at)
+        if text[at] == "[":
+            item = text.startswith("[[", at)
+            names, at = _dotted(text, at + 1 + item)
+            table = path = _table(names, sizes, item=item)
+        else:
+            names, at = _dotted(text, at)
+            path = (*table, *names)
+            value = value_span(text, skip_space(text, at + 1), _PLAIN_VALUE)
+            at = value[1]
+        at = _line_end(text, at)
+        found.append(Statement(path, table, line, key, value, at))
+    return found
+
+
+def value_span(text: str, at: int, plain: re.Pattern[str] = _PLAIN_MEMBER) -> tuple[int, int]:
+    """Where the value that begins here ends."""
+    if text[at] not in "[{":
+        found = _STRING_VALUE.match(text, at) or plain.match(text, at)
+        return at, found.end() if found else at
+    depth = 0
+    for token in _TOKEN.finditer(text, at):
+        depth += (token.lastindex == 1) - (token.lastindex == 2)
+        if not depth:
+            return at, token.end()
+    raise UnsupportedLayout("a bracket does not close")
+
+
+def inline(text: str, at: int) -> Inline:
+    """The array or inline table that begins here."""
+    if text[at] not in "[{":
+        raise UnsupportedLayout("a value on the way is no table or list")
+    table = text[at] == "{"
+    opened = at + 1
+    members, keys, spans = [], [], []
+    at = _skip_gap(text, opened)
+    while text[at] not in "]}":
+        begin = at
+        if table:
+            names, at = _dotted(text, at)
+            keys.append(names)
+            at = skip_space(text, at + 1)
+        span = value_span(text, at)
+        spans.append(span)
+        members.append((begin, span[1]))
+        at = _skip_gap(text, span[1])
+    return Inline(Frame(opened, at, tuple(members)), tuple(keys), tuple(spans))
+
+
+def _table(names: tuple[str, ...], sizes: dict[Path, int], *, item: bool) -> Path:
+    """The path of a header; a name of an array of tables stands for its last item."""
+    path: Path = ()
+    for name in names[:-1]:
+        path = (*path, name)
+        if path in sizes:
+            path = (*path, sizes[path] - 1)
+    path = (*path, names[-1])
+    if item:
+        sizes[path] = sizes.get(path, 0) + 1
+        path = (*path, sizes[path] - 1)
+    return path
+
+
+def _dotted(text: str, at: int) -> tuple[tuple[str, ...], int]:
+    """The parts of a dotted key and the offset behind it."""
+    names = []
+    while found := _PART.match(text, at):
+        name = found.group(1)
+        names.append(tomllib.loads(f"x = {name}")["x"] if name[0] in "\"'" else name)
+        at = found.end()
+        if text[at : at + 1] != ".":
+            break
+        at += 1
+    return tuple(names), at
+
+
+def _skip_gap(text: str, at: int) -> int:
+    """The offset of the next member or the closing bracket."""
+    while True:
+        at = skip_space(text, at)
+        if text[at] == ",":
+            at += 1
+        elif text[at] == "#":
+            at = _line_end(text, at)
+        else:
+            return at
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    while text[at : at + 1] in (" ", "\t"):
+        at += 1
+    return at
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    return found + 1 if found >= 0 else len(text)
 
 
 EDITOR = Editor(_parse, _span, _replaced, _inserted, _appended, _removed, _written, _emptied)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from whet.interfaces.clients import values
-from whet.interfaces.clients.edits import Editor
+from whet.interfaces.clients import editor
+from whet.interfaces.clients.editor import Editor
 from whet.skill import yaml_edit
 from whet.skill.text_edit import Path, value_at, with_value
 
@@ -30,26 +30,26 @@ def _parse(text: str) -> _Document:
     """Read a text. Raises InvalidError with line and column."""
     import yaml
 
-    values.checked_size(text)
-    begin = 1 if text.startswith(values.BOM) else 0
+    editor.checked_size(text)
+    begin = 1 if text.startswith(editor.BOM) else 0
     odd = _UNPRINTABLE.search(text)
     if odd:
-        raise values.broken(text, odd.start(), f"the character {odd.group()!r} is not allowed")
+        raise editor.broken(text, odd.start(), f"the character {odd.group()!r} is not allowed")
     try:
         tree = yaml_edit.read_nodes(text)
         value = _load(text[begin:])
     except yaml_edit.TooLarge as error:
         if error.at is not None:
-            raise values.too_deep(text, error.at) from None
-        raise values.too_large(f"The configuration {error}.") from None
+            raise editor.too_deep(text, error.at) from None
+        raise editor.too_large(f"The configuration {error}.") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = begin + mark.index if mark else begin
-        raise values.broken(text, at, error.problem or error.context or "this is no YAML") from None
+        raise editor.broken(text, at, error.problem or error.context or "this is no YAML") from None
     except yaml.YAMLError as error:
-        raise values.broken(text, begin, str(error).partition("\n")[0]) from None
+        raise editor.broken(text, begin, str(error).partition("\n")[0]) from None
     except RecursionError:
-        raise values.too_deep(text, begin) from None
+        raise editor.too_deep(text, begin) from None
     return _Document(tree, {} if value is None else value)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
-    from whet.interfaces.clients.plans import Plan
+    from whet.interfaces.clients.plan import Plan
     from whet.skill.values import Json
 
 
@@ -63,7 +63,7 @@ def run_connect(context: Context, options: Namespace) -> Outcome:
         flags = ("--hooks", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes")
         if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
             raise UsageError("usage", f"{wrong} needs a CLIENT.", hint="`whet connect` lists the clients.")
-        from whet.interfaces.clients.examining import overview
+        from whet.interfaces.clients.status import overview
 
         return Outcome({"success": True, "clients": overview(place, here=options.here)})
     for first, second in _CONTRARY:
@@ -77,7 +77,7 @@ def run_connect(context: Context, options: Namespace) -> Outcome:
         return Outcome(plan.to_json(applied=False))
     if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
         return Outcome(plan.to_json(applied=False), 1)
-    from whet.interfaces.clients.applying import apply
+    from whet.interfaces.clients.apply import apply
 
     backups = apply(plan, place.state)
     return Outcome(plan.to_json(applied=True, backups=backups))
@@ -109,8 +109,8 @@ def render_connect(answer: Json, screen: Screen, options: Namespace) -> None:
 
 
 def _plan_connection(context: Context, options: Namespace) -> Plan:
-    from whet.interfaces.clients.connecting import plan_connection, plan_undo
-    from whet.interfaces.clients.locating import running_program
+    from whet.interfaces.clients.locations import running_program
+    from whet.interfaces.clients.plan import plan_connection, plan_undo
 
     client, place = options.client, context.library.place
     if options.undo:

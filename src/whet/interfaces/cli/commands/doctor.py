@@ -25,7 +25,7 @@ def configure_doctor(parser: Parser) -> None:
 def run_doctor(context: Context, options: Namespace) -> Outcome:
     """Mend if asked to, then ask for the report."""
     from whet.guard.sandbox.levels import level
-    from whet.interfaces.clients.examining import examine_connections
+    from whet.interfaces.clients.status import examine_connections
     from whet.library.doctor import examine_sandbox, worst_first
 
     library = context.library

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from whet.interfaces.clients.edits import editor
+from whet.interfaces.clients.editor import editor
 from whet.skill.text_edit import UnsupportedLayout
 
 if TYPE_CHECKING:

@@ -1,36 +1,116 @@
-"""Connecting a client and taking it back: from the table and the files as they are to a plan. Nothing is written here.
+"""What connecting a client or undoing that would do: every file before and after, read once. Nothing is written here.
 
 Undoing brings back the bytes from before where a file is still as Whet left it; where somebody changed it since, only
-Whet's entries are taken out. `applying` carries a plan out.
+Whet's entries are taken out. `apply` carries a plan out.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.errors import NotFoundError, UsageError
-from whet.interfaces.clients.locating import BY_NAME, file_path, is_installed, project_path
-from whet.interfaces.clients.plans import Change, Plan, State, read_file, text_of
-from whet.interfaces.clients.records import FileRecord, digest, read_record, record_path
-from whet.interfaces.clients.wiring import Added, hook_wishes, present, read, server_wish, unwire, wire
+from whet.interfaces.clients.diff import difference
+from whet.interfaces.clients.entries import (
+    Entry,
+    add_entries,
+    find_entries,
+    hook_entries,
+    read,
+    remove_entries,
+    server_entry,
+)
+from whet.interfaces.clients.locations import BY_NAME, digest, file_path, project_path, read_file, text_of
+from whet.interfaces.clients.records import FileRecord, is_installed, read_record, record_path
 from whet.skill.text_edit import value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whet.interfaces.clients.known import Client, File, Format
-    from whet.interfaces.clients.locating import Program
+    from whet.interfaces.clients.locations import Program
     from whet.interfaces.clients.records import Record
-    from whet.interfaces.clients.wiring import Wish
     from whet.library.roots import Place
+    from whet.skill.values import Json
+
+Action = Literal["create", "change", "delete", "none"]
 
 
-class Standing(NamedTuple):
-    """Something that starts Whet, in a file of a client."""
+class Change(NamedTuple):
+    """One file of the client."""
 
     path: str
     format: Format
-    note: Added
+    before: bytes | None
+    """Its content now; None for no file."""
+    after: bytes | None
+    added: tuple[Entry, ...] = ()
+    """What of it is Whet's afterwards."""
+
+    @property
+    def action(self) -> Action:
+        """What happens to the file."""
+        if self.before == self.after:
+            return "none"
+        if self.before is None:
+            return "create"
+        return "delete" if self.after is None else "change"
+
+    def to_json(self) -> Json:
+        """The change as JSON carries it."""
+        old, new = (data.decode("utf-8", "replace") if data else "" for data in (self.before, self.after))
+        return {"path": self.path, "action": self.action, "diff": difference(self.path, self.format, old, new)}
+
+
+class State(NamedTuple):
+    """How a client stands to Whet."""
+
+    connected: bool
+    """Its configuration declares the MCP server."""
+    hooks: bool
+
+
+class Plan(NamedTuple):
+    """All of it, for one client."""
+
+    client: Client
+    here: bool
+    undo: bool
+    before: State
+    after: State
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+    next: str
+    record: str
+    """Where the record of the connection is, or will be."""
+    previous: Record | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Is there nothing to do?"""
+        return all(change.action == "none" for change in self.changes)
+
+    def to_json(self, *, applied: bool, backups: tuple[str, ...] = ()) -> Json:
+        """The answer of the command."""
+        state = self.after if applied or self.is_empty else self.before
+        return {
+            "success": True,
+            "client": self.client.name,
+            "changes": [change.to_json() for change in self.changes],
+            "applied": applied,
+            "connected": state.connected,
+            "hooks": state.hooks,
+            "backups": list(backups),
+            "notes": list(self.notes),
+            "next": self.next,
+        }
+
+
+class ExistingEntry(NamedTuple):
+    """Something that starts Whet, and the file of the client it was found in."""
+
+    path: str
+    format: Format
+    entry: Entry
 
 
 def plan_connection(
@@ -51,36 +131,36 @@ def plan_connection(
     main = _main_path(client, place, here=here)
     record = record_path(place.state, client.name, main)
     previous = read_record(record)
-    before = _state(standing(client, place, here=here))
+    before = _state(existing_entries(client, place, here=here))
     as_it_is = hooks is None
     if hooks is None:
         hooks = before.hooks if before.connected else previous is None or previous.hooks
     hooks = hooks and not here and client.hooks is not None
     program = BY_NAME if here else program
     document = read(text_of(read_file(main), main), client.file.format, main)
-    wanted: dict[str, tuple[File, list[Wish]]] = {
-        main: (client.file, [server_wish(client, program, writes=writes, document=document)])
+    wanted: dict[str, tuple[File, list[Entry]]] = {
+        main: (client.file, [server_entry(client, program, writes=writes, document=document)])
     }
     if client.hooks is not None and not here:
         path = file_path(client.hooks.file, place)
-        wishes = hook_wishes(client, client.hooks, program, place.platform) if hooks else []
-        wanted.setdefault(path, (client.hooks.file, []))[1].extend(wishes)
+        entries = hook_entries(client, client.hooks, program, place.platform) if hooks else []
+        wanted.setdefault(path, (client.hooks.file, []))[1].extend(entries)
     known = {file.path: file for file in _known_files(client, place, previous, here=here)}
     changes, notes = [], _notes(client, place, program, previous, here=here, hooks=hooks)
     if as_it_is and not hooks and client.hooks is not None and not here:
         notes.append("It stays without hooks; --hooks adds them.")
-    for path, (file, wishes) in wanted.items():
+    for path, (file, entries) in wanted.items():
         data = read_file(path)
-        if wishes:
-            notes_of = known[path].added if path in known else ()
-            changes.append(_wired(path, file.format, data, wishes, notes_of, recorded=previous is not None))
+        if entries:
+            added = known[path].added if path in known else ()
+            changes.append(_plan_additions(path, file.format, data, entries, added, recorded=previous is not None))
         elif path in known:
-            changes.append(_undone(known[path], notes))
+            changes.append(_plan_removal(known[path], notes))
         if file.strict and data and not _is_plain_json(text_of(data, path)):
             notes.append(f"{path} has comments or trailing commas; {client.title} may not read such a file.")
-    after = standing(client, place, here=here, planned={change.path: change.after for change in changes})
+    after = existing_entries(client, place, here=here, planned={change.path: change.after for change in changes})
     if not hooks:
-        notes += _staying(one for one in after if one.note.kind == "hook")
+        notes += _describe_remaining(one for one in after if one.entry.kind == "hook")
     return Plan(
         client,
         here,
@@ -100,14 +180,14 @@ def plan_undo(client: Client, place: Place, *, here: bool = False) -> Plan:
     main = _main_path(client, place, here=here)
     record = record_path(place.state, client.name, main)
     previous = read_record(record)
-    before = standing(client, place, here=here)
+    before = existing_entries(client, place, here=here)
     if previous is None and not before:
         where, option = ("in this project", " --here") if here else ("here", "")
         hint = f"`whet connect{option}` lists what is connected."
         raise NotFoundError("not-connected", f"{client.title} is not connected {where}.", hint=hint)
     notes: list[str] = []
-    changes = [_undone(file, notes) for file in _known_files(client, place, previous, here=here)]
-    after = standing(client, place, here=here, planned={change.path: change.after for change in changes})
+    changes = [_plan_removal(file, notes) for file in _known_files(client, place, previous, here=here)]
+    after = existing_entries(client, place, here=here, planned={change.path: change.after for change in changes})
     return Plan(
         client,
         here,
@@ -115,47 +195,47 @@ def plan_undo(client: Client, place: Place, *, here: bool = False) -> Plan:
         before=_state(before),
         after=_state(after),
         changes=tuple(changes),
-        notes=(*notes, *_staying(after)),
+        notes=(*notes, *_describe_remaining(after)),
         next=f"{_reloading(client)}.",
         record=record,
         previous=previous,
     )
 
 
-def standing(
+def existing_entries(
     client: Client,
     place: Place,
     *,
     here: bool = False,
     exact: bool = False,
     planned: Mapping[str, bytes | None] = {},
-) -> list[Standing]:
+) -> list[ExistingEntry]:
     """What starts Whet in a client's files, as they are or as planned; `exact`: only as Whet writes it.
 
     Raises WhetError for a file that cannot be read.
     """
-    found: list[Standing] = []
+    found: list[ExistingEntry] = []
 
-    def look(path: str, format_: Format, hooks: list[Wish] | None = None) -> None:
+    def look(path: str, format_: Format, hooks: list[Entry] | None = None) -> None:
         document = read(text_of(planned[path] if path in planned else read_file(path), path), format_, path)
-        wishes = [server_wish(client, BY_NAME, writes=None, document=document)] if hooks is None else hooks
-        found.extend(Standing(path, format_, note) for note in present(document, wishes, exact=exact))
+        entries = [server_entry(client, BY_NAME, writes=None, document=document)] if hooks is None else hooks
+        found.extend(ExistingEntry(path, format_, entry) for entry in find_entries(document, entries, exact=exact))
 
     look(_main_path(client, place, here=here), client.file.format)
     if client.hooks is not None and not here:
-        wishes = hook_wishes(client, client.hooks, BY_NAME, place.platform)
-        look(file_path(client.hooks.file, place), client.hooks.file.format, wishes)
+        entries = hook_entries(client, client.hooks, BY_NAME, place.platform)
+        look(file_path(client.hooks.file, place), client.hooks.file.format, entries)
     return found
 
 
-def _state(found: list[Standing]) -> State:
-    kinds = {one.note.kind for one in found}
+def _state(found: list[ExistingEntry]) -> State:
+    kinds = {one.entry.kind for one in found}
     return State("server" in kinds, "hook" in kinds)
 
 
-def _staying(found: Iterable[Standing]) -> list[str]:
+def _describe_remaining(found: Iterable[ExistingEntry]) -> list[str]:
     """What a person has to do about what Whet does not take out."""
-    entries = dict.fromkeys(f"{one.path}: {'.'.join(map(str, one.note.path))}" for one in found)
+    entries = dict.fromkeys(f"{one.path}: {'.'.join(map(str, one.entry.path))}" for one in found)
     return [f"{it} stays: it was changed since, or was there before. Remove it there by hand." for it in entries]
 
 
@@ -164,9 +244,9 @@ def _known_files(client: Client, place: Place, previous: Record | None, *, here:
     if previous is not None:
         return previous.files
     files: dict[str, FileRecord] = {}
-    for path, format_, note in standing(client, place, here=here, exact=True):
+    for path, format_, entry in existing_entries(client, place, here=here, exact=True):
         file = files.get(path, FileRecord(path, format_, None, (), "", ()))
-        files[path] = file._replace(added=(*file.added, note))
+        files[path] = file._replace(added=(*file.added, entry))
     return tuple(files.values())
 
 
@@ -179,19 +259,19 @@ def _main_path(client: Client, place: Place, *, here: bool) -> str:
     raise UsageError("no-project-config", f"{client.title} has no configuration of its own in a project.", hint=hint)
 
 
-def _wired(
-    path: str, format_: Format, data: bytes | None, wishes: list[Wish], known: tuple[Added, ...], *, recorded: bool
+def _plan_additions(
+    path: str, format_: Format, data: bytes | None, entries: list[Entry], known: tuple[Entry, ...], *, recorded: bool
 ) -> Change:
     text = text_of(data, path)
-    wished = {wish.path for wish in wishes}
-    if unwanted := [note for note in known if note.path not in wished]:
-        text = unwire(text, format_, path, unwanted)
+    wanted_paths = {entry.path for entry in entries}
+    if unwanted := [entry for entry in known if entry.path not in wanted_paths]:
+        text = remove_entries(text, format_, path, unwanted)
     # Without a record, what is plainly Whet's was there before all the same.
-    wired = wire(text, format_, path, wishes, known if recorded else ())
+    wired = add_entries(text, format_, path, entries, known if recorded else ())
     return Change(path, format_, data, wired.text.encode("utf-8"), wired.added)
 
 
-def _undone(file: FileRecord, notes: list[str]) -> Change:
+def _plan_removal(file: FileRecord, notes: list[str]) -> Change:
     data = read_file(file.path)
     current = digest(data)
     if data is None or current == file.before:
@@ -201,7 +281,7 @@ def _undone(file: FileRecord, notes: list[str]) -> Change:
         if digest(original) == file.before:
             return Change(file.path, file.format, data, original)
         notes.append(f"The backup of {file.path} is not as it was; only Whet's entries are taken out.")
-    text = unwire(text_of(data, file.path), file.format, file.path, file.added)
+    text = remove_entries(text_of(data, file.path), file.format, file.path, file.added)
     return Change(file.path, file.format, data, text.encode("utf-8"))
 
 

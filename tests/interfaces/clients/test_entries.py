@@ -10,9 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import ConflictError, RefusedError, WhetError
+from whet.interfaces.clients.entries import (
+    Entry,
+    add_entries,
+    find_entries,
+    hook_entries,
+    read,
+    remove_entries,
+    server_entry,
+)
 from whet.interfaces.clients.known import CLIENTS, client_named
-from whet.interfaces.clients.locating import Program
-from whet.interfaces.clients.wiring import Added, Wish, hook_wishes, present, read, server_wish, unwire, wire
+from whet.interfaces.clients.locations import Program
 from whet.skill.text_edit import value_at
 
 PROGRAM = Program(("/opt/whet/bin/whet",))
@@ -25,11 +33,11 @@ VALUES = st.recursive(
 )
 
 
-def wishes(name: str, document: Any = None, program: Program = PROGRAM) -> list[Wish]:
+def wishes(name: str, document: Any = None, program: Program = PROGRAM) -> list[Entry]:
     """Everything that is wanted of a client, as if it were all in one file."""
     client = client_named(name)
-    server = server_wish(client, program, writes=None, document=document or {})
-    return [server, *(hook_wishes(client, client.hooks, program, "linux") if client.hooks else [])]
+    server = server_entry(client, program, writes=None, document=document or {})
+    return [server, *(hook_entries(client, client.hooks, program, "linux") if client.hooks else [])]
 
 
 @settings(max_examples=100, deadline=None)
@@ -38,12 +46,15 @@ def test_what_is_put_in_can_be_taken_out(document: dict[str, Any], name: str, in
     text = json.dumps(document, indent=indent)
     wanted = wishes(name, document)
     try:
-        wired = wire(text, "jsonc", "f", wanted)
+        wired = add_entries(text, "jsonc", "f", wanted)
     except (RefusedError, ConflictError):  # it is not of the client's shape, or the place is taken
         return
-    assert wire(wired.text, "jsonc", "f", wishes(name, read(wired.text, "jsonc", "f")), wired.added).text == wired.text
-    left = read(unwire(wired.text, "jsonc", "f", wired.added), "jsonc", "f")
-    assert present(left, wanted) == present(document, wanted)
+    assert (
+        add_entries(wired.text, "jsonc", "f", wishes(name, read(wired.text, "jsonc", "f")), wired.added).text
+        == wired.text
+    )
+    left = read(remove_entries(wired.text, "jsonc", "f", wired.added), "jsonc", "f")
+    assert find_entries(left, wanted) == find_entries(document, wanted)
     left = {
         key: value for key, value in left.items() if key in document or (key,) not in [wish.path for wish in wanted]
     }
@@ -69,7 +80,7 @@ def _filled(value: Any) -> Any:
 )
 def test_a_file_of_another_shape_is_refused(name: str, format_: Any, text: str) -> None:
     with pytest.raises(WhetError) as caught:
-        wire(text, format_, "f", wishes(name))
+        add_entries(text, format_, "f", wishes(name))
     assert caught.value.code != "internal-error" and caught.value.message.startswith("f: ")
 
 
@@ -77,7 +88,7 @@ def test_a_file_of_another_shape_is_refused(name: str, format_: Any, text: str) 
     "text", ["mcp_servers:\nhooks:\n", "mcp_servers: ~\n", "mcp_servers: {}\nhooks: {}\n", "", "# c\n"]
 )
 def test_tables_that_are_empty_are_filled(text: str) -> None:
-    wired = wire(text, "yaml", "f", wishes("hermes"))
+    wired = add_entries(text, "yaml", "f", wishes("hermes"))
     document = read(wired.text, "yaml", "f")
     assert value_at(document, ("mcp_servers", "whet", "args")) == ["mcp"]
     assert value_at(document, ("hooks", "pre_llm_call", 0, "timeout")) == 10
@@ -88,57 +99,57 @@ def test_a_hook_in_a_group_with_others_is_known_and_only_its_command_changes() -
     other = {"type": "command", "command": "echo hook stop --client claude-code!"}
     text = json.dumps({"hooks": {"Stop": [{"hooks": [other, old]}]}})
     wanted = [wish for wish in wishes("claude-code") if wish.path == ("hooks", "Stop")]
-    wired = wire(text, "jsonc", "f", wanted)
+    wired = add_entries(text, "jsonc", "f", wanted)
     new = {**old, "command": "/opt/whet/bin/whet hook stop --client claude-code"}
     assert json.loads(wired.text) == {"hooks": {"Stop": [{"hooks": [other, new]}]}}
-    assert wired.added == (Added("hook", ("hooks", "Stop"), new, before=old),)
-    assert present(json.loads(wired.text), wanted) == [Added("hook", ("hooks", "Stop"), new)]
-    assert present(json.loads(wired.text), wanted, exact=True) == []
-    assert json.loads(unwire(wired.text, "jsonc", "f", wired.added)) == json.loads(text)
+    assert wired.added == (Entry("hook", ("hooks", "Stop"), new, before=old),)
+    assert find_entries(json.loads(wired.text), wanted) == [Entry("hook", ("hooks", "Stop"), new)]
+    assert find_entries(json.loads(wired.text), wanted, exact=True) == []
+    assert json.loads(remove_entries(wired.text, "jsonc", "f", wired.added)) == json.loads(text)
 
 
 def test_a_hook_that_somebody_calls_in_a_way_of_their_own_is_left_and_not_added_twice() -> None:
     command = "WHET_HOME=/srv/team timeout 3 nice whet hook stop --client claude-code"
     text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}})
     wanted = [wish for wish in wishes("claude-code") if wish.path == ("hooks", "Stop")]
-    assert wire(text, "jsonc", "f", wanted) == (text, ())
-    assert len(present(json.loads(text), wanted)) == 1
-    assert present(json.loads(text), wanted, exact=True) == []
+    assert add_entries(text, "jsonc", "f", wanted) == (text, ())
+    assert len(find_entries(json.loads(text), wanted)) == 1
+    assert find_entries(json.loads(text), wanted, exact=True) == []
 
 
 def test_only_our_hook_is_taken_out_of_a_group_that_others_joined() -> None:
     wanted = [wish for wish in wishes("claude-code") if wish.path == ("hooks", "Stop")]
-    wired = wire("{}", "jsonc", "f", wanted)
+    wired = add_entries("{}", "jsonc", "f", wanted)
     document = json.loads(wired.text)
     other = {"type": "command", "command": "mine.sh"}
     document["hooks"]["Stop"][0]["hooks"].insert(0, other)
     text = json.dumps(document)
-    for added in (wired.added, present(document, wanted, exact=True)):
-        assert json.loads(unwire(text, "jsonc", "f", added)) == {"hooks": {"Stop": [{"hooks": [other]}]}}
-    assert json.loads(unwire(wired.text, "jsonc", "f", wired.added)) == {}
+    for added in (wired.added, find_entries(document, wanted, exact=True)):
+        assert json.loads(remove_entries(text, "jsonc", "f", added)) == {"hooks": {"Stop": [{"hooks": [other]}]}}
+    assert json.loads(remove_entries(wired.text, "jsonc", "f", wired.added)) == {}
 
 
 def test_a_server_that_was_there_is_as_it_was_afterwards() -> None:
     theirs = {"command": "uvx", "args": ["whet", "mcp"], "env": {"A": "b"}}
     text = json.dumps({"mcpServers": {"whet": theirs}})
-    wired = wire(text, "jsonc", "f", wishes("cursor", json.loads(text))[:1])
+    wired = add_entries(text, "jsonc", "f", wishes("cursor", json.loads(text))[:1])
     assert json.loads(wired.text)["mcpServers"]["whet"] == {
         **theirs,
         "type": "stdio",
         "command": "/opt/whet/bin/whet",
         "args": ["mcp"],
     }
-    again = wire(wired.text, "jsonc", "f", wishes("cursor", program=Program(("/new/whet",)))[:1], wired.added)
+    again = add_entries(wired.text, "jsonc", "f", wishes("cursor", program=Program(("/new/whet",)))[:1], wired.added)
     for one in (wired, again):
-        assert json.loads(unwire(one.text, "jsonc", "f", one.added)) == json.loads(text)
+        assert json.loads(remove_entries(one.text, "jsonc", "f", one.added)) == json.loads(text)
 
 
 def test_a_hook_of_another_client_or_event_is_not_ours() -> None:
     document = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/x/whet hook stop --client codex"}]}]}}
-    assert present(document, wishes("claude-code")) == []
-    assert present(document, wishes("codex")) != []
+    assert find_entries(document, wishes("claude-code")) == []
+    assert find_entries(document, wishes("codex")) != []
 
 
 def test_notes_survive_the_record() -> None:
-    for added in wire("", "jsonc", "f", wishes("gemini")).added:
-        assert Added.from_json(json.loads(json.dumps(added.to_json()))) == added
+    for added in add_entries("", "jsonc", "f", wishes("gemini")).added:
+        assert Entry.from_json(json.loads(json.dumps(added.to_json()))) == added

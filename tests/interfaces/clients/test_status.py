@@ -10,9 +10,9 @@ import pytest
 from clients.configurations import BROKEN, write
 from clients.world import MOVED, NAMES, World
 from whet.errors import FailedError
-from whet.interfaces.clients.examining import examine_connections, overview
 from whet.interfaces.clients.known import client_named
-from whet.interfaces.clients.locating import Program, file_path
+from whet.interfaces.clients.locations import Program, file_path
+from whet.interfaces.clients.status import examine_connections, overview
 
 
 def test_the_overview_tells_how_each_client_stands(world: World) -> None:
@@ -78,13 +78,13 @@ def test_the_doctor_hears_of_connections_that_lead_nowhere(
     program = tmp_path / "bin" / "whet"
     program.parent.mkdir()
     program.write_text("")
-    monkeypatch.setattr("whet.interfaces.clients.examining.running_program", lambda: Program((str(program),)))
+    monkeypatch.setattr("whet.interfaces.clients.status.running_program", lambda: Program((str(program),)))
     for name, how in (("codex", {}), ("cursor", {"hooks": False}), ("gemini", {"here": True})):
         world.connect(name, Program((str(program),)), **how)
     place = world.place._replace(env={"PATH": str(tmp_path)})
     assert [(entry.code, entry.severity) for entry in examine_connections(place)] == [("connection-broken", "error")]
 
-    monkeypatch.setattr("whet.interfaces.clients.examining.running_program", lambda: MOVED)
+    monkeypatch.setattr("whet.interfaces.clients.status.running_program", lambda: MOVED)
     place = world.place._replace(env={"PATH": os.environ["PATH"]})
     outdated = [entry for entry in examine_connections(place) if entry.code == "connection-outdated"]
     assert [entry.hint for entry in outdated] == [

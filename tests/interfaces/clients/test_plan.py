@@ -13,16 +13,16 @@ import pytest
 from clients.configurations import BROKEN, LIVED_IN, contents, write
 from clients.world import HOOKED, MOVED, NAMES, PROGRAM, World
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
-from whet.interfaces.clients import applying
-from whet.interfaces.clients.applying import apply
-from whet.interfaces.clients.connecting import plan_undo
+from whet.interfaces.clients import apply as applying
+from whet.interfaces.clients.apply import apply
 from whet.interfaces.clients.known import client_named
-from whet.interfaces.clients.locating import Program
+from whet.interfaces.clients.locations import Program
+from whet.interfaces.clients.plan import plan_undo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.interfaces.clients.plans import Plan
+    from whet.interfaces.clients.plan import Plan
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and permissions of POSIX")
 

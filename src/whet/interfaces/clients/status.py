@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from whet.errors import WhetError
 from whet.interfaces.clients.calls import server_words, server_writes
-from whet.interfaces.clients.connecting import standing
+from whet.interfaces.clients.entries import read
 from whet.interfaces.clients.known import CLIENTS
-from whet.interfaces.clients.locating import file_path, is_installed, project_path, running_program
-from whet.interfaces.clients.plans import read_file, text_of
-from whet.interfaces.clients.records import read_record, record_path, record_paths
-from whet.interfaces.clients.wiring import read
+from whet.interfaces.clients.locations import file_path, project_path, read_file, running_program, text_of
+from whet.interfaces.clients.plan import existing_entries
+from whet.interfaces.clients.records import is_installed, read_record, record_path, record_paths
 from whet.notes import Note
 from whet.skill.text_edit import value_at
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def overview(place: Place, *, here: bool = False) -> list[dict[str, Any]]:
     """Every client Whet knows, and how it stands to it; `here`: every one that a project can configure."""
-    return [_standing(client, place, here=here) for client in CLIENTS if client.project or not here]
+    return [_describe(client, place, here=here) for client in CLIENTS if client.project or not here]
 
 
 def examine_connections(place: Place) -> tuple[Note, ...]:
@@ -41,7 +40,7 @@ def examine_connections(place: Place) -> tuple[Note, ...]:
     return tuple(entries)
 
 
-def _standing(client: Client, place: Place, *, here: bool) -> dict[str, Any]:
+def _describe(client: Client, place: Place, *, here: bool) -> dict[str, Any]:
     main = file_path(client.file, place)
     found: dict[str, Any] = {
         "client": client.name,
@@ -54,9 +53,9 @@ def _standing(client: Client, place: Place, *, here: bool) -> dict[str, Any]:
         "note": "",
     }
     try:
-        for one in standing(client, place, here=here):
-            if one.note.kind == "server":
-                found.update(connected=True, writes=server_writes(one.note.value))
+        for one in existing_entries(client, place, here=here):
+            if one.entry.kind == "server":
+                found.update(connected=True, writes=server_writes(one.entry.value))
             else:
                 found["hooks"] = True
         found["installed"] = is_installed(client, place, read_record(record_path(place.state, client.name, main)))
@@ -80,7 +79,7 @@ def _examined(record: Record, place: Place) -> Note | None:
             mend = "Correct the file there; the client cannot read it either."
             hint = mend if error.code == "client-config-broken" else error.hint
             return Note(error.code, "warning", error.message, hint, path=file.path)
-    server = next((note.path for note in main.added if note.kind == "server"), ())
+    server = next((entry.path for entry in main.added if entry.kind == "server"), ())
     words = server_words(value_at(documents[0], server))
     if not words:
         message = f"{main.path} no longer has Whet's MCP server, which connected {record.client}."

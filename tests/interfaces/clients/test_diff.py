@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from whet.interfaces.clients.edits import editor
-from whet.interfaces.clients.showing import difference
+from whet.interfaces.clients.diff import difference
+from whet.interfaces.clients.editor import editor
 
 ENTRY = {"command": "/opt/whet/bin/whet", "args": ["mcp"]}
 

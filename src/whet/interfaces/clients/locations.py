@@ -1,14 +1,17 @@
-"""Where things are on this machine: a client's files, the client itself, and the program that is Whet."""
+"""Where things are on this machine: a client's files and what is in them, and the program that is Whet."""
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import ConflictError, InvalidError
+from whet.store.failures import os_failures
+
 if TYPE_CHECKING:
     from whet.interfaces.clients.known import Client, File, Spot
-    from whet.interfaces.clients.records import Record
     from whet.library.roots import Place
 
 _PASSING = ("archive-v0", "builds-v0", "pipx/.cache", "pipx/cache", "_npx")
@@ -65,7 +68,7 @@ def _running_words(argument: str, interpreter: str) -> tuple[str, ...]:
 
 def file_path(file: File, place: Place) -> str:
     """The file's path here, whether it exists or not; an existing one of its other names wins over a missing one."""
-    path = next(found for spot in file.spots if (found := _resolved(spot, place)))
+    path = next(found for spot in file.spots if (found := resolve_spot(spot, place)))
     return _existing(path, file.other_names)
 
 
@@ -79,30 +82,8 @@ def project_path(client: Client, place: Place) -> str:
     return _existing(os.path.join(root, *client.project.split("/")), client.file.other_names)
 
 
-def is_installed(client: Client, place: Place, record: Record | None) -> bool:
-    """Is there a sign of the client on this machine, besides what Whet made when it connected it?"""
-    made: dict[str, tuple[str, ...]] = {}
-    for file in record.files if record else ():
-        made.update(dict.fromkeys(file.directories, ()))
-        if file.before == "":
-            made[os.path.realpath(file.path)] = file.after
-    signs = (_resolved(spot, place) for spot in client.signs)
-    return any(os.path.lexists(path) and not _is_made(os.path.realpath(path), made) for path in signs if path)
-
-
-def _is_made(path: str, made: dict[str, tuple[str, ...]]) -> bool:
-    """Is this nothing but what Whet made, as it made it?"""
-    from whet.interfaces.clients.plans import read_file
-    from whet.interfaces.clients.records import digest
-
-    if path not in made:
-        return False
-    if os.path.isdir(path):
-        return all(_is_made(os.path.join(path, name), made) for name in os.listdir(path))
-    return digest(read_file(path)) in made[path]
-
-
-def _resolved(spot: Spot, place: Place) -> str:
+def resolve_spot(spot: Spot, place: Place) -> str:
+    """The path of a spot on this machine; "" where it does not count here."""
     if spot.platform and spot.platform != place.platform:
         return ""
     base = place.env.get(spot.variable, "") if spot.variable else place.home
@@ -119,3 +100,45 @@ def _existing(path: str, other_names: tuple[str, ...]) -> str:
         return path
     others = (os.path.join(os.path.dirname(path), name) for name in other_names)
     return next((other for other in others if os.path.lexists(other)), path)
+
+
+def read_file(path: str) -> bytes | None:
+    """The content of a configuration file, also through a link; None for no file. Raises ConflictError, FailedError."""
+    with os_failures(path, doing="read", other="read-failed"):
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            raise ConflictError(
+                "client-config-not-a-file",
+                f"{path} is not a file.",
+                hint="Move away what is there, then run it again. Nothing was changed.",
+                path=path,
+            )
+        with open(path, "rb") as stream:
+            return stream.read()
+
+
+def text_of(data: bytes | None, path: str) -> str:
+    """The content as text, line ends and a byte order mark as they are. Raises InvalidError."""
+    try:
+        return (data or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = (data or b"")[: error.start].count(b"\n") + 1
+        raise InvalidError(
+            "client-config-broken",
+            f"{path}: line {line} is not UTF-8 text.",
+            hint="Save the file as UTF-8, then run it again. Nothing was changed.",
+            path=path,
+            line=line,
+        ) from error
+
+
+def digest(data: bytes | None) -> str:
+    """The digest of a file's content; "" for no file."""
+    if data is None:
+        return ""
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()

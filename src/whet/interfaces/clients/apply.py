@@ -13,16 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whet.errors import ConflictError, FailedError
-from whet.interfaces.clients.plans import read_file
-from whet.interfaces.clients.records import (
-    FileRecord,
-    Record,
-    backup_paths,
-    digest,
-    settle,
-    write_private,
-    write_record,
-)
+from whet.interfaces.clients.locations import digest, read_file
+from whet.interfaces.clients.records import FileRecord, Record, backup_paths, settle, write_private, write_record
 from whet.store.atomic import make_directories, sync_directory, write_bytes
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, lock_path
@@ -30,7 +22,7 @@ from whet.store.locks import FileLock, lock_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whet.interfaces.clients.plans import Change, Plan
+    from whet.interfaces.clients.plan import Change, Plan
 
 _PATIENCE = 10.0
 
@@ -71,7 +63,7 @@ def _recorded(plan: Plan) -> Record:
     files = [_file_recorded(change, known.get(change.path), backups) for change in plan.changes if change.added]
     changed = {change.path for change in plan.changes}
     files += [file for file in previous if file.path not in changed]
-    hooks = any(note.kind == "hook" for file in files for note in file.added)
+    hooks = any(entry.kind == "hook" for file in files for entry in file.added)
     return Record(plan.client.name, plan.here, hooks, tuple(files))
 
 

@@ -1,0 +1,276 @@
+"""What Whet wants to stand in a client's configuration: put in, found and taken out again.
+
+Pure: text in, text out, with what was added, so that it can be found later. The editing, which leaves every other byte
+alone, is done by `editor`; what is Whet's own is known by `calls`, so that a moved program is an update and an
+entry of somebody else is left alone. What was there before Whet changed it comes back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from whet.errors import ConflictError, InvalidError, WhetError
+from whet.interfaces.clients.calls import READ_ONLY, WRITES, has_hook, parse_hook, server_arguments
+from whet.interfaces.clients.editor import editor, missing_from
+from whet.interfaces.clients.known import NAME
+from whet.skill.text_edit import Path, value_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from whet.interfaces.clients.known import Client, Format, Hooks
+    from whet.interfaces.clients.locations import Program
+    from whet.skill.values import Json
+
+
+class Entry(NamedTuple):
+    """Something that starts Whet in a client's file: as it shall be, as it was found, or as it was added."""
+
+    kind: Literal["server", "hook", "key"]
+    path: Path
+    """Of the entry itself; for a hook, of the list that it is an item of."""
+    value: Any
+    """What stands there; of a hook that was found or added the part with the command, whatever group it is in."""
+    call: tuple[str, str] = ("", "")
+    """The event and the client of a hook that shall be there."""
+    made: tuple[Path, ...] = ()
+    """Tables and lists that were added for it, the outermost first."""
+    before: Any = None
+    """What was there before and was changed; None where there was nothing."""
+
+    def to_json(self) -> Json:
+        """The entry as a record keeps it."""
+        made = [list(path) for path in self.made]
+        return {"kind": self.kind, "path": list(self.path), "value": self.value, "made": made, "before": self.before}
+
+    @classmethod
+    def from_json(cls, data: Json) -> Entry:
+        """The entry as a record kept it."""
+        made = tuple(tuple(path) for path in data["made"])
+        return cls(data["kind"], tuple(data["path"]), data["value"], made=made, before=data["before"])
+
+
+class AddedEntries(NamedTuple):
+    """A text with everything in it, and all that is Whet's in it."""
+
+    text: str
+    added: tuple[Entry, ...]
+
+
+def server_entry(client: Client, program: Program, *, writes: bool | None, document: Any) -> Entry:
+    """The MCP server, declared the way this file does it; arguments that somebody gave Whet's server stay.
+
+    `writes=None` leaves it as it is whether models may write; where nothing is, they propose.
+    """
+    server = client.server
+    if client.native is not None:
+        table = value_at(document, client.native[0])
+        if isinstance(table, dict) and "type" not in table:
+            server = client.native[1]
+    given = server_arguments(value_at(document, (*server.path, NAME))) or []
+    if writes is not None:
+        given = [*(word for word in given if word not in (WRITES, READ_ONLY)), *([WRITES] if writes else [])]
+    arguments = ["mcp", *given]
+    command, *before = program.words
+    words = {
+        "{command}": command,
+        "{arguments}": [*before, *arguments],
+        "{words}": [command, *before, *arguments],
+    }
+    return Entry("server", (*server.path, NAME), _fill(server.value, words))
+
+
+def hook_entries(client: Client, hooks: Hooks, program: Program, platform: str) -> list[Entry]:
+    """The hooks of the client, and the keys its file must have."""
+    entries = [Entry("key", (name,), value) for name, value in hooks.always]
+    for hook in hooks.each:
+        words = {
+            "{call}": program.call("hook", hook.event, "--client", client.name, platform=platform),
+            "{timeout}": hook.seconds * hooks.per_second,
+            "{matcher}": hook.matcher or None,
+        }
+        value = _fill(hooks.value, words)
+        if hook.background and hooks.background:
+            _hook_item(value)[hooks.background] = True
+        entries.append(Entry("hook", ("hooks", hook.name), value, (hook.event, client.name)))
+    return entries
+
+
+def read(text: str, format_: Format, path: str) -> Json:
+    """What the file says. Raises InvalidError for one that the client could not read either."""
+    try:
+        value = editor(format_).read(text)
+    except WhetError as error:
+        raise _with_path(error, path) from error
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidError(
+            "client-config-broken",
+            f"{path} holds no table of settings.",
+            hint="Mend or remove the file, then run it again. Nothing was changed.",
+            path=path,
+        )
+    return value
+
+
+def add_entries(
+    text: str, format_: Format, path: str, entries: Iterable[Entry], known: Sequence[Entry] = ()
+) -> AddedEntries:
+    """Put everything in that is not there yet. Raises ConflictError for a server of this name that is not Whet's."""
+    added: list[Entry] = []
+    for wanted in entries:
+        document = read(text, format_, path)
+        earlier = next((entry for entry in known if entry.kind == wanted.kind and entry.path == wanted.path), None)
+        if wanted.kind == "hook":
+            text, done = _add_hook(text, format_, path, document, wanted, earlier)
+        elif wanted.kind == "server":
+            text, done = _add_server(text, format_, path, document, wanted, earlier)
+        else:
+            done = None
+            if value_at(document, wanted.path) is None:
+                text = _edit(format_, path, "put", text, wanted.path, wanted.value)
+        if done is not None:
+            made = (*(earlier.made if earlier else ()), *done.made)
+            added.append(done._replace(made=tuple(dict.fromkeys(made))))
+    return AddedEntries(text, tuple(added))
+
+
+def remove_entries(text: str, format_: Format, path: str, added: Iterable[Entry]) -> str:
+    """Take out what was added, or bring back what it was before, where it is still as Whet left it.
+
+    A table or list that was made for it goes too when it is empty then.
+    """
+    empty: list[Path] = []
+    for entry in added:
+        document = read(text, format_, path)
+        empty.extend(entry.made)
+        where = _locate(document, entry)
+        if where and entry.before is None:
+            alone = len(where) == len(entry.path) + 3 and len(value_at(document, where[:-1])) == 1
+            text = _edit(format_, path, "take", text, where[:-2] if alone else where)
+        for key in entry.value if where and entry.before is not None else ():
+            if key in entry.before:
+                text = _edit(format_, path, "put", text, (*where, key), entry.before[key])
+            else:
+                text = _edit(format_, path, "take", text, (*where, key))
+    for made in sorted(set(empty), key=len, reverse=True):
+        if value_at(read(text, format_, path), made) in ({}, []):
+            text = _edit(format_, path, "take", text, made)
+    return text
+
+
+def find_entries(document: Any, entries: Iterable[Entry], *, exact: bool = False) -> list[Entry]:
+    """Which of the entries, whichever Whet they call, are in the document; `exact`: and nothing else was changed."""
+    found = []
+    for wanted in entries:
+        value = value_at(document, wanted.path)
+        if wanted.kind == "server" and (arguments := server_arguments(value)) is not None:
+            if not exact or (arguments in ([], [WRITES]) and set(value) == set(wanted.value)):
+                found.append(Entry("server", wanted.path, value))
+        elif wanted.kind == "hook":
+            for _, entry in _hook_items(value):
+                same = {**_hook_item(wanted.value), "command": entry.get("command")} == entry and _is_ours(
+                    entry, wanted
+                )
+                if same if exact else has_hook(entry.get("command"), *wanted.call):
+                    found.append(Entry("hook", wanted.path, entry))
+    return found
+
+
+def _add_server(
+    text: str, format_: Format, path: str, document: Any, wanted: Entry, earlier: Entry | None
+) -> tuple[str, Entry]:
+    value = value_at(document, wanted.path)
+    if value is None:
+        text = _edit(format_, path, "put", text, wanted.path, wanted.value)
+        return text, Entry("server", wanted.path, wanted.value, made=_missing_tables(document, wanted.path[:-1]))
+    if server_arguments(value) is None and (earlier is None or value != earlier.value):
+        raise ConflictError(
+            "client-entry-taken",
+            f"{path} has an MCP server called {NAME!r} that is not Whet's.",
+            hint=f"Give that server another name in {path}, then run it again. Nothing was changed.",
+            path=path,
+        )
+    changed = {key: item for key, item in wanted.value.items() if key not in value or value[key] != item}
+    for key, item in changed.items():
+        text = _edit(format_, path, "put", text, (*wanted.path, key), item)
+    # What somebody else put into the entry since is not Whet's; with it, undoing leaves the entry.
+    earlier = earlier or Entry("server", wanted.path, value, before=value)
+    return text, earlier._replace(value={**earlier.value, **changed})
+
+
+def _add_hook(
+    text: str, format_: Format, path: str, document: Any, wanted: Entry, earlier: Entry | None
+) -> tuple[str, Entry | None]:
+    """The hook in the list; None where somebody calls it in a way of their own."""
+    items = list(_hook_items(value_at(document, wanted.path)))
+    hook = _hook_item(wanted.value)
+    for at, entry in items:
+        if _is_ours(entry, wanted):
+            command = hook["command"]
+            text = _edit(format_, path, "put", text, (*wanted.path, *at, "command"), command)
+            earlier = earlier or Entry("hook", wanted.path, entry, before=entry)
+            return text, earlier._replace(value={**earlier.value, "command": command})
+    if any(has_hook(entry.get("command"), *wanted.call) for _, entry in items):
+        return text, None
+    text = _edit(format_, path, "append", text, wanted.path, wanted.value)
+    return text, Entry("hook", wanted.path, hook, made=_missing_tables(document, wanted.path))
+
+
+def _is_ours(entry: Json, wanted: Entry) -> bool:
+    call = parse_hook(entry.get("command"))
+    return call is not None and (call.event, call.client) == wanted.call
+
+
+def _locate(document: Any, entry: Entry) -> Path:
+    """Where that which was added stands, as it was; empty for nowhere."""
+    value = value_at(document, entry.path)
+    if entry.kind == "hook":
+        return next(((*entry.path, *at) for at, item in _hook_items(value) if item == entry.value), ())
+    return entry.path if value == entry.value else ()
+
+
+def _hook_items(items: Any) -> Iterator[tuple[Path, Json]]:
+    """The entries with commands in a list of hooks, which are its items or in groups, and where they are in it."""
+    for at, item in enumerate(items if isinstance(items, list) else ()):
+        group = item.get("hooks") if isinstance(item, dict) else None
+        if isinstance(group, list):
+            yield from (((at, "hooks", inner), entry) for inner, entry in enumerate(group) if isinstance(entry, dict))
+        elif isinstance(item, dict):
+            yield (at,), item
+
+
+def _hook_item(item: Any) -> Json:
+    """The entry with the command in an item that Whet writes."""
+    return next(_hook_items([item]))[1]
+
+
+def _fill(value: Any, words: Json) -> Any:
+    """A copy of the value with what its placeholders stand for; what stands for nothing is left out."""
+    if isinstance(value, dict):
+        filled = {key: _fill(item, words) for key, item in value.items()}
+        return {key: item for key, item in filled.items() if item is not None}
+    if isinstance(value, list):
+        return [_fill(item, words) for item in value]
+    return words.get(value, value) if isinstance(value, str) else value
+
+
+def _missing_tables(document: Any, path: Path) -> tuple[Path, ...]:
+    """What of the tables on a path, to which something was added, is not in the document."""
+    there = missing_from(document, path, null_is_empty=True)
+    return tuple(path[:length] for length in range(there + 1, len(path) + 1))
+
+
+def _edit(format_: Format, path: str, how: str, text: str, *arguments: Any) -> str:
+    try:
+        changed: str = getattr(editor(format_), how)(text, *arguments)
+    except WhetError as error:
+        raise _with_path(error, path) from error
+    return changed
+
+
+def _with_path(error: WhetError, path: str) -> WhetError:
+    """The same failure with the file it is about; the editing modules only see its text."""
+    message = error.message if path in error.message else f"{path}: {error.message}"
+    return type(error)(error.code, message, hint=error.hint, **{**error.details, "path": path})
