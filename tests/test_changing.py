@@ -79,7 +79,7 @@ def test_what_is_used_most_is_listed_when_not_all_fits(library: Library) -> None
 
 def test_the_tool_answers_whatever_it_is_called_with(library: Library) -> None:
     assert library.skill_manage({"operations": [DEPLOY], "reason": "Asked."})["success"]
-    (entry,) = library.edit.history.entries("deploy")["entries"]
+    (entry,) = library.edit.history.entries("deploy").to_json()["entries"]
     assert (entry["actor"], entry["reason"]) == ("agent", "Asked.")
     flat = {"action": "patch", "name": "deploy", "old_string": "then ship", "new_string": "then wait"}
     assert library.skill_manage(flat)["replacements"] == 1

@@ -157,7 +157,7 @@ def test_a_plan_is_a_value_and_applied_as_it_is(machine: Machine, library: Libra
     answer = library.apply(plan, reason="Asked for.")
     assert answer == {"success": True, **told, "done": ["deploy"], "installed": ["deploy"]}
     assert digest(read_tree(str(machine.root / "deploy"))) == told["plan"][0]["after"], "not what is there by now"
-    (entry,) = library.edit.history.entries("deploy")["entries"]
+    (entry,) = library.edit.history.entries("deploy").to_json()["entries"]
     assert (entry["actor"], entry["origin"], entry["action"], entry["reason"]) == (
         "user",
         "install",

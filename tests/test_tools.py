@@ -113,7 +113,7 @@ def test_writes_are_made_or_wait_or_are_not_offered(library: Library, world: Pat
     assert propose.definitions()[3].description.endswith("A change waits until a person approves it.")
     answer = propose.call("skill_manage", patch)
     assert (answer["success"], answer["staged"], main.read_text()) == (True, True, before)
-    (proposal,) = library.edit.proposals.pending()["proposals"]
+    (proposal,) = library.pending()["proposals"]
     library.edit.proposals.approve(proposal["id"])
     after = before.replace("then ship.", "then go.").replace('ship it."\n', 'ship it."\nmetadata:\n  version: "2"\n')
     assert main.read_text() == after

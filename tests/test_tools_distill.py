@@ -181,7 +181,7 @@ def test_an_agent_asks_its_user_and_writes_what_they_said(
     assert (done["success"], done["skill"], done["created"], done["fork"]) == (True, "publish-docs", True, True)
     assert done["allowed_tools"] == ["Bash(make docs)"] and "facts" not in done
     assert (world.written(), world.kept()) == (["publish-docs"], [])
-    (entry,) = world.library.edit.history.entries("publish-docs")["entries"]
+    (entry,) = world.library.edit.history.entries("publish-docs").to_json()["entries"]
     assert (entry["actor"], entry["action"]) == ("agent", "create")
 
 
@@ -436,7 +436,7 @@ def test_of_two_that_finish_one_writes(world: World) -> None:
     run_all([finish] * 4)
     assert sorted(codes) == ["", *["no-such-distillation"] * 3]
     (name,) = world.written()
-    assert len(world.library.edit.history.entries(name)["entries"]) == 1
+    assert len(world.library.edit.history.entries(name).to_json()["entries"]) == 1
 
 
 def run_all(works: list[Callable[[], None]]) -> None:

@@ -183,7 +183,7 @@ def test_a_call_of_the_model_that_is_tried_again_is_sent_the_same(world: World) 
 
 def test_changes_wait_where_they_are_proposals(world: World) -> None:
     Bot(SkillsMiddleware(world.library, writes="propose")).say("go")
-    (proposal,) = world.library.edit.proposals.pending()["proposals"]
+    (proposal,) = world.library.pending()["proposals"]
     assert world.main() == MAIN
     world.library.edit.proposals.approve(proposal["id"])
     assert world.main() == MENDED

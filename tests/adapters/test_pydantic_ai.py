@@ -100,7 +100,7 @@ def test_skills_that_come_in_between_are_told_of(world: World) -> None:
 
 def test_changes_wait_where_they_are_proposals(world: World) -> None:
     ran(agent(SkillsToolset(world.library, writes="propose")), "go")
-    (proposal,) = world.library.edit.proposals.pending()["proposals"]
+    (proposal,) = world.library.pending()["proposals"]
     assert world.main() == MAIN
     world.library.edit.proposals.approve(proposal["id"])
     assert world.main() == MENDED

@@ -63,7 +63,7 @@ def test_a_skill_through_its_whole_life(world: World) -> None:
     library.manage([{"action": "restore", "name": "Release"}])
     assert library.digest() == before
     check_whole(world.state, world.root)
-    actions = [entry["action"] for entry in library.edit.history.entries()["entries"]]
+    actions = [entry["action"] for entry in library.edit.history.entries().to_json()["entries"]]
     assert actions == [
         *("create", "patch", "write-file", "write-file", "edit", "remove-file", "rename", "rename", "delete", "restore")
     ]
@@ -72,7 +72,7 @@ def test_a_skill_through_its_whole_life(world: World) -> None:
 def test_who_and_why_are_in_the_history(world: World) -> None:
     library = world.library()
     library.manage([created("deploy")], actor="curator", origin="foreground", reason="Because.")
-    (entry,) = library.edit.history.entries("deploy")["entries"]
+    (entry,) = library.edit.history.entries("deploy").to_json()["entries"]
     told = {name: entry[name] for name in ("actor", "origin", "reason", "checked", "version")}
     assert told == {
         "actor": "curator",
@@ -89,7 +89,7 @@ def test_what_changes_nothing_is_not_entered(world: World) -> None:
     answer = library.manage([{"action": "edit", "name": "deploy", "body": "Do this.\n"}])
     assert answer["entries"] == [] and any("Nothing changes" in warning for warning in answer["warnings"])
     library.manage([created("new"), {"action": "delete", "name": "new"}])
-    assert len(library.edit.history.entries()["entries"]) == 1
+    assert len(library.edit.history.entries().to_json()["entries"]) == 1
 
 
 # --- names ----------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_every_name_the_list_shows_is_accepted(world: World) -> None:
         library.manage([patched(skill["name"], "Body", "Text")])
         library.manage([patched(skill["path"], "Text", "Prose")])
     library.manage([patched("dir-name", "Prose", "Words")])
-    assert [entry["action"] for entry in library.edit.history.entries()["entries"]].count("patch") == 5
+    assert [entry["action"] for entry in library.edit.history.entries().to_json()["entries"]].count("patch") == 5
 
 
 def test_a_name_that_several_skills_answer_to_is_refused(world: World) -> None:
@@ -239,7 +239,7 @@ def test_twenty_operations_are_one_change(world: World) -> None:
     library = world.library()
     answer = library.manage([created(f"s{number}") for number in range(20)])
     assert (answer["operations_applied"], len(answer["entries"]), len(os.listdir(world.root))) == (20, 20, 20)
-    assert len({entry["run"] for entry in library.edit.history.entries()["entries"]}) == 1
+    assert len({entry["run"] for entry in library.edit.history.entries().to_json()["entries"]}) == 1
 
 
 def test_a_failing_operation_leaves_everything_as_it_was_and_says_which(world: World) -> None:
@@ -250,7 +250,7 @@ def test_a_failing_operation_leaves_everything_as_it_was_and_says_which(world: W
     error = refused(lambda: library.manage(operations), "patch-not-found")
     assert (error.details["failed_index"], error.details["completed_before_failure"]) == (2, 0)
     assert content(world.root) == before
-    assert len(library.edit.history.entries()["entries"]) == 1
+    assert len(library.edit.history.entries().to_json()["entries"]) == 1
 
 
 def test_operations_build_on_each_other(world: World) -> None:
@@ -378,7 +378,7 @@ def test_a_check_sees_what_would_be_written_and_its_word_is_kept(world: World) -
     library = world.library(check=check)
     answer = library.manage([created("deploy"), wrote("deploy", "references/a.md", "a")], actor="agent")
     assert calls == [("deploy", ["SKILL.md", "references/a.md"], "agent")]
-    assert library.edit.history.entries()["entries"][0]["checked"] == "safe" and answer["warnings"] == []
+    assert library.edit.history.entries().to_json()["entries"][0]["checked"] == "safe" and answer["warnings"] == []
 
 
 @pytest.mark.parametrize("verdict", [Verdict("block", "bad", "It deletes things."), Verdict("perhaps", "odd")])
@@ -388,7 +388,7 @@ def test_what_a_check_does_not_allow_is_not_written(world: World, verdict: Verdi
 
     library = world.library(check=check)
     refused(lambda: library.manage([created("good"), created("bad")]), "blocked")
-    assert os.listdir(world.root) == [] and library.edit.proposals.pending()["count"] == 0
+    assert os.listdir(world.root) == [] and library.pending()["count"] == 0
 
 
 def test_a_check_that_fails_is_no_check_that_passed(world: World) -> None:
@@ -397,7 +397,7 @@ def test_a_check_that_fails_is_no_check_that_passed(world: World) -> None:
 
     library = world.library(check=check)
     refused(lambda: library.manage([created("deploy")]), "check-failed")
-    assert os.listdir(world.root) == [] and library.edit.history.entries()["entries"] == []
+    assert os.listdir(world.root) == [] and library.edit.history.entries().to_json()["entries"] == []
 
 
 @pytest.mark.parametrize("reason", ["It may delete things.", ""])

@@ -31,13 +31,13 @@ def body(world: World) -> str:
 
 
 def test_the_history_of_a_skill_counts_its_versions(library: Library) -> None:
-    told = library.edit.history.entries("deploy")
+    told = library.edit.history.entries("deploy").to_json()
     assert [(entry["id"], entry["action"], entry["version"]) for entry in told["entries"]] == [
         (1, "create", 1),
         (2, "patch", 2),
         (3, "patch", 3),
     ]
-    assert [entry["id"] for entry in library.edit.history.entries(last=2)["entries"]] == [2, 3]
+    assert [entry["id"] for entry in library.edit.history.entries(last=2).to_json()["entries"]] == [2, 3]
 
 
 def test_going_back_to_a_version_is_a_change_like_any_other(world: World, library: Library) -> None:
@@ -46,7 +46,7 @@ def test_going_back_to_a_version_is_a_change_like_any_other(world: World, librar
     assert body(world) == "One.\n"
     library.edit.history.rollback("deploy", 3)
     assert content(world.root) == before
-    assert [entry["action"] for entry in library.edit.history.entries("deploy")["entries"][3:]] == [
+    assert [entry["action"] for entry in library.edit.history.entries("deploy").to_json()["entries"][3:]] == [
         "rollback",
         "rollback",
     ]
@@ -84,15 +84,15 @@ def test_a_skill_that_was_never_changed_has_no_earlier_version(world: World, lib
     world.skill("plain")
     refused(lambda: library.edit.history.rollback("plain"), "no-such-version")
     refused(lambda: library.edit.history.diff("plain"), "no-such-version")
-    assert library.edit.history.entries("plain")["entries"] == []
+    assert library.edit.history.entries("plain").to_json()["entries"] == []
 
 
 def test_the_difference_between_versions_and_what_is_there(world: World, library: Library) -> None:
-    text = library.edit.history.diff("deploy", 1, 2)["text"]
+    text = library.edit.history.diff("deploy", 1, 2).to_json()["text"]
     assert "-One.\n+Two.\n" in text and text.startswith("--- v1/SKILL.md\n+++ v2/SKILL.md\n")
-    assert "-Two.\n+Three.\n" in library.edit.history.diff("deploy")["text"]
+    assert "-Two.\n+Three.\n" in library.edit.history.diff("deploy").to_json()["text"]
     (world.root / "deploy/SKILL.md").write_text((world.root / "deploy/SKILL.md").read_text() + "More.\n")
-    assert library.edit.history.diff("deploy")["text"].endswith("+More.\n")
+    assert library.edit.history.diff("deploy").to_json()["text"].endswith("+More.\n")
 
 
 def test_a_difference_names_what_is_not_text() -> None:
@@ -131,7 +131,7 @@ def test_a_directory_where_a_deleted_skill_was_is_not_overwritten(world: World, 
 def test_the_history_goes_back_beyond_a_rename(library: Library) -> None:
     library.manage([{"action": "rename", "name": "deploy", "new_name": "ship"}])
     library.manage([{"action": "rename", "name": "ship", "new_name": "launch"}])
-    told = library.edit.history.entries("launch")["entries"]
+    told = library.edit.history.entries("launch").to_json()["entries"]
     assert [(entry["id"], entry["skill"], entry["version"]) for entry in told] == [
         (1, "deploy", None),
         (2, "deploy", None),
@@ -141,4 +141,4 @@ def test_the_history_goes_back_beyond_a_rename(library: Library) -> None:
         (6, "ship", None),
         (7, "launch", 1),
     ]
-    assert [entry["id"] for entry in library.edit.history.entries("launch", last=2)["entries"]] == [6, 7]
+    assert [entry["id"] for entry in library.edit.history.entries("launch", last=2).to_json()["entries"]] == [6, 7]

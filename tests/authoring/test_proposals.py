@@ -37,8 +37,8 @@ def staged(world: World) -> Library:
 
 def test_a_proposal_changes_nothing_and_shows_what_it_would(world: World, staged: Library) -> None:
     assert "Do this." in (world.root / "deploy/SKILL.md").read_text()
-    assert staged.edit.proposals.pending()["count"] == 1
-    told = staged.edit.proposals.pending(1)
+    assert staged.pending()["count"] == 1
+    told = staged.pending(1)
     assert (told["actor"], told["reason"], told["state"], told["cause"]) == (
         "agent",
         "Better.",
@@ -54,13 +54,13 @@ def test_a_proposal_changes_nothing_and_shows_what_it_would(world: World, staged
 
 
 def test_approving_writes_exactly_what_was_shown(world: World, staged: Library) -> None:
-    wanted = staged.edit.proposals.pending(1)["changes"][0]["after"]
-    answer = staged.edit.proposals.approve(1, Provenance("user", reason="Fine."))
+    wanted = staged.pending(1)["changes"][0]["after"]
+    answer = staged.edit.proposals.approve(1, Provenance("user", reason="Fine.")).to_json()
     assert (answer["state"], answer["entries"]) == ("approved", [2])
     assert digest_of(str(world.root / "deploy")) == wanted
-    entry = staged.edit.history.entries("deploy")["entries"][-1]
+    entry = staged.edit.history.entries("deploy").to_json()["entries"][-1]
     assert (entry["actor"], entry["reason"]) == ("agent", "Better. (proposal 1, approved by user)")
-    assert staged.edit.proposals.pending()["count"] == 0
+    assert staged.pending()["count"] == 0
     check_whole(world.state, world.root)
 
 
@@ -69,8 +69,12 @@ def test_approving_writes_exactly_what_was_shown(world: World, staged: Library) 
 def test_a_proposal_is_decided_once(world: World, staged: Library, first: str, then: str) -> None:
     def decide(how: str) -> object:
         if how == "pending":
-            return staged.edit.proposals.pending(1)
-        return staged.edit.proposals.approve(1) if how == "approve" else staged.edit.proposals.reject(1, "No.")
+            return staged.pending(1)
+        return (
+            staged.edit.proposals.approve(1).to_json()
+            if how == "approve"
+            else staged.edit.proposals.reject(1, "No.").to_json()
+        )
 
     decide(first)
     before = content(world.root)
@@ -97,7 +101,7 @@ def test_a_proposal_for_a_skill_that_moved_on_is_stale(world: World, staged: Lib
 
 
 def test_an_unknown_proposal_is_not_found(staged: Library) -> None:
-    for call in (staged.edit.proposals.pending, staged.edit.proposals.approve):
+    for call in (staged.pending, staged.edit.proposals.approve):
         refused(partial(call, 99), "no-such-proposal")
     refused(lambda: staged.edit.proposals.reject(99, ""), "no-such-proposal")
 
@@ -123,7 +127,7 @@ while not os.path.exists(top + "/go"):
     pass
 try:
     proposals = library.edit.proposals
-    say((proposals.approve(1) if sys.argv[2] == "approve" else proposals.reject(1, "No."))["state"])
+    say((proposals.approve(1) if sys.argv[2] == "approve" else proposals.reject(1, "No.")).state)
 except WhetError as error:
     say(error.code)
 """
@@ -151,7 +155,7 @@ def test_a_bundled_skill_is_always_staged_and_becomes_a_copy_among_the_users_own
     answer = library.manage([patched(BUNDLED, "# Commit messages", "# Messages")])
     assert answer["staged"] and answer["reason"] == "It ships with Whet."
     assert os.listdir(world.mine) == []
-    diff = library.edit.proposals.pending(answer["proposal"])["diff"]
+    diff = library.pending(answer["proposal"])["diff"]
     changed = [line for line in diff.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")]
     assert changed == ['-  version: "1.0.0"', '+  version: "1.0.1"', "-# Commit messages", "+# Messages"]
     library.edit.proposals.approve(answer["proposal"])
@@ -203,7 +207,7 @@ def test_what_is_approved_is_checked_again(tmp_path: Path) -> None:
         assert library.manage([operation])["staged"]
         with pytest.raises(RefusedError) as caught:
             library.edit.proposals.approve(1)
-        assert (caught.value.code, library.edit.proposals.pending()["count"]) == ("blocked", 1)
+        assert (caught.value.code, library.pending()["count"]) == ("blocked", 1)
         assert not (tmp_path / "skills" / "one").exists()
 
 
@@ -213,9 +217,9 @@ def test_what_a_check_asks_about_is_approved_for_a_reason_only(world: World) -> 
     cause = library.manage([operation], actor="agent")["reason"]
     assert cause.startswith("Skills that an agent writes with a dangerous finding wait for a person to decide: ")
     refused(lambda: library.edit.proposals.approve(1), "reason-needed")
-    assert library.edit.proposals.pending()["count"] == 1 and library.edit.history.entries()["entries"] == []
+    assert library.pending()["count"] == 1 and library.edit.history.entries().to_json()["entries"] == []
     library.edit.proposals.approve(1, Provenance("user", reason="It is our own build machine."))
-    (entry,) = library.edit.history.entries()["entries"]
+    (entry,) = library.edit.history.entries().to_json()["entries"]
     assert (entry["actor"], entry["checked"]) == ("agent", "dangerous")
     override = library.audit_log()["records"][-1]
     assert (override["actor"], override["action"], override["reason"], override["digest"]) == (
@@ -233,7 +237,7 @@ def test_what_is_only_a_warning_is_written_and_said(world: World) -> None:
     assert "staged" not in answer
     said = "Skills that an agent writes with a warning are allowed: "
     assert [text.startswith(said) for text in answer["warnings"] if "warning" in text] == [True]
-    assert library.edit.history.entries()["entries"][0]["checked"] == "caution"
+    assert library.edit.history.entries().to_json()["entries"][0]["checked"] == "caution"
 
 
 def test_what_the_policy_blocks_nobody_can_approve(world: World) -> None:

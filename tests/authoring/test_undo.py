@@ -50,7 +50,7 @@ class Undoing(RuleBasedStateMachine):
         """After how many entries the library had which digest and which files."""
 
     def entries(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.library.edit.history.entries()["entries"]
+        found: list[dict[str, Any]] = self.library.edit.history.entries().to_json()["entries"]
         return found
 
     def mark(self) -> None:
@@ -115,11 +115,11 @@ class Undoing(RuleBasedStateMachine):
 
     @rule(name=NAMES, number=st.none() | st.integers(1, 4))
     def rollback(self, name: str, number: int | None) -> None:
-        self.do(lambda: self.library.edit.history.rollback(name, number))
+        self.do(lambda: self.library.edit.history.rollback(name, number).to_json())
 
     @rule(number=st.integers(1, 12))
     def undo_something(self, number: int) -> None:
-        self.do(lambda: self.library.edit.history.undo(str(number)))
+        self.do(lambda: self.library.edit.history.undo(str(number)).to_json())
 
     @rule(name=NAMES, word=WORDS, how=st.sampled_from(["text", "file", "mode", "gone"]))
     def edit_by_hand(self, name: str, word: str, how: str) -> None:
@@ -194,7 +194,7 @@ def test_a_change_that_was_changed_again_cannot_be_undone_and_nothing_changes(wo
     library.manage([patched("deploy", "Word", "Text"), patched("other", "Word", "Text")])
     library.manage([patched("deploy", "Text", "Prose")])
     before = content(world.root)
-    run = library.edit.history.entries()["entries"][2]["run"]
+    run = library.edit.history.entries().to_json()["entries"][2]["run"]
     for what in ("3", run):
         error = refused(partial(library.edit.history.undo, what), "cannot-undo")
         assert error.details["entry"] == 3
@@ -211,7 +211,7 @@ def test_undoing_a_run_takes_back_nothing_that_was_there_before_it(world: World)
     (path / "SKILL.md").write_text((path / "SKILL.md").read_text() + "By hand.\n")
     edited = content(path)
     second = library.manage([patched("mine", "By hand", "By agent")])
-    history = {entry["id"]: entry for entry in library.edit.history.entries("mine")["entries"]}
+    history = {entry["id"]: entry for entry in library.edit.history.entries("mine").to_json()["entries"]}
     library.edit.history.undo(history[second["entry"]]["run"])
     assert content(path) == edited
     library.edit.history.rollback("mine", 2)

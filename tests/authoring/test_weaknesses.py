@@ -66,7 +66,7 @@ def test_a_history_that_cannot_be_read_is_an_error_and_never_an_empty_one(world:
         assert path.read_bytes() == damage and content(world.root) == before
     else:  # an empty file is a database of which nothing was ever written: what is there is found and entered
         world.library().manage([patched("deploy", "this", "that")])
-        assert world.library().edit.history.entries()["entries"][0]["action"] == "found"
+        assert world.library().edit.history.entries().to_json()["entries"][0]["action"] == "found"
 
 
 def test_there_is_no_moment_without_the_old_or_the_new_version(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_a_proposal_is_a_value_and_proposing_writes_to_no_skill(world: World, mo
     library.manage([created("deploy"), created("gone")])
     library.manage([{"action": "write_file", "name": "deploy", "file_path": "references/a", "content": "a"}])
     library.manage([{"action": "delete", "name": "gone"}])
-    before, entries = content(world.root), library.edit.history.entries()["entries"]
+    before, entries = content(world.root), library.edit.history.entries().to_json()["entries"]
 
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("something was written")
@@ -128,8 +128,8 @@ def test_a_proposal_is_a_value_and_proposing_writes_to_no_skill(world: World, mo
     assert operations.keys() == OPERATIONS.keys()
     for operation in operations.values():
         assert library.manage([operation], stage=True)["staged"]
-    assert (content(world.root), library.edit.history.entries()["entries"]) == (before, entries)
-    assert library.edit.proposals.pending()["count"] == len(operations)
+    assert (content(world.root), library.edit.history.entries().to_json()["entries"]) == (before, entries)
+    assert library.pending()["count"] == len(operations)
 
 
 def test_a_batch_that_fails_leaves_no_trace_anywhere(world: World) -> None:

@@ -14,7 +14,7 @@ from authoring.world import World, check_whole, content, created, digest_of, pat
 from whet.authoring import writer as writing
 from whet.authoring.journal import Journal
 from whet.authoring.trees import digest, write_tree
-from whet.authoring.writer import Change, Provenance, Writer
+from whet.authoring.writer import Provenance, TreeChange, Writer
 from whet.library.package import read_tree
 from whet.skill.tree import Item, Tree
 from whet.store.atomic import temporary_path
@@ -38,11 +38,11 @@ def writer(world: World) -> Iterator[Writer]:
         yield Writer(journal, str(world.state))
 
 
-def change(world: World, name: str, after: Tree | None, expected: str | None = None) -> Change:
-    return Change("patch", name, str(world.root / name), after, expected)
+def change(world: World, name: str, after: Tree | None, expected: str | None = None) -> TreeChange:
+    return TreeChange("patch", name, str(world.root / name), after, expected)
 
 
-def crash(writer: Writer, monkeypatch: pytest.MonkeyPatch, changes: list[Change], after: int) -> None:
+def crash(writer: Writer, monkeypatch: pytest.MonkeyPatch, changes: list[TreeChange], after: int) -> None:
     """Let a writer vanish after it has changed so many of the skills."""
     left = [after]
 
@@ -224,10 +224,10 @@ def test_one_change_that_cannot_be_settled_stops_no_other_skill(
 def test_a_linked_directory_is_one_skill_under_all_its_names(world: World, writer: Writer, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", world.root / "link")
-    (entry,) = writer.write([Change("create", "a", str(world.root / "link/a"), OLD)], BY)
+    (entry,) = writer.write([TreeChange("create", "a", str(world.root / "link/a"), OLD)], BY)
     assert entry.path == str(tmp_path / "elsewhere/a")
     os.symlink(tmp_path / "elsewhere/a", world.root / "a")
-    (entry,) = writer.write([Change("patch", "a", str(world.root / "a"), NEW, digest(OLD))], BY)
+    (entry,) = writer.write([TreeChange("patch", "a", str(world.root / "a"), NEW, digest(OLD))], BY)
     assert (entry.path, entry.before) == (str(tmp_path / "elsewhere/a"), digest(OLD))
     assert os.path.islink(world.root / "a") and read_tree(str(world.root / "a")) == NEW
 

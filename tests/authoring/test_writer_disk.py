@@ -65,7 +65,7 @@ say(answer)
 names = [name for _, directories, files in os.walk(top + "/skills") for name in (*directories, *files)]
 left = [name for name in names if ".whet-" in name]
 verified = opened().edit.history.verify()
-say([left, verified["valid"], opened().edit.history.recover()["settled"]])
+say([left, verified.valid, list(opened().edit.history.recover())])
 """
 )
 
@@ -118,7 +118,7 @@ def test_a_write_that_fails_anywhere_changes_nothing(
     """A batch over three skills."""
     library = world.library()
     library.manage([created("one"), created("two")])
-    before, entries = library.digest(), library.edit.history.entries()["entries"]
+    before, entries = library.digest(), library.edit.history.entries().to_json()["entries"]
     operations = [
         patched("one", "this", "that"),
         {"action": "write_file", "name": "two", "file_path": "references/x.md", "content": "x"},
@@ -138,7 +138,7 @@ def test_a_write_that_fails_anywhere_changes_nothing(
 
         patch.setattr(call, failing)
         refused(lambda: library.manage(operations), "disk-full")
-    assert (library.digest(), library.edit.history.entries()["entries"]) == (before, entries)
+    assert (library.digest(), library.edit.history.entries().to_json()["entries"]) == (before, entries)
     library.manage(operations)
     check_whole(world.state, world.root)
     assert len(library.list()["skills"]) == 3
@@ -176,7 +176,7 @@ def test_when_even_putting_back_fails_the_next_writer_does_it(world: World, monk
     with monkeypatch.context() as patch:
         patch.setattr(trees, "_put_item", failing)
         refused(lambda: library.manage(operations), "disk-full")
-    assert len(library.edit.history.recover()["settled"]) == 1
+    assert len(list(library.edit.history.recover())) == 1
     assert library.digest() == before
     library.manage(operations)
     check_whole(world.state, world.root)
@@ -212,7 +212,7 @@ if sys.argv[2] == "state":
         os.chmod(f"{where}/{name}", 0o755)
 library.close()
 say([tried(operations) for operations in attempts])
-say([opened().edit.history.verify()["valid"], [name for name in os.listdir(top + "/skills") if name[0] == "."]])
+say([opened().edit.history.verify().valid, [name for name in os.listdir(top + "/skills") if name[0] == "."]])
 """
 )
 

@@ -184,7 +184,7 @@ def seen(top: Path) -> dict[str, str]:
 def recovered(top: Path) -> list[str]:
     """Let the next one to come settle what is not settled; what it says."""
     with Library.open([top / "skills"], home=top / "state", project=top, env={"HOME": str(top)}) as library:
-        told: list[str] = library.edit.history.recover()["settled"]
+        told: list[str] = list(library.edit.history.recover())
     check_whole(top / "state", top / "skills")
     return told
 
@@ -248,9 +248,9 @@ while True:
         if chosen == "compact":
             library.edit.history.compact()
         elif chosen == "rollback":
-            say([library.edit.history.rollback(some())["entry"]])
+            say([library.rollback(some())["entry"]])
         elif chosen == "undo":
-            say([library.edit.history.undo(str(random.randrange(1, 50)))["entry"]])
+            say([library.undo(str(random.randrange(1, 50)))["entry"]])
         else:
             say(library.manage(actions[chosen]())["entries"])
     except (WhetError, IndexError, ValueError) as error:

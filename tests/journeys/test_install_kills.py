@@ -226,12 +226,12 @@ print(json.dumps([tried(do) for do in commands]))
 filler.truncate(0)
 with opened() as library:
     told = library.verify()
-    print(json.dumps([told["valid"], library.edit.history.verify()["valid"], library.verify_audit()["valid"]]))
+    print(json.dumps([told["valid"], library.edit.history.verify().valid, library.verify_audit()["valid"]]))
 print(json.dumps([tried(do) for do in commands]))
 with opened() as library:
     library.repair()
     report = [entry.code for entry in library.doctor() if "sandbox" not in entry.code]
-    print(json.dumps([library.verify()["valid"], library.edit.history.verify()["valid"], report]))
+    print(json.dumps([library.verify()["valid"], library.edit.history.verify().valid, report]))
 """
 
 

@@ -88,7 +88,7 @@ def over(machine: Machine, transcript: Transcript) -> None:
 
 def pending(machine: Machine) -> list[dict[str, Any]]:
     with Library.open(project=machine.work, env=machine.env) as library:
-        proposals: list[dict[str, Any]] = library.edit.proposals.pending()["proposals"]
+        proposals: list[dict[str, Any]] = library.pending()["proposals"]
     return proposals
 
 

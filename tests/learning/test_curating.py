@@ -78,17 +78,17 @@ def test_a_skill_that_nobody_uses_goes_stale_then_away_and_comes_back_whole(worl
     assert (world.names(), answer["run"] != "") == (["bravo"], True)
     world.library.edit.history.undo(answer["run"])
     assert world.library.digest() == before
-    assert world.library.edit.history.verify()["valid"]
+    assert world.library.edit.history.verify().valid
 
 
 def test_looking_at_the_plan_changes_nothing(world: World) -> None:
     world.create("alpha")
     world.library.curating.curate(apply=True)
     world.later(40)
-    entries = world.library.edit.history.entries()["entries"]
+    entries = world.library.edit.history.entries().to_json()["entries"]
     for _ in range(3):
         assert steps(world.library.curating.curate()) == [("alpha", "stale")]
-    assert world.library.edit.history.entries()["entries"] == entries
+    assert world.library.edit.history.entries().to_json()["entries"] == entries
 
 
 def test_what_a_person_wrote_is_never_touched(world: World) -> None:
@@ -133,11 +133,11 @@ def test_near_duplicates_are_proposed_to_be_merged_and_wait(world: World) -> Non
     assert (world.names(), len(answer["proposals"])) == (["release-notes", "release-notes-writer"], 1)
     assert world.library.curating.curate(apply=True)["proposals"] == [], "the same one is not proposed twice"
     before = world.library.digest()
-    approved = world.library.edit.proposals.approve(answer["proposals"][0])
+    approved = world.library.edit.proposals.approve(answer["proposals"][0]).to_json()
     assert len(world.names()) == 1
     (card,) = world.library.catalogue.cards
     assert os.listdir(os.path.join(card.directory, "references")) != []
-    run = world.library.edit.history.entries()["entries"][-1]["run"]
+    run = world.library.edit.history.entries().to_json()["entries"][-1]["run"]
     world.library.edit.history.undo(run)
     assert (world.library.digest(), approved["state"]) == (before, "approved")
 

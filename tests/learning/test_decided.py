@@ -127,7 +127,7 @@ def test_a_session_that_went_on_adds_what_is_new_in_it(library: Library) -> None
     answer = library.distill(packing("first", said="No, always sign the wheel first."))
     assert (answer["version"], answer["warnings"]) == ("2", [BEFORE])
     assert "- Always sign the wheel first.\n" in text(library, name)
-    assert library.edit.history.entries(name)["entries"][-1]["reason"].endswith("session first")
+    assert library.edit.history.entries(name).to_json()["entries"][-1]["reason"].endswith("session first")
 
 
 def test_what_was_edited_by_hand_is_not_taken_back(library: Library) -> None:

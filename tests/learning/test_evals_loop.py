@@ -51,7 +51,7 @@ def looped(top: Path, model: Model) -> list[Any]:
                 library.manage([{"action": "edit", "name": NAME, "body": body}], actor="agent", viewed=lambda *_: True)
         second = measured(library, model, out=str(top / "out"), against="old")
         told.append((second["success"], second["evals"], second["summary"]["delta"]["pass_rate"]))
-        entries = library.edit.history.entries(NAME)["entries"]
+        entries = library.edit.history.entries(NAME).to_json()["entries"]
         told.append([entry["action"] for entry in entries])
         told.append(library.skill(NAME).version)
         history = json.loads((top / "out" / "history.json").read_text())

@@ -97,7 +97,7 @@ def test_what_is_better_becomes_the_next_version(library: Library, tmp_path: Pat
     ]
     assert evaluated(model) == 3 * 4  # what is there already is measured once
     reason = "Improved by its evals: 0.33 before, 1.00 after (evals: 3, runs: 1, model: scripted)."
-    entry = library.edit.history.entries(NAME)["entries"][-1]
+    entry = library.edit.history.entries(NAME).to_json()["entries"][-1]
     assert {name: entry[name] for name in ("actor", "origin", "action", "reason")} == {
         "actor": "agent",
         "origin": "background",
@@ -150,7 +150,7 @@ def test_what_is_better_becomes_the_next_version(library: Library, tmp_path: Pat
 def test_by_default_it_is_a_proposal_and_a_dry_run_keeps_nothing(library: Library, tmp_path: Path) -> None:
     tried = library.improve(NAME, echo([BETA], [edit("replace", "Say no more.", "Say alpha.")]), rounds=2, dry_run=True)
     assert (tried["improved"], tried["written"], "proposal" in tried) == (True, False, False)
-    assert library.edit.proposals.pending()["proposals"] == []
+    assert library.pending()["proposals"] == []
     assert not (tmp_path / "state" / "improving").exists()
     answer = library.improve(NAME, echo([BETA]), rounds=1)
     assert (answer["written"], answer["staged"], answer["proposal"], answer["cause"], body(library)) == (
@@ -159,7 +159,7 @@ def test_by_default_it_is_a_proposal_and_a_dry_run_keeps_nothing(library: Librar
     )
     again = library.improve(NAME, echo([BETA]), rounds=1)
     assert (again["proposal"], again["cause"], again["version"]) == (1, "The same was proposed before.", "2")
-    assert library.edit.proposals.pending()["count"] == 1
+    assert library.pending()["count"] == 1
     library.edit.proposals.approve(1)
     assert body(library) == f"{BODY}\nSay beta."
 
@@ -293,12 +293,12 @@ def test_a_budget_that_is_used_up_is_told_and_the_candidate_stays_undecided(libr
 def test_an_interrupt_keeps_what_was_proved_as_a_proposal(library: Library) -> None:
     with pytest.raises(KeyboardInterrupt):
         library.improve(NAME, echo([BETA], KeyboardInterrupt()), write=True)
-    (waiting,) = library.edit.proposals.pending()["proposals"]
+    (waiting,) = library.pending()["proposals"]
     assert waiting["reason"].startswith("Improved by its evals: 0.33 before, 0.67 after")
     assert body(library) == BODY.strip("\n")
     with pytest.raises(KeyboardInterrupt):
         library.improve(NAME, echo(KeyboardInterrupt()), write=True)
-    assert library.edit.proposals.pending()["count"] == 1
+    assert library.pending()["count"] == 1
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -86,7 +86,7 @@ def test_a_hard_session_becomes_a_proposal_and_nothing_else_changes(library: Lib
     report = learn(library, migration())
     assert (report["captured"], report["action"], report["staged"], report["version"]) == (True, "create", True, "1")
     assert names(library) == set()
-    (proposal,) = library.edit.proposals.pending()["proposals"]
+    (proposal,) = library.pending()["proposals"]
     assert (proposal["id"], proposal["actor"], proposal["origin"]) == (report["proposal"], "agent", "background")
     assert proposal["reason"].startswith("Learned from claude-code session first, events ")
     assert library.approve(report["proposal"])["state"] == "approved"
@@ -113,14 +113,14 @@ def test_a_session_that_adds_nothing_is_told_so(library: Library) -> None:
     library.approve(learn(library, migration())["proposal"])
     report = learn(library, migration(name="again"))
     assert (report["captured"], report["code"], report["added"]) == (False, "nothing-new", [])
-    assert library.edit.proposals.pending()["count"] == 0
+    assert library.pending()["count"] == 0
 
 
 def test_what_waits_is_not_proposed_twice(library: Library) -> None:
     first = learn(library, migration())
     report = learn(library, migration(name="second"))
     assert (report["captured"], report["code"], report["proposal"]) == (False, "waiting", first["proposal"])
-    assert library.edit.proposals.pending()["count"] == 1
+    assert library.pending()["count"] == 1
 
 
 def test_what_was_rejected_is_not_proposed_again(library: Library) -> None:
@@ -158,7 +158,7 @@ def test_a_pinned_skill_is_left_alone(library: Library) -> None:
 
 def test_an_unresolved_failure_is_not_captured(library: Library) -> None:
     report = learn(library, failing())
-    assert (report["captured"], report["code"], library.edit.proposals.pending()["count"]) == (False, "unresolved", 0)
+    assert (report["captured"], report["code"], library.pending()["count"]) == (False, "unresolved", 0)
 
 
 def test_a_dry_run_changes_nothing_at_all(library: Library, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_dry_run_changes_nothing_at_all(library: Library, tmp_path: Path) -> N
     assert answer["sessions"][0]["preview"].startswith("---\nname: ")
     assert (answer["captured"], answer["used"]) == (1, {"sessions": 0, "skills": 0, "tokens": 0})
     assert not (tmp_path / "home" / "state" / "learning.json").exists()
-    assert library.edit.proposals.pending()["count"] == 0
+    assert library.pending()["count"] == 0
 
 
 def saved(path: Path, transcript: Transcript) -> str:
@@ -236,7 +236,7 @@ def test_a_new_skill_is_one_that_distill_would_have_made(library: Library) -> No
     again = library.distill(migration(correction="No, never touch the production database.", name="second"))
     assert (again["skill"], again["version"], again["created"]) == (name, "2", False)
     assert 'distilled-sessions: "2"' in Path(main).read_text()
-    entries = library.edit.history.entries(name)["entries"]
+    entries = library.edit.history.entries(name).to_json()["entries"]
     assert [(entry["actor"], entry["reason"].partition(",")[0]) for entry in entries] == [
         ("agent", "Learned from claude-code session first"),
         ("user", "distilled from claude-code session second"),
@@ -323,7 +323,7 @@ def test_a_transcript_in_memory_keeps_no_secret(library: Library) -> None:
     spoken = migration()._replace(events=(said, *(event._replace(id="") for event in events[1:])))
     report = library.learn(spoken)["sessions"][0]
     assert report["captured"]
-    assert token not in json.dumps([report, library.edit.proposals.pending(report["proposal"])])
+    assert token not in json.dumps([report, library.pending(report["proposal"])])
     assert token not in json.dumps(library.distill(spoken, dry_run=True))
 
 
@@ -386,7 +386,7 @@ def test_secrets_never_come_out(library: Library, tmp_path: Path) -> None:
     answer = learn_from(library, [str(path)])
     report: dict[str, Any] = answer["sessions"][0]
     assert report["captured"]
-    shown = json.dumps([answer, library.edit.proposals.pending(report["proposal"])])
+    shown = json.dumps([answer, library.pending(report["proposal"])])
     library.approve(report["proposal"], "looked at")
     shown += json.dumps(library.view(report["skill"]))
     assert [secret for secret in planted if secret in shown] == []

@@ -125,7 +125,7 @@ def test_evals_that_cannot_be_done_make_it_a_proposal_that_says_why(library: Lib
     evaluated(library)
     report = library.learn(migration(correction=SAID, name="second"), write=True, model=model or "")["sessions"][0]
     assert (report["staged"], [reason["code"] for reason in report["gate"]["reasons"]]) == (True, ["gate-no-score"])
-    assert " The gate says no: " in library.edit.proposals.pending(report["proposal"])["reason"]
+    assert " The gate says no: " in library.pending(report["proposal"])["reason"]
 
 
 def test_a_skill_that_grows_too_much_is_proposed_with_what_the_gate_said(library: Library) -> None:
@@ -134,7 +134,7 @@ def test_a_skill_that_grows_too_much_is_proposed_with_what_the_gate_said(library
     report = library.learn(migration(correction=SAID, name="second"), write=True)["sessions"][0]
     assert (report["captured"], report["staged"]) == (True, True)
     assert [reason["code"] for reason in report["gate"]["reasons"]] == ["gate-grown"]
-    assert report["gate"]["reasons"][0]["message"] in library.edit.proposals.pending(report["proposal"])["reason"]
+    assert report["gate"]["reasons"][0]["message"] in library.pending(report["proposal"])["reason"]
 
 
 def test_what_is_dangerous_becomes_nothing(library: Library) -> None:
@@ -144,4 +144,4 @@ def test_what_is_dangerous_becomes_nothing(library: Library) -> None:
     events[at] = events[at]._replace(given={"command": command})
     report = library.learn(migration()._replace(events=tuple(events)))["sessions"][0]
     assert (report["captured"], report["code"]) == (False, "gate-refused")
-    assert library.edit.proposals.pending()["count"] == 0
+    assert library.pending()["count"] == 0

@@ -112,7 +112,7 @@ class Machine:
         """History, record, lock and disk agree; `edited` are skills that somebody edited by hand."""
         told = library.verify()
         assert {item["name"] for item in told["skills"] if item["status"] != "ok"} <= {*edited}
-        assert library.edit.history.verify()["problems"] == []
+        assert library.edit.history.verify().to_json()["problems"] == []
         assert library.verify_audit()["valid"]
         locked = {os.path.basename(entry.path): entry.digest for entry in read(str(self.lock)).entries}
         there = self.state().skills

@@ -9,7 +9,7 @@ import pytest
 
 from whet.authoring.journal import Journal
 from whet.authoring.trees import digest
-from whet.authoring.writer import Change, Provenance, Writer
+from whet.authoring.writer import Provenance, TreeChange, Writer
 from whet.library.package import read_tree
 from whet.skill.tree import Item, entries
 from whet.sources.lock.file import Installed, lock_file, read
@@ -80,12 +80,14 @@ class Machine:
     def commit(self, wanted: Mapping[str, tuple[Tree | None, Installed | None]], run: str = "") -> dict[str, Installed]:
         """Write contents and their entries in one step, as the install chain does; the entries."""
         run = run or f"r{os.urandom(8).hex()}"
-        changes = [Change("install", name, os.path.join(self.root, name), tree) for name, (tree, _) in wanted.items()]
+        changes = [
+            TreeChange("install", name, os.path.join(self.root, name), tree) for name, (tree, _) in wanted.items()
+        ]
         new = {f"skills/{name}": entry for name, (_, entry) in wanted.items()}
         self.ledger.commit(self.root, run, new, self.writing(changes, run))
         return {path: entry for path, entry in new.items() if entry is not None}
 
-    def writing(self, changes: list[Change], run: str) -> Callable[[], object]:
+    def writing(self, changes: list[TreeChange], run: str) -> Callable[[], object]:
         return lambda: self.writer.write(changes, Provenance("user", "install", run=run))
 
     def locked(self) -> dict[str, Installed]:

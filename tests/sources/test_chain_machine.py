@@ -92,7 +92,7 @@ class Chain(RuleBasedStateMachine):
 
     @rule(data=st.data(), way=st.sampled_from(("undo", "run", "rollback")))
     def go_back(self, data: st.DataObject, way: str) -> None:
-        entry = data.draw(st.sampled_from(self.library.edit.history.entries()["entries"]))
+        entry = data.draw(st.sampled_from(self.library.edit.history.entries().to_json()["entries"]))
         refusals = ("cannot-undo", "no-such-version", "nothing-changes")
         if way == "rollback":
             self.done(lambda: self.library.rollback(entry["skill"]), *refusals)

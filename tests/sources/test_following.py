@@ -30,7 +30,7 @@ def library(world: World) -> Library:
 
 def last(library: Library, name: str) -> str:
     """The number of the last entry about a skill."""
-    return str(library.edit.history.entries(name)["entries"][-1]["id"])
+    return str(library.edit.history.entries(name).to_json()["entries"][-1]["id"])
 
 
 def test_undoing_an_installation_takes_it_out_of_the_lock(world: World, library: Library) -> None:
@@ -55,7 +55,7 @@ def test_going_back_before_an_update_makes_it_outdated_again(
     if how == "rollback":
         library.rollback("deploy")
     else:
-        entry = library.edit.history.entries("deploy")["entries"][-1]
+        entry = library.edit.history.entries("deploy").to_json()["entries"][-1]
         library.undo(entry["run"] if how == "run" else str(entry["id"]))
     assert (world.there(), world.locked()) == before
     assert library.verify("deploy")["valid"] is not edited
@@ -76,7 +76,7 @@ def test_going_back_several_updates_and_edits(world: World, library: Library) ->
         world.offer("deploy", body)
         library.update()
         seen.append(world.locked()["skills/deploy"])
-    numbers = [entry["version"] for entry in library.edit.history.entries("deploy")["entries"]]
+    numbers = [entry["version"] for entry in library.edit.history.entries("deploy").to_json()["entries"]]
     assert len(numbers) == 5
     for number, entry in ((1, seen[0]), (2, seen[0]), (3, seen[0]), (4, seen[1]), (5, seen[2]), (2, seen[0])):
         library.rollback("deploy", number)
@@ -121,7 +121,9 @@ def test_a_renamed_skill_keeps_its_source(world: World, library: Library) -> Non
     library.update()
     assert world.text("ship").startswith("---\nname: ship\n") and "Newer line." in world.text("ship")
     library.rollback("ship")
-    renamed = next(entry for entry in library.edit.history.entries("ship")["entries"] if entry["action"] == "rename")
+    renamed = next(
+        entry for entry in library.edit.history.entries("ship").to_json()["entries"] if entry["action"] == "rename"
+    )
     library.undo(renamed["run"])
     assert world.locked() == before
 

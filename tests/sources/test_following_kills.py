@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CHANGES = {
     "rollback": "library.rollback('one')",
-    "undo": "library.undo(str(library.edit.history.entries()['entries'][-1]['id']))",
+    "undo": "library.undo(str(library.edit.history.entries().entries[-1].id))",
     "delete": "library.manage([{'action': 'delete', 'name': 'one'}])",
     "rename": "library.manage([{'action': 'rename', 'name': 'one', 'new_name': 'uno'}])",
 }

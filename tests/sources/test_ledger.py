@@ -159,11 +159,11 @@ def test_when_the_skills_cannot_be_written_nothing_is_recorded(machine: Machine)
 def test_an_interrupt_after_the_skills_are_written_loses_nothing(machine: Machine) -> None:
     tree = skill("pdf")
     entry = installed("pdf", tree)
-    from whet.authoring.writer import Change, Provenance
+    from whet.authoring.writer import Provenance, TreeChange
 
     def write() -> None:
         machine.writer.write(
-            [Change("install", "pdf", os.path.join(machine.root, "pdf"), tree)], Provenance("user", run="r")
+            [TreeChange("install", "pdf", os.path.join(machine.root, "pdf"), tree)], Provenance("user", run="r")
         )
         raise KeyboardInterrupt
 
@@ -263,10 +263,10 @@ def test_somebody_at_work_is_not_disturbed(machine: Machine) -> None:
     other = Machine(machine.top)
 
     def work() -> None:
-        from whet.authoring.writer import Change, Provenance
+        from whet.authoring.writer import Provenance, TreeChange
 
         def write() -> None:
-            change = Change("install", "xlsx", os.path.join(other.root, "xlsx"), tree)
+            change = TreeChange("install", "xlsx", os.path.join(other.root, "xlsx"), tree)
             other.writer.write([change], Provenance("user", run="r"))
             written.set()
             looked.wait(30)
@@ -441,10 +441,10 @@ def test_a_skill_that_is_adopted_as_it_lies_there(machine: Machine) -> None:
     os.makedirs(place)
     with open(os.path.join(place, "SKILL.md"), "wb") as file:
         file.write(own["SKILL.md"].data)
-    from whet.authoring.writer import Change
+    from whet.authoring.writer import TreeChange
 
     tree = skill("xlsx")
-    changes = [Change("install", "xlsx", os.path.join(machine.root, "xlsx"), tree)]
+    changes = [TreeChange("install", "xlsx", os.path.join(machine.root, "xlsx"), tree)]
     entries = {"skills/own": installed("own", own, source=""), "skills/xlsx": installed("xlsx", tree)}
     machine.ledger.commit(machine.root, "r", entries, machine.writing(changes, "r"))
     assert machine.locked()["skills/own"].source == ""

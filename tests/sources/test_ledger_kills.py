@@ -24,7 +24,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ARMED = f"""
 import importlib, json, os, pkgutil, shutil, signal, sys
 from sources.ledgers import Machine, installed, skill
-from whet.authoring.writer import Change
+from whet.authoring.writer import TreeChange
 for room in ("skill", "library", "store", "authoring", "skill.validate"):
     package = importlib.import_module("whet." + room)
     for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
@@ -52,9 +52,9 @@ BATCH = """
     tree = skill("new")
     other = skill("two", "Other.", a="1", b="2")
     changes = [
-        Change("install", "new", os.path.join(machine.root, "new"), tree),
-        Change("update", "two", os.path.join(machine.root, "two"), other),
-        Change("uninstall", "three", os.path.join(machine.root, "three"), None),
+        TreeChange("install", "new", os.path.join(machine.root, "new"), tree),
+        TreeChange("update", "two", os.path.join(machine.root, "two"), other),
+        TreeChange("uninstall", "three", os.path.join(machine.root, "three"), None),
     ]
     moved = machine.locked()["skills/one"]._replace(revision="c" * 40)
     entries = {
@@ -77,7 +77,7 @@ CHANGES = {
 INTERRUPTED = """
     tree = skill("two", "Other.")
     entries = {"skills/two": installed("two", tree)}
-    write = machine.writing([Change("update", "two", os.path.join(machine.root, "two"), tree)], "rkilled")
+    write = machine.writing([TreeChange("update", "two", os.path.join(machine.root, "two"), tree)], "rkilled")
     machine.ledger.commit(machine.root, "rkilled", entries, lambda: (write(), die()))
 """
 

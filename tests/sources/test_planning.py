@@ -146,7 +146,7 @@ def test_the_same_content_that_lies_there_already_gets_a_source(world: World) ->
     assert told(plan) == {"deploy": ("adopt", "ready", "")}
     library.apply(plan)
     assert world.locked()["skills/deploy"].source == f"path:{world.shelf}#path=deploy"
-    assert library.edit.history.entries()["entries"] == [], "nothing was changed"
+    assert library.edit.history.entries().to_json()["entries"] == [], "nothing was changed"
     world.offer("deploy", NEWER)
     world.edit("deploy", *MINE)
     assert told(library.plan_update()) == {"deploy": ("merge", "ready", "")}, "what was adopted is kept"

@@ -126,22 +126,7 @@ class Changing:
         from whet.authoring.writer import Provenance
 
         by = Provenance(actor, origin, reason)
-        answer = self.edit.apply(operations, by, stage=stage, viewed=viewed, allowed=allowed)
-        for operation, result in zip(operations, answer.get("results", [answer]), strict=True):
-            if result.get("created"):
-                result["similar"] = self._similar(result["name"], operation)
-            elif "created" in result:
-                result["similar"] = []
-        return answer
-
-    def _similar(self, name: str, operation: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The other skills that are for nearly the same job as a new one."""
-        from whet.routing.duplicates_answer import resembling
-        from whet.routing.texts import Texts
-
-        told = Texts(name, operation.get("description") or "", operation.get("body") or "")
-        found = resembling(self.workspace, name, told)
-        return [{"name": item.name, "score": round(item.score, 2), "shared": list(item.shared)} for item in found]
+        return self.edit.apply(operations, by, stage=stage, viewed=viewed, allowed=allowed).to_json()
 
     def skill_manage(self, arguments: Any, **how: Any) -> dict[str, Any]:
         """What answers a model that calls the tool `skill_manage`; `manage` is for programs.

@@ -128,7 +128,7 @@ class Learning(Evaluating):
         if dry_run:
             made = writing.made
             files = dict(made.files)
-            similar = self._similar(made.name, {"description": made.description, "body": made.body})
+            similar = [item.to_json() for item in self.edit.similar(made.name, made.description, made.body)]
             answer = {**told, **_foreseen(writing), "text": writing.text, "files": files, "warnings": []}
             answer["similar"] = similar if answer["created"] else []
         else:

@@ -454,9 +454,9 @@ class Library(Learning):
         self.workspace.close()
         state = repair_state(self.place.state, self.workspace.clock)
         roots = repair_roots(root for root in self.workspace.config().roots if root.trusted)
-        settled = [*self.edit.history.recover()["settled"], *repair_workplaces(self.place.state).done]
+        settled = [*self.edit.history.recover(), *repair_workplaces(self.place.state).done]
         locks, heard = self.repair_locks(), self.sessions.repair()
-        if removed := self.edit.history.compact()["removed"]:
+        if removed := self.edit.history.compact():
             settled.append(f"{removed} stored contents that nothing refers to were removed.")
         done = [*state.done, *roots.done, *locks.done, *heard.done, *settled]
         lost = [*state.lost, *roots.lost, *locks.lost, *heard.lost]

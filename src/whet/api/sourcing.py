@@ -246,19 +246,24 @@ class Sourcing(Reaching):
 
     def history(self, name: str | None = None, last: int | None = None) -> dict[str, Any]:
         """The entries about one skill with its versions, or the last entries about all: who changed what, and why."""
-        return self.edit.history.entries(name, last)
+        return self.edit.history.entries(name, last).to_json()
 
     def diff(self, name: str, one: int | None = None, other: int | None = None) -> dict[str, Any]:
         """What changed from a version, else the one before what is there now, to another, else to what is there."""
-        return self.edit.history.diff(name, one, other)
+        return self.edit.history.diff(name, one, other).to_json()
 
     def pending(self, number: int | None = None) -> dict[str, Any]:
         """The proposals that wait for a person, or one of them with what it would change."""
-        return self.edit.proposals.pending(number)
+        proposals = self.edit.proposals
+        if number is None:
+            waiting = [proposal.to_json() for proposal in proposals.pending()]
+            return {"success": True, "proposals": waiting, "count": len(waiting)}
+        proposal = proposals.one(number)
+        return {"success": True, **proposal.to_json(), "diff": proposals.diff(proposal)}
 
     def reject(self, number: int, remark: str = "") -> dict[str, Any]:
         """Leave undone what was proposed; the remark says why."""
-        return self.edit.proposals.reject(number, remark)
+        return self.edit.proposals.reject(number, remark).to_json()
 
     def rollback(self, name: str, number: int | None = None, reason: str = "") -> dict[str, Any]:
         """Go back to a version of a skill, or to the one before; the lock goes with it.
@@ -268,7 +273,7 @@ class Sourcing(Reaching):
         """
         from whet.authoring.writer import Provenance
 
-        return self.edit.history.rollback(name, number, Provenance("user", reason=reason))
+        return self.edit.history.rollback(name, number, Provenance("user", reason=reason)).to_json()
 
     def undo(self, what: int | str, reason: str = "") -> dict[str, Any]:
         """Take back one change, by its number, or everything of one run, by its id; the lock goes with it.
@@ -278,7 +283,7 @@ class Sourcing(Reaching):
         """
         from whet.authoring.writer import Provenance
 
-        return self.edit.history.undo(str(what), Provenance("user", reason=reason))
+        return self.edit.history.undo(what, Provenance("user", reason=reason)).to_json()
 
     def approve(self, number: int, reason: str = "") -> dict[str, Any]:
         """Do what was proposed; the lock goes with it. `pending` lists proposals, `reject` drops one.
@@ -288,7 +293,7 @@ class Sourcing(Reaching):
         """
         from whet.authoring.writer import Provenance
 
-        return self.edit.proposals.approve(number, Provenance("user", reason=reason))
+        return self.edit.proposals.approve(number, Provenance("user", reason=reason)).to_json()
 
     def archive(self, name: str, reason: str = "") -> dict[str, Any]:
         """Put a skill away by hand: it is no longer there, and `undo` brings it back. The lock goes with it.

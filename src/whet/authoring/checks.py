@@ -14,7 +14,7 @@ from whet.errors import FailedError, RefusedError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.authoring.writer import Change, Provenance
+    from whet.authoring.writer import Provenance, TreeChange
     from whet.guard.gate import Judgement
     from whet.library.workspace import Workspace
     from whet.skill.tree import Item
@@ -63,7 +63,7 @@ class Review:
         self._check = check
         self._accepted = accepted
 
-    def check(self, changes: Sequence[Change], by: Provenance) -> Checked:
+    def check(self, changes: Sequence[TreeChange], by: Provenance) -> Checked:
         """What the check says of all results together. Raises RefusedError for what may not be written."""
         labels: dict[str, None] = {}
         causes: dict[str, None] = {}
@@ -88,7 +88,7 @@ class Review:
                 remarks[verdict.reason] = None
         return Checked(", ".join(labels), " ".join(causes), tuple(remarks))
 
-    def accept(self, changes: Sequence[Change], by: Provenance) -> None:
+    def accept(self, changes: Sequence[TreeChange], by: Provenance) -> None:
         """Tell the guard that a person lets these through."""
         for change in changes:
             if self._accepted is not None and change.after is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whet.authoring.journal import Entry, Journal
-    from whet.authoring.writer import Change, Provenance, Writer
+    from whet.authoring.writer import Provenance, TreeChange, Writer
     from whet.library.skill_id import SkillId
 
 
@@ -75,11 +75,11 @@ class Committer:
         """Call this after every change; `failed` is what to say where it raises WhetError."""
         self._subscribers.append((subscriber, failed))
 
-    def commit(self, changes: Sequence[Change], by: Provenance) -> Commit:
+    def commit(self, changes: Sequence[TreeChange], by: Provenance) -> Commit:
         """Make all of these changes or none. Raises WhetError."""
         return self.publish(self.writer.write(changes, by), changes)
 
-    def publish(self, entries: Sequence[Entry], changes: Sequence[Change] = ()) -> Commit:
+    def publish(self, entries: Sequence[Entry], changes: Sequence[TreeChange] = ()) -> Commit:
         """Tell the subscribers about entries that are in the history, made by these changes."""
         made = tuple(entry for entry in entries if entry.action != "found")
         committed = self._committed(made, {change.path: change for change in changes})
@@ -91,7 +91,7 @@ class Committer:
                 notes.append(f"{failed}: {error.message}")
         return Commit(made, tuple(notes))
 
-    def _committed(self, made: Sequence[Entry], changes: Mapping[str, Change]) -> list[Committed]:
+    def _committed(self, made: Sequence[Entry], changes: Mapping[str, TreeChange]) -> list[Committed]:
         moves = find_moves(self.writer.journal, made)
         moved = {gone.path for gone in moves.values()}
         found = []

@@ -20,8 +20,9 @@ from whet.authoring.drafts_main import main_of, version_of
 from whet.authoring.history import History, restored
 from whet.authoring.operations import read_operation
 from whet.authoring.proposals import Proposals
+from whet.authoring.results import Change, Changes, Similar
 from whet.authoring.trees import digest
-from whet.authoring.writer import Change, Provenance, Writer
+from whet.authoring.writer import USER, TreeChange, Writer
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.package import read_tree
 from whet.skill.finder import MAIN_FILES, SKIPPED
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
     from whet.authoring.checks import Accepted, Check
     from whet.authoring.commits import Subscriber
     from whet.authoring.drafts import Draft
-    from whet.authoring.journal import Entry, Journal
+    from whet.authoring.journal import Journal
+    from whet.authoring.writer import Provenance
     from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.skill.tree import Tree
 
 MOST_OPERATIONS = 20
 _TRIES = 5
-_WAITS = "Nothing is changed yet. It waits until a person says `whet approve {0}`; `whet pending {0}` shows it."
 _PROTECTED = {"bundled": "It ships with Whet.", "org": "An administrator put it there.", "plugin": "It is a plugin's."}
 
 
@@ -89,26 +90,103 @@ class SkillEditor:
         """Call this after every change of any skill; see `whet.authoring.commits`."""
         self.committer.on_commit(subscriber, failed)
 
+    # one change
+
+    def create(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        body: str = "",
+        category: str = "",
+        version: str = "",
+        by: Provenance = USER,
+    ) -> Change:
+        """Make a new skill, or improve the one of that name; `body` may be a whole document with frontmatter."""
+        fields = {"description": description, "body": body, "category": category, "version": version}
+        return self._do("create", name, by, {field: value for field, value in fields.items() if value})
+
+    def edit(self, name: str, body: str, *, version: str = "", by: Provenance = USER) -> Change:
+        """Replace a skill's instructions, or with a whole document its frontmatter, too."""
+        return self._do("edit", name, by, {"body": body, **({"version": version} if version else {})})
+
+    def patch(
+        self,
+        name: str,
+        *,
+        find: str,
+        replace: str,
+        file: str | None = None,
+        all: bool = False,  # noqa: A002  what it is called on every surface
+        tolerant: bool = False,
+        version: str = "",
+        by: Provenance = USER,
+    ) -> Change:
+        """Replace a piece of SKILL.md, or of another `file`. It must occur once, unless `all` are meant.
+
+        `tolerant` accepts differences in white space, quotes and dashes.
+        """
+        fields: dict[str, Any] = {"find": find, "replace": replace, "all": all, "tolerant": tolerant}
+        fields |= {field: value for field, value in (("file_path", file), ("version", version)) if value}
+        return self._do("patch", name, by, fields)
+
+    def write_file(
+        self,
+        name: str,
+        file: str,
+        content: str | bytes,
+        *,
+        executable: bool | None = None,
+        version: str = "",
+        by: Provenance = USER,
+    ) -> Change:
+        """Add or replace a supporting file; unless told, it stays as executable as it was."""
+        fields: dict[str, Any] = {"file_path": file, "content": content, **({"version": version} if version else {})}
+        return self._do("write_file", name, by, fields | ({} if executable is None else {"executable": executable}))
+
+    def remove_file(self, name: str, file: str, *, version: str = "", by: Provenance = USER) -> Change:
+        """Remove a supporting file."""
+        return self._do("remove_file", name, by, {"file_path": file, **({"version": version} if version else {})})
+
+    def rename(self, name: str, new_name: str, *, by: Provenance = USER) -> Change:
+        """Give a skill another name; everything that is known about it goes along."""
+        return self._do("rename", name, by, {"new_name": new_name})
+
+    def delete(self, name: str, *, by: Provenance = USER) -> Change:
+        """Remove a skill; `restore` and `history.undo` bring it back."""
+        return self._do("delete", name, by, {})
+
+    def restore(self, name: str, *, by: Provenance = USER) -> Change:
+        """Bring back the skill of that name that was deleted last."""
+        return self._do("restore", name, by, {})
+
+    def _do(self, action: str, name: str, by: Provenance, fields: dict[str, Any]) -> Change:
+        return self.apply([{"action": action, "name": name, **fields}], by).one()
+
+    # several at once
+
     def apply(
         self,
         operations: Sequence[Mapping[str, Any]],
-        by: Provenance,
+        by: Provenance = USER,
         *,
         viewed: Callable[[str, str], bool] | None = None,
         allowed: Callable[[Card], None] | None = None,
         stage: bool = False,
-    ) -> dict[str, Any]:
-        """Do all of these or none.
+    ) -> Changes:
+        """Do all of these or none; `whet.authoring.operations` says what an operation is.
 
         `viewed` tells whether a path was seen with this digest, `allowed` raises for a skill that must not be touched.
-        Patches say what they expect to find, so they are tried again when somebody else was faster.
+        With `stage`, the change waits as a proposal. Patches say what they expect to find, so they are tried again when
+        somebody else was faster.
         """
         patches = all(isinstance(item, dict) and item.get("action") == "patch" for item in operations)
         tries = _TRIES if patches else 1
         while True:
             tries -= 1
             try:
-                return self._apply(operations, by, viewed, allowed or _anyone, stage=stage)
+                with self.workspace.steady():
+                    return self._apply(operations, by, viewed, allowed or _anyone, stage=stage)
             except ConflictError as error:
                 if error.code != "skill-changed" or not tries:
                     raise
@@ -121,13 +199,13 @@ class SkillEditor:
         allowed: Callable[[Card], None],
         *,
         stage: bool,
-    ) -> dict[str, Any]:
+    ) -> Changes:
         if not 1 <= len(operations) <= MOST_OPERATIONS:
             message = f"{len(operations)} operations were given."
             raise UsageError("bad-operations", message, hint=f"Give 1 to {MOST_OPERATIONS}.")
         self.writer.recover()
         batch = _Batch(self, allowed, several=len(operations) > 1)
-        results: list[dict[str, Any]] = []
+        results: list[Change] = []
         for number, operation in enumerate(operations):
             try:
                 results.append(batch.apply(operation))
@@ -138,7 +216,7 @@ class SkillEditor:
         changes = batch.changes()
         warnings = [*batch.warnings, *chain(*batch.remarks.values()), *self._unread(batch, by, viewed)]
         if not changes:
-            return _answer(results, (), warnings or ["Nothing changes."])
+            return Changes(self._compared(results, operations), (), tuple(warnings) or ("Nothing changes.",))
         checked = self.proposals.review.check(changes, by)
         warnings.extend(checked.remarks)
         staged = stage or self.workspace.config().settings.stage_writes
@@ -146,10 +224,29 @@ class SkillEditor:
         cause = checked.cause or batch.cause() or (waits if staged else "")
         if cause:
             number = self.proposals.propose(changes, batch.bases(), by, cause, batch.originals())
-            told = {"staged": True, "proposal": number, "reason": cause, "hint": _WAITS.format(number)}
-            return {**_answer(results, (), warnings), **told}
+            return Changes(self._compared(results, operations), (), tuple(warnings), number, cause)
         commit = self.committer.commit(changes, by._replace(checked=checked.label))
-        return _answer(results, commit.entries, [*warnings, *commit.notes])
+        entries = tuple(entry.id for entry in commit.entries)
+        return Changes(self._compared(results, operations), entries, (*warnings, *commit.notes))
+
+    def _compared(self, results: Sequence[Change], operations: Sequence[Mapping[str, Any]]) -> tuple[Change, ...]:
+        """The results, those about new skills with what they resemble."""
+        return tuple(
+            change._replace(
+                similar=self.similar(change.skill, operation.get("description") or "", operation.get("body") or "")
+            )
+            if change.created
+            else change
+            for change, operation in zip(results, operations, strict=True)
+        )
+
+    def similar(self, name: str, description: str, body: str) -> tuple[Similar, ...]:
+        """The other skills that are for nearly the same job as a new one."""
+        from whet.routing.duplicates_answer import resembling
+        from whet.routing.texts import Texts
+
+        found = resembling(self.workspace, name, Texts(name, description, body))
+        return tuple(Similar(item.name, round(item.score, 2), tuple(item.shared)) for item in found)
 
     def _unread(self, batch: _Batch, by: Provenance, viewed: Callable[[str, str], bool] | None) -> list[str]:
         """What was changed without having been looked at: a warning, and for background work an error."""
@@ -235,9 +332,9 @@ class _Batch:
     def originals(self) -> dict[str, Tree | None]:
         return {target.path: target.original for target in self._targets.values()}
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[TreeChange]:
         return [
-            Change(
+            TreeChange(
                 target.action,
                 target.name,
                 target.path,
@@ -249,11 +346,11 @@ class _Batch:
             if target.tree != target.before and not (target.source and target.tree == target.original)
         ]
 
-    def apply(self, operation: Mapping[str, Any]) -> dict[str, Any]:
-        """Apply one operation; what is told of it."""
+    def apply(self, operation: Mapping[str, Any]) -> Change:
+        """Apply one operation; what it makes of the skill."""
         fields = read_operation(operation)
         action, name = fields.pop("action"), fields.pop("name")
-        return {"action": action, **_ACTIONS[action](self, name, **fields)}
+        return _ACTIONS[action](self, name, **fields)._replace(action=action)
 
     def _find(self, name: str) -> Target:
         path = self._names.get(key(name))
@@ -276,7 +373,7 @@ class _Batch:
             self._names[key(name)] = target.path
         return self._targets[target.path]
 
-    def _become(self, target: Target, draft: Draft, action: str) -> dict[str, Any]:
+    def _become(self, target: Target, draft: Draft, action: str) -> Change:
         first = action if target.tree is None else target.action or action
         self._targets[target.path] = target._replace(tree=draft.tree, action=first, version=draft.version)
         if self._several:
@@ -284,11 +381,11 @@ class _Batch:
             self.remarks[target.path] = drafts.remarks(target.before, draft.tree, known)
             draft = drafts.without_remarks(draft, target.tree, numbered=bool(target.action))
         self.warnings.extend(draft.warnings)
-        return {"name": target.name, "path": target.path, "version": draft.version, "digest": digest(draft.tree)}
+        return Change(action, target.name, target.path, draft.version, digest(draft.tree))
 
     def create(
         self, name: str, *, description: str = "", body: str = "", category: str = "", version: str = ""
-    ) -> dict[str, Any]:
+    ) -> Change:
         called = check_name(name)
         target = self._same(name, called)
         if target is None:
@@ -298,9 +395,9 @@ class _Batch:
             path = self._editor.place(name, category)
             hint = "Choose another name, or change that skill by its own name."
             target = self._take(Target(called, self._free(path, hint), None, None))
-            return {**self._become(target, draft, "create"), "created": True}
+            return self._become(target, draft, "create")._replace(created=True)
         draft = drafts.improve(target.tree or {}, description=description, body=body, version=version)
-        return {**self._become(target, draft, "create"), "created": False}
+        return self._become(target, draft, "create")._replace(created=False)
 
     def _same(self, name: str, called: str) -> Target | None:
         """The skill that is called so already, in whatever spelling."""
@@ -319,37 +416,37 @@ class _Batch:
             raise ConflictError("skill-exists", f"{path} exists already.", hint=hint, path=path)
         return path
 
-    def edit(self, name: str, *, body: str, version: str = "") -> dict[str, Any]:
+    def edit(self, name: str, *, body: str, version: str = "") -> Change:
         target = self._find(name)
         return self._become(target, drafts.edit(target.tree or {}, body, version=version), "edit")
 
-    def patch(self, name: str, *, find: str, replace: str, **how: Any) -> dict[str, Any]:
+    def patch(self, name: str, *, find: str, replace: str, **how: Any) -> Change:
         target = self._find(name)
         how["path"] = how.pop("file_path", "")
         how["every"] = how.pop("all", False)
         draft = drafts.patch(target.tree or {}, find, replace, **how)
-        return {**self._become(target, draft, "patch"), "replacements": draft.replacements}
+        return self._become(target, draft, "patch")._replace(replacements=draft.replacements)
 
     def write_file(
         self, name: str, *, file_path: str, content: str | bytes, executable: bool | None = None, version: str = ""
-    ) -> dict[str, Any]:
+    ) -> Change:
         target = self._find(name)
         data = content.encode() if isinstance(content, str) else content
         draft = drafts.write_file(target.tree or {}, file_path, data, executable=executable, version=version)
-        return {**self._become(target, draft, "write-file"), "file": file_path}
+        return self._become(target, draft, "write-file")._replace(file=file_path)
 
-    def remove_file(self, name: str, *, file_path: str, version: str = "") -> dict[str, Any]:
+    def remove_file(self, name: str, *, file_path: str, version: str = "") -> Change:
         target = self._find(name)
         draft = drafts.remove_file(target.tree or {}, file_path, version=version)
-        return {**self._become(target, draft, "remove-file"), "file": file_path}
+        return self._become(target, draft, "remove-file")._replace(file=file_path)
 
-    def delete(self, name: str) -> dict[str, Any]:
+    def delete(self, name: str) -> Change:
         target = self._find(name)
         if target.cause:
             message = f"{target.name} cannot be deleted: {target.cause}"
             raise RefusedError("protected", message, hint=f"Run `whet disable {target.name}` instead.")
         self._leave(target, "delete")
-        return {"name": target.name, "path": target.path, "version": "", "digest": ""}
+        return Change("delete", target.name, target.path, "", "")
 
     def _leave(self, target: Target, action: str) -> None:
         """Nothing is at the path any more."""
@@ -358,7 +455,7 @@ class _Batch:
             raise RefusedError("fixed-directory", f"{action} is not possible: {target.fixed}", hint=hint)
         self._targets[target.path] = target._replace(tree=None, action=action)
 
-    def rename(self, name: str, *, new_name: str) -> dict[str, Any]:
+    def rename(self, name: str, *, new_name: str) -> Change:
         target = self._find(name)
         draft = drafts.rename(target.tree or {}, new_name)
         path = os.path.join(os.path.dirname(target.path), slug(new_name))
@@ -370,23 +467,19 @@ class _Batch:
         self._targets.pop(target.path)  # the history has its new place right behind its old one
         self._leave(target, "rename")
         new = self._take(Target(slug(new_name), path, None, None), new_name)
-        return {**self._become(new, draft, "rename"), "renamed_from": target.name}
+        return self._become(new, draft, "rename")._replace(renamed_from=target.name)
 
-    def restore(self, name: str) -> dict[str, Any]:
+    def restore(self, name: str) -> Change:
         change = restored(self._editor.journal, name)
         self._free(change.path, "Rename or delete that one first.")
         tree = dict(change.after or {})
         target = self._take(Target(change.skill, change.path, None, None), name)
         self._targets[change.path] = target._replace(tree=tree, action="restore")
-        return {
-            "name": change.skill,
-            "path": change.path,
-            "version": version_of(main_of(tree).document),
-            "digest": digest(tree),
-        }
+        version = version_of(main_of(tree).document)
+        return Change("restore", change.skill, change.path, version, digest(tree))
 
 
-_ACTIONS: dict[str, Callable[..., dict[str, Any]]] = {
+_ACTIONS: dict[str, Callable[..., Change]] = {
     "create": _Batch.create,
     "edit": _Batch.edit,
     "patch": _Batch.patch,
@@ -396,11 +489,3 @@ _ACTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "rename": _Batch.rename,
     "restore": _Batch.restore,
 }
-
-
-def _answer(results: list[dict[str, Any]], entries: Sequence[Entry], warnings: Sequence[str]) -> dict[str, Any]:
-    made = [entry for entry in entries if entry.action != "found"]
-    shared = {"success": True, "warnings": list(warnings), "entries": [entry.id for entry in made]}
-    if len(results) == 1:
-        return {**shared, **results[0], "entry": made[-1].id if made else None}
-    return {**shared, "operations_applied": len(results), "results": results}

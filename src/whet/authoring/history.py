@@ -10,8 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.merge import Conflict, merge_text
+from whet.authoring.results import Difference, Export, Proof, Reversal, SkillHistory
 from whet.authoring.trees import digest
-from whet.authoring.writer import USER, Change
+from whet.authoring.writer import USER, TreeChange
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.library.package import read_tree
 from whet.notes import Note
@@ -104,7 +105,7 @@ def _described(item: Item | None) -> str:
     return f"a link to {item.data.decode(errors='replace')}" if item.link else f"{len(item.data):,} bytes"
 
 
-def to_version(journal: Journal, skill: str, path: str, number: int | None) -> Change:
+def to_version(journal: Journal, skill: str, path: str, number: int | None) -> TreeChange:
     """Going back to a version; without a number, to the content before the last change."""
     known = versions(journal, path)
     current = read_tree(path)
@@ -121,10 +122,10 @@ def to_version(journal: Journal, skill: str, path: str, number: int | None) -> C
         wanted = version_at(journal, path, number).entry.after
     if wanted == now:
         raise UsageError("nothing-changes", f"{skill} is at that version already.", hint="Name another with --to.")
-    return Change("rollback", skill, path, journal.content(wanted), now)
+    return TreeChange("rollback", skill, path, journal.content(wanted), now)
 
 
-def undone(journal: Journal, entries: Sequence[Entry]) -> list[Change]:
+def undone(journal: Journal, entries: Sequence[Entry]) -> list[TreeChange]:
     """The changes that take entries back, the last one first. Raises ConflictError where something else came after.
 
     A skill that went on since is merged: what the entry changed goes back where nobody touched the same lines again.
@@ -143,7 +144,7 @@ def undone(journal: Journal, entries: Sequence[Entry]) -> list[Change]:
             names[path] = entry.skill
         before, after = journal.content(entry.before), journal.content(entry.after)
         trees[path] = _reverted(entry, trees[path], before, after)
-    return [Change("undo", names[path], path, tree, seen[path]) for path, tree in trees.items()]
+    return [TreeChange("undo", names[path], path, tree, seen[path]) for path, tree in trees.items()]
 
 
 def _reverted(entry: Entry, now: Tree | None, before: Tree | None, after: Tree | None) -> Tree | None:
@@ -186,7 +187,7 @@ def _merged(now: Item | None, after: Item | None, before: Item | None) -> Item |
     return now._replace(data=b"".join(merged)) if len(merged) == len(pieces) else None
 
 
-def restored(journal: Journal, name: str) -> Change:
+def restored(journal: Journal, name: str) -> TreeChange:
     """Bringing back the skill of that name that was deleted last."""
     gone: dict[str, Entry] = {}
     for entry in journal.entries():
@@ -200,24 +201,11 @@ def restored(journal: Journal, name: str) -> Change:
         hint = f"Did you mean {', '.join(near)}?" if near else "Nothing of that name was deleted through Whet."
         raise NotFoundError("nothing-to-restore", f"No deleted skill is called {name!r}.", hint=hint, suggestions=near)
     entry = max(found, key=lambda entry: entry.id)
-    return Change("restore", entry.skill, entry.path, journal.content(entry.before), "")
+    return TreeChange("restore", entry.skill, entry.path, journal.content(entry.before), "")
 
 
-def exported(journal: Journal, path: str) -> dict[str, Any]:
-    """One skill's whole history as a value: its entries, exactly as they are hashed, and every content they name."""
-    from base64 import b64encode
-
-    entries = journal.entries(path=path)
-    contents: dict[str, dict[str, Any]] = {}
-    for of in sorted({of for entry in entries for of in (entry.before, entry.after) if of}):
-        tree = journal.content(of) or {}
-        contents[of] = {
-            name: {"base64": b64encode(item.data).decode(), "executable": item.executable, "link": item.link}
-            for name, item in sorted(tree.items())
-        }
-    return {"entries": [{**entry.to_json(), "time_ns": entry.time} for entry in entries], "contents": contents}
-
-
+_LOOKED_BACK = 100
+"""Entries among which the last change is looked for; what was only found belongs to no change."""
 _LONGEST_NUMBER = 18
 
 
@@ -229,9 +217,9 @@ class History:
         self._committer = committer
         self._journal = committer.writer.journal
 
-    def compact(self) -> dict[str, Any]:
-        """Remove stored contents that nothing refers to."""
-        return {"success": True, "removed": self._journal.compact()}
+    def compact(self) -> int:
+        """Remove stored contents that nothing refers to; how many files that were."""
+        return self._journal.compact()
 
     def interrupted(self) -> tuple[Note, ...]:
         """The changes that a killed process left unfinished, as a report tells them."""
@@ -243,9 +231,9 @@ class History:
             if note.action != "found"
         )
 
-    def recover(self) -> dict[str, Any]:
-        """Settle the changes of processes that were killed."""
-        return {"success": True, "settled": list(self._committer.writer.recover())}
+    def recover(self) -> tuple[str, ...]:
+        """Settle the changes of processes that were killed; what was done, a sentence each."""
+        return self._committer.writer.recover()
 
     def _directory(self, name: str) -> tuple[str, str]:
         """Name and directory of a skill that is there, or was: the history also knows those that are gone."""
@@ -258,18 +246,16 @@ class History:
             return found[-1].skill, found[-1].path
         return card.name, os.path.realpath(card.directory)
 
-    def entries(self, name: str | None = None, last: int | None = None) -> dict[str, Any]:
+    def entries(self, name: str | None = None, last: int | None = None) -> SkillHistory:
         """The entries about one skill with its versions, or the last entries about all."""
         if name is None:
-            entries = self._journal.entries(last=last)
-            return {"success": True, "name": None, "entries": [entry.to_json() for entry in entries]}
+            return SkillHistory(self._journal.entries(last=last))
         skill, path = self._directory(name)
-        numbers = {version.entry.id: version.number for version in versions(self._journal, path)}
+        numbers = tuple((version.entry.id, version.number) for version in versions(self._journal, path))
         own = lifetime(self._journal, path)[-last if last else 0 :]
-        told = [{**entry.to_json(), "version": numbers.get(entry.id)} for entry in own]
-        return {"success": True, "name": skill, "path": path, "entries": told}
+        return SkillHistory(tuple(own), skill, path, numbers)
 
-    def diff(self, name: str, one: int | None = None, other: int | None = None) -> dict[str, Any]:
+    def diff(self, name: str, one: int | None = None, other: int | None = None) -> Difference:
         """What changed from a version, else the one before what is there now, to another, else to what is there."""
         skill, path = self._directory(name)
         known = versions(self._journal, path)
@@ -291,52 +277,53 @@ class History:
         else:
             right = version_at(self._journal, path, other)
             after, label = self._journal.content(right.entry.after), f"v{right.number}"
-        text = difference(before, after, (f"v{left.number}", label))
-        return {"success": True, "name": skill, "from": left.number, "to": other, "text": text}
+        return Difference(skill, left.number, other, difference(before, after, (f"v{left.number}", label)))
 
-    def rollback(self, name: str, number: int | None = None, by: Provenance = USER) -> dict[str, Any]:
-        """Go back to a version."""
+    def rollback(self, name: str, number: int | None = None, by: Provenance = USER) -> Reversal:
+        """Go back to a version, or to the one before."""
         skill, path = self._directory(name)
-        return self._written([to_version(self._journal, skill, path, number)], by)
+        return Reversal(*self._committer.commit([to_version(self._journal, skill, path, number)], by))
 
-    def undo(self, what: str, by: Provenance = USER) -> dict[str, Any]:
-        """Take back one entry by its number, or everything of one run by its id."""
-        journal = self._journal
+    def undo(self, what: int | str = "", by: Provenance = USER) -> Reversal:
+        """Take back one entry by its number, or everything of one run by its id; without either, the last change."""
+        what = str(what)
+        if not what:
+            made = [entry.run for entry in self._journal.entries(last=_LOOKED_BACK) if entry.run]
+            if not made:
+                raise NotFoundError("no-such-entry", "The history is empty.", hint="Nothing was changed yet.")
+            what = made[-1]
         entries: Sequence[Entry] = ()
         if what.isdecimal() and len(what) <= _LONGEST_NUMBER:
-            entries = (journal.entry(int(what)),)
+            entries = (self._journal.entry(int(what)),)
             if entries[0].action in ("rename", "merge"):  # one half of it would lose the skill
-                entries = journal.entries(run=entries[0].run)
-        elif what:
-            entries = journal.entries(run=what)
+                entries = self._journal.entries(run=entries[0].run)
+        else:
+            entries = self._journal.entries(run=what)
         if not entries:
             hint = "`whet history` shows entries and runs."
             raise NotFoundError("no-such-entry", f"The history has no entry and no run {what!r}.", hint=hint)
         entries = [entry for entry in entries if entry.before != entry.after]
         if not entries:
             raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Name another entry.")
-        return self._written(undone(self._journal, entries), by._replace(reason=by.reason or f"Undo of {what}."))
+        by = by._replace(reason=by.reason or f"Undo of {what}.")
+        return Reversal(*self._committer.commit(undone(self._journal, entries), by))
 
-    def _written(self, changes: Sequence[Change], by: Provenance = USER) -> dict[str, Any]:
-        made, notes = self._committer.commit(changes, by)
-        skills = [{"name": entry.skill, "path": entry.path, "digest": entry.after, "entry": entry.id} for entry in made]
-        answer = {"success": True, "skills": skills, "entry": made[-1].id, **(skills[0] if len(skills) == 1 else {})}
-        return answer | ({"warnings": list(notes)} if notes else {})
-
-    def verify(self) -> dict[str, Any]:
+    def verify(self) -> Proof:
         """Prove the history."""
-        problems = self._journal.verify()
-        entries = self._journal.entries(last=1)
-        lineage = entries[-1].lineage if entries else ""
-        return {
-            "success": True,
-            "valid": not problems,
-            "entries": entries[-1].id if entries else 0,
-            "lineage": lineage,
-            "problems": [problem._asdict() for problem in problems],
-        }
+        problems, last = self._journal.verify(), self._journal.entries(last=1)
+        return Proof(problems, last[-1].id if last else 0, last[-1].lineage if last else "")
 
-    def export(self, name: str) -> dict[str, Any]:
-        """One skill's whole history."""
+    def export(self, name: str) -> Export:
+        """One skill's whole history: its entries, exactly as they are hashed, and every content they name."""
+        from base64 import b64encode
+
         skill, path = self._directory(name)
-        return {"success": True, "name": skill, **exported(self._journal, path)}
+        entries = self._journal.entries(path=path)
+        contents: dict[str, dict[str, Any]] = {}
+        for of in sorted({of for entry in entries for of in (entry.before, entry.after) if of}):
+            tree = self._journal.content(of) or {}
+            contents[of] = {
+                file: {"base64": b64encode(item.data).decode(), "executable": item.executable, "link": item.link}
+                for file, item in sorted(tree.items())
+            }
+        return Export(skill, entries, contents)

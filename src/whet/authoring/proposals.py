@@ -10,8 +10,9 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.history import difference
+from whet.authoring.results import Decision
 from whet.authoring.trees import digest
-from whet.authoring.writer import USER, Change, Provenance
+from whet.authoring.writer import USER, Provenance, TreeChange
 from whet.errors import ConflictError, NotFoundError, RefusedError
 from whet.library.package import read_tree
 from whet.store.clock import iso
@@ -75,7 +76,7 @@ class Proposals:
 
     def propose(
         self,
-        changes: Sequence[Change],
+        changes: Sequence[TreeChange],
         bases: Mapping[str, Mapping[str, Item] | None],
         by: Provenance,
         cause: str,
@@ -126,22 +127,18 @@ class Proposals:
             for change in proposal.changes
         )
 
-    def changes(self, proposal: Proposal) -> list[Change]:
+    def changes(self, proposal: Proposal) -> list[TreeChange]:
         """What the proposal would do."""
         return [
-            Change(change.action, change.skill, change.path, self.journal.content(change.after), change.base)
+            TreeChange(change.action, change.skill, change.path, self.journal.content(change.after), change.base)
             for change in proposal.changes
         ]
 
-    def pending(self, number: int | None = None) -> dict[str, Any]:
-        """The proposals that wait, or one of them with what it would change."""
-        if number is None:
-            waiting = self.all("pending")
-            return {"success": True, "proposals": [proposal.to_json() for proposal in waiting], "count": len(waiting)}
-        proposal = self.one(number)
-        return {"success": True, **proposal.to_json(), "diff": self.diff(proposal)}
+    def pending(self) -> tuple[Proposal, ...]:
+        """The proposals that wait, oldest first; `one` and `diff` tell more of one of them."""
+        return self.all("pending")
 
-    def approve(self, number: int, by: Provenance = USER) -> dict[str, Any]:
+    def approve(self, number: int, by: Provenance = USER) -> Decision:
         """Do it, if everything is still as it was when it was proposed."""
         proposal = self.one(number)
         changes = self.changes(proposal)
@@ -152,13 +149,7 @@ class Proposals:
                 raise RefusedError("reason-needed", f"{checked.cause} That needs a reason.", hint=hint)
             self.review.accept(changes, by)
         commit = self._write(number, by._replace(checked=checked.label))
-        answer = {
-            "success": True,
-            "proposal": number,
-            "state": "approved",
-            "entries": [entry.id for entry in commit.entries],
-        }
-        return answer | ({"warnings": list(commit.notes)} if commit.notes else {})
+        return Decision(number, "approved", tuple(entry.id for entry in commit.entries), commit.notes)
 
     def _write(self, number: int, by: Provenance) -> Commit:
         with self._deciding(number):
@@ -177,12 +168,12 @@ class Proposals:
             self._decide(number, "approved", by.reason)
             return commit
 
-    def reject(self, number: int, remark: str) -> dict[str, Any]:
+    def reject(self, number: int, remark: str = "") -> Decision:
         """Leave it undone."""
         with self._deciding(number):
             self.one(number)
             self._decide(number, "rejected", remark)
-        return {"success": True, "proposal": number, "state": "rejected"}
+        return Decision(number, "rejected")
 
     def _deciding(self, number: int) -> FileLock:
         """One decision at a time."""

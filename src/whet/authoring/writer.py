@@ -34,7 +34,7 @@ _LOCK_SECONDS = 10.0
 _ATTEMPTS = 5
 
 
-class Change(NamedTuple):
+class TreeChange(NamedTuple):
     """What one skill's directory shall hold."""
 
     action: str
@@ -68,7 +68,7 @@ class Writer:
         self.journal = journal
         self._state = state
 
-    def write(self, changes: Sequence[Change], by: Provenance) -> tuple[Entry, ...]:
+    def write(self, changes: Sequence[TreeChange], by: Provenance) -> tuple[Entry, ...]:
         """Make all of these changes or none; their entries. Raises WhetError."""
         changes = [change._replace(path=os.path.realpath(change.path)) for change in changes]
         paths = sorted({change.path for change in changes})
@@ -84,7 +84,7 @@ class Writer:
         message = " ".join((f"An earlier change of {paths[0]} is not settled.", *told))
         raise FailedError("unsettled-change", message, hint="Mend what is in its way, then try again.", path=paths[0])
 
-    def _write(self, changes: Sequence[Change], by: Provenance) -> tuple[Entry, ...]:
+    def _write(self, changes: Sequence[TreeChange], by: Provenance) -> tuple[Entry, ...]:
         before = {change.path: read_tree(change.path) for change in changes}
         now = {path: digest(tree) for path, tree in before.items()}
         for change in changes:
@@ -107,7 +107,7 @@ class Writer:
             self._take_back(id_, done, before)
             raise
 
-    def _note(self, change: Change, now: Mapping[str, str], by: Provenance) -> Note:
+    def _note(self, change: TreeChange, now: Mapping[str, str], by: Provenance) -> Note:
         after = self.journal.keep(change.after)
         return Note(
             by.actor,
@@ -122,7 +122,7 @@ class Writer:
             by.run,
         )
 
-    def _found(self, changes: Sequence[Change], now: Mapping[str, str]) -> list[Note]:
+    def _found(self, changes: Sequence[TreeChange], now: Mapping[str, str]) -> list[Note]:
         """Entries for what was changed by other means since the journal last heard of these skills.
 
         They belong to no run: taking a run back must not take back what somebody else did before it.
@@ -192,7 +192,7 @@ def _names(notes: Sequence[Note]) -> str:
     return ", ".join(dict.fromkeys(note.skill for note in notes))
 
 
-def _check_same(change: Change, seen: str, now: str) -> None:
+def _check_same(change: TreeChange, seen: str, now: str) -> None:
     if seen != now:
         message = f"{change.skill} was changed by somebody else a moment ago."
         raise ConflictError("skill-changed", message, hint="Look at it again, then decide.", digest=now)

@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whet.authoring.trees import digest
-from whet.authoring.writer import Change, Provenance
+from whet.authoring.writer import Provenance, TreeChange
 from whet.errors import ConflictError, RefusedError, WhetError
 from whet.learning.curator import Ages, Standing, make_plan
 from whet.library.package import read_tree
@@ -72,7 +72,7 @@ class Curating:
         if target.cause:
             hint = f"Run `whet disable {target.name}` instead."
             raise RefusedError("protected", f"{target.name} cannot be archived: {target.cause}", hint=hint)
-        change = Change("archive", target.name, target.path, None, digest(target.before or {}))
+        change = TreeChange("archive", target.name, target.path, None, digest(target.before or {}))
         made, notes = self._editor.committer.commit([change], Provenance("user", reason=reason))
         answer = {"success": True, "name": target.name, "path": target.path, "entry": made[-1].id}
         return answer | ({"warnings": list(notes)} if notes else {})
@@ -103,7 +103,7 @@ class Curating:
         run = f"r{os.urandom(8).hex()}"
         by = Provenance("curator", "background", "Not used for long.", run=run)
         archived = [step for step in plan.steps if step.after == "archived"]
-        changes = [Change("archive", step.name, step.path, None, step.digest) for step in archived]
+        changes = [TreeChange("archive", step.name, step.path, None, step.digest) for step in archived]
         made, notes = self._editor.committer.commit(changes, by) if changes else ((), ())
         others = [step for step in plan.steps if step.after != "archived"]
         self._lifecycle.set_states({str(self._editor.workspace.identify(step.path)[0]): step.after for step in others})
@@ -174,9 +174,10 @@ class Curating:
         tree = dict(bases[kept] or {})
         for name in merge.others:
             tree.update(_as_references(cards[name], bases[os.path.realpath(cards[name].directory)] or {}))
-        changes = [Change("merge", into.name, kept, tree)]
+        changes = [TreeChange("merge", into.name, kept, tree)]
         changes += [
-            Change("merge", cards[name].name, os.path.realpath(cards[name].directory), None) for name in merge.others
+            TreeChange("merge", cards[name].name, os.path.realpath(cards[name].directory), None)
+            for name in merge.others
         ]
         waiting = [sorted(change.path for change in item.changes) for item in self._editor.proposals.all("pending")]
         if sorted(bases) in waiting:

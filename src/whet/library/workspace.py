@@ -7,7 +7,8 @@ same catalogue again. It is the only thing here that remembers between two calls
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import threading
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.cache import Cache
@@ -25,7 +26,7 @@ from whet.skill.names import key as name_key
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from whet.guard.gate import Judge
     from whet.library.card import Card
@@ -77,6 +78,7 @@ class Workspace:
         self.first: Catalogue | None = None
         """What the first look found."""
         self._snapshot: Snapshot | None = None
+        self._resolved = threading.local()
         self._judge: Judge | None = None
 
     @property
@@ -95,8 +97,28 @@ class Workspace:
         if self._judge is not None:
             self._judge.close()
 
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Read the settings and decisions once, for everything that this thread asks inside."""
+        if hasattr(self._resolved, "config"):
+            yield
+            return
+        self._resolved.config = None
+        try:
+            yield
+        finally:
+            del self._resolved.config
+
     def config(self) -> ResolvedConfig:
         """Where skills are looked for now, and what is switched off."""
+        if not hasattr(self._resolved, "config"):
+            return self._resolve()
+        if self._resolved.config is None:
+            self._resolved.config = self._resolve()
+        config: ResolvedConfig = self._resolved.config
+        return config
+
+    def _resolve(self) -> ResolvedConfig:
         place = self.place
         path, named = config_path(place.state, place.env), bool(place.env.get("WHET_CONFIG"))
         settings, notes = read_settings(path, home=place.home, named=named)

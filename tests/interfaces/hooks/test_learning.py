@@ -144,7 +144,7 @@ def test_sessions_of_a_project_are_learned_from_as_it_says(
     over(machine, tmp_path, release_notes())
     with project(machine, level) as library:
         learn_waiting(str(machine.state), lambda _: library, machine.env, machine.clock)
-        assert library.edit.proposals.pending()["count"] == 0
+        assert library.pending()["count"] == 0
     assert (waiting(machine), waiting(machine, now=True)) == (left, [])
     (seen,) = machine.hooks.sessions.all()
     assert bool(seen.transcript) == bool(left)
@@ -236,7 +236,7 @@ def test_a_project_that_is_gone_does_not_lose_the_session(machine: Machine, tmp_
         return Library.open(project=directory or machine.work, env=machine.env)
 
     assert learn_waiting(str(machine.state), opened, machine.env, machine.clock) == 1
-    assert machine.library.edit.proposals.pending()["count"] == 1
+    assert machine.library.pending()["count"] == 1
 
 
 def test_a_server_has_it_learned_in_a_process_after_a_start_or_an_end(machine: Machine, tmp_path: Path) -> None:
@@ -244,12 +244,12 @@ def test_a_server_has_it_learned_in_a_process_after_a_start_or_an_end(machine: M
 
     over(machine, tmp_path, release_notes())
     for event in ("prompt", "tool", "stop", "end"):
-        assert machine.library.edit.proposals.pending()["count"] == 0
+        assert machine.library.pending()["count"] == 0
         learn_after(event, str(machine.state), machine.env)
     for thread in threading.enumerate():
         if thread.name == "whet-learning":
             thread.join(60)
-    assert machine.library.edit.proposals.pending()["count"] == 1
+    assert machine.library.pending()["count"] == 1
 
 
 def test_a_server_that_can_begin_no_process_notes_it(machine: Machine) -> None:

@@ -93,7 +93,7 @@ async def test_a_client_goes_through_the_rounds_and_the_skill_waits(world: World
         assert (titles, done["skill"], done["staged"]) == (TITLES, "publish-docs", True)
         assert (await distill(client, distillation=answer["distillation"]))["code"] == "no-such-distillation"
     with world.open() as library:
-        (proposal,) = library.edit.proposals.pending()["proposals"]
+        (proposal,) = library.pending()["proposals"]
         library.edit.proposals.approve(proposal["id"])
         assert library.find("publish-docs").name == "publish-docs"
 

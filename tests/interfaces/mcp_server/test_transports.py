@@ -188,6 +188,6 @@ def test_a_change_that_is_under_way_when_the_client_goes_is_whole(world: World) 
     pipe.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call})
     assert pipe.end()[0] == 0
     with world.open() as library:
-        assert library.edit.history.verify()["valid"]
+        assert library.edit.history.verify().valid
         text = library.view("pdf")["content"]
     assert text.endswith(("Study references/guide.md.\n", "Read references/guide.md.\n"))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from whet.authoring.trees import digest
-from whet.authoring.writer import Change, Provenance
+from whet.authoring.writer import Provenance, TreeChange
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.audit import Note as AuditNote
 from whet.guard.finding import LABELS
@@ -209,7 +209,7 @@ def _commit(installer: Installer, plan: Plan, ready: Sequence[Step], actor: str,
             # A merge of the curator takes skills away, and is undone as a whole; this one is an update.
             action = "update" if step.action == "merge" else step.action
             tree = plan.trees[step.after] if step.after else None
-            changes.append(Change(action, step.name, directory, tree, step.before))
+            changes.append(TreeChange(action, step.name, directory, tree, step.before))
         elif digest(installer.content(step.path)) != step.before:
             raise _changed(step.name)
         base = plan.trees.get(step.entry.digest) if step.entry else None

@@ -33,11 +33,11 @@ def configure_history(parser: Parser) -> None:
 def run_history(context: Context, options: Namespace) -> Outcome:
     history = context.library.edit.history
     if not options.export:
-        return Outcome(history.entries(options.name, options.last))
+        return Outcome(history.entries(options.name, options.last).to_json())
     problem = "NAME is missing." if options.name is None else "--last is not for --export." if options.last else ""
     if problem:
         raise misuse("history", problem)
-    return Outcome(history.export(options.name))
+    return Outcome(history.export(options.name).to_json())
 
 
 def render_history(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -77,9 +77,7 @@ def configure_diff(parser: Parser) -> None:
 
 def run_diff(context: Context, options: Namespace) -> Outcome:
     given = [text for text in (options.one, options.other) if text is not None]
-    return Outcome(
-        context.library.edit.history.diff(options.name, *(read_number(text, "a version", "diff") for text in given))
-    )
+    return Outcome(context.library.diff(options.name, *(read_number(text, "a version", "diff") for text in given)))
 
 
 def render_diff(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -120,7 +118,7 @@ def configure_verify_history(parser: Parser) -> None:
 
 
 def run_verify_history(context: Context, _options: Namespace) -> Outcome:
-    answer = context.library.edit.history.verify()
+    answer = context.library.edit.history.verify().to_json()
     return Outcome(answer, 0 if answer["valid"] else 1)
 
 

@@ -32,7 +32,7 @@ def configure_pending(parser: Parser) -> None:
 def run_pending(context: Context, options: Namespace) -> Outcome:
     """Ask for all of them, or for one."""
     number = None if options.id is None else read_number(options.id, "a proposal", "pending")
-    return Outcome(context.library.edit.proposals.pending(number))
+    return Outcome(context.library.pending(number))
 
 
 def render_pending(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -103,7 +103,7 @@ def configure_reject(parser: Parser) -> None:
 
 def run_reject(context: Context, options: Namespace) -> Outcome:
     number = read_number(options.id, "a proposal", "reject")
-    return Outcome(context.library.edit.proposals.reject(number, options.reason))
+    return Outcome(context.library.reject(number, options.reason))
 
 
 def render_reject(answer: Json, screen: Screen, _options: Namespace) -> None:

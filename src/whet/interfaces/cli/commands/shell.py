@@ -164,16 +164,16 @@ def _bundles(library: Library) -> list[str]:
 
 
 def _deleted(library: Library) -> list[str]:
-    last = {entry["path"]: entry for entry in library.edit.history.entries()["entries"]}
-    return sorted({entry["skill"] for entry in last.values() if not entry["after"]})
+    last = {entry.path: entry for entry in library.edit.history.entries().entries}
+    return sorted({entry.skill for entry in last.values() if not entry.after})
 
 
 def _proposals(library: Library) -> list[str]:
-    return [str(proposal["id"]) for proposal in library.edit.proposals.pending()["proposals"]]
+    return [str(proposal.id) for proposal in library.edit.proposals.pending()]
 
 
 def _entries(library: Library) -> list[str]:
-    return [str(entry["id"]) for entry in reversed(library.edit.history.entries(last=_LAST)["entries"])]
+    return [str(entry.id) for entry in reversed(library.edit.history.entries(last=_LAST).entries)]
 
 
 def _rules(_library: Library) -> list[str]:

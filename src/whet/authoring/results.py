@@ -1,0 +1,203 @@
+"""What changing skills answers with: frozen values, and the JSON that every surface gives of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from whet.authoring.journal import Entry, Problem
+
+_WAITS = "Nothing is changed yet. It waits until a person says `whet approve {0}`; `whet pending {0}` shows it."
+
+
+class Similar(NamedTuple):
+    """Another skill that is for nearly the same job as a new one."""
+
+    name: str
+    score: float
+    shared: tuple[str, ...]
+    """The words that tell most of what they have in common."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The skill as JSON carries it."""
+        return {"name": self.name, "score": self.score, "shared": list(self.shared)}
+
+
+class Change(NamedTuple):
+    """What one operation made of one skill."""
+
+    action: str
+    skill: str
+    path: str
+    version: str
+    """What the skill says its version is; "" where it is gone, or says none."""
+    digest: str
+    """Names its content; "" where it is gone."""
+    id: int | None = None
+    """The number of the last entry that the history got; None where nothing was written."""
+    notes: tuple[str, ...] = ()
+    """What the caller should know, a sentence each."""
+    proposal: int | None = None
+    """The number of the proposal that it became, where a person has to decide."""
+    reason: str = ""
+    """Why a person has to."""
+    created: bool | None = None
+    """Whether the skill is new; None for other actions than create."""
+    similar: tuple[Similar, ...] = ()
+    """Skills that a new one resembles."""
+    replacements: int | None = None
+    """How many pieces a patch replaced."""
+    file: str | None = None
+    """The file that was written or removed."""
+    renamed_from: str | None = None
+
+    def result(self) -> dict[str, Any]:
+        """What is told of it among several."""
+        told: dict[str, Any] = {"action": self.action, "name": self.skill, "path": self.path}
+        told |= {"version": self.version, "digest": self.digest}
+        for name in ("created", "replacements", "file", "renamed_from"):
+            if (value := getattr(self, name)) is not None:
+                told[name] = value
+        if self.created is not None:
+            told["similar"] = [item.to_json() for item in self.similar]
+        return told
+
+    def to_json(self) -> dict[str, Any]:
+        """The change as JSON carries it, alone."""
+        return Changes((self,), () if self.id is None else (self.id,), self.notes, self.proposal, self.reason).to_json()
+
+
+class Changes(NamedTuple):
+    """What a batch of operations did, or would do."""
+
+    changes: tuple[Change, ...]
+    """One for each operation."""
+    entries: tuple[int, ...] = ()
+    """The numbers of what the history got."""
+    notes: tuple[str, ...] = ()
+    proposal: int | None = None
+    """The number of the proposal that it became, where a person has to decide."""
+    reason: str = ""
+
+    def one(self) -> Change:
+        """The change of a batch of one."""
+        (change,) = self.changes
+        last = self.entries[-1] if self.entries else None
+        return change._replace(id=last, notes=self.notes, proposal=self.proposal, reason=self.reason)
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as JSON carries it: of one operation flat, of several as a list of results."""
+        told: dict[str, Any] = {"success": True, "warnings": list(self.notes), "entries": list(self.entries)}
+        if len(self.changes) == 1:
+            told |= {**self.changes[0].result(), "entry": self.entries[-1] if self.entries else None}
+        else:
+            told |= {"operations_applied": len(self.changes), "results": [change.result() for change in self.changes]}
+        if self.proposal is not None:
+            told |= {"staged": True, "proposal": self.proposal, "reason": self.reason}
+            told["hint"] = _WAITS.format(self.proposal)
+        return told
+
+
+class Reversal(NamedTuple):
+    """What going back wrote."""
+
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as JSON carries it."""
+        skills = [
+            {"name": entry.skill, "path": entry.path, "digest": entry.after, "entry": entry.id}
+            for entry in self.entries
+        ]
+        told = {"success": True, "skills": skills, "entry": self.entries[-1].id}
+        return told | (skills[0] if len(skills) == 1 else {}) | ({"warnings": list(self.notes)} if self.notes else {})
+
+
+class SkillHistory(NamedTuple):
+    """Entries about one skill, or about all, oldest first."""
+
+    entries: tuple[Entry, ...]
+    name: str | None = None
+    path: str = ""
+    versions: tuple[tuple[int, int], ...] = ()
+    """Of one skill: the number of an entry, and the number of the version it made."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The history as JSON carries it."""
+        entries = [entry.to_json() for entry in self.entries]
+        if self.name is None:
+            return {"success": True, "name": None, "entries": entries}
+        numbers = dict(self.versions)
+        entries = [{**entry, "version": numbers.get(entry["id"])} for entry in entries]
+        return {"success": True, "name": self.name, "path": self.path, "entries": entries}
+
+
+class Difference(NamedTuple):
+    """What changed between two versions of a skill."""
+
+    name: str
+    older: int
+    newer: int | None
+    """None for what is there now."""
+    text: str
+    """A unified diff."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_json(self) -> dict[str, Any]:
+        """The difference as JSON carries it."""
+        return {"success": True, "name": self.name, "from": self.older, "to": self.newer, "text": self.text}
+
+
+class Proof(NamedTuple):
+    """Whether the history is whole."""
+
+    problems: tuple[Problem, ...]
+    entries: int
+    """The number of the last one."""
+    lineage: str
+    """The digest over all contents, to be kept elsewhere."""
+
+    @property
+    def valid(self) -> bool:
+        """Is everything as it was written?"""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """The proof as JSON carries it."""
+        problems = [problem._asdict() for problem in self.problems]
+        told = {"success": True, "valid": self.valid, "entries": self.entries, "lineage": self.lineage}
+        return {**told, "problems": problems}
+
+
+class Export(NamedTuple):
+    """One skill's whole history: its entries, exactly as they are hashed, and every content they name."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    contents: dict[str, dict[str, Any]]
+    """Digest -> path -> {base64, executable, link}."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The history as JSON carries it."""
+        entries = [{**entry.to_json(), "time_ns": entry.time} for entry in self.entries]
+        return {"success": True, "name": self.name, "entries": entries, "contents": self.contents}
+
+
+class Decision(NamedTuple):
+    """What became of a proposal."""
+
+    proposal: int
+    state: str
+    """`approved` or `rejected`."""
+    entries: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The decision as JSON carries it."""
+        told: dict[str, Any] = {"success": True, "proposal": self.proposal, "state": self.state}
+        if self.state == "approved":
+            told["entries"] = list(self.entries)
+        return told | ({"warnings": list(self.notes)} if self.notes else {})
