@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.routing.words import is_common, words
+from whet.skill import terms as skill_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def terms(text: str) -> list[tuple[str, bool]]:
         if _CODE.fullmatch(piece) and not (piece.isdigit() and len(piece) < 2):
             found.append((piece.lower().lstrip("-"), True))
         else:
-            found.extend((word, False) for word in words(piece) if not is_common(word))
+            found.extend((word, False) for word in skill_terms.terms(piece) if not skill_terms.is_common(word))
     return found
 
 

@@ -192,10 +192,10 @@ def baseline(message: str, skills: Mapping[str, Texts]) -> list[str]:
     from collections import Counter
     from math import log
 
-    from whet.skill.words import FILLERS, spelled
+    from whet.skill.terms import FILLERS, spell
 
     def terms(text: str) -> list[str]:
-        return [word for word in spelled(text) if word not in FILLERS]
+        return [word for word in spell(text) if word not in FILLERS]
 
     fields = {key: (Counter(terms(one.name)), Counter(terms(one.description))) for key, one in skills.items()}
     means = [sum(sum(field[at].values()) for field in fields.values()) / len(fields) for at in (0, 1)]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from routing.shelf import SHELF
 from whet.routing.analysis import BODY, Analysis, analyse
 from whet.routing.texts import Texts, texts_of
-from whet.routing.words import number, words
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
+from whet.skill.terms import number, terms
 
 
 def weights(found: Analysis, term: str) -> list[int]:
@@ -33,13 +33,13 @@ def test_each_field_counts_for_itself() -> None:
     ]
     assert min(weights(found, "cherry")[0], weights(found, "backport")[0]) > weights(found, "branch")[0]
     assert (found.name_terms, found.lead, found.lengths) == (2, 4, (2, 3))
-    assert found.sequence.tolist() == [number(term) for term in words("cherry-pick backport fixes Text about branch")]
+    assert found.sequence.tolist() == [number(term) for term in terms("cherry-pick backport fixes Text about branch")]
 
 
 def test_what_says_when_to_use_it_is_part_of_the_description() -> None:
     told = Texts("a", "b", "", "whenever releasing", "", ("ship it",), ("delivery",), ("put it online",))
     found = analyse(told)
-    assert all(weights(found, term)[2] for term in words("releasing ship delivery online"))
+    assert all(weights(found, term)[2] for term in terms("releasing ship delivery online"))
 
 
 def test_headings_count_more_than_text() -> None:
@@ -50,8 +50,8 @@ def test_headings_count_more_than_text() -> None:
 
 def test_what_it_is_not_for_is_kept_apart() -> None:
     found = analyse(Texts("squash", "Squash commits. Not for merging.", "", when_not_to_use="binary files"))
-    assert found.against == {number(term) for term in words("merging binary files")}
-    assert not any(has(found, term) for term in words("merging binary files"))
+    assert found.against == {number(term) for term in terms("merging binary files")}
+    assert not any(has(found, term) for term in terms("merging binary files"))
 
 
 def test_what_it_is_also_for_is_not_against_it() -> None:
@@ -72,7 +72,7 @@ def test_only_so_much_is_kept() -> None:
     assert len(found.terms) == found.weights.shape[1] == 600
     assert has(found, "name") and len(found.examples) == 50
     assert found.spellings == {"a", "name"}
-    assert len(analyse(Texts("a", "b", "x" * BODY + " beyond")).sequence) == len(words("a b"))
+    assert len(analyse(Texts("a", "b", "x" * BODY + " beyond")).sequence) == len(terms("a b"))
 
 
 def test_words_for_correcting_are_those_of_name_and_description() -> None:

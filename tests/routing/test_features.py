@@ -13,7 +13,7 @@ from whet.routing.asking import ask, corrected
 from whet.routing.index import Postings
 from whet.routing.texts import Texts
 from whet.routing.weights import FITTED, row
-from whet.routing.words import number
+from whet.skill.terms import number
 
 if TYPE_CHECKING:
     from whet.routing.router import Router

@@ -14,7 +14,7 @@ from routing.shelf import SHELF, entry, router
 from whet.routing import meaning as room
 from whet.routing.meaning import WIDTH, Meaning, installed, meaning
 from whet.routing.router import Router, Updated
-from whet.routing.words import words
+from whet.skill.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ def test_any_text_has_a_vector(text: str) -> None:
 )
 def test_a_paraphrase_without_a_shared_word_is_found(message: str, key: str) -> None:
     (wanted,) = (texts for texts in SHELF if texts.name == key)
-    assert not set(words(message)) & set(words(" ".join((wanted.name, wanted.description, wanted.body))))
+    assert not set(terms(message)) & set(terms(" ".join((wanted.name, wanted.description, wanted.body))))
     with_it, without_it = router(), router(semantic=False)
     assert with_it.semantic and not without_it.semantic
     assert key in [found.key for found in with_it.find(message, 3)]

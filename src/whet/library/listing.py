@@ -17,7 +17,7 @@ from whet.library.catalogue import left_out
 from whet.library.readiness import missing
 from whet.library.visibility import hidden
 from whet.skill.gates import OPEN
-from whet.skill.names import key as name_key
+from whet.skill.rank import IN_NAME, Entry, rank
 from whet.values import Json, Rows, fields_json
 
 if TYPE_CHECKING:
@@ -172,18 +172,17 @@ def _best_first(chosen: list[Card], limit: int | None, cursor: str | None) -> tu
 
 def _matching(cards: list[Card], query: str, scores: Scores, apart: Collection[str]) -> list[Card]:
     """The skills that match, the best first; `apart` are the paths of those that are hidden."""
-    words = name_key(query).split()
     shown = [card for card in cards if card.path not in apart]
     beside = [card for card in cards if card.path in apart]
     known = {**(scores(query, beside) if beside else {}), **(scores(query, shown) if shown else {})}
     named: list[Card] = []
     told: list[Card] = []
     others: list[Card] = []
-    for card in cards:
-        if all(word in card.key for word in words):
-            named.append(card)
-        elif all(word in f"{card.key} {name_key(card.description)} {name_key(card.category)}" for word in words):
-            told.append(card)
+    fits = rank([Entry(card.name, card.category, card.description) for card in cards], query)
+    for at, card in enumerate(cards):
+        fit = fits.get(at)
+        if fit is not None and fit.whole:
+            (named if fit.tier <= IN_NAME else told).append(card)
         elif card.path in known:
             others.append(card)
 

@@ -25,7 +25,7 @@ from heapq import heapify, heappop, heapreplace
 from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.skill.words import FILLERS, MARKS, WIDE, terms
+from whet.skill.terms import FILLERS, MARKS, WIDE, filler_terms, plain_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,14 +133,14 @@ def cut(text: str, limit: int) -> str:
 @lru_cache(maxsize=1024)
 def _terms_in(text: str) -> tuple[str, ...]:
     """`terms` of a description: an index is made again and again from the same ones."""
-    return tuple(terms(text))
+    return tuple(plain_terms(text))
 
 
 @lru_cache(maxsize=1024)
 def _taken_apart(text: str) -> tuple[tuple[int, int, bool, tuple[str, ...]], ...]:
     """`phrases` of a description with the terms in each."""
     return tuple(
-        (start, end, negated, tuple(term for term in dict.fromkeys(terms(text[start:end])) if len(term) > 1))
+        (start, end, negated, tuple(term for term in dict.fromkeys(plain_terms(text[start:end])) if len(term) > 1))
         for start, end, negated in phrases(text)
     )
 
@@ -295,10 +295,11 @@ class _Allotment:
 
 def _weigh(names: Sequence[str], texts: Sequence[str]) -> list[list[Phrase]]:
     """Every phrase of every text with its worth."""
-    own = [set(terms(name)) for name in names]
+    own = [set(plain_terms(name)) for name in names]
     said = [_terms_in(text) for text in texts]
     users = Counter(term for name, words in zip(own, said, strict=True) for term in name.union(words))
-    rarity = {term: log(1 + len(texts) / count) for term, count in users.items() if term not in FILLERS}
+    fillers = filler_terms()
+    rarity = {term: log(1 + len(texts) / count) for term, count in users.items() if term not in fillers}
     found: list[list[Phrase]] = []
     for text, name, words in zip(texts, own, said, strict=True):
         repeats = Counter(words)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whet.routing.negation import without_negations
-from whet.routing.words import number, words
+from whet.skill.terms import number, terms
 
 if TYPE_CHECKING:
     from whet.routing.texts import Texts
 
-VERSION = 2
+VERSION = 3
 """Raised when what is kept changes; everything is read again then."""
 BODY = 12_000
 """Characters of a body that are read."""
@@ -69,11 +69,11 @@ def analyse(texts: Texts) -> Analysis:
     description, clauses = without_negations(texts.description)
     positive = "\n".join((description, texts.when_to_use, *texts.triggers, *texts.tags, *texts.examples))
     body = texts.body[:BODY]
-    fields = [words(texts.name), words(positive), words(body)]
-    headings = words("\n".join(_HEADING.findall(body)))
+    fields = [terms(texts.name), terms(positive), terms(body)]
+    headings = terms("\n".join(_HEADING.findall(body)))
     counts = [Counter(found) for found in fields]
     counts[2].update(headings)
-    excluded = words("\n".join((clauses, texts.when_not_to_use)))
+    excluded = terms("\n".join((clauses, texts.when_not_to_use)))
     own = [term for term in excluded if term in counts[0] or term in counts[1] or counts[2][term] >= _OWN]
     counts[1].update(own)
     kept = _kept(counts)
@@ -110,4 +110,4 @@ def _kept(counts: list[Counter[str]]) -> list[str]:
 
 
 def _messages(messages: tuple[str, ...]) -> tuple[frozenset[int], ...]:
-    return tuple(frozenset(map(number, words(message))) for message in messages[:_MOST_MESSAGES])
+    return tuple(frozenset(map(number, terms(message))) for message in messages[:_MOST_MESSAGES])

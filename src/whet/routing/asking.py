@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whet.routing.words import number, words
+from whet.skill.terms import number, terms
 
 LONGEST = 4096
 """Characters of a message that are read."""
@@ -41,23 +41,23 @@ class Asked(NamedTuple):
 def ask(message: str) -> Asked:
     """Read a message."""
     text = message[:LONGEST]
-    said = words(text)
+    said = terms(text)
     counts = Counter(said)
-    terms = tuple(counts)[:_MOST]
-    places = {term: at for at, term in enumerate(terms)}
+    kept = tuple(counts)[:_MOST]
+    places = {term: at for at, term in enumerate(kept)}
     known = [places.get(term, -1) for term in said]
     pairs = {(one, other) for one, other in pairwise(known) if one >= 0 and other >= 0}
     views: list[np.ndarray] = []
     for sentence in _SENTENCE.split(text):
         if sentence and len(sentence) > _SHORTEST_VIEW and len(views) < _VIEWS:
-            found = dict.fromkeys(places[term] for term in words(sentence) if term in places)
+            found = dict.fromkeys(places[term] for term in terms(sentence) if term in places)
             views.append(np.array(list(found), dtype=np.intp))
     return Asked(
         text,
-        terms,
-        np.array([number(term) for term in terms], dtype=np.uint32),
-        np.array([min(counts[term], 2) ** 0.5 for term in terms], dtype=np.float32),
-        tuple(views) or (np.arange(len(terms)),),
+        kept,
+        np.array([number(term) for term in kept], dtype=np.uint32),
+        np.array([min(counts[term], 2) ** 0.5 for term in kept], dtype=np.float32),
+        tuple(views) or (np.arange(len(kept)),),
         np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2),
         {},
     )

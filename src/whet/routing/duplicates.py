@@ -12,7 +12,7 @@ from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.routing.similarity import Similarity
-from whet.skill.words import FILLERS, spelled, terms, terms_of
+from whet.skill.terms import filler_terms, plain_terms, spell, stem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -93,16 +93,16 @@ def likely(new: Texts, cards: Mapping[str, str], most: int = CANDIDATES) -> tupl
 
     For where there is no index to ask: it reads no body but the new one.
     """
-    head = set(terms(" ".join((new.name, new.description, new.when_to_use, *new.triggers, *new.tags))))
-    own = head.union(terms(new.body[:_TOLD])) - FILLERS
+    head = set(plain_terms(" ".join((new.name, new.description, new.when_to_use, *new.triggers, *new.tags))))
+    own = head.union(plain_terms(new.body[:_TOLD])) - filler_terms()
     shared: dict[str, tuple[str, ...]] = {}
     said: dict[str, set[str]] = {}
     users = Counter[str]()
     for name, text in cards.items():
         found: set[str] = set()
-        for word in set(spelled(text)):
+        for word in set(spell(text)):
             if word not in shared:
-                shared[word] = tuple(term for term in terms_of(word) if term in own)
+                shared[word] = tuple(term for term in stem(word) if term in own)
             found.update(shared[word])
         said[name] = found
         users.update(found)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whet.routing.words import chunks, pieces, words
-from whet.skill.words import WIDE
+from whet.skill.terms import WIDE, chunks, pieces, terms
 
 if TYPE_CHECKING:
     from whet.routing.candidates import Candidates
@@ -62,7 +61,7 @@ class Explainer:
         """The trigger phrase with most words of the message, and no other words."""
         said = set(self._given.asked.terms)
         phrases = [phrase for phrase in self._given.rows[at].more.get("phrases", ()) if len(phrase) <= _PHRASE]
-        return max((phrase for phrase in phrases if (own := words(phrase)) and said >= set(own)), key=len, default="")
+        return max((phrase for phrase in phrases if (own := terms(phrase)) and said >= set(own)), key=len, default="")
 
     def _matched(self, at: int) -> tuple[list[str], list[str]]:
         """The telling terms of the message: those in name and description, and those in the body alone."""
@@ -84,8 +83,8 @@ class Explainer:
     def _excluded(self, at: int) -> list[str]:
         asked = self._given.asked
         against = set(self._given.rows[at].more.get("against", ()))
-        terms = zip(asked.terms, asked.numbers, strict=True)
-        return list(dict.fromkeys(self._spelling(term) for term, number in terms if int(number) in against))[:_SHOWN]
+        pairs = zip(asked.terms, asked.numbers, strict=True)
+        return list(dict.fromkeys(self._spelling(term) for term, number in pairs if int(number) in against))[:_SHOWN]
 
     def _has(self, at: int, term: str) -> bool:
         return bool(self._given.table.found[0, self._given.asked.terms.index(term), at] > 0)
@@ -99,7 +98,7 @@ def _spellings(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for chunk in chunks(text):
         for part in pieces(chunk):
-            for term in words(part):
+            for term in terms(part):
                 found.setdefault(term, part if part < WIDE else term)
     return found
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from whet.errors import FailedError
-from whet.routing.words import number
+from whet.skill.terms import number
 
 if TYPE_CHECKING:
     import sqlite3

@@ -19,7 +19,7 @@ import numpy as np
 from whet.routing import features
 from whet.routing.naming import Names, Naming
 from whet.routing.weights import row as weights_of
-from whet.routing.words import is_common
+from whet.skill.terms import is_common
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -26,11 +26,11 @@ def checked(message: Any) -> str:
 
 def much_like(message: str, others: Iterable[str]) -> bool:
     """Is one of these messages much like this one?"""
-    from whet.routing.words import words
+    from whet.skill.terms import terms
 
-    terms = {*words(message)}
+    own = {*terms(message)}
     for other in others:
-        known = {*words(other)}
-        if len(terms & known) >= _ALIKE * max(len(terms), len(known), 1) or message == other:
+        known = {*terms(other)}
+        if len(own & known) >= _ALIKE * max(len(own), len(known), 1) or message == other:
             return True
     return False

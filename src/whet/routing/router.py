@@ -23,7 +23,7 @@ from whet.routing.index import SHORTEST_TYPO, Index, New, State, damage
 from whet.routing.judging import MAY, MUST, judge
 from whet.routing.meaning import NAME, WIDTH, meaning
 from whet.routing.weights import FITTED, row
-from whet.routing.words import number
+from whet.skill.terms import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

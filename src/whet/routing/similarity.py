@@ -28,12 +28,11 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from functools import cache
 from heapq import nsmallest
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from whet.skill.words import FILLERS, WIDE, spelled, terms, terms_of
+from whet.skill.terms import WIDE, filler_terms, spell, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -130,8 +129,8 @@ class Similarity:
         worth = {term: weight * theirs[term] for term, weight in mine.items() if term in theirs}
         found = [self._vocabulary[term] for term in sorted(worth, key=worth.__getitem__, reverse=True)[:_SHOWN]]
         words: dict[str, str] = {}
-        for word in dict.fromkeys(word for part in _parts(self._texts[one]) for word in spelled(part)):
-            for term in terms_of(word):
+        for word in dict.fromkeys(word for part in _parts(self._texts[one]) for word in spell(part)):
+            for term in stem(word):
                 words.setdefault(term, word if word.isascii() else term)
         return tuple(words.get(term, term) for term in found)
 
@@ -263,7 +262,7 @@ class _Numbers(dict[str, tuple[int, ...]]):
         self.terms: dict[str, int] = {}
 
     def __missing__(self, word: str) -> tuple[int, ...]:
-        self[word] = found = tuple(self.terms.setdefault(term, len(self.terms)) for term in terms_of(word))
+        self[word] = found = tuple(self.terms.setdefault(term, len(self.terms)) for term in stem(word))
         return found
 
 
@@ -283,8 +282,8 @@ def _read(texts: Sequence[Texts], first: int) -> tuple[list[_Said], tuple[Counte
     users = Counter[int](), Counter[int]()
     said: list[_Said] = []
     for at, text in enumerate(texts):
-        head, body = ([term for word in spelled(part) for term in numbers[word]] for part in _parts(text))
-        called = [term for word in spelled(text.name) if not _EDITION.fullmatch(word) for term in numbers[word]]
+        head, body = ([term for word in spell(part) for term in numbers[word]] for part in _parts(text))
+        called = [term for word in spell(text.name) if not _EDITION.fullmatch(word) for term in numbers[word]]
         users[at >= first].update({*head, *body})
         said.append(_Said(array("L", head + body), len(head), frozenset(called)))
     return said, users, list(numbers.terms)
@@ -298,14 +297,9 @@ def _rarities(
     worth: list[float] = []
     for term, word in enumerate(vocabulary):
         share = max(least, (users[0][term] + each * users[1][term]) / total)
-        told = len(word) > 1 and (share <= _COMMON or word not in _fillers())
+        told = len(word) > 1 and (share <= _COMMON or word not in filler_terms())
         worth.append(log(1 + 1 / share) if told else 0.0)
     return worth
-
-
-@cache
-def _fillers() -> frozenset[str]:
-    return FILLERS.union(term for word in FILLERS for term in terms(word))
 
 
 def _vector(said: _Said, rarity: Sequence[float]) -> Vector:

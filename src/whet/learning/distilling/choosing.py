@@ -8,8 +8,9 @@ from collections import Counter
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from whet.learning.facts.using import names, terms
+from whet.learning.facts.using import names
 from whet.prompt.tokens import estimate
+from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,7 @@ def chosen(passages: Sequence[Passage], tokens: int) -> tuple[Passage, ...]:
     worth of a passage only falls as others are taken, so it is worked out again only for those that come to the top.
     """
     costs = [max(estimate(passage.text), passage.text.count("\n") * LINE) + _OVERHEAD for passage in passages]
-    said = [names(passage.text) | terms(passage.text) for passage in passages]
+    said = [names(passage.text) | key_terms(passage.text) for passage in passages]
     known: Counter[str] = Counter()
 
     def worth(at: int) -> float:

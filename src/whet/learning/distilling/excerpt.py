@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.learning.facts.using import names, terms
+from whet.learning.facts.using import names
 from whet.prompt.tokens import estimate
+from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def excerpt(script: str, tokens: int) -> str:
     room = tokens
     for at, _ in sorted(_telling(lines), key=lambda one: (-one[1], one[0])):
         line = lines[at]
-        new = (names(line) | terms(line)) - told
+        new = (names(line) | key_terms(line)) - told
         cost = estimate(line) + 1
         if new and cost <= room:
             kept.add(at)
@@ -59,6 +60,6 @@ def _telling(lines: list[str]) -> Iterator[tuple[int, float]]:
         held = names(text)
         weight = 0.4 * min(len(held), 5)
         weight += 1.0 * bool(_SETTING.match(text)) + 1.0 * bool(_OPTION.search(text)) + 0.6 * bool(_DEFINES.match(text))
-        weight += 1.0 * (bool(_COMMENT.match(text)) and len(terms(text)) > 1)
+        weight += 1.0 * (bool(_COMMENT.match(text)) and len(key_terms(text)) > 1)
         if weight >= 1.0:
             yield at, weight

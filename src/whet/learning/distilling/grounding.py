@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from whet.guard.secrets.hide import hide_secrets
 from whet.learning.facts.parameters import Blanks
-from whet.learning.facts.using import terms
-from whet.routing.words import words
 from whet.skill.names import hidden
+from whet.skill.terms import key_terms, terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -50,8 +49,8 @@ class Ground:
         told = "\n".join(_told(facts))
         names = " ".join(f"{{{one.name}}}" for one in facts.parameters)
         self._text = " ".join(f"{told}\n{blanks(told)}\n{names}".split())
-        self._terms = terms(self._text)
-        self._done = terms("\n".join(_done(facts)))
+        self._terms = key_terms(self._text)
+        self._done = key_terms("\n".join(_done(facts)))
 
     def problem(self, text: str, most: int, *, free: bool = False, also: Collection[str] = ()) -> str:
         """Why a text is not taken; empty when it is.
@@ -70,7 +69,7 @@ class Ground:
             return "it holds markup"
         if strange := next((code for code in codes(text) if not self.holds(code)), ""):
             return f"{shown(strange)} is not in the session"
-        own, known = terms(text), self._terms | set(also)
+        own, known = key_terms(text), self._terms | set(also)
         powers = own & _powers()
         if power := min(powers - self._done, default=""):
             return f"nobody did anything in the session that is about {shown(power)}"
@@ -93,7 +92,7 @@ def says_the_same(old: str, new: str) -> bool:
         return False
     if not set(codes(old)) <= set(codes(new)):
         return False
-    before, after = terms(old), terms(new)
+    before, after = key_terms(old), key_terms(new)
     kept = len(before & after)
     return kept >= SHARE * len(before) and kept >= SHARE * len(after)
 
@@ -140,7 +139,7 @@ def _done(facts: Facts) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _powers() -> frozenset[str]:
-    return frozenset(words(_POWERS))
+    return frozenset(terms(_POWERS))
 
 
 def _objection(text: str) -> str:

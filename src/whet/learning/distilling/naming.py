@@ -13,8 +13,8 @@ from whet.learning.distilling.granting import programs_of
 from whet.learning.distilling.telling import is_chatter, is_foreign, is_rare, tells
 from whet.learning.facts.asking import POINTING
 from whet.learning.facts.wording import capital, shorten, spoken
-from whet.routing.words import chunks, is_common, words
 from whet.skill.names import slug
+from whet.skill.terms import chunks, is_common, terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Sequence
@@ -169,7 +169,7 @@ def name_of(goal: str) -> str:
         word = chunk.lower().replace("'", "")
         if (word in _JOINTS or chunk in ",.;:") and len(kept) >= _ENOUGH:
             break
-        bare = not is_common(next(iter(words(word)), "the")) or (not kept and len(word) > 2)
+        bare = not is_common(next(iter(terms(word)), "the")) or (not kept and len(word) > 2)
         if is_foreign(word) or is_chatter(word):
             continue
         if bare and word not in _JOINTS | _LIGHT | _RESERVED and not re.search(r"\d", word) and chunk not in ",.;:":
@@ -188,21 +188,21 @@ def triggers_of(facts: Facts, goal: str) -> tuple[str, ...]:
     They are phrases of the goal, then what the user named and a step worked on or with, then rare words of the goal.
     """
     done = [text for step in facts.steps for text in (step.tool, step.title, step.action[:2_000], step.criterion)]
-    acted = {term for chunk in chunks(" ".join(done)) for term in words(chunk)}
-    values = {term for one in facts.parameters for term in words(f"{one.example} {' '.join(one.spellings)}")}
+    acted = {term for chunk in chunks(" ".join(done)) for term in terms(chunk)}
+    values = {term for one in facts.parameters for term in terms(f"{one.example} {' '.join(one.spellings)}")}
     phrases = _phrases(goal)
-    held = {term for phrase in phrases for term in words(phrase)}
+    held = {term for phrase in phrases for term in terms(phrase)}
     named = [one for one in chunks(goal) if is_rare(one)]
     said = chunks(_MASKED.sub("", " ".join(spoken(facts.request[:1_500]))))
-    told = [one for one in (*named, *said) if is_rare(one) and not set(words(one)) & values and _acted(one, acted)]
+    told = [one for one in (*named, *said) if is_rare(one) and not set(terms(one)) & values and _acted(one, acted)]
     used = [name for name in programs_of(facts.steps) if is_rare(name)]
-    rest = dict.fromkeys(_spelled(one) for one in (*told, *used, *named) if not set(words(one)) <= held)
+    rest = dict.fromkeys(_spelled(one) for one in (*told, *used, *named) if not set(terms(one)) <= held)
     return (*phrases, *_apart(rest))[:_PROPOSED]
 
 
 def _acted(chunk: str, acted: Collection[str]) -> bool:
     """Did a step have to do with it? `deploy` is in `deployment`."""
-    keys = words(chunk)
+    keys = terms(chunk)
     long = [key for key in keys if len(key) >= _STEM]
     return any(key in acted for key in keys) or any(
         one.startswith(key) or (key.startswith(one) and len(one) >= _STEM) for key in long for one in acted
@@ -213,7 +213,7 @@ def _apart(found: Iterable[str]) -> list[str]:
     """Without those that are the same but for an ending or a capital."""
     kept: dict[str, str] = {}
     for one in found:
-        kept.setdefault((words(one) or [one])[-1], one)
+        kept.setdefault((terms(one) or [one])[-1], one)
     return list(kept.values())
 
 

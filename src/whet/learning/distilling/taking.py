@@ -18,8 +18,8 @@ from whet.learning.facts.model import Parameter
 from whet.learning.facts.parameters import Blanks
 from whet.learning.facts.shell import programs
 from whet.learning.facts.steps import tools_in
-from whet.learning.facts.using import terms
 from whet.learning.facts.values import emails, paths, values
+from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,7 +121,7 @@ class Taking:
     def _description(self, text: str, triggers: tuple[str, ...]) -> None:
         if not text:
             return
-        called = terms(" ".join((_ASKING, *triggers)))
+        called = key_terms(" ".join((_ASKING, *triggers)))
         if _FIRST_PERSON.search(text):
             self._refuse("The description", "it is not in the third person")
         elif self._holds("The description", text, DESCRIPTION, also=called):
@@ -210,7 +210,7 @@ class Taking:
 
     def _step(self, at: int, step: Step, row: Mapping[str, Any]) -> Step:
         asked = (self.facts.goal, *self.facts.requirements, *self.facts.corrections)
-        own = terms("\n".join((step.title, step.action, step.why, step.criterion, *asked)))
+        own = key_terms("\n".join((step.title, step.action, step.why, step.criterion, *asked)))
 
         def sentence(key: str, old: str, most: int) -> str:
             """The model's sentence if it holds, else the old one."""
@@ -220,7 +220,7 @@ class Taking:
             if old.startswith(_TESTED):
                 self._refuse(what, "the check that was made in the session is better")
             elif self._holds(what, text, most):
-                if own & terms(text):
+                if own & key_terms(text):
                     return text
                 self._refuse(what, "it says nothing about the step")
             return old

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from whet.routing.words import is_common, words
+from whet.skill.terms import is_common, terms
 
 _FOREIGN = frozenset(
     """
@@ -66,7 +66,7 @@ _SHAPE = re.compile(r"(?=.*[^\W\d_]{3})[^\W_][^\s<>.@/\\_:]{1,28}")
 def tells(chunk: str) -> bool:
     """Is it a word of a job at all? It may stand in a phrase."""
     plain = chunk.lower().replace("’", "'")
-    key = (words(chunk) or [""])[-1]
+    key = (terms(chunk) or [""])[-1]
     if not key or is_common(key) or {plain, plain.removesuffix("s")} & (_FOREIGN | _CHATTER | _NOISE):
         return False
     return _SHAPE.fullmatch(chunk) is not None and not re.search(r"\d{2}", chunk) and len(chunk) > 2
@@ -88,9 +88,9 @@ def is_chatter(word: str) -> bool:
 
 
 def _terms(chunk: str) -> set[str]:
-    return set(words(chunk)) or {""}
+    return set(terms(chunk)) or {""}
 
 
 @lru_cache(maxsize=1)
 def _generic() -> frozenset[str]:
-    return frozenset(term for word in _GENERIC for term in words(word))
+    return frozenset(term for word in _GENERIC for term in terms(word))

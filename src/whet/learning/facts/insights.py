@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.learning.facts.model import Passage
 from whet.learning.facts.passages import taken_apart
-from whet.learning.facts.using import Use, names, terms
+from whet.learning.facts.using import Use, names
 from whet.learning.facts.wording import bare, capital, pieces
 from whet.learning.facts.written import language_of
+from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -104,7 +105,7 @@ def insights_of(
                 found.append(Passage(text, "session", "the session", section, evidence, round(weight, 3)))
     kept: list[tuple[int, frozenset[str]]] = []
     for number in sorted(range(len(found)), key=lambda number: (-found[number].weight, -number)):
-        words = terms(found[number].text)
+        words = key_terms(found[number].text)
         if len(kept) < MOST and not any(_alike(words, others) for _, others in kept):
             kept.append((number, words))
     return tuple(found[number] for number, _ in sorted(kept, key=lambda one: one[0]))
@@ -142,7 +143,7 @@ def _plain(number: str) -> str:
 
 def _weight(text: str, use: Use) -> tuple[float, frozenset[str]]:
     """How much a text explains of the work, and the names by which one sees it."""
-    held, words = names(text), terms(text)
+    held, words = names(text), key_terms(text)
     shared = held & use.names
     told = sum(0.35 if name.isdigit() else 1.0 for name in shared)
     common = len(words & use.terms) / (len(words) + 4.0)

@@ -17,7 +17,8 @@ from whet.learning.facts.acts import plain
 from whet.learning.facts.model import Passage
 from whet.learning.facts.passages import Piece, taken_apart
 from whet.learning.facts.shell import asks_manual
-from whet.learning.facts.using import Use, names, terms
+from whet.learning.facts.using import Use, names
+from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,7 +113,7 @@ def _weighed(pieces: Sequence[Piece], use: Use) -> Iterator[tuple[Piece, float, 
     for piece, one in zip(pieces, held, strict=True):
         shared = one & use.names
         told = sum((_INTEGER if name.isdigit() else 1.0) / (1.0 + log(rarity[name])) for name in shared)
-        words = terms(piece.text)
+        words = key_terms(piece.text)
         common = len(words & use.terms) / (len(words) + 3.0)
         asked = len(words & use.wanted) / (len(words) + 3.0)
         part = len(shared) / (len(one) + 1.0)

@@ -14,8 +14,8 @@ from whet.guard.shell.commands import INTERPRETERS
 from whet.learning.facts.criteria import TESTING
 from whet.learning.facts.model import DeadEnd
 from whet.learning.facts.shell import main_program, only_looks, shape, tidy
-from whet.learning.facts.using import terms
 from whet.learning.facts.wording import shorten
+from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -213,8 +213,8 @@ def _mends(failed: Act, act: Act) -> bool:
 
 def _related(failed: Act, said: str, act: Act) -> bool:
     """Do what was done, and what was said about it, share a word with the failure?"""
-    about = terms(f"{said[:2_000]} {failed.words[:2_000]}")
-    return bool(about & terms(f"{act.said[-1_000:]} {act.words[:2_000]}"))
+    about = key_terms(f"{said[:2_000]} {failed.words[:2_000]}")
+    return bool(about & key_terms(f"{act.said[-1_000:]} {act.words[:2_000]}"))
 
 
 def _change(remedy: Act, found: Sequence[Act]) -> tuple[Help, str]:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from whet.routing.words import is_common, words
+from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,19 +24,13 @@ def names(text: str) -> frozenset[str]:
     )
 
 
-@lru_cache(maxsize=1024)
-def terms(text: str) -> frozenset[str]:
-    """The words of a text that mean something, without their endings."""
-    return frozenset(word for word in words(text) if not is_common(word))
-
-
 class Use:
     """What was done after something was read, as sets to compare with; built from the last call to the first."""
 
     __slots__ = ("by_name", "names", "terms", "wanted")
 
     def __init__(self, wanted: str) -> None:
-        self.wanted = terms(wanted)
+        self.wanted = key_terms(wanted)
         self.names: set[str] = set()
         self.terms: set[str] = set()
         self.by_name: dict[str, list[int]] = {}
@@ -45,7 +39,7 @@ class Use:
         """Take a call in that came before those already taken in."""
         found = names(text)
         self.names |= found
-        self.terms |= terms(text)
+        self.terms |= key_terms(text)
         for name in found:
             self.by_name.setdefault(name, []).append(at)
 

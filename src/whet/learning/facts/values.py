@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.routing.words import is_common, words
+from whet.skill.terms import is_common, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -286,7 +286,7 @@ def owned(text: str, commands: str) -> dict[str, str]:
         word, noun = hit["word"] or hit["before"], (hit["noun"] or hit["owner"]).lower()
         start = hit.end("before") if hit["before"] else hit.end("noun")
         plain = not (hit["mark"] or hit["quote"])
-        key = next(iter(words(word)), "")
+        key = next(iter(terms(word)), "")
         if plain and (not key or is_common(key) or word.lower() in _ADJECTIVES or re.fullmatch(_OWNERS, word.lower())):
             continue
         if re.search(rf"(?<=[\s=/:@'\"]){re.escape(word)}(?=[\s=/:;,'\"]|\Z)", commands):

@@ -17,8 +17,8 @@ from whet.learning.facts.corrections import sentences_of, stripped
 from whet.learning.facts.criteria import BUILDING, TESTING
 from whet.learning.facts.reversing import parts, reversed_by, without_parts
 from whet.learning.facts.shell import main_program, only_looks, shape
-from whet.learning.facts.using import terms
 from whet.learning.facts.wording import capital, shorten
+from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,16 +155,16 @@ def _meant(message: str, before: Sequence[Act], answer: Sequence[Act]) -> tuple[
         return _named(said[0], before) or [before[-1]], said[0]
     last = before[-1]
     for better in (_BETTER.search(sentence) for sentence in said if opens and last.tool not in FILES):
-        wanted = terms(better["good"]) - terms(_head(last)) if better else frozenset()
-        if better and any(wanted & terms(_head(act)) for act in answer):
+        wanted = key_terms(better["good"]) - key_terms(_head(last)) if better else frozenset()
+        if better and any(wanted & key_terms(_head(act)) for act in answer):
             return [last], stripped(better.string)
     return [], ""
 
 
 def _followed(message: str, before: Sequence[Act], answer: Sequence[Act]) -> bool:
     """Does a message say what to do instead of the last call, and was something done that it names?"""
-    wanted = terms(message) - terms(_head(before[-1]))
-    return _OTHERWISE.search(message) is not None and any(wanted & terms(_head(act)) for act in answer)
+    wanted = key_terms(message) - key_terms(_head(before[-1]))
+    return _OTHERWISE.search(message) is not None and any(wanted & key_terms(_head(act)) for act in answer)
 
 
 def _clause(text: str) -> tuple[str, bool]:
@@ -183,12 +183,12 @@ def _clause(text: str) -> tuple[str, bool]:
 
 def _named(clause: str, before: Sequence[Act]) -> list[Act]:
     """The calls that a clause names: by program, option or file all of them, by other words the last one."""
-    wanted = terms(clause)
-    heads = [len(wanted & terms(_head(act))) for act in before]
+    wanted = key_terms(clause)
+    heads = [len(wanted & key_terms(_head(act))) for act in before]
     most = max(heads, default=0)
     if most:
         return [act for act, common in zip(before, heads, strict=True) if common == most]
-    held = [act for act in before if wanted & terms(act.words[:_WORDS])]
+    held = [act for act in before if wanted & key_terms(act.words[:_WORDS])]
     return held[-1:]
 
 

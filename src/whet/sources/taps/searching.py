@@ -1,6 +1,6 @@
 """Looking for skills: one query, all sources at once, one ranking.
 
-How well a skill fits is told from its words (`taps.ranking`). Trust never makes a skill fit, it only decides
+How well a skill fits is told from its words (`whet.skill.rank`). Trust never makes a skill fit, it only decides
 between those that fit equally well, so that the vendor's `pdf` stands before a stranger's. A source that does not
 answer is told of and fails nobody else's answer. What a source left out of its listing is for `inspect` to tell.
 """
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.notes import Note
+from whet.skill import rank as ranking
 from whet.skill.names import is_ascii_name, key
 from whet.sources.refs.reading import ref_text, shown
 from whet.sources.taps.listings import Listings
-from whet.sources.taps.ranking import SAID_SO, scores
 from whet.sources.taps.taps import REGISTRIES
 from whet.store.clock import iso, system_clock
 
@@ -84,7 +84,7 @@ def rank(offers: Iterable[Offer], query: str, limit: int) -> tuple[Offer, ...]:
     """What fits a query, best first; everything by name when the query is empty."""
     _check_limit(limit)
     offers = tuple(offers)
-    fits = scores(offers, query)
+    fits = _fits(offers, query)
     order = sorted(fits, key=lambda at: (fits[at], key(offers[at].name), ref_text(offers[at].ref)))
     return tuple(offers[at] for at in order[:limit])
 
@@ -185,6 +185,11 @@ def _note(code: str, ref: Ref, message: str, hint: str) -> Note:
     return Note(code, "warning", message, hint, path=shown(ref))
 
 
+def _fits(offers: Sequence[Offer], query: str) -> dict[int, ranking.Fit]:
+    entries = [ranking.Entry(offer.name, offer.group, offer.description, offer.hidden) for offer in offers]
+    return ranking.rank(entries, query)
+
+
 def _hits(looks: Sequence[_Look], query: str, trust: Callable[[Ref], str]) -> tuple[Hit, ...]:
     """All that fits, each skill once, best first; what fits equally well, most trusted first."""
     texts: dict[str, tuple[_Look, Offer]] = {}
@@ -192,10 +197,10 @@ def _hits(looks: Sequence[_Look], query: str, trust: Callable[[Ref], str]) -> tu
         for offer in look.offers:
             texts.setdefault(ref_text(offer.ref), (look, offer))
     found = [(text, look, offer) for text, (look, offer) in texts.items()]
-    fits = scores([offer for _, _, offer in found], query)
+    fits = _fits([offer for _, _, offer in found], query)
     for at, (_, look, _) in enumerate(found):
         if look.ref.kind in REGISTRIES:
-            fits.setdefault(at, (SAID_SO, float(at)))
+            fits.setdefault(at, ranking.Fit(ranking.CLAIMED, float(at)))
     names = Counter((look.tap, key(offer.name)) for _, look, offer in found)
     hits = []
     for at, score in fits.items():

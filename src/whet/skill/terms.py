@@ -1,4 +1,4 @@
-"""The terms by which skills and messages are matched: identifiers taken apart, endings cut, fillers left out.
+"""The terms by which texts are compared: words without case and endings, identifiers taken apart, fillers left out.
 
 `cherry-pick`, `cherryPick` and `cherry_pick` all give `cherry`, `pick` and the whole; so a message finds a code word
 however either side spells it. Scripts written without spaces give pairs of neighbouring characters.
@@ -7,19 +7,31 @@ however either side spells it. Scripts written without spaces give pairs of neig
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from unicodedata import normalize
 from zlib import crc32
 
-from whet.skill.words import MARKS, WIDE
-
-_FILLERS = frozenset(
+FILLERS = frozenset(
+    """
+    a about above across after again against all also an and any are around as ask asked asks at based be because
+    been before being below between both but by can could create creating do does during each etc every few for from
+    further get gets getting given guide has have having he help helps her here his how i if in include includes
+    including into is it its just like made make makes making may me mention mentions might more most must my need
+    needs new now of on once one only or other our out over own per provide provides said same says set sets she
+    should show shows skill skills so some such task tasks than that the their them then there these they this those
+    through to too two under until up us use used user users uses using very via vs want wants was we were what when
+    whenever where which while who will with within work working would you your
+    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of two hundred strings
+)
+"""Words that tell nothing about what a skill is for."""
+_DROPPED = frozenset(
     """
     a an and any are as at be been by can could do does for from get had has have help how i if in into is it its just
     like me my need no not of on or our please should so some that the there this to use using want was we were what
     when where which why will with would you your also im
     """.split()  # noqa: SIM905  a paragraph of words reads better than a list of eighty strings
 )
+"""Words that are no terms unless they are part of an identifier."""
 _COMMON = frozenset(
     """
     a about above after again all almost already also although always am an and another any anyone anything are around
@@ -39,6 +51,18 @@ _COMMON = frozenset(
     without wont word would wouldnt wow yeah yes yet you your youre yours yourself
     """.split()  # noqa: SIM905  a paragraph of words reads better than a list of three hundred strings
 )
+"""Words that may stand in any message, whatever that is about."""
+MARKS = (
+    r"\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963"
+    r"\u0966-\u1fff\ufe00-\ufe0f"
+)
+"""Signs above, below and between the letters of a word, and the scripts that are full of them; for a regex."""
+WIDE = "\u2e80"
+"""From here on, scripts that are written without spaces."""
+
+_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
+_APART = {code: " " for code in range(128) if not chr(code).isalnum()}
+"""What stands between words, for texts of nothing but ASCII: several times as fast as looking for the words."""
 _LETTERS = rf"[^\W_{WIDE}-\U0010ffff](?:[^\W_{WIDE}-\U0010ffff]|[{MARKS}])*"
 _CHUNK = re.compile(rf"(?:(?=[{WIDE}-\U0010ffff])[^\W_])+|{_LETTERS}(?:[-_.'’]{_LETTERS})*")
 _JOINT = re.compile(r"[-_.]")
@@ -49,11 +73,19 @@ _SHORT = 3
 """Letters of a word that has no ending."""
 _NUMBER = 3
 """Digits of a number that tells something by itself; shorter ones number lists."""
+_ROOT = 6
+"""Letters of a word that `ment` makes another of: `deployment`, but `implement`."""
 
 
-def words(text: str) -> list[str]:
+def terms(text: str) -> list[str]:
     """The terms of a text, in the order they stand."""
     return [term for chunk in chunks(text) for term in _terms(chunk)]
+
+
+@lru_cache(maxsize=1024)
+def key_terms(text: str) -> frozenset[str]:
+    """The terms of a text that mean something."""
+    return frozenset(term for term in terms(text) if not is_common(term))
 
 
 def chunks(text: str) -> list[str]:
@@ -67,19 +99,45 @@ def pieces(chunk: str) -> list[str]:
     return [part for part in parts if part] + ([chunk] if len(parts) > 1 else [])
 
 
+def spell(text: str) -> list[str]:
+    """The plain words of a text without case, fillers among them and identifiers taken apart."""
+    if text.isascii():
+        return text.lower().translate(_APART).split()
+    return _WORD.findall(text.casefold())
+
+
+def plain_terms(text: str) -> list[str]:
+    """The plain words of a text as they are compared, one after the other."""
+    return [term for word in spell(text) for term in stem(word)]
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> tuple[str, ...]:
+    """What a word without case is compared as: pairs of characters where words are not written apart, else its stem."""
+    if not word.isascii() and max(word) >= WIDE:
+        return tuple(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+    return (_stem(word) if word.isascii() and len(word) > _SHORT else word,)
+
+
 def is_common(term: str) -> bool:
     """May it stand in any message, whatever that is about? It helps to tell skills apart, and proves nothing."""
     return term in _common_terms() or (term.isascii() and (len(term) == 1 or (term.isdigit() and len(term) < _NUMBER)))
 
 
-@lru_cache(maxsize=1)
-def _common_terms() -> frozenset[str]:
-    return frozenset(term for word in _COMMON for term in _stems(word))
+@cache
+def filler_terms() -> frozenset[str]:
+    """The fillers as they are written, and as they are compared."""
+    return FILLERS.union(term for word in FILLERS for term in stem(word))
 
 
 def number(term: str) -> int:
     """What a term is stored as."""
     return crc32(term.encode("utf-8", "surrogatepass"))
+
+
+@cache
+def _common_terms() -> frozenset[str]:
+    return frozenset(term for word in _COMMON for term in stem(word))
 
 
 @lru_cache(maxsize=65536)
@@ -91,24 +149,17 @@ def _terms(chunk: str) -> tuple[str, ...]:
         if len(humps) > 1:
             found += humps
         found.append(part)
-    terms: dict[str, None] = {}
+    stems: dict[str, None] = {}
     for word in found:
         plain = word.casefold()
-        if not plain or (len(plain) > _LONGEST and plain < WIDE) or (plain in _FILLERS and len(parts) == 1):
+        if not plain or (len(plain) > _LONGEST and plain < WIDE) or (plain in _DROPPED and len(parts) == 1):
             continue
-        terms.update(dict.fromkeys(_stems(plain)))
-    return tuple(terms)
-
-
-def _stems(word: str) -> tuple[str, ...]:
-    """What a word is compared as: pairs of characters where words are not written apart, else without its ending."""
-    if word >= WIDE:
-        return tuple(word[at : at + 2] for at in range(max(1, len(word) - 1)))
-    return (_stem(word) if word.isascii() and len(word) > _SHORT else word,)
+        stems.update(dict.fromkeys(stem(plain)))
+    return tuple(stems)
 
 
 def _stem(word: str) -> str:
-    """Without the commonest English endings: `query` and `queries`, `probe` and `probing`, `code` and `coding` meet."""
+    """Without English endings: `query` and `queries`, `probe` and `probing`, `deploy` and `deployment` meet."""
     if word.endswith("ies"):
         word = word[:-3] + "y"
     elif word.endswith(("ches", "shes", "sses", "xes", "zes")):
@@ -117,11 +168,13 @@ def _stem(word: str) -> str:
         word = word[:-1]
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= _SHORT:
-            return _mended(word[: -len(ending)])
+            return _mend(word[: -len(ending)])
+    if word.endswith("ment") and len(word) - 4 >= _ROOT:
+        word = word[:-4]
     return word[:-1] if word.endswith("e") and len(word) > _SHORT + 1 else word
 
 
-def _mended(root: str) -> str:
+def _mend(root: str) -> str:
     """What is left of a word without `ing` or `ed`, as it is spelled alone."""
     if root[-1] == root[-2] and len(root) > _SHORT and root[-1] not in "lsz":
         return root[:-1]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.routing.words import chunks, is_common, number, words
+from whet.skill.terms import FILLERS, chunks, is_common, number, plain_terms, spell, stem, terms
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from whet.routing.words import chunks, is_common, number, words
     ],
 )
 def test_identifiers_give_their_parts_however_they_are_spelled(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert terms(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_identifiers_give_their_parts_however_they_are_spelled(text: str, expect
     ],
 )
 def test_scripts_without_spaces_give_pairs_also_beside_others(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert terms(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,18 +66,22 @@ def test_scripts_without_spaces_give_pairs_also_beside_others(text: str, expecte
     ],
 )
 def test_apostrophes_and_accents_stay_in_the_word(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert terms(text) == expected
 
 
 def test_an_accent_written_as_a_sign_of_its_own_is_the_same_word() -> None:
-    assert words("cafe\u0301 re\u0301sume\u0301") == words("café résumé") == ["café", "résumé"]
+    assert terms("cafe\u0301 re\u0301sume\u0301") == terms("café résumé") == ["café", "résumé"]
 
 
 @pytest.mark.parametrize(
     "family",
     [
         "commit commits committed committing",
-        "deploy deploys deployed deploying",
+        "deploy deploys deployed deploying deployment deployments",
+        "manage manages managed managing management",
+        "develop developed developing development",
+        "require required requiring requirement requirements",
+        "implement implements implemented implementing",
         "branch branches branched",
         "query queries",
         "probe probes probed probing",
@@ -89,11 +93,11 @@ def test_an_accent_written_as_a_sign_of_its_own_is_the_same_word() -> None:
     ],
 )
 def test_the_forms_of_a_word_meet(family: str) -> None:
-    assert len(set(words(family))) == 1
+    assert len(set(terms(family))) == 1
 
 
 def test_what_is_no_ending_stays() -> None:
-    assert words("status class analysis ring bed file fil") == [
+    assert terms("status class analysis ring bed file fil") == [
         "status",
         "class",
         "analysis",
@@ -105,19 +109,19 @@ def test_what_is_no_ending_stays() -> None:
 
 
 def test_fillers_say_nothing_alone_but_count_in_an_identifier() -> None:
-    assert words("please help me with this") == []
-    assert words("PLEASE Help Me") == []
-    assert words("how-to use-case") == ["how", "to", "use", "case"]
+    assert terms("please help me with this") == []
+    assert terms("PLEASE Help Me") == []
+    assert terms("how-to use-case") == ["how", "to", "use", "case"]
 
 
 def test_what_is_too_long_for_a_word_is_left_out() -> None:
-    assert words("a" * 40) == ["a" * 40]
-    assert words(f"deploy {'a' * 41} {'0123456789abcdef' * 4}") == ["deploy"]
+    assert terms("a" * 40) == ["a" * 40]
+    assert terms(f"deploy {'a' * 41} {'0123456789abcdef' * 4}") == ["deploy"]
 
 
 def test_half_characters_and_nothing_are_no_trouble() -> None:
-    assert words("deploy \ud800 now\udfff") == ["deploy", "now"]
-    assert [words(text) for text in ("", " \n\t", "\0", "!?.,", "---", "'", "_")] == [[]] * 7
+    assert terms("deploy \ud800 now\udfff") == ["deploy", "now"]
+    assert [terms(text) for text in ("", " \n\t", "\0", "!?.,", "---", "'", "_")] == [[]] * 7
     assert number("\ud800") == number("\ud800")
 
 
@@ -130,15 +134,15 @@ def test_chunks_are_the_words_as_they_are_written() -> None:
 
 
 def test_words_of_any_message_and_short_numbers_prove_nothing() -> None:
-    assert all(map(is_common, words("today thanks good 12 x")))
-    assert not any(map(is_common, words("deploy 404 周报 rebase")))
+    assert all(map(is_common, terms("today thanks good 12 x")))
+    assert not any(map(is_common, terms("deploy 404 周报 rebase")))
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_gives_words_and_always_the_same(text: str) -> None:
-    found = words(text)
-    assert found == words(text)
+    found = terms(text)
+    assert found == terms(text)
     assert all(found)
     assert all(0 <= number(term) < 1 << 32 for term in found)
 
@@ -146,10 +150,35 @@ def test_any_text_gives_words_and_always_the_same(text: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(string.ascii_lowercase, min_size=1, max_size=30))
 def test_case_does_not_matter_to_a_plain_word(word: str) -> None:
-    assert words(word) == words(word.upper()) == words(word.capitalize())
+    assert terms(word) == terms(word.upper()) == terms(word.capitalize())
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(string.ascii_lowercase, min_size=1, max_size=8), min_size=2, max_size=5))
 def test_joints_do_not_matter_to_an_identifier(parts: list[str]) -> None:
-    assert words("-".join(parts)) == words("_".join(parts)) == words(".".join(parts)) == words("-".join(parts).upper())
+    assert terms("-".join(parts)) == terms("_".join(parts)) == terms(".".join(parts)) == terms("-".join(parts).upper())
+
+
+def test_words_are_compared_without_case_and_common_endings() -> None:
+    assert spell("Reviews REVIEWING snake_case") == ["reviews", "reviewing", "snake", "case"]
+    assert plain_terms("Reviews REVIEWING snake_case") == ["review", "review", "snak", "case"]
+    assert stem("its") == ("its",)
+
+
+def test_scripts_without_spaces_give_pairs_of_characters() -> None:
+    assert plain_terms("电子表格 表") == ["电子", "子表", "表格", "表"]
+
+
+def test_fillers_are_words_without_case() -> None:
+    assert {word for word in FILLERS if spell(word) != [word]} == set()
+
+
+@given(st.text(max_size=60))
+def test_terms_are_those_of_the_words_one_by_one(text: str) -> None:
+    assert plain_terms(text) == [term for word in spell(text) for term in stem(word)]
+    assert all(plain_terms(text.upper().lower())) and "" not in plain_terms(text)
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=80))
+def test_words_of_ascii_are_the_same_among_others(text: str) -> None:
+    assert spell(f"{text} é") == [*spell(text), "é"]
