@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         machine = getattr(item, "cls", None)
         if is_hypothesis_test(test):
             attributes = vars(getattr(test, "__func__", test))
-            attributes[_CHOSEN] = _fewer(attributes[_CHOSEN])
+            attributes[_CHOSEN] = _fewer(attributes.get(_CHOSEN) or settings())
         elif isinstance(getattr(machine, "settings", None), settings):
             machine.settings = _fewer(machine.settings)
 

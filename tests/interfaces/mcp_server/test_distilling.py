@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 import pytest
 
-from mcp_server.world import ERAS, World, connected, over_http, roots_at, world
+from mcp_server.world import EITHER, World, connected, over_http, roots_at, world
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.anyio,
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
-eras = pytest.mark.parametrize("era", ERAS)
+eras = pytest.mark.parametrize("era", EITHER)
 SESSION = """## User
 Publish the docs of the shop to staging and check the links.
 

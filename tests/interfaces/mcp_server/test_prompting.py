@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import mcp_types as types
 import pytest
 
-from mcp_server.world import ERAS, World, connected, error_of, text_of, world
+from mcp_server.world import EITHER, World, connected, error_of, text_of, world
 from whet.interfaces.mcp.prompts import PAGE
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["world"]
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", ERAS)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", EITHER)]
 FREE = [{"name": "arguments", "description": "What to do, in your own words.", "required": False}]
 
 DISTILL = "Make a skill of what was worked out in this conversation."

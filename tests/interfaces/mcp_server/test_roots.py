@@ -8,7 +8,7 @@ import anyio
 import mcp_types as types
 import pytest
 
-from mcp_server.world import ERAS, World, connected, roots_at, text_of, world
+from mcp_server.world import EITHER, World, connected, roots_at, text_of, world
 from whet.interfaces.mcp import server as server_module
 from whet.interfaces.mcp.client_session import project_of
 
@@ -46,7 +46,7 @@ async def names(client: Client) -> list[str]:
     return [skill["name"] for skill in answer["skills"]]
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", EITHER)
 async def test_the_roots_of_the_client_decide_the_project(world: World, era: str) -> None:
     roots = Roots((world.work / "gone").as_uri(), world.project.as_uri())
     async with connected(world.server(), era, list_roots_callback=roots) as client:
@@ -60,7 +60,7 @@ async def test_the_roots_of_the_client_decide_the_project(world: World, era: str
         assert await names(client) == MINE
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", EITHER)
 @pytest.mark.parametrize("ask", ["read", "prompt"])
 async def test_every_request_that_can_be_answered_with_a_question_asks(world: World, era: str, ask: str) -> None:
     async with connected(world.server(), era, list_roots_callback=Roots(world.project.as_uri())) as client:
@@ -70,7 +70,7 @@ async def test_every_request_that_can_be_answered_with_a_question_asks(world: Wo
             assert "Do it." in text_of(await client.get_prompt("repo-rules"))
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", EITHER)
 async def test_among_many_clients_each_has_its_own_project(world: World, era: str) -> None:
     server = world.server(alone=False)
     async with (
@@ -93,7 +93,7 @@ async def test_a_client_may_change_its_roots(world: World) -> None:
         assert await names(client) == WITH_PROJECT
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", EITHER)
 async def test_roots_that_are_no_directories_here_are_passed_over(world: World, era: str) -> None:
     gone = (world.work / "gone").as_uri()
     file = (world.state / "config.toml").as_uri()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mcp.client import Client
 
 pytestmark = pytest.mark.anyio
-MANY = 10_000
 LATER = 60 * 10**9
 """Nanoseconds after which nothing is too fresh to be remembered."""
 COUNTER = """
@@ -40,10 +39,16 @@ def tell():
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def many(*, quick: bool) -> int:
+    """How many skills there are."""
+    return 1_200 if quick else 10_000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory, many: int) -> Iterator[World]:
     """A machine with very many skills, which were all looked at before."""
     world = World(tmp_path_factory.mktemp("large"))
-    for number in range(MANY):
+    for number in range(many):
         name = f"skill-{number:05}"
         directory = world.root / name
         directory.mkdir()
@@ -51,7 +56,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         with open(directory / "SKILL.md", "w", encoding="utf-8") as file:
             file.write(text)
     with Library.open(project=world.work, env=world.env, clock=lambda: time.time_ns() + LATER) as library:
-        assert library.list(limit=1)["total"] == MANY
+        assert library.list(limit=1)["total"] == many
     yield world
     world.close()
 
@@ -61,23 +66,25 @@ def size(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False))
 
 
-async def test_from_the_handshake_to_the_first_list_hardly_a_file_is_opened(large: World, tmp_path: Path) -> None:
+async def test_from_the_handshake_to_the_first_list_hardly_a_file_is_opened(
+    large: World, many: int, tmp_path: Path
+) -> None:
     out = tmp_path / "opened"
     counter = COUNTER.format(root=str(large.root), out=str(out))
     (tmp_path / "sitecustomize.py").write_text(counter, encoding="utf-8")
     async with connected(large.stdio(PYTHONPATH=str(tmp_path)), "legacy") as client:
         listed = await client.call_tool("skills_list", {})
-        assert listed.structured_content and listed.structured_content["total"] == MANY
+        assert listed.structured_content and listed.structured_content["total"] == many
     opened = out.read_text(encoding="utf-8").splitlines()
     assert set(opened) <= {str(large.root)}, opened[:5]
 
 
-async def test_every_page_of_the_tool_is_bounded_and_together_they_are_all(large: World) -> None:
+async def test_every_page_of_the_tool_is_bounded_and_together_they_are_all(large: World, many: int) -> None:
     names: list[str] = []
     async with connected(large.server(), "legacy") as client:
         assert len(client.instructions or "") <= INSTRUCTIONS
         first = (await client.call_tool("skills_list", {})).structured_content
-        assert first and (first["count"], first["total"]) == (LISTED, MANY)
+        assert first and (first["count"], first["total"]) == (LISTED, many)
         cursor: dict[str, str] = {}
         while True:
             page = (await client.call_tool("skills_list", {"limit": MOST_LISTED, **cursor})).structured_content
@@ -86,28 +93,28 @@ async def test_every_page_of_the_tool_is_bounded_and_together_they_are_all(large
             if not page.get("next"):
                 break
             cursor = {"cursor": page["next"]}
-    assert names == [f"skill-{number:05}" for number in range(MANY)]
+    assert names == [f"skill-{number:05}" for number in range(many)]
 
 
 @pytest.mark.parametrize(
     ("method", "kind", "most"), [("resources/list", "resources", 201), ("skills/list", "skills", 50)]
 )
 async def test_pages_of_the_protocol_are_bounded_and_together_they_are_all(
-    large: World, method: str, kind: str, most: int
+    large: World, many: int, method: str, kind: str, most: int
 ) -> None:
     seen: list[str] = []
     async with connected(large.server(), "auto") as client:
-        for page in await some_pages(client, method, MANY if kind == "resources" else 5):
+        for page in await some_pages(client, method, many if kind == "resources" else 5):
             assert len(page[kind]) <= most and size(page) <= 2 * PAGE_BYTES
             seen += [item["uri"] for item in page[kind]]
-    expected = [f"skill://skill-{number:05}/SKILL.md" for number in range(MANY)]
+    expected = [f"skill://skill-{number:05}/SKILL.md" for number in range(many)]
     if kind == "resources":
         assert seen == ["skill://index.json", *expected]
     else:
         assert seen == expected[: 5 * most]
 
 
-async def test_prompts_are_bounded(large: World) -> None:
+async def test_prompts_are_bounded(large: World, many: int) -> None:
     async with connected(large.server(), "auto") as client:
         pages = await some_pages(client, "prompts/list", 3)
         assert [prompt["name"] for page in pages for prompt in page["prompts"]] == [
@@ -115,7 +122,7 @@ async def test_prompts_are_bounded(large: World) -> None:
             *(f"skill-{number:05}" for number in range(299)),
         ]
         assert max(map(size, pages)) <= PAGE_BYTES
-        assert len((await client.get_prompt("skill-09999")).messages) == 1
+        assert len((await client.get_prompt(f"skill-{many - 1:05}")).messages) == 1
 
 
 async def some_pages(client: Client, method: str, most: int) -> list[dict[str, Any]]:
@@ -131,8 +138,8 @@ async def some_pages(client: Client, method: str, most: int) -> list[dict[str, A
     return pages
 
 
-async def test_the_older_index_is_bounded(large: World) -> None:
+async def test_the_older_index_is_bounded(large: World, many: int) -> None:
     async with connected(large.server(), "auto") as client:
         [content] = (await ask(client, "resources/read", uri="skill://index.json"))["contents"]
         index = json.loads(content["text"])
-    assert (len(index["skills"]), index["truncated"], index["total"]) == (1_000, True, MANY)
+    assert (len(index["skills"]), index["truncated"], index["total"]) == (1_000, True, many)

@@ -10,7 +10,7 @@ import anyio.to_thread
 import mcp_types as types
 import pytest
 
-from mcp_server.world import ENOUGH, ERAS, World, ask, connected, error_of, roots_at, world
+from mcp_server.world import EITHER, ENOUGH, World, ask, connected, error_of, roots_at, world
 from whet.api.tools import Tools
 from whet.errors import FailedError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["world"]
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", ERAS)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", EITHER)]
 
 
 def patch(name: str, find: str, replace: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged
 
-from mcp_server.world import ENOUGH, ERAS, Heard, World, ask, connected, error_of, over_http, text_of, world
+from mcp_server.world import EITHER, ENOUGH, Heard, World, ask, connected, error_of, over_http, text_of, world
 from whet.interfaces.mcp.prompts import PAGE
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ async def served(world: World, transport: str, era: str, **how: Any) -> AsyncIte
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", EITHER)
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_the_tour(world: World, transport: str, era: str) -> None:
     for number in range(PAGE):

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from whet.api.tools import Writes
 
 ERAS = ("legacy", "auto")
+EITHER = ("auto", pytest.param("legacy", marks=pytest.mark.deep))
+"""The same, for what takes long and hardly depends on the era."""
 WHET = (sys.executable, "-P", "-m", "whet")
 TOKEN = "a-token-for-tests-only"
 ENOUGH = 30.0
