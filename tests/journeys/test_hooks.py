@@ -283,7 +283,7 @@ def test_closed_streams_are_nothing_to_a_hook(machine: Machine, closed: str) -> 
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert ("backport" in done.stdout.decode()) is (closed == "2")
-    with sqlite3.connect(machine.state / "sessions.db") as connection:
+    with sqlite3.connect(machine.state / "state.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
 
@@ -340,10 +340,9 @@ def corrupt(path: Path) -> None:
     path.write_bytes(b"this is no database at all" * 400)
 
 
-@pytest.mark.parametrize("name", ["sessions.db", "state.db"])
-def test_a_damaged_database_is_silent_and_told_of(machine: Machine, name: str) -> None:
+def test_a_damaged_database_is_silent_and_told_of(machine: Machine) -> None:
     assert hook(machine, *PROMPT, sent=prompt(machine))[0] == 0
-    corrupt(machine.state / name)
+    corrupt(machine.state / "state.db")
     assert hook(machine, *PROMPT, sent=prompt(machine, session="2")) == SILENT
     assert ("prompt", "state-corrupt") in failures(machine)
     assert machine.run("doctor", "--repair").returncode == 0
@@ -359,7 +358,7 @@ def test_a_damaged_index_or_cache_is_made_again(machine: Machine) -> None:
 
 def test_a_locked_database_is_not_waited_for_long(machine: Machine) -> None:
     tell(machine, "codex", "prompt", prompt=BACKPORT)
-    connection = sqlite3.connect(machine.state / "sessions.db")
+    connection = sqlite3.connect(machine.state / "state.db")
     connection.execute("BEGIN EXCLUSIVE")
     assert hook(machine, *PROMPT, sent=prompt(machine)) == SILENT
     connection.rollback()
@@ -465,7 +464,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 def test_hooks_can_be_switched_off(machine: Machine) -> None:
     assert hook(machine, *PROMPT, sent=prompt(machine), env=machine.env | {"WHET_HOOKS": "off"}) == SILENT
-    assert not (machine.state / "sessions.db").exists()
+    assert not (machine.state / "state.db").exists()
 
 
 def test_a_person_is_told_what_happens(machine: Machine) -> None:
