@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.library.files import inside
@@ -179,9 +180,15 @@ def _join(base: str, relative: str) -> str:
     return os.path.join(base, *relative.split("/"))
 
 
+@lru_cache(maxsize=4)
+def _resolve_home(home: str) -> str:
+    """Where a home directory really is. It does not move while a process runs, and every call asks."""
+    return os.path.realpath(home) if home else ""
+
+
 def _resolve(roots: Iterator[Root], home: str) -> Iterator[Root]:
     seen: set[str] = set()
-    home = os.path.realpath(home) if home else ""
+    home = _resolve_home(home)
     for root in roots:
         real = os.path.realpath(root.path)
         if real not in seen:
