@@ -14,7 +14,7 @@ import json
 import os
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError
 from whet.interfaces.clients.entries import Entry
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from whet.interfaces.clients.known import Client, Format
     from whet.library.roots import Place
+    from whet.skill.values import Json
 
 
 class FileRecord(NamedTuple):
@@ -132,7 +133,7 @@ def _names(directory: str) -> list[str]:
             return []
 
 
-def _file(data: dict[str, Any]) -> FileRecord:
+def _file(data: Json) -> FileRecord:
     lists = {key: tuple(data[key]) for key in ("after", "directories")}
     return FileRecord(**{**data, **lists, "added": tuple(map(Entry.from_json, data["added"]))})
 

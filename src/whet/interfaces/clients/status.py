@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.interfaces.clients.calls import server_words, server_writes
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from whet.interfaces.clients.known import Client
     from whet.interfaces.clients.records import Record
     from whet.library.roots import Place
+    from whet.skill.values import Json
 
 
-def overview(place: Place, *, here: bool = False) -> list[dict[str, Any]]:
+def overview(place: Place, *, here: bool = False) -> list[Json]:
     """Every client Whet knows, and how it stands to it; `here`: every one that a project can configure."""
     return [_describe(client, place, here=here) for client in CLIENTS if client.project or not here]
 
@@ -40,9 +41,9 @@ def examine_connections(place: Place) -> tuple[Note, ...]:
     return tuple(entries)
 
 
-def _describe(client: Client, place: Place, *, here: bool) -> dict[str, Any]:
+def _describe(client: Client, place: Place, *, here: bool) -> Json:
     main = file_path(client.file, place)
-    found: dict[str, Any] = {
+    found: Json = {
         "client": client.name,
         "title": client.title,
         "installed": is_installed(client, place, None),
