@@ -32,6 +32,8 @@ LINEAR = {
     r"always\s+load\s+\S+\s+first": "words come before it, and it cannot take the blanks between them",
     r"without\s+(?:it|this|the\s+\S+|\S+\s+": "words come before it, and it cannot take the blanks between them",
     r"file\b.*\b(?:pass|using)\s*:": "it is applied to a match of two hundred characters",
+    r"(?:\\b|\(\?!\[[^\]]*\]\))$": "it is applied to our own expressions",
+    r"[A-Z][a-z]?[A-Z].*[a-z]|[a-z][A-Z]{2}": "it is applied to less than twenty letters",
 }
 """Parts of expressions that look worse than they are, and why."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from importlib import import_module
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,12 +12,12 @@ from hypothesis import strategies as st
 
 from guard.corpus import Pair, pairs
 from guard.packages import FETCH, package
-from whet.guard import secrets
 from whet.guard.finding import LABELS, Seen
 from whet.guard.prose import checker as prose
 from whet.guard.scan import scan
 from whet.skill.tree import Item, Tree
 
+scanning = import_module("whet.guard.scan")  # the package has a function of that name
 QUICK = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -214,7 +215,7 @@ def test_remarks_switch_nothing_off(data: st.DataObject, remark: str) -> None:
     assert weighs(tree) == 2
 
 
-@pytest.mark.parametrize("checker", [(prose, "check"), (prose, "check_hidden"), (secrets, "check")], ids=str)
+@pytest.mark.parametrize("checker", [(prose, "check"), (prose, "check_hidden"), (scanning, "find_secrets")], ids=str)
 def test_a_checker_that_fails_is_told_and_the_others_go_on(
     checker: tuple[object, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

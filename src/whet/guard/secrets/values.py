@@ -29,7 +29,7 @@ _PATH = re.compile(
 )
 _NAMED_NUMBER = re.compile(r"[a-z]+[-_]?v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z]{1,3}")
 _NUMBERED = re.compile(r"[a-z]+[-_]v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z]{1,3}")
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+[=+.\w-]*")
+_VERSION = re.compile(r"v?\d+\.\d[=+.\w-]*")
 _CASES = re.compile(r"[A-Z][a-z]?[A-Z].*[a-z]|[a-z][A-Z]{2}")
 _DIGEST = re.compile(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
 
