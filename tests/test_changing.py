@@ -49,7 +49,7 @@ def test_changes_are_counted_and_a_rename_keeps_the_counts(library: Library) -> 
     library.record("use", library.find("deploy"), "sha256:0")
     library.manage([{"action": "rename", "name": "deploy", "new_name": "ship"}])
     (total,) = library.usage.totals()
-    assert (total.skill, total.uses, total.patches) == ("user:ship", 1, 2)
+    assert (total.skill, total.uses, total.patches) == ("~/.agents/skills/ship", 1, 2)
 
 
 def test_how_a_skill_did_is_noted(library: Library) -> None:

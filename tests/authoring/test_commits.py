@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from authoring.world import World, created, refused, world
-from whet.library.visibility import MODEL
+from whet.learning.usage import counted_as
+from whet.library.visibility import MODEL, hidden
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from whet import Library
 
 __all__ = ["world"]
@@ -115,3 +119,152 @@ def test_the_curator_leaves_alone_what_is_read_every_second_day(world: World, ho
         library.view("deploy") if how == "view" else library.invoke("/deploy")
         library.curate(if_due=True)
     assert library.find("deploy")
+
+
+# everything, done to a skill that every store knows
+
+
+class Kept(NamedTuple):
+    """What every store says about a skill."""
+
+    off: bool
+    pinned: bool
+    examples: int
+    uses: int
+    locked: bool
+    bundled: bool
+    kept_back: bool = False
+
+
+ALL = Kept(off=True, pinned=True, examples=1, uses=2, locked=True, bundled=True)
+
+
+def known(library: Library, name: str) -> Kept:
+    """What every store says about the skill of that name, which is there."""
+    card, config = library.workspace.find(name)
+    total = library.usage.of(*counted_as(card))
+    (bundle,) = library.bundles()["bundles"]
+    return Kept(
+        off=hidden(card, MODEL, config.disabled, config.probe) is not None,
+        pinned=not library._memory.pins().keys().isdisjoint(card.known_as),
+        examples=library.list_feedback(name)["count"],
+        uses=total.uses if total else 0,
+        locked=library.is_locked(name),
+        bundled=name in bundle["skills"],
+        kept_back=bool(config.disabled.kept_back(card)),
+    )
+
+
+@pytest.fixture
+def full(world: World, tmp_path: Path) -> Library:
+    """A library with one skill that is installed, pinned, switched off, fed back, counted and in a bundle."""
+    world.skill("deploy", where=tmp_path / "source")
+    library = world.machine()
+    library.install(str(tmp_path / "source" / "deploy"))
+    library.feedback("deploy", "ship the shop", fits=True)
+    for _ in range(2):
+        library.record("use", library.find("deploy"), "sha256:0")
+    library.save_bundle("release", ["deploy"])
+    library.pin("deploy")
+    library.disable("deploy")
+    assert known(library, "deploy") == ALL
+    return library
+
+
+def last_run(library: Library) -> str:
+    return str(library.history(last=1)["entries"][0]["run"])
+
+
+def staged_rename(library: Library) -> None:
+    operation = {"action": "rename", "name": "deploy", "new_name": "ship"}
+    library.approve(library.manage([operation], stage=True)["proposal"])
+
+
+def renamed_and_back(library: Library) -> None:
+    library.edit.rename("deploy", "ship")
+    library.edit.history.undo()
+
+
+def renamed_and_again(library: Library) -> None:
+    renamed_and_back(library)
+    library.edit.history.undo()
+
+
+def rolled_back(library: Library) -> None:
+    library.edit.patch("deploy", find="Body.", replace="Soul.")
+    library.edit.history.rollback("deploy")
+
+
+def deleted_and_restored(library: Library) -> None:
+    library.edit.delete("deploy")
+    library.edit.restore("deploy")
+
+
+def uninstalled_and_undone(library: Library) -> None:
+    library.uninstall("deploy")
+    library.undo(last_run(library))
+
+
+def updated(library: Library) -> None:
+    library.update()
+
+
+WAYS: dict[str, tuple[Callable[[Library], object], str]] = {
+    "rename": (lambda library: library.edit.rename("deploy", "ship"), "ship"),
+    "rename and undo": (renamed_and_back, "deploy"),
+    "rename, undo, and undo that": (renamed_and_again, "ship"),
+    "approve a rename": (staged_rename, "ship"),
+    "patch and rollback": (rolled_back, "deploy"),
+    "delete and restore": (deleted_and_restored, "deploy"),
+    "uninstall and undo": (uninstalled_and_undone, "deploy"),
+    "update": (updated, "deploy"),
+    "adopt": (lambda library: library.apply(library.plan_adopt()), "deploy"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_store_follows(full: Library, way: str) -> None:
+    do, name = WAYS[way]
+    do(full)
+    assert known(full, name) == ALL
+
+
+def test_what_is_kept_back_follows_too(full: Library) -> None:
+    card = full.find("deploy")
+    full.workspace.decisions.block(str(card.id), "The guard says no.")
+    full.edit.rename("deploy", "ship")
+    assert full.workspace.decisions.blocked() == {str(full.find("ship").id): "The guard says no."}
+
+
+def test_a_skill_that_is_gone_is_still_known_when_it_comes_back(full: Library) -> None:
+    full.uninstall("deploy")
+    assert not full.is_locked("deploy")
+    full.manage([created("deploy")])
+    assert known(full, "deploy") == ALL._replace(locked=False)
+
+
+def test_a_project_bundle_is_not_rewritten(full: Library, world: World) -> None:
+    full.trust()
+    full.save_bundle("team", ["deploy"], project=True)
+    change = full.edit.rename("deploy", "ship")
+    path = world.project / ".agents" / "bundles" / "team.yaml"
+    assert change.notes[-1] == f"The bundle /team still names deploy; write ship into {path}."
+    assert "deploy" in path.read_text()
+
+
+def test_a_writer_that_is_killed_after_the_files_were_moved_leaves_nothing_behind(
+    full: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        """As if the process had ended."""
+
+    def kill(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(full.edit.writer, "_settle", kill)
+        patch.setattr(full.edit.writer, "_take_back", lambda *_: None)
+        with pytest.raises(Killed):
+            full.edit.rename("deploy", "ship")
+    full.edit.history.recover()
+    assert known(full, "ship")._replace(bundled=True, uses=2) == ALL, "the state database is never behind"

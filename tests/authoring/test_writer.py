@@ -141,14 +141,14 @@ def test_when_one_of_several_changes_fails_the_others_are_put_back(world: World,
 def test_an_interruption_after_the_entry_does_not_take_the_change_back(
     world: World, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settle = Journal.settle
+    settle = Writer._settle
 
-    def interrupted(journal: Journal, *arguments: object) -> None:
-        settle(journal, *arguments)  # type: ignore[arg-type]  # passed on as they are
+    def interrupted(writer: Writer, *arguments: object) -> None:
+        settle(writer, *arguments)  # type: ignore[arg-type]  # passed on as they are
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Journal, "settle", interrupted)
+        patch.setattr(Writer, "_settle", interrupted)
         with pytest.raises(KeyboardInterrupt):
             writer.write([change(world, "a", OLD)], BY)
     assert len(writer.journal.entries()) == 1 and read_tree(str(world.root / "a")) == OLD

@@ -126,7 +126,7 @@ def follow_a_session(machine: Machine, client: str) -> None:
     tell(machine, client, "compact")
     assert tell(machine, client, "stop") == tell(machine, client, "end") == ""
     with Library.open(project=machine.work, env=machine.env) as library:
-        total = library.usage.of("user:backport")
+        total = library.usage.of(str(library.find("backport").id))
         assert total is not None and (total.views, total.uses) == (1, 0)
         (seen,) = library.sessions.all()
     assert (seen.client, seen.id, seen.project, seen.ended) == (client, SESSION, str(machine.work), True)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import FailedError, UsageError
+from whet.library.skill_id import SkillId
 from whet.routing.feedback import KEPT, LONGEST, MOST, Examples, Feedback, Remark, kept, normalised
 from whet.store.state import StateDatabase, check_state, repair_state
 
@@ -52,16 +53,17 @@ def test_a_message_is_an_example_or_a_counterexample(feedback: Feedback) -> None
     }
 
 
-def test_what_was_said_goes_with_a_name(feedback: Feedback) -> None:
-    feedback.rename("pdf", "forms")
-    feedback.record("pdf", "Fill this form", fits=True)
-    feedback.record("pdf", "Print this", fits=False)
-    feedback.record("Forms", "print this", fits=True)
-    feedback.rename("PDF", "forms")
-    assert feedback.examples("forms") == Examples(("print this", "Fill this form"), ())
-    assert feedback.examples("pdf") == Examples((), ())
-    feedback.rename("forms", "Forms")
-    assert len(feedback.entries("forms")) == 2
+def test_what_was_said_goes_with_a_skill(feedback: Feedback) -> None:
+    old, new = SkillId("~/skills", "pdf"), SkillId("~/skills", "forms")
+    feedback.move(old, new)
+    feedback.record(str(old), "Fill this form", fits=True)
+    feedback.record(str(old), "Print this", fits=False)
+    feedback.record("PDF", "Sign this", fits=False)
+    feedback.record(str(new), "print this", fits=True)
+    feedback.move(old, new, ("pdf", "user:pdf"))
+    assert feedback.examples(str(new)) == Examples(("print this", "Fill this form"), ("Sign this",))
+    assert feedback.examples(str(old), "pdf") == Examples((), ())
+    assert len(feedback.entries(str(new))) == 3
 
 
 def test_the_latest_word_counts(feedback: Feedback) -> None:
@@ -105,14 +107,14 @@ def test_secrets_and_long_messages_are_cut(feedback: Feedback) -> None:
     examples, others = feedback.examples("pdf")
     assert token not in examples[0] and "hunter2hunter2" not in examples[0] and examples[0].endswith(" here")
     assert len(others[0]) == LONGEST
-    assert feedback.forget("pdf", "x" * 5000) == 1
+    assert feedback.forget("pdf", message="x" * 5000) == 1
 
 
 def test_it_can_be_taken_back(feedback: Feedback) -> None:
     for message in ("one", "two", "three"):
         feedback.record("pdf", message, fits=True)
     feedback.record("docx", "one", fits=True)
-    assert (feedback.forget("PDF", " ONE "), feedback.forget("pdf", "nothing")) == (1, 0)
+    assert (feedback.forget("PDF", message=" ONE "), feedback.forget("pdf", message="nothing")) == (1, 0)
     assert feedback.examples("pdf").examples == ("three", "two")
     assert feedback.forget("pdf") == 2
     assert [item.skill for item in feedback.entries()] == ["docx"]
@@ -124,9 +126,9 @@ def test_marks_change_with_the_feedback_and_not_otherwise(feedback: Feedback) ->
         lambda: feedback.record("pdf", "one", fits=True),
         lambda: feedback.record("pdf", "two", fits=True),
         lambda: feedback.record("pdf", "two", fits=False),
-        lambda: feedback.forget("pdf", "one"),
+        lambda: feedback.forget("pdf", message="one"),
         lambda: feedback.record("pdf", "one", fits=True),
-        lambda: feedback.forget("pdf", "two"),
+        lambda: feedback.forget("pdf", message="two"),
         lambda: feedback.record("docx", "one", fits=True),
     ]
     for step in steps:

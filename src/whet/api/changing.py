@@ -56,15 +56,21 @@ class Changing:
 
     def _subscribe(self, editor: SkillEditor) -> None:
         """Let everything that is known about skills follow what is done to them."""
-        editor.on_commit(self._follow_decisions, "What is switched off goes by the old place")
-        editor.on_commit(self._memory.follow, "Pins stay with the old place")
-        editor.on_commit(self.usage.follow, "The change is not counted")
+        from whet.authoring.commits import follow_moves
 
-    def _follow_decisions(self, commits: Sequence[Committed]) -> Iterable[str]:
-        for commit in commits:
-            if commit.before and commit.after and commit.moved:
-                self.workspace.decisions.move(commit.before, commit.after, commit.old_names)
-        return ()
+        editor.on_commit(follow_moves(self.workspace.decisions))
+        editor.on_commit(self._memory.follow)
+        editor.committer.after_commit(self.usage.follow, "The change is not counted")
+        editor.committer.after_commit(self._follow_bundles, "Bundles keep the old name")
+
+    def _follow_bundles(self, commits: Sequence[Committed]) -> Iterable[str]:
+        if not any(commit.moved for commit in commits):
+            return ()
+        from whet.prompt.asking import bundle_directories
+        from whet.prompt.bundles import follow_bundles
+
+        directories = bundle_directories(self.workspace, self.workspace.snapshot())
+        return tuple(follow_bundles(directories, directories[-1], commits))
 
     @property
     def usage(self) -> Usage:
@@ -147,18 +153,19 @@ class Changing:
         if outcome not in OUTCOMES:
             raise UsageError("bad-outcome", f"{outcome!r} is no outcome.", hint=f"Say one of {', '.join(OUTCOMES)}.")
         card, _ = self.workspace.find(name)
-        recorded = self.usage.record(OUTCOMES[outcome], card.qualified, self.workspace.open(card).digest)
+        recorded = self.usage.record(OUTCOMES[outcome], str(card.id), self.workspace.open(card).digest)
         return {"success": True, "name": card.full_name, "outcome": outcome, "recorded": recorded}
 
     def used(self) -> dict[str, Use]:
         """How often each skill was used and when last, by the key of its name."""
         from whet.prompt.ranking import used
 
-        return used(self.usage.totals())
+        names = {str(card.id): card.qualified for card in self.workspace.snapshot().catalogue.cards}
+        return used(self.usage.named(names))
 
     def record(self, kind: Kind, card: Card, digest: str, session: str = "") -> None:
         """Count that a skill was viewed or used. It never fails and never waits."""
-        self.usage.record(kind, card.qualified, digest, session=session)
+        self.usage.record(kind, str(card.id), digest, session=session)
 
     def new_root(self, *, project: bool = False) -> str:
         """The directory a new skill goes to: the person's own, the first explicit root, or the project's.

@@ -12,10 +12,9 @@ from whet.api.sharing import Sharing
 from whet.library.visibility import MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from whet.authoring.checks import Check
-    from whet.authoring.commits import Committed
     from whet.authoring.editor import SkillEditor
     from whet.library.visibility import Caller
     from whet.library.workspace import Workspace
@@ -157,13 +156,9 @@ class Routing(Sharing):
 
     def _subscribe(self, editor: SkillEditor) -> None:
         super()._subscribe(editor)
-        editor.on_commit(self._follow_feedback, "Feedback stays with the old name")
+        from whet.authoring.commits import follow_moves
 
-    def _follow_feedback(self, commits: Sequence[Committed]) -> Iterable[str]:
-        for commit in commits:
-            if commit.moved:
-                self.remarks.rename(commit.old_name, commit.entry.skill)
-        return ()
+        editor.on_commit(follow_moves(self.remarks))
 
     # mending
 

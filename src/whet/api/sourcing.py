@@ -312,7 +312,7 @@ class Sourcing(Reaching):
 
     def _subscribe(self, editor: SkillEditor) -> None:
         super()._subscribe(editor)
-        editor.on_commit(self._follow_locks, "The lock was not changed")
+        editor.committer.after_commit(self._follow_locks, "The lock was not changed")
 
     def _follow_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
         """Let the locks follow what was done to installed skills."""

@@ -1,8 +1,9 @@
 """The one event behind every change: what was committed, told to everybody who keeps something about skills.
 
 Whoever changes skills (the editor, its history, an approved proposal, the curator, an install) ends in `commit` or
-`publish`. Usage, pins, what is switched off, feedback, the lock and the search index subscribe; they get each skill
-with its id before and after, so that a skill that was renamed, or renamed back, keeps all of it.
+`publish`. What is kept in the state database (pins, what is switched off or kept back, feedback) follows in the same
+transaction; usage and locks follow after it. All get each skill with its id before and after, so that a skill that was
+renamed, or renamed back, keeps all of it.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ class Commit(NamedTuple):
 
 
 class Subscriber(Protocol):
-    """Hears of every change, and says what is to be said about it, a sentence each."""
+    """Hears of every change."""
 
     def __call__(self, commits: Sequence[Committed], /) -> Iterable[str]:
-        """Follow the change. What raises WhetError is told; the change itself is made."""
+        """Follow the change; what is to be said about it, a sentence each."""
 
 
 class Committer:
@@ -69,22 +70,36 @@ class Committer:
         """`identify` gives id and scope of the skill in a directory, which may be gone."""
         self.writer = writer
         self._identify = identify
-        self._subscribers: list[tuple[Subscriber, str]] = []
+        self._inside: list[Subscriber] = []
+        self._after: list[tuple[Subscriber, str]] = []
+        writer.settled = self._follow
 
-    def on_commit(self, subscriber: Subscriber, failed: str) -> None:
-        """Call this after every change; `failed` is what to say where it raises WhetError."""
-        self._subscribers.append((subscriber, failed))
+    def on_commit(self, subscriber: Subscriber) -> None:
+        """Call this with every change, inside its transaction on the state database, also when a killed one is settled.
+
+        So what is kept there about a skill is never behind it. Raising takes the change back.
+        """
+        self._inside.append(subscriber)
+
+    def after_commit(self, subscriber: Subscriber, failed: str) -> None:
+        """Call this after every change; `failed` is what to say where it raises WhetError: the change is made."""
+        self._after.append((subscriber, failed))
 
     def commit(self, changes: Sequence[TreeChange], by: Provenance) -> Commit:
         """Make all of these changes or none. Raises WhetError."""
         return self.publish(self.writer.write(changes, by), changes)
 
+    def _follow(self, entries: Sequence[Entry]) -> None:
+        committed = self._committed([entry for entry in entries if entry.action != "found"], {})
+        for subscriber in self._inside if committed else ():
+            subscriber(committed)
+
     def publish(self, entries: Sequence[Entry], changes: Sequence[TreeChange] = ()) -> Commit:
-        """Tell the subscribers about entries that are in the history, made by these changes."""
+        """Tell those who follow later about entries that are in the history, made by these changes."""
         made = tuple(entry for entry in entries if entry.action != "found")
         committed = self._committed(made, {change.path: change for change in changes})
         notes: list[str] = []
-        for subscriber, failed in self._subscribers if committed else ():
+        for subscriber, failed in self._after if committed else ():
             try:
                 notes.extend(subscriber(committed))
             except WhetError as error:
@@ -134,3 +149,22 @@ def _takes_back_move(journal: Journal, gone: Entry, come: Entry) -> bool:
             if gone.path in moves and moves[gone.path].path == come.path:
                 return True
     return False
+
+
+class MoveStore(Protocol):
+    """Keeps something about skills by their ids."""
+
+    def move(self, old: SkillId, new: SkillId, names: Sequence[str] = ()) -> None:
+        """Keep it for a skill that lies elsewhere now; `names` are what an older Whet knew it by."""
+
+
+def follow_moves(store: MoveStore) -> Subscriber:
+    """A subscriber that keeps what a store knows about skills that were renamed."""
+
+    def follow(commits: Sequence[Committed], /) -> Iterable[str]:
+        for commit in commits:
+            if commit.before and commit.after and commit.moved:
+                store.move(commit.before, commit.after, commit.old_names)
+        return ()
+
+    return follow

@@ -86,9 +86,9 @@ class SkillEditor:
         self.history = History(workspace, self.committer)
         self._new_root = new_root
 
-    def on_commit(self, subscriber: Subscriber, failed: str) -> None:
-        """Call this after every change of any skill; see `whet.authoring.commits`."""
-        self.committer.on_commit(subscriber, failed)
+    def on_commit(self, subscriber: Subscriber) -> None:
+        """Call this with every change of any skill, inside its transaction; see `whet.authoring.commits`."""
+        self.committer.on_commit(subscriber)
 
     # one change
 

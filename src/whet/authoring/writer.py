@@ -25,7 +25,7 @@ from whet.store.atomic import clean_leftovers
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.authoring.journal import Entry, Journal
     from whet.skill.tree import Item, Tree
@@ -67,6 +67,8 @@ class Writer:
     def __init__(self, journal: Journal, state: str) -> None:
         self.journal = journal
         self._state = state
+        self.settled: Callable[[Sequence[Entry]], None] = lambda _: None
+        """Is called inside the transaction that enters a change; raising takes the change back."""
 
     def write(self, changes: Sequence[TreeChange], by: Provenance) -> tuple[Entry, ...]:
         """Make all of these changes or none; their entries. Raises WhetError."""
@@ -102,10 +104,17 @@ class Writer:
                 _check_same(change, now[change.path], digest(read_tree(change.path)))  # an editor knows no locks
                 done.append(change.path)
                 write_tree(change.path, before[change.path], change.after)
-            return self.journal.settle(id_, notes)
+            return self._settle(id_, notes)
         except BaseException:
             self._take_back(id_, done, before)
             raise
+
+    def _settle(self, id_: str, notes: Sequence[Note]) -> tuple[Entry, ...]:
+        """Enter a change, and with it everything that is kept about its skills in the same database."""
+        with self.journal.state.write():
+            entries = self.journal.settle(id_, notes)
+            self.settled(entries)
+            return entries
 
     def _note(self, change: TreeChange, now: Mapping[str, str], by: Provenance) -> Note:
         after = self.journal.keep(change.after)
@@ -176,7 +185,7 @@ class Writer:
         current = {note.path: read_tree(note.path) for note in made}
         now = {path: digest(tree) for path, tree in current.items()}
         if all(now[note.path] == note.after for note in made):
-            self.journal.settle(id_, notes)
+            self._settle(id_, notes)
             return f"A change of {_names(notes)} was complete and is now in the history."
         for note in reversed(made):
             if now[note.path] == note.after or not now[note.path]:

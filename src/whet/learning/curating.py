@@ -122,7 +122,8 @@ class Curating:
         entries: dict[str, list[Entry]] = {}
         for entry in self._editor.journal.entries():
             entries.setdefault(entry.path, []).append(entry)
-        totals = {total.skill: total for total in self._usage.totals()}
+        names = {str(card.id): card.qualified for card in snapshot.catalogue.cards}
+        totals = {total.skill: total for total in self._usage.named(names)}
         pins, states = self._lifecycle.pins(), self._lifecycle.states()
         bundles, _ = read_bundles(bundle_directories(workspace, snapshot))
         named: dict[str, list[str]] = {}

@@ -1,8 +1,8 @@
 """How often each skill is viewed, used and changed, and whether it helped.
 
     usage = Usage(state, clock)
-    usage.record("use", "deploy", digest)
-    usage.of("deploy").uses
+    usage.record("use", str(card.id), digest)
+    usage.of(*counted_as(card)).uses
 
 Recording appends one line to a log (`usage_log`) and nothing else: no lock, no database, no sync, and no failure that
 reaches the caller. Reading counts the log first: its lines are added to `usage.db` in one transaction, which also
@@ -45,9 +45,10 @@ from whet.store.locks import FileLock, is_file_at
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from whet.authoring.commits import Committed
+    from whet.library.card import Card
     from whet.store.clock import Clock
     from whet.store.database import Database
 
@@ -99,13 +100,23 @@ class Usage:
             by_skill.setdefault(total.skill, []).append(total)
         return tuple(whole for _, totals in sorted(by_skill.items()) if (whole := together(totals)))
 
-    def of(self, skill: str) -> Total | None:
-        """One skill, all its versions together; None when nothing is known about it."""
-        return together(self._rows(skill))
+    def named(self, names: Mapping[str, str]) -> tuple[Total, ...]:
+        """The same by names for people: `names` has those of ids; a skill that is gone has that of its directory."""
+        by_name: dict[str, list[Total]] = {}
+        for total in self._rows():
+            name = names.get(total.skill) or total.skill.rpartition("/")[2]
+            by_name.setdefault(name, []).append(total._replace(skill=name))
+        return tuple(whole for _, totals in sorted(by_name.items()) if (whole := together(totals)))
 
-    def versions(self, skill: str) -> tuple[Total, ...]:
+    def of(self, *skills: str) -> Total | None:
+        """One skill, by everything that it is counted as, all its versions together; None when nothing is known."""
+        return together([total for skill in dict.fromkeys(skills) for total in self._rows(skill)])
+
+    def versions(self, *skills: str) -> tuple[Total, ...]:
         """The versions of a skill, told apart by their content, the one that was last touched first."""
-        return tuple(sorted(self._rows(skill), key=lambda total: (total.last, total.digest), reverse=True))
+        rows = [total for skill in dict.fromkeys(skills) for total in self._rows(skill)]
+        rows = added(total._replace(skill=skills[0]) for total in rows) if len(skills) > 1 else rows
+        return tuple(sorted(rows, key=lambda total: (total.last, total.digest), reverse=True))
 
     def rename(self, old: str, new: str) -> bool:
         """Give all that was recorded so far about one skill to another; whether there was anything and it worked."""
@@ -119,11 +130,11 @@ class Usage:
     def follow(self, commits: Sequence[Committed]) -> Iterable[str]:
         """Count what was changed, and keep the counts of skills that have another name now."""
         for commit in commits:
-            skill = f"{commit.scope}:{commit.entry.skill}"
             if commit.moved:
-                self.rename(f"{commit.scope}:{commit.old_name}", skill)
+                for known in (str(commit.before), f"{commit.scope}:{commit.old_name}"):
+                    self.rename(known, str(commit.after))
             if commit.before and commit.after and commit.entry.action in _EDITS:
-                self.record("patch", skill, commit.entry.after, version=commit.version)
+                self.record("patch", str(commit.after), commit.entry.after, version=commit.version)
         return ()
 
     @contextmanager
@@ -294,3 +305,8 @@ def _is_damage(error: FailedError) -> bool:
     return error.code == "state-corrupt" or (
         error.code == "state-failed" and error.details.get("sqlite") in ("SQLITE_ERROR", "OperationalError")
     )
+
+
+def counted_as(card: Card) -> tuple[str, str, str]:
+    """What a skill is counted as: its id; by an older Whet, its name with its scope; in imports, its name."""
+    return str(card.id), card.qualified, card.full_name

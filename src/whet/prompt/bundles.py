@@ -28,7 +28,9 @@ from whet.store.atomic import make_directories, sync_directory, write_bytes, wri
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from whet.authoring.commits import Committed
 
 MAX_SIZE = 64 * 1024
 MAX_FILES = 1_000
@@ -122,6 +124,20 @@ def save_bundle(
     make_directories(directory)
     write_text(path, text)
     return Bundle(name, slug, description, listed, instruction, path)
+
+
+def follow_bundles(directories: Sequence[str], own: str, commits: Iterable[Committed]) -> Iterator[str]:
+    """Let the user's own bundles name skills as they are called now; of others, say what is to be changed."""
+    for old, new in ((commit.old_name, commit.entry.skill) for commit in commits if commit.moved):
+        for bundle in read_bundles(directories)[0]:
+            skills = [new if names.key(skill) == names.key(old) else skill for skill in bundle.skills]
+            if skills == [*bundle.skills]:
+                continue
+            if os.path.dirname(bundle.path) != own:
+                yield f"The bundle /{bundle.slug} still names {old}; write {new} into {bundle.path}."
+                continue
+            told = {"name": bundle.name, "description": bundle.description, "instruction": bundle.instruction}
+            save_bundle(own, skills=skills, overwrite=True, **told)
 
 
 def remove_bundle(bundle: Bundle) -> str:

@@ -1,10 +1,11 @@
 """What people and agents said about which skill a message is for: durable, and read by every later search.
 
 A message that a skill was right for becomes an example of it, one that it was wrong for a counterexample. Feedback
-belongs to the name of a skill (`whet.skill.names.key`), so that it outlives moves, updates and a skill that is deleted
-and comes back. Of several remarks about the same message the latest counts, except that neither an agent nor a hook
-overrules a person. A message that no skill should come up for is kept under the name "": it is a counterexample of all
-of them. Secrets are hidden before anything is written.
+belongs to the id of a skill (`whet.library.skill_id`) and follows it, so that it outlives renames, updates and a skill
+that is deleted and comes back; what an older Whet kept by the key of a name counts for the skill of that name. Of
+several remarks about the same message the latest counts, except that neither an agent nor a hook overrules a person. A
+message that no skill should come up for is kept under the name "": it is a counterexample of all of them. Secrets are
+hidden before anything is written.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from whet.skill.names import key as name_key
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.library.skill_id import SkillId
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
@@ -40,7 +44,7 @@ class Remark(NamedTuple):
 
     time: int
     skill: str
-    """The key of its name."""
+    """Its id; of an older Whet, the key of its name."""
     message: str
     fits: bool
     origin: str
@@ -65,14 +69,14 @@ class Feedback:
         self._clock = clock
 
     def record(self, skill: str, message: str, *, fits: bool, origin: str = "person") -> bool:
-        """Keep a remark about a skill, given by its name; whether it says anything new. Raises UsageError, FailedError.
+        """Keep a remark about a skill, given by its id; whether it says anything new. Raises UsageError, FailedError.
 
         It is on the disk when this returns.
         """
         if origin not in ORIGINS:
             raise UsageError("bad-origin", f"{origin!r} is no origin.", hint=f"Say one of {', '.join(ORIGINS)}.")
         text = kept(checked(message))
-        key, normal = _plain(name_key(skill)), normalised(text)
+        key, normal = _stored(skill), normalised(text)
         with self.state.write() as connection:
             known = connection.execute(
                 "SELECT id, fits, origin FROM feedback WHERE skill = ? AND normal = ?", (key, normal)
@@ -100,31 +104,34 @@ class Feedback:
             )
         return not known or bool(known[1]) is not fits
 
-    def forget(self, skill: str, message: str | None = None) -> int:
+    def forget(self, *skills: str, message: str | None = None) -> int:
         """Drop what was said about a message, or about a skill altogether; how many remarks that were."""
         if self.state.existing() is None:
             return 0
-        key = _plain(name_key(skill))
+        normal = None if message is None else normalised(kept(message))
+        query = "DELETE FROM feedback WHERE skill = ? AND (? IS NULL OR normal = ?)"
         with self.state.write() as connection:
-            if message is None:
-                return connection.execute("DELETE FROM feedback WHERE skill = ?", (key,)).rowcount
-            normal = normalised(kept(message))
-            return connection.execute("DELETE FROM feedback WHERE skill = ? AND normal = ?", (key, normal)).rowcount
+            return sum([connection.execute(query, (_stored(skill), normal, normal)).rowcount for skill in skills])
 
-    def rename(self, old: str, new: str) -> None:
-        """Give what was said about one skill to another; where something was said about both, that one's counts."""
+    def move(self, old: SkillId, new: SkillId, names: Sequence[str] = ()) -> None:
+        """Keep what was said about a skill that lies elsewhere now; where something was said there, that counts."""
         if self.state.existing() is None:
             return
-        names = _plain(name_key(new)), _plain(name_key(old))
         with self.state.write() as connection:
-            connection.execute("UPDATE OR IGNORE feedback SET skill = ? WHERE skill = ?", names)
-            connection.execute("DELETE FROM feedback WHERE skill = ? AND ? <> skill", (names[1], names[0]))
+            for known in (str(old), *map(_plain, names)):
+                connection.execute("UPDATE OR IGNORE feedback SET skill = ? WHERE skill = ?", (str(new), known))
+                connection.execute("DELETE FROM feedback WHERE skill = ?", (known,))
 
-    def examples(self, skill: str) -> Examples:
-        """Messages that a skill is for, and that it is not for: those from people before others, then the newest."""
-        query = f"SELECT message FROM feedback WHERE skill = ? AND fits = ? ORDER BY {_FIRST} LIMIT ?"  # noqa: S608  ours
-        key = _plain(name_key(skill))
-        return Examples(*(tuple(row[0] for row in self.state.read(query, (key, fits, MOST))) for fits in (True, False)))
+    def examples(self, *skills: str) -> Examples:
+        """Messages that a skill is for, and that it is not for: those from people before others, then the newest.
+
+        A skill may go by several keys: its id, and its name in what an older Whet wrote.
+        """
+        marks = ", ".join("?" * len(skills))
+        query = f"SELECT message FROM feedback WHERE skill IN ({marks}) AND fits = ? ORDER BY {_FIRST} LIMIT ?"  # noqa: S608  ours
+        keys = [*map(_stored, skills)]
+        found = (self.state.read(query, (*keys, fits, MOST)) for fits in (True, False))
+        return Examples(*(tuple(dict.fromkeys(row[0] for row in rows)) for rows in found))
 
     def is_unwanted(self, message: str) -> bool:
         """Did somebody say that no skill should come up for this message, or one much like it?"""
@@ -142,12 +149,15 @@ class Feedback:
         )
         return {row[0]: "-".join(map(str, row[1:])) for row in rows}
 
-    def entries(self, skill: str | None = None) -> tuple[Remark, ...]:
+    def entries(self, *skills: str) -> tuple[Remark, ...]:
         """Every remark, or those about one skill, the newest first."""
-        key = None if skill is None else _plain(name_key(skill))
-        query = f"SELECT {_COLUMNS} FROM feedback WHERE ? IS NULL OR skill = ? ORDER BY id DESC"  # noqa: S608  columns are ours
-        rows = self.state.read(query, (key, key))
-        return tuple(Remark(time, name, message, bool(fits), origin) for time, name, message, fits, origin in rows)
+        rows = self.state.read(f"SELECT {_COLUMNS} FROM feedback ORDER BY id DESC")  # noqa: S608  columns are ours
+        keys = {*map(_stored, skills)}
+        return tuple(
+            Remark(time, name, message, bool(fits), origin)
+            for time, name, message, fits, origin in rows
+            if not skills or name in keys
+        )
 
 
 def kept(message: str) -> str:
@@ -160,6 +170,11 @@ def kept(message: str) -> str:
 def normalised(message: str) -> str:
     """What two spellings of one message have in common."""
     return " ".join(unicodedata.normalize("NFKC", message).casefold().split())
+
+
+def _stored(skill: str) -> str:
+    """What stands for a skill: its id, or what has no place, the key of a name."""
+    return _plain(skill if "/" in skill else name_key(skill))
 
 
 def _plain(text: str) -> str:

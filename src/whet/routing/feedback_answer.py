@@ -10,6 +10,8 @@ from whet.notes import Note
 from whet.routing.feedback import NO_SKILL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.routing.feedback import Feedback
@@ -22,18 +24,19 @@ def give(
 
     Raises NotFoundError, UsageError, FailedError.
     """
+    keys: Sequence[str]
     if name is None:
         if fits:
             message = "A message that fits must come with the name of the skill it fits."
             raise UsageError("skill-not-named", message, hint="Give the name; without one, a message fits no skill.")
         changed = feedback.record(NO_SKILL, message, fits=False, origin=origin)
-        told, key, notes = None, NO_SKILL, []
+        told, keys, notes = None, (NO_SKILL,), []
     else:
         card, config = workspace.find(name)
-        changed = feedback.record(card.full_name, message, fits=fits, origin=origin)
-        told, key = card.full_name, card.key
+        changed = feedback.record(str(card.id), message, fits=fits, origin=origin)
+        told, keys = card.full_name, card.known_as[:2]
         notes = [_silent(card, reason)] if (reason := hidden(card, MODEL, config.disabled, config.probe)) else []
-    answer = {"success": True, "name": told, "fits": fits, "changed": changed, **_counts(feedback, key)}
+    answer = {"success": True, "name": told, "fits": fits, "changed": changed, **_counts(feedback, keys)}
     return {**answer, "notes": [note.to_json() for note in notes]}
 
 
@@ -42,12 +45,10 @@ def listed(feedback: Feedback, workspace: Workspace, name: str | None = None) ->
 
     The name "" stands for messages that no skill should come up for; their `skill` is None.
     """
-    key = None if name is None else _key(feedback, workspace, name)
-    remarks = feedback.entries(key)
-    cards = workspace.snapshot().catalogue.by_key
+    remarks = feedback.entries(*(() if name is None else _keys(feedback, workspace, name)))
+    names = {key: card.full_name for card in workspace.snapshot().catalogue.cards for key in card.known_as[:2]}
     shown = [
-        {**item.to_json(), "skill": cards[item.skill].full_name if item.skill in cards else item.skill or None}
-        for item in remarks
+        {**item.to_json(), "skill": names.get(item.skill) or item.skill.rpartition("/")[2] or None} for item in remarks
     ]
     return {"success": True, "feedback": shown, "count": len(shown)}
 
@@ -57,13 +58,13 @@ def forget(feedback: Feedback, workspace: Workspace, name: str | None, message: 
 
     Without a name, it is about messages that no skill should come up for.
     """
-    key = NO_SKILL if name is None else _key(feedback, workspace, name)
-    forgotten = feedback.forget(key, message)
+    keys = (NO_SKILL,) if name is None else _keys(feedback, workspace, name)
+    forgotten = feedback.forget(*keys, message=message)
     if message is not None and not forgotten:
         hint = f"`whet feedback {name or '--none'} --list` shows what was said."
         about = f"this message and {name}" if name else "this message and no skill"
         raise NotFoundError("no-such-feedback", f"Nothing was said about {about}.", hint=hint)
-    return {"success": True, "name": name, "forgotten": forgotten, **_counts(feedback, key)}
+    return {"success": True, "name": name, "forgotten": forgotten, **_counts(feedback, keys)}
 
 
 def _silent(card: Card, reason: Note) -> Note:
@@ -72,20 +73,21 @@ def _silent(card: Card, reason: Note) -> Note:
     return Note(reason.code, "info", message, reason.hint, skill=card.full_name, path=card.path)
 
 
-def _key(feedback: Feedback, workspace: Workspace, name: str) -> str:
-    """The key under which a skill has feedback. Raises NotFoundError for one that neither is there nor has any."""
+def _keys(feedback: Feedback, workspace: Workspace, name: str) -> Sequence[str]:
+    """What a skill has feedback by. Raises NotFoundError for one that neither is there nor has any."""
     from whet.skill.names import key
 
     if name == NO_SKILL:
-        return NO_SKILL
+        return (NO_SKILL,)
     try:
-        return workspace.find(name)[0].key
+        return workspace.find(name)[0].known_as[:2]
     except WhetError:
-        if key(name) in feedback.all_marks():
-            return key(name)
-        raise
+        known = [skill for skill in feedback.all_marks() if key(name) in (skill, key(skill.rpartition("/")[2]))]
+        if not known:
+            raise
+        return known
 
 
-def _counts(feedback: Feedback, key: str) -> dict[str, int]:
-    known = feedback.examples(key)
+def _counts(feedback: Feedback, keys: Sequence[str]) -> dict[str, int]:
+    known = feedback.examples(*keys)
     return {"examples": len(known.examples), "counterexamples": len(known.counterexamples)}

@@ -58,8 +58,8 @@ class Shelf(NamedTuple):
 
 
 def key_of(card: Card) -> str:
-    """The key of a skill in the index: its main file, links resolved, as a database can hold it."""
-    return card.resolved.encode("utf-8", "backslashreplace").decode()
+    """The key of a skill in the index."""
+    return str(card.id)
 
 
 class IndexManager:
@@ -169,7 +169,7 @@ class IndexManager:
 
     def _entries(self, cards: Mapping[str, Card], marks: Mapping[str, str]) -> Iterable[Indexed]:
         for key, card in cards.items():
-            mark = marks.get(card.key, "")
+            mark = " ".join(marks[known] for known in card.known_as[:2] if known in marks) if marks else ""
             yield Indexed(key, _stamp(card, mark), self._reading(card, heard=bool(mark)))
 
     def _reading(self, card: Card, *, heard: bool) -> Callable[[], Texts]:
@@ -179,7 +179,7 @@ class IndexManager:
             self._read += 1
             if self._read % _OFTEN == 0:
                 self._progress(self._read)
-            return texts._replace(**self.feedback.examples(card.key)._asdict()) if heard else texts
+            return texts._replace(**self.feedback.examples(*card.known_as[:2])._asdict()) if heard else texts
 
         return read
 

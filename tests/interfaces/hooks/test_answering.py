@@ -34,7 +34,7 @@ def must(machine: Machine, name: str) -> str:
 
 
 def used(machine: Machine, name: str) -> tuple[int, int]:
-    total = machine.library.usage.of(f"user:{name}")
+    total = machine.library.usage.of(str(machine.library.find(name).id))
     return (total.views, total.uses) if total else (0, 0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.trees import digest
+from whet.learning.usage import counted_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,13 +42,13 @@ def heard_of(
 ) -> Heard:
     """What is known about the skill at a path."""
     now = digest(tree)
-    counts = [total for total in usage.versions(card.qualified) if total.digest == now]
+    counts = [total for total in usage.versions(*counted_as(card)) if total.digest == now]
     said = [
         proposal.remark.strip()[:_LONGEST]
         for proposal in refused
         if proposal.remark.strip() and any(change.path == path for change in proposal.changes)
     ]
-    wrong = remarks.examples(card.name).counterexamples[:_MOST]
+    wrong = remarks.examples(*card.known_as[:2]).counterexamples[:_MOST]
     return Heard(
         sum(total.helped for total in counts),
         sum(total.failed for total in counts),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whet.errors import WhetError
 from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.rendering import format_time
@@ -48,28 +49,39 @@ def run_usage(context: Context, options: Namespace) -> Outcome:
 
         answer = import_hermes(usage, os.path.abspath(os.path.expanduser(options.source)))
     elif options.name is None:
-        answer = {"success": True, "skills": [total.to_json() for total in usage.totals()]}
+        answer = {"success": True, "skills": [total.to_json() for total in usage.named(_names(context))]}
     else:
-        name = _recorded_name(context, options.name)
-        whole, versions = usage.of(name), usage.versions(name)
+        name, skills = _find_counted(context, options.name)
+        whole, versions = usage.of(*skills), usage.versions(*skills)
         answer = {
             "success": True,
             "name": name,
-            "total": whole.to_json() if whole else None,
-            "versions": [total.to_json() for total in versions],
+            "total": whole._replace(skill=name).to_json() if whole else None,
+            "versions": [total._replace(skill=name).to_json() for total in versions],
         }
     return Outcome({**answer, "report": [entry.to_json() for entry in usage.problems]})
 
 
-def _recorded_name(context: Context, name: str) -> str:
-    """The name under which a skill is counted; it may be gone. Raises NotFoundError for one that never was."""
+def _names(context: Context) -> dict[str, str]:
+    """Id -> what a person calls the skill, with its scope."""
+    return {str(card.id): card.qualified for card in context.library.catalogue.cards}
+
+
+def _find_counted(context: Context, name: str) -> tuple[str, tuple[str, ...]]:
+    """A skill's name, and what it is counted as; it may be gone. Raises NotFoundError for one that never was."""
+    from whet.learning.usage import counted_as
     from whet.skill.names import key
 
-    known = {key(total.skill): total.skill for total in context.library.usage.totals()}
-    if key(name) in known:
-        return known[key(name)]
-    card = context.library.find(name)
-    return known.get(key(card.qualified)) or known.get(key(card.full_name)) or known.get(card.key) or card.full_name
+    try:
+        card = context.library.find(name)
+    except WhetError:
+        found = [total.skill for total in context.library.usage.totals()]
+        found = [skill for skill in found if key(name) in (key(skill), key(skill.rpartition("/")[2]))]
+        if not found:
+            raise
+        return found[0].rpartition("/")[2], tuple(found)
+    skills = counted_as(card)
+    return (card.qualified if context.library.usage.of(*skills) else card.full_name), skills
 
 
 def render_usage(answer: Json, screen: Screen, options: Namespace) -> None:
