@@ -13,6 +13,7 @@ from whet.guard.ruleset import ruleset
 from whet.guard.scan import Scan
 from whet.guard.scan_cache import Attestation, ScanCache
 from whet.skill.tree import Item, digest, entries
+from whet.store.cache import CacheDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -41,16 +42,16 @@ def opened(tmp_path: Path) -> Iterator[Callable[[Scanner], ScanCache]]:
     made: list[ScanCache] = []
 
     def make(scanner: Scanner) -> ScanCache:
-        made.append(ScanCache(str(tmp_path / "state"), lambda: 7, look=scanner))
+        made.append(ScanCache(CacheDatabase(str(tmp_path / "state"), lambda: 7), lambda: 7, look=scanner))
         return made[-1]
 
     yield make
     for one in made:
-        one.close()
+        one.database.close()
 
 
 def rows(tmp_path: Path, query: str, *values: object) -> None:
-    with sqlite3.connect(tmp_path / "state" / "attestations.db") as connection:
+    with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
         connection.execute(query, values)
     connection.close()
 
@@ -81,13 +82,13 @@ def test_other_rules_look_again(opened: Callable[[Scanner], ScanCache], monkeypa
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE attestations SET verdict = 'safe'",
-        "UPDATE attestations SET findings = '[]'",
-        "UPDATE attestations SET findings = '[]', verdict = 'safe'",
-        "UPDATE attestations SET findings = 'x', proof = ''",
-        "UPDATE attestations SET verdict = 7",
-        "UPDATE attestations SET findings = x'ff'",
-        "DELETE FROM attestations",
+        "UPDATE scans SET verdict = 'safe'",
+        "UPDATE scans SET findings = '[]'",
+        "UPDATE scans SET findings = '[]', verdict = 'safe'",
+        "UPDATE scans SET findings = 'x', proof = ''",
+        "UPDATE scans SET verdict = 7",
+        "UPDATE scans SET findings = x'ff'",
+        "DELETE FROM scans",
     ],
 )
 def test_a_row_that_is_not_what_it_says_is_not_believed(
@@ -95,7 +96,7 @@ def test_a_row_that_is_not_what_it_says_is_not_believed(
 ) -> None:
     first = opened(Scanner(FOUND))
     expected = first.scan(FILES)
-    first.close()
+    first.database.close()
     rows(tmp_path, change)
     again = Scanner(FOUND)
     assert (opened(again).scan(FILES), again.looks) == (expected, 1)
@@ -107,10 +108,10 @@ def test_a_damaged_file_is_replaced_and_scanning_goes_on(
 ) -> None:
     first = opened(Scanner(FOUND))
     expected = first.scan(FILES)
-    first.close()
-    path = tmp_path / "state" / "attestations.db"
+    first.database.close()
+    path = tmp_path / "state" / "cache.db"
     data = path.read_bytes()
-    path.write_bytes(data[:4096] + b"\xff" * 4096 + data[8192:] if damage is None else damage)
+    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096) if damage is None else damage)
     scanner = Scanner(FOUND)
     again = opened(scanner)
     assert (again.scan(FILES), again.scan({**FILES, "b": Item(b"")}).verdict) == (expected, "caution")
@@ -120,18 +121,18 @@ def test_a_damaged_file_is_replaced_and_scanning_goes_on(
 def test_without_a_place_to_remember_every_scan_is_fresh(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where the directory should be")
     scanner = Scanner()
-    known = ScanCache(str(tmp_path / "state"), lambda: 7, look=scanner)
+    known = ScanCache(CacheDatabase(str(tmp_path / "state"), lambda: 7), lambda: 7, look=scanner)
     assert known.scan(FILES).verdict == known.scan({}).verdict == "safe"
-    assert scanner.looks == 2 and known.problem
+    assert scanner.looks == 2 and known.database.problem
 
 
 def test_only_so_many_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_REMEMBERED", 3)
     times = iter(range(100))
-    known = ScanCache(str(tmp_path / "state"), lambda: next(times), look=Scanner())
+    known = ScanCache(CacheDatabase(str(tmp_path / "state"), lambda: 7), lambda: next(times), look=Scanner())
     for number in range(10):
         known.scan({"a": Item(b"%d" % number)})
-    known.close()
-    connection = sqlite3.connect(tmp_path / "state" / "attestations.db")
-    assert connection.execute("SELECT count(*) FROM attestations").fetchone()[0] <= 4
+    known.database.close()
+    connection = sqlite3.connect(tmp_path / "state" / "cache.db")
+    assert connection.execute("SELECT count(*) FROM scans").fetchone()[0] <= 4
     connection.close()

@@ -18,6 +18,7 @@ from whet.library.files import Signature
 from whet.library.roots import Root
 from whet.notes import Note
 from whet.skill.gates import OPEN
+from whet.store.cache import CacheDatabase
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -74,10 +75,10 @@ def test_what_is_kept_comes_back_equal(filled: str, tmp_path: Path) -> None:
     bounds = Bounds(6, 100, (filled,))
     shelf = discover(place, bounds, None, time.time_ns() + 60 * 10**9)
     for _ in range(2):
-        kept = Cache(str(tmp_path / "state"), time.time_ns)
+        kept = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
         assert kept.save(shelf, None, bounds)
-        kept.close()
-        found = Cache(str(tmp_path / "state"), time.time_ns)
+        kept.database.close()
+        found = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
         again = found.shelf(place, bounds)
         assert again is not None
         assert {path: _plain(item) for path, item in again.containers.items()} == {
@@ -92,7 +93,7 @@ def test_what_is_kept_comes_back_equal(filled: str, tmp_path: Path) -> None:
         assert found.containers(place, bounds) == [
             (path, item.signature) for path, item in sorted(shelf.containers.items())
         ]
-        found.close()
+        found.database.close()
 
 
 def _plain(item: Container) -> Container:
@@ -127,7 +128,7 @@ def test_where_links_may_lead_matters_only_where_there_are_links(
     skill(str(tmp_path / "other"), "linked")
     place = Root(root, "user", real=root)
     one, two = Bounds(6, 100, (root,)), Bounds(6, 100, (root, str(tmp_path / "other")))
-    cache = Cache(str(tmp_path / "state"), time.time_ns)
+    cache = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
     cache.save(discover(place, one, None, 0), None, one)
     assert cache.shelf(place, two) is not None
     os.symlink(tmp_path / "other" / "linked", f"{root}/link")
@@ -136,7 +137,7 @@ def test_where_links_may_lead_matters_only_where_there_are_links(
         cache.save(discover(place, bounds, before, 0), before, bounds)
         assert cache.shelf(place, bounds) is not None
         assert cache.shelf(place, others) is None
-    cache.close()
+    cache.database.close()
 
 
 def test_another_reader_starts_over(
@@ -160,12 +161,12 @@ def test_a_root_nobody_used_for_long_is_forgotten(root: str, tmp_path: Path) -> 
     bounds = Bounds(6, 100, (root,))
     now = 1_700_000_000 * 10**9
     places = [Root(f"{root}/{name}", "user", real=f"{root}/{name}") for name in ("a", "b")]
-    cache = Cache(str(tmp_path / "state"), lambda: now)
+    cache = Cache(CacheDatabase(str(tmp_path / "state"), lambda: now), lambda: now)
     cache.save(RootListing(places[0], {}), None, bounds)
     now += 91 * 24 * 3600 * 10**9
     cache.save(RootListing(places[1], {}), None, bounds)
     assert [cache.shelf(place, bounds) is None for place in places] == [True, False]
-    cache.close()
+    cache.database.close()
 
 
 def test_when_to_use_it_and_what_to_type_come_from_the_cache_until_the_file_changes(
@@ -196,7 +197,7 @@ def test_one_edit_in_a_large_flat_root_writes_one_row(
         skill(root, f"skill-{number:03}")
     library = opened(root, settled=True)
     library.list()
-    connection = library.workspace.cache._open().connection
+    connection = library.workspace.cache_database.open().connection
 
     def written(action: Callable[[], Any]) -> int:
         before = connection.total_changes
@@ -260,7 +261,7 @@ def test_a_shelf_is_loaded_from_one_state_of_the_database(root: str, tmp_path: P
     """Another process saves between the queries of a load: the load must not mix old skills with new directories."""
     place, bounds = Root(root, "user", real=root), Bounds(6, 100, (root,))
     skill(root, "one")
-    reader, writer = (Cache(str(tmp_path / "state"), time.time_ns) for _ in range(2))
+    reader, writer = (Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns) for _ in range(2))
     first = discover(place, bounds, None, time.time_ns() + 10**12)
     writer.save(first, None, bounds)
     skill(root, "two")
@@ -270,7 +271,7 @@ def test_a_shelf_is_loaded_from_one_state_of_the_database(root: str, tmp_path: P
         if "FROM containers" in statement:
             writer.save(second, first, bounds)
 
-    connection = reader._open().connection
+    connection = reader.database.open().connection
     connection.set_trace_callback(interfere)
     loaded = reader.shelf(place, bounds)
     connection.set_trace_callback(None)
@@ -278,7 +279,7 @@ def test_a_shelf_is_loaded_from_one_state_of_the_database(root: str, tmp_path: P
     fresh = discover(place, bounds, loaded, time.time_ns() + 10**12)
     assert sorted(card.name for card in fresh.cards()) == ["one", "two"]
     for cache in (reader, writer):
-        cache.close()
+        cache.database.close()
 
 
 # damaged, foreign, read-only
@@ -335,7 +336,7 @@ def test_bytes_flipped_in_the_middle_never_raise_and_lose_no_skill(
         path.write_bytes(data)
         library = opened(filled, settled=True)
         assert library.list() == expected
-        outcomes.add(library.workspace.cache.problem.code if library.workspace.cache.problem else "")
+        outcomes.add(library.workspace.cache_database.problem.code if library.workspace.cache_database.problem else "")
         library.close()
     assert outcomes == {"", "cache-rebuilt"}
 
@@ -456,18 +457,18 @@ def test_a_home_that_is_a_file_is_done_without(filled: str, tmp_path: Path, open
 
 
 def test_a_full_disk_is_said_and_forgotten_when_there_is_room_again(tmp_path: Path) -> None:
-    cache = Cache(str(tmp_path / "state"), time.time_ns)
+    cache = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
     root, bounds = Root("/a", "user", real="/a"), Bounds(6, 100, ("/a",))
-    connection = cache._open().connection
+    connection = cache.database.open().connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     shelf = RootListing(root, {str(number): _container(str(number)) for number in range(2000)})
     outcomes = []
     for room in (pages, 100_000):
         connection.execute(f"PRAGMA max_page_count = {room}")
         saved = cache.save(shelf, None, bounds)
-        outcomes.append((saved, cache.problem.code if cache.problem else ""))
+        outcomes.append((saved, cache.database.problem.code if cache.database.problem else ""))
     assert outcomes == [(False, "cache-unavailable"), (True, "")]
-    cache.close()
+    cache.database.close()
 
 
 def _container(path: str) -> Container:

@@ -24,6 +24,7 @@ from whet.library.package import (
     read_tree,
 )
 from whet.skill.tree import DEFAULT_LIMITS, Item, digest, file_entry, link_entry
+from whet.store.cache import CacheDatabase
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -229,7 +230,7 @@ def test_the_digest_is_of_all_files(skill_directory: Path) -> None:
 
 
 def test_a_known_digest_is_not_computed_again(skill_directory: Path, tmp_path: Path, io: Counter[str]) -> None:
-    cache = Cache(str(tmp_path / "state"), time.time_ns)
+    cache = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
     directory = str(skill_directory)
 
     def compute(data: bytes = b"main") -> tuple[str, int]:
@@ -248,19 +249,19 @@ def test_a_known_digest_is_not_computed_again(skill_directory: Path, tmp_path: P
     assert (second != first, read) == (True, 19)
     (skill_directory / "references" / "a.md").write_text("A")
     assert compute()[0] not in (first, second)
-    cache.close()
+    cache.database.close()
 
 
 def test_a_digest_that_may_be_old_in_a_moment_is_not_kept(skill_directory: Path, tmp_path: Path) -> None:
-    cache = Cache(str(tmp_path / "state"), time.time_ns)
+    cache = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
     directory = str(skill_directory)
     for data, stamp, settled in ((b"main", "", True), (b"main", None, False), (b"other", "another", True)):
         files = list_files(directory, now=now() if settled else time.time_ns())
         main = Main("SKILL.md", data, files[1].stamp if stamp is None else stamp)
         found, _ = opened_digest(directory, files, main, cache, None)
         assert found.startswith("sha256:")
-    assert cache._open().read("SELECT * FROM digests") == []
-    cache.close()
+    assert cache.database.open().read("SELECT * FROM digests") == []
+    cache.database.close()
 
 
 def test_the_digest_is_of_the_main_file_as_it_was_read(skill_directory: Path) -> None:

@@ -79,7 +79,7 @@ for thread in threads:
 for thread in threads:
     thread.join()
 assert not failures, failures[0]
-assert library.workspace.cache.problem is None, library.workspace.cache.problem
+assert library.workspace.cache_database.problem is None, library.workspace.cache_database.problem
 library.close()
 print(len(seen))
 """
@@ -171,5 +171,5 @@ def test_threads_share_one_library(root: str, skill: Callable[..., str], opened:
     for thread in threads:
         thread.join()
     assert failures == []
-    assert library.workspace.cache.problem is None
+    assert library.workspace.cache_database.problem is None
     assert library.list()["count"] == 10

@@ -417,8 +417,8 @@ class Library(Learning):
                 entries.append(
                     Note(reason.code, severity, reason.message, reason.hint, skill=card.full_name, path=card.path)
                 )
-        if self.workspace.cache.problem:
-            entries.append(self.workspace.cache.problem)
+        if self.workspace.cache_database.problem:
+            entries.append(self.workspace.cache_database.problem)
         return tuple(entries)
 
     def doctor(self) -> tuple[Note, ...]:

@@ -15,6 +15,7 @@ from whet.guard.scan_cache import ScanCache
 if TYPE_CHECKING:
     from whet.guard.policy import Decision, Table
     from whet.guard.scan_cache import Attestation
+    from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
@@ -29,13 +30,9 @@ class Judgement(NamedTuple):
 class Judge:
     """Judges packages for one state directory."""
 
-    def __init__(self, state: StateDatabase, clock: Clock) -> None:
-        self.attestations = ScanCache(state.directory, clock)
+    def __init__(self, state: StateDatabase, cache: CacheDatabase, clock: Clock) -> None:
+        self.attestations = ScanCache(cache, clock)
         self.audit = Audit(state, clock)
-
-    def close(self) -> None:
-        """Let the remembered verdicts go; they are opened again when needed."""
-        self.attestations.close()
 
     def judge(self, scan: Attestation, trust: str, table: Table) -> Judgement:
         """What a package that was scanned may do."""

@@ -1,17 +1,13 @@
 """Verdicts that were given before, by the digest of the content and the name of the rules.
 
-Unchanged content costs one hash. This is a cache: a row is believed only if it reads back as what it says it is, a
-damaged file is set aside and made again, and where it cannot be used at all every scan is a fresh one (`problem` says
-why). Content with files that the digest does not cover, or that could not be read, is never remembered.
+Unchanged content costs one hash. This is a cache (`whet.store.cache`): a row is believed only if it reads back as what
+it says it is, and where the cache cannot be used at all every scan is a fresh one. Content with files that the digest does not cover, or that could not be read, is never remembered.
 """
 
 from __future__ import annotations
 
-import os
-import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.errors import FailedError
 from whet.guard.finding import LABELS, SEVERITIES, Finding, verdict
 from whet.guard.ruleset import ruleset
 from whet.skill.tree import digest, entries
@@ -22,19 +18,11 @@ if TYPE_CHECKING:
     from whet.guard.finding import Label
     from whet.guard.scan import Scan
     from whet.skill.tree import Item
+    from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
     from whet.store.database import Database
 
-FILE = "attestations.db"
-_BUSY_MS = 500
 _MOST_REMEMBERED = 10_000
-_SCHEMA = """
-CREATE TABLE attestations (
-    digest TEXT NOT NULL, ruleset TEXT NOT NULL, verdict TEXT NOT NULL, findings TEXT NOT NULL, proof TEXT NOT NULL,
-    time INTEGER NOT NULL, PRIMARY KEY (digest, ruleset)
-) WITHOUT ROWID;
-CREATE INDEX attestations_by_time ON attestations (time);
-"""
 
 
 class Attestation(NamedTuple):
@@ -46,26 +34,16 @@ class Attestation(NamedTuple):
 
 
 class ScanCache:
-    """The verdicts one state directory remembers. Nothing here raises; what fails is in `problem`."""
+    """The verdicts one state directory remembers. Nothing here raises; what fails is in the database's `problem`."""
 
-    def __init__(self, state: str, clock: Clock, *, look: Callable[[Mapping[str, Item]], Scan] | None = None) -> None:
+    def __init__(
+        self, database: CacheDatabase, clock: Clock, *, look: Callable[[Mapping[str, Item]], Scan] | None = None
+    ) -> None:
         """`look` is what scans; by default the scanner."""
-        self.path = os.path.join(state, FILE)
-        self.problem = ""
+        self.database = database
         self._clock = clock
         self._look = look
-        self._turn = threading.RLock()
-        self._database: Database | None = None
-        self._broken = False
         self._known: dict[str, Attestation] = {}
-
-    def close(self) -> None:
-        """Let the database go; the next use opens it again."""
-        with self._turn:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
-            self._broken = False
 
     def scan(self, files: Mapping[str, Item]) -> Attestation:
         """What a scan of these files finds, now or the last time anybody looked."""
@@ -85,8 +63,8 @@ class ScanCache:
         return Attestation(*scan(files))
 
     def _read(self, name: str) -> Attestation | None:
-        query = "SELECT verdict, findings, proof FROM attestations WHERE digest = ? AND ruleset = ?"
-        rows = self._try(lambda database: database.read(query, (name, ruleset())), create=False)
+        query = "SELECT verdict, findings, proof FROM scans WHERE digest = ? AND ruleset = ?"
+        rows = self.database.use(lambda database: database.read(query, (name, ruleset())), create=False)
         return _scan_of(name, *rows[0]) if rows else None
 
     def _write(self, scan: Attestation) -> None:
@@ -94,44 +72,16 @@ class ScanCache:
         row = (scan.digest, ruleset(), scan.verdict, text, _proof(scan.digest, scan.verdict, text), self._clock())
 
         def save(database: Database) -> None:
+            if database.read_only:
+                return
             with database.write() as connection:
-                connection.execute("INSERT OR REPLACE INTO attestations VALUES (?, ?, ?, ?, ?, ?)", row)
+                connection.execute("INSERT OR REPLACE INTO scans VALUES (?, ?, ?, ?, ?, ?)", row)
                 connection.execute(
-                    "DELETE FROM attestations WHERE time < (SELECT time FROM attestations ORDER BY time DESC LIMIT 1 "
-                    "OFFSET ?)",
+                    "DELETE FROM scans WHERE time < (SELECT time FROM scans ORDER BY time DESC LIMIT 1 OFFSET ?)",
                     (_MOST_REMEMBERED,),
                 )
 
-        self._try(save)
-
-    def _try(self, ask: Callable[[Database], Any], *, create: bool = True) -> Any:
-        """Ask the database; one that is damaged is replaced once, one that cannot be used is done without."""
-        if self._broken:
-            return None
-        with self._turn:
-            for suspect in (False, True):
-                try:
-                    if self._database is None:
-                        if not create and not os.path.exists(self.path):
-                            return None
-                        self._database = self._open(suspect=suspect)
-                    return None if self._database.read_only and create else ask(self._database)
-                except FailedError as error:
-                    self.close()
-                    self.problem = error.message
-                    if error.code != "state-corrupt" or suspect:
-                        break
-        self._broken = True
-        return None
-
-    def _open(self, *, suspect: bool) -> Database:
-        from whet.store.database import Schema, rebuildable
-
-        schema = Schema(application_id=0x57484154, migrations=(_SCHEMA,))
-        database, aside = rebuildable(self.path, schema, busy_ms=_BUSY_MS, clock=self._clock, suspect=suspect)
-        if aside:
-            self.problem = f"{self.path} was damaged; it was set aside as {aside} and made again."
-        return database
+        self.database.use(save)
 
 
 def _text(scan: Attestation) -> str:

@@ -1,11 +1,10 @@
 """Shelves and digests remembered between processes, in `cache.db`.
 
-The cache only saves work: every row is checked against the disk before it is believed, a cache that is damaged or
-made by another version is set aside and rebuilt, and one that cannot be opened or written is done without (`problem`
-says so). Rows of a root are only used when its *fingerprint*, everything that decides what a walk of it finds, is the
-same. Checked means: the signature fits the disk and the *proof*, a checksum, fits the row, because SQLite itself does
-not notice a flipped bit. A row that somebody changed together with its proof is believed; whoever can write the state
-directory can do worse.
+The cache only saves work (`whet.store.cache`): every row is checked against the disk before it is believed. Rows of a
+root are only used when its *fingerprint*, everything that decides what a walk of it finds, is the same. Checked means:
+the signature fits the disk and the *proof*, a checksum, fits the row, because SQLite itself does not notice a flipped
+bit. A row that somebody changed together with its proof is believed; whoever can write the state directory can do
+worse.
 
 Many processes share the file. A root carries the *version* of its last save: who saves and finds another version than
 the one last seen compares with what is there now, so that no row goes missing between two that save in turns.
@@ -19,12 +18,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from whet.errors import FailedError, NotFoundError, WhetError
 from whet.library.card import Card
 from whet.library.discovery import Container, RootListing
 from whet.library.files import Signature
 from whet.notes import Note
 from whet.skill.gates import OPEN
+from whet.store.cache import DamagedError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,38 +32,16 @@ if TYPE_CHECKING:
     from whet.library.discovery import Bounds
     from whet.library.roots import Root
     from whet.skill.gates import Gates
+    from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
     from whet.store.database import Database
 
-FILE = "cache.db"
 READER = "3"
 """Raised whenever the same file would be read into a different card."""
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
-_BUSY_MS = 200
 _NOTHING_MORE = (OPEN, (), (), "", "")
 """What most cards have behind their root, as far as it is kept."""
 
-_SCHEMA = """
-CREATE TABLE roots (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, fingerprint TEXT NOT NULL, bases TEXT NOT NULL,
-    version INTEGER NOT NULL, used INTEGER NOT NULL, notes TEXT
-);
-CREATE TABLE containers (
-    root INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE, path TEXT NOT NULL, category TEXT, depth INTEGER,
-    mtime INTEGER, ctime INTEGER, size INTEGER, inode INTEGER, description TEXT, more TEXT, cards INTEGER,
-    proof INTEGER,
-    PRIMARY KEY (root, path)
-) WITHOUT ROWID;
-CREATE TABLE cards (
-    root INTEGER NOT NULL, container TEXT NOT NULL, path TEXT NOT NULL, directory TEXT, name TEXT, key TEXT,
-    description TEXT, category TEXT, kind TEXT, mtime INTEGER, ctime INTEGER, size INTEGER, inode INTEGER,
-    folder INTEGER, real TEXT, more TEXT, proof INTEGER,
-    PRIMARY KEY (root, container, path),
-    FOREIGN KEY (root, container) REFERENCES containers ON DELETE CASCADE
-) WITHOUT ROWID;
-CREATE INDEX cards_by_key ON cards (key, root);
-CREATE TABLE digests (directory TEXT PRIMARY KEY, tree TEXT NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID;
-"""
 _CARD_COLUMNS = (
     "path, directory, name, key, description, category, kind, mtime, ctime, size, inode, folder, real, more, proof"
 )
@@ -87,28 +64,18 @@ def link_bases(shelf: RootListing, bounds: Bounds) -> str:
 
 
 class Cache:
-    """The cache of one state directory. Nothing here raises; what fails is in `problem`."""
+    """What is remembered of roots and packages. Nothing here raises; what fails is in the database's `problem`."""
 
-    def __init__(self, state: str, clock: Clock) -> None:
-        self.path = os.path.join(state, FILE)
-        self.problem: Note | None = None
+    def __init__(self, database: CacheDatabase, clock: Clock) -> None:
+        self.database = database
         self._clock = clock
-        self._database: Database | None = None
-        self._broken = False
         self._turn = threading.RLock()
         self._saved: dict[str, _Saved] = {}
         """By root, the shelf last loaded or saved and its version."""
 
-    def close(self) -> None:
-        """Let the database go; the next use opens it again."""
-        with self._turn:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
-
     def shelf(self, root: Root, bounds: Bounds) -> RootListing | None:
         """What was found below the root the last time anybody looked."""
-        found: _Saved | None = self._try(lambda database: _load(database, root, bounds))
+        found: _Saved | None = self.database.use(lambda database: _load(database, root, bounds))
         if found is None:
             return None
         self._saved[root.path] = found
@@ -116,11 +83,13 @@ class Cache:
 
     def cards(self, key: str, root: Root, bounds: Bounds) -> tuple[Card, ...]:
         """The remembered skills of one name below one root, without loading the others."""
-        return self._try(lambda database: _by_key(database, key, root, bounds)) or ()
+        return self.database.use(lambda database: _by_key(database, key, root, bounds)) or ()
 
     def containers(self, root: Root, bounds: Bounds) -> list[tuple[str, Signature]] | None:
         """The remembered directories below a root, without what is in them; None when the root is not remembered."""
-        found: list[tuple[str, Signature]] | None = self._try(lambda database: _containers(database, root, bounds))
+        found: list[tuple[str, Signature]] | None = self.database.use(
+            lambda database: _containers(database, root, bounds)
+        )
         return found
 
     def save(self, shelf: RootListing, before: RootListing | None, bounds: Bounds) -> bool:
@@ -129,7 +98,7 @@ class Cache:
             old = self._saved.pop(shelf.root.path, None)
             if old is not None and old.shelf is not before:
                 old = None
-            version: int | None = self._try(lambda database: _save(database, shelf, old, bounds, self._clock()))
+            version: int | None = self.database.use(lambda database: _save(database, shelf, old, bounds, self._clock()))
             if version is not None:
                 self._saved[shelf.root.path] = _Saved(version, shelf)
         return version is not None
@@ -137,7 +106,7 @@ class Cache:
     def digest(self, directory: str, tree: str) -> str:
         """The remembered digest of a package whose tree of files looks like this, or ""."""
         query = "SELECT digest FROM digests WHERE directory = ? AND tree = ?"
-        rows = self._try(lambda database: database.read(query, (directory, tree)))
+        rows = self.database.use(lambda database: database.read(query, (directory, tree)))
         return rows[0][0] if rows else ""
 
     def save_digest(self, directory: str, tree: str, digest: str) -> None:
@@ -147,66 +116,7 @@ class Cache:
             with database.write() as connection:
                 connection.execute("REPLACE INTO digests VALUES (?, ?, ?)", (directory, tree, digest))
 
-        self._try(write)
-
-    def _open(self, *, suspect: bool = False) -> Database:
-        if self._database is None:
-            from whet.store.database import Schema, rebuildable
-
-            schema = Schema(application_id=0x57484343, migrations=(_SCHEMA,))
-            self._database, aside = rebuildable(
-                self.path, schema, durable=False, busy_ms=_BUSY_MS, clock=self._clock, suspect=suspect
-            )
-            if aside:
-                self._rebuilt(aside)
-        return self._database
-
-    def _rebuilt(self, aside: str) -> None:
-        hint = "Nothing was lost. The file can be deleted."
-        message = f"The catalogue cache could not be used; it was set aside as {aside} and rebuilt."
-        self.problem = Note("cache-rebuilt", "info", message, hint, path=self.path)
-
-    def _try(self, use: Callable[[Database], Any]) -> Any:
-        """Use the database; an unusable one is rebuilt once, any other failure is noted and answered with None."""
-        with self._turn:
-            suspect = False
-            for first in (True, False):
-                if self._broken:
-                    break
-                try:
-                    answer = use(self._open(suspect=suspect))
-                    if self.problem is not None and self.problem.code == "cache-unavailable":
-                        self.problem = None
-                    return answer  # noqa: TRY300  the answer of the try is what it is about
-                except (UnicodeEncodeError, OverflowError):
-                    break  # a path that is not Unicode, a date beyond SQLite's: listing it again is all it costs
-                except FailedError as error:
-                    if error.code in ("state-busy", "lock-timeout"):
-                        break
-                    suspect = error.code == "state-corrupt"
-                    if not first or not (suspect or (error.code == "state-failed" and self._set_aside())):
-                        self._broken = error.code != "disk-full"
-                        self.problem = Note("cache-unavailable", "info", error.message, error.hint, path=self.path)
-                        break
-                    self.close()
-                except (_DamagedError, UnicodeDecodeError):  # the latter when SQLite quotes what it found
-                    if not first or not self._set_aside():
-                        self._broken = True
-            return None
-
-    def _set_aside(self) -> bool:
-        """Put a database away that SQLite finds sound and that is not ours all the same."""
-        from whet.store.database import set_aside
-
-        self.close()
-        try:
-            self._rebuilt(set_aside(self.path, self._clock))
-        except NotFoundError:
-            return True  # another process was faster
-        except WhetError as error:
-            self.problem = Note("cache-unavailable", "info", error.message, error.hint, path=self.path)
-            return False
-        return True
+        self.database.use(write)
 
 
 class _Saved(NamedTuple):
@@ -214,10 +124,6 @@ class _Saved(NamedTuple):
 
     version: int
     shelf: RootListing
-
-
-class _DamagedError(Exception):
-    """Rows that no Whet has written."""
 
 
 @contextmanager
@@ -230,7 +136,7 @@ def _reading(database: Database) -> Iterator[sqlite3.Connection]:
         except UnicodeEncodeError:
             raise
         except (TypeError, ValueError, LookupError) as error:
-            raise _DamagedError from error
+            raise DamagedError from error
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")

@@ -23,6 +23,7 @@ from whet.library.state import Decisions
 from whet.library.visibility import BY_COMMAND, Disabled
 from whet.notes import Note
 from whet.skill.names import key as name_key
+from whet.store.cache import CacheDatabase
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class Workspace:
         self._probe = probe
         self.explicit = None if roots is None else tuple(roots)
         self.clock = clock
-        self.cache = Cache(place.state, clock)
+        self.cache_database = CacheDatabase(place.state, clock)
+        self.cache = Cache(self.cache_database, clock)
         self.state = StateDatabase(place.state)
         self.decisions = Decisions(self.state, clock)
         self.first: Catalogue | None = None
@@ -87,15 +89,13 @@ class Workspace:
         if self._judge is None:
             from whet.guard.gate import Judge
 
-            self._judge = Judge(self.state, self.clock)
+            self._judge = Judge(self.state, self.cache_database, self.clock)
         return self._judge
 
     def close(self) -> None:
         """Let the databases go; they are opened again when needed."""
-        self.cache.close()
+        self.cache_database.close()
         self.state.close()
-        if self._judge is not None:
-            self._judge.close()
 
     @contextmanager
     def steady(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ read again. A file that is damaged ends the move with an error that names it, an
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError
@@ -65,6 +65,18 @@ def adopt_readable(connection: sqlite3.Connection, directory: str, version: int)
     """Copy what can be read of the older files: which they were, and a sentence for everything that is lost."""
     files = former_files(directory, version)
     return files, [f"{os.path.basename(path)}: {sentence}" for path in files for sentence in _copy(path, connection)]
+
+
+_CACHES = ("attestations.db",)
+
+
+def drop_caches(_connection: sqlite3.Connection, directory: str, _version: int) -> list[str]:
+    """Remove the files of former caches: what they hold is made again."""
+    for name in _CACHES:
+        for part in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                os.unlink(os.path.join(directory, name + part))
+    return []
 
 
 def _copy(path: str, target: sqlite3.Connection) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from whet.store.database import Schema
-from whet.store.former import adopt
+from whet.store.former import adopt, drop_caches
 
 
 class Migration(NamedTuple):
@@ -128,3 +128,45 @@ STATE_MIGRATIONS = (
 )
 
 STATE = Schema(0x57484554, tuple(step.sql for step in STATE_MIGRATIONS), private=True, adopt=adopt)
+
+
+CACHE_MIGRATIONS = (
+    Migration(
+        1,
+        "library",
+        """
+        CREATE TABLE roots (
+            id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, fingerprint TEXT NOT NULL, bases TEXT NOT NULL,
+            version INTEGER NOT NULL, used INTEGER NOT NULL, notes TEXT
+        );
+        CREATE TABLE containers (
+            root INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE, path TEXT NOT NULL, category TEXT, depth INTEGER,
+            mtime INTEGER, ctime INTEGER, size INTEGER, inode INTEGER, description TEXT, more TEXT, cards INTEGER,
+            proof INTEGER,
+            PRIMARY KEY (root, path)
+        ) WITHOUT ROWID;
+        CREATE TABLE cards (
+            root INTEGER NOT NULL, container TEXT NOT NULL, path TEXT NOT NULL, directory TEXT, name TEXT, key TEXT,
+            description TEXT, category TEXT, kind TEXT, mtime INTEGER, ctime INTEGER, size INTEGER, inode INTEGER,
+            folder INTEGER, real TEXT, more TEXT, proof INTEGER,
+            PRIMARY KEY (root, container, path),
+            FOREIGN KEY (root, container) REFERENCES containers ON DELETE CASCADE
+        ) WITHOUT ROWID;
+        CREATE INDEX cards_by_key ON cards (key, root);
+        CREATE TABLE digests (directory TEXT PRIMARY KEY, tree TEXT NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID;
+        """,
+    ),
+    Migration(
+        2,
+        "guard",
+        """
+        CREATE TABLE scans (
+            digest TEXT NOT NULL, ruleset TEXT NOT NULL, verdict TEXT NOT NULL, findings TEXT NOT NULL,
+            proof TEXT NOT NULL, time INTEGER NOT NULL, PRIMARY KEY (digest, ruleset)
+        ) WITHOUT ROWID;
+        CREATE INDEX scans_by_time ON scans (time);
+        """,
+    ),
+)
+
+CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), private=True, adopt=drop_caches)

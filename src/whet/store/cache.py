@@ -1,0 +1,112 @@
+"""`cache.db`: everything that can be made again, in one file that every room shares.
+
+The cache only saves work. A file that is damaged, or made by another version, is set aside and made again; one that
+cannot be opened or written is done without. Nothing here raises because of that; `problem` says so.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from whet.errors import FailedError, NotFoundError, WhetError
+from whet.notes import Note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.store.clock import Clock
+    from whet.store.database import Database
+
+FILE = "cache.db"
+_BUSY_MS = 200
+
+
+class DamagedError(Exception):
+    """Rows that no Whet has written."""
+
+
+class CacheDatabase:
+    """The cache of one state directory, opened on first use, for any number of threads."""
+
+    def __init__(self, directory: str, clock: Clock) -> None:
+        self.path = os.path.join(directory, FILE)
+        self.problem: Note | None = None
+        self._clock = clock
+        self._database: Database | None = None
+        self._broken = False
+        self._process = 0
+        self._turn = threading.RLock()
+
+    def close(self) -> None:
+        """Let the file go; the next use opens it again."""
+        with self._turn:
+            if self._database is not None and self._process == os.getpid():
+                self._database.close()
+            self._database = None
+
+    def open(self, *, suspect: bool = False) -> Database:
+        """The database, made if need be. Raises FailedError. `suspect`: check all of the file first."""
+        if self._process != os.getpid():
+            self._database, self._process = None, os.getpid()  # SQLite does not survive a fork
+        if self._database is None:
+            from whet.store.database import rebuildable
+            from whet.store.schema import CACHE
+
+            self._database, aside = rebuildable(
+                self.path, CACHE, durable=False, busy_ms=_BUSY_MS, clock=self._clock, suspect=suspect
+            )
+            if aside:
+                self._rebuilt(aside)
+        return self._database
+
+    def use(self, ask: Callable[[Database], Any], *, create: bool = True) -> Any:
+        """Ask the database; an unusable one is rebuilt once, any other failure is noted and answered with None.
+
+        Where there is no file, nothing is asked unless it may be made (`create`).
+        """
+        with self._turn:
+            suspect = False
+            for first in (True, False):
+                if self._broken or (not create and self._database is None and not os.path.exists(self.path)):
+                    break
+                try:
+                    answer = ask(self.open(suspect=suspect))
+                    if self.problem is not None and self.problem.code == "cache-unavailable":
+                        self.problem = None
+                    return answer  # noqa: TRY300  the answer of the try is what it is about
+                except (UnicodeEncodeError, OverflowError):
+                    break  # a path that is not Unicode, a date beyond SQLite's: finding it out again is all it costs
+                except FailedError as error:
+                    if error.code in ("state-busy", "lock-timeout"):
+                        break
+                    suspect = error.code == "state-corrupt"
+                    if not first or not (suspect or (error.code == "state-failed" and self._set_aside())):
+                        self._broken = error.code != "disk-full"
+                        self.problem = Note("cache-unavailable", "info", error.message, error.hint, path=self.path)
+                        break
+                    self.close()
+                except (DamagedError, UnicodeDecodeError):  # the latter when SQLite quotes what it found
+                    if not first or not self._set_aside():
+                        self._broken = True
+            return None
+
+    def _rebuilt(self, aside: str) -> None:
+        hint = "Nothing was lost. The file can be deleted."
+        message = f"The cache could not be used; it was set aside as {aside} and rebuilt."
+        self.problem = Note("cache-rebuilt", "info", message, hint, path=self.path)
+
+    def _set_aside(self) -> bool:
+        """Put a database away that SQLite finds sound and that is not ours all the same."""
+        from whet.store.database import set_aside
+
+        self.close()
+        try:
+            self._rebuilt(set_aside(self.path, self._clock))
+        except NotFoundError:
+            return True  # another process was faster
+        except WhetError as error:
+            self.problem = Note("cache-unavailable", "info", error.message, error.hint, path=self.path)
+            return False
+        return True
