@@ -29,6 +29,7 @@ import peers as peer_systems
 from whet.learning.usage import Usage
 from whet.learning.usage_import import import_hermes
 from whet.store.clock import system_clock
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,7 +106,7 @@ def summary(times: Sequence[float], counted: int) -> dict[str, Any]:
 
 def measure_whet(directory: str, records: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Recording, and recording until all is counted."""
-    usage = Usage(os.path.join(directory, "state"), system_clock)
+    usage = Usage(StateDatabase(os.path.join(directory, "state")), system_clock)
     import_hermes(usage, _written(directory, records))
     before = _events(usage)
 

@@ -132,7 +132,7 @@ from whet.store.state import StateDatabase
 journal = Journal(StateDatabase(top + "/state"), time.time_ns)
 for number in range(12):
     journal.keep({"SKILL.md": Item(b"%d" % number)})
-journal.close()
+journal.state.close()
 """
 )
 

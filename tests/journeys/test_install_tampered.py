@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from shutil import copytree, rmtree
 from typing import TYPE_CHECKING, Any
 
@@ -286,9 +288,14 @@ BROKEN: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+def forget_installs(machine: Machine) -> None:
+    with closing(sqlite3.connect(machine.state / "state.db")) as connection, connection:
+        connection.execute("DELETE FROM installs")
+
+
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_damaged_ledger_stops_everything_until_it_is_mended(damaged: Machine, how: str) -> None:
-    lock, ledger = damaged.lock.read_bytes(), damaged.state / "installs.db"
+    lock, ledger = damaged.lock.read_bytes(), damaged.state / "state.db"
     ledger.write_bytes(BROKEN[how](ledger.read_bytes()))
     before = damaged.digest()
     for words in COMMANDS:
@@ -296,16 +303,16 @@ def test_a_damaged_ledger_stops_everything_until_it_is_mended(damaged: Machine, 
         assert (words, run.code, run.answer["code"]) == (words, 4, "state-corrupt")
         assert str(ledger) in run.answer["error"] and "`whet doctor --repair`" in run.answer["hint"]
     assert damaged.digest() == before
-    assert codes(damaged) == {"installs-corrupt": "error"}
+    assert codes(damaged) == {"state-corrupt": "error"}
     assert damaged.run("doctor", "--repair", "--check").code == 0
-    assert list(damaged.state.glob("installs.db.broken-*"))
+    assert list(damaged.state.glob("state.db.broken-*"))
     assert damaged.lock.read_bytes() == lock
     damaged.check_whole()
     assert damaged.run("install", "./source/third").code == 0
 
 
 def test_without_its_ledger_a_library_goes_on_from_its_lock(damaged: Machine) -> None:
-    (damaged.state / "installs.db").unlink()
+    forget_installs(damaged)
     damaged.check_whole()
     damaged.skill("second", "Newer.\n")
     assert damaged.run("update").code == 0
@@ -322,7 +329,7 @@ def test_what_cannot_be_saved_is_told(damaged: Machine) -> None:
     """The lock breaks off in the middle of its second entry, and nothing else remembers that one."""
     good = damaged.lock.read_bytes()
     damaged.lock.write_bytes(good[: good.index(b'"name": "second"')])
-    (damaged.state / "installs.db").unlink()
+    forget_installs(damaged)
     run = damaged.run("doctor", "--repair", "--json")
     assert run.answer["lost"] == ["skills/second: its entry could not be read."]
     told = damaged.run("verify", "--json").answer

@@ -17,6 +17,7 @@ from whet.learning import usage as usage_module
 from whet.learning.usage import Event, Kind, Total, Usage
 from whet.learning.usage_log import KINDS, LARGE, Log, decode, encode
 from whet.store.locks import FileLock
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,9 +57,9 @@ class Ticking:
 
 @pytest.fixture
 def usage(tmp_path: Path) -> Iterator[Usage]:
-    found = Usage(str(tmp_path), Ticking())
+    found = Usage(StateDatabase(str(tmp_path)), Ticking())
     yield found
-    found.close()
+    found.state.close()
 
 
 def files(state: Path) -> list[str]:
@@ -138,18 +139,18 @@ def test_recording_touches_the_log_and_nothing_else(
 def test_reading_leaves_only_the_counts(usage: Usage, tmp_path: Path) -> None:
     usage.record("use", "deploy", "d")
     assert [total.uses for total in usage.totals()] == [1]
-    assert files(tmp_path) == ["locks", "usage.db"]
+    assert files(tmp_path) == ["locks"]
 
 
 def test_counts_last(usage: Usage, tmp_path: Path) -> None:
     usage.record("use", "deploy", "d")
     before = usage.totals()
     usage.record("use", "deploy", "d")
-    usage.close()
-    usage.close()
-    other = Usage(str(tmp_path), Ticking())
+    usage.state.close()
+    usage.state.close()
+    other = Usage(StateDatabase(str(tmp_path)), Ticking())
     after = other.of("deploy")
-    other.close()
+    other.state.close()
     assert after and after == before[0]._replace(uses=2, last=3 * SECOND, last_used=3 * SECOND)
     assert usage.of("deploy") == after
 
@@ -185,7 +186,7 @@ def test_totals_are_those_of_a_plain_model(data: st.DataObject) -> None:
     model: list[tuple[int, str, str, str, str]] = []
     now = 0
     with tempfile.TemporaryDirectory() as state:
-        usage = Usage(state, lambda: now)
+        usage = Usage(StateDatabase(state), lambda: now)
         for step in steps:
             if isinstance(step, tuple):
                 now, kind, skill, digest, version = step
@@ -194,7 +195,7 @@ def test_totals_are_those_of_a_plain_model(data: st.DataObject) -> None:
             elif step == "read":
                 assert usage.totals() == expected(model)
             elif step == "close":
-                usage.close()
+                usage.state.close()
             else:
                 old, new = step.split(">")
                 assert usage.rename(old, new) == (old != new and any(event[2] == old for event in model))
@@ -206,7 +207,7 @@ def test_totals_are_those_of_a_plain_model(data: st.DataObject) -> None:
             found = {total.digest: total._replace(digest="") for total in usage.versions(skill)}
             assert found == {one: expected([event for event in parts if event[3] == one])[0] for one in digests}
         assert usage.problems == ()
-        usage.close()
+        usage.state.close()
 
 
 def expected(events: list[tuple[int, str, str, str, str]]) -> tuple[Total, ...]:
@@ -225,10 +226,10 @@ def expected(events: list[tuple[int, str, str, str, str]]) -> tuple[Total, ...]:
 
 def test_a_clock_that_goes_backwards_or_mad_costs_no_count(tmp_path: Path) -> None:
     times = iter([50 * SECOND, 20 * SECOND, -7, 2**80, 30 * SECOND])
-    usage = Usage(str(tmp_path), lambda: next(times, 0))
+    usage = Usage(StateDatabase(str(tmp_path)), lambda: next(times, 0))
     assert [usage.record("use", "a", "d") for _ in range(5)] == [True] * 5
     assert usage.of("a") == Total("a", uses=5, first=1, last_used=2**63 - 1, last=2**63 - 1)
-    usage.close()
+    usage.state.close()
 
 
 # --- renaming -------------------------------------------------------------------------------------------------------
@@ -266,7 +267,7 @@ def test_torn_and_garbage_lines_cost_nothing_but_themselves(usage: Usage, tmp_pa
         "code": "usage-damaged",
         "severity": "info",
         "skill": "",
-        "path": str(tmp_path / "usage" / "usage.db"),
+        "path": str(tmp_path / "state.db"),
         "message": "Damaged and left out: 8 lines of the log, last at 1970-01-01T00:00:09Z.",
         "hint": "Everything else is counted. Nothing has to be done.",
         "line": None,
@@ -279,19 +280,19 @@ def test_damage_is_told_whoever_counted_it(usage: Usage, tmp_path: Path) -> None
         with open(tmp_path / "usage" / "events.log", "ab") as file:
             file.write(b"junk")
         usage.totals()
-    other = Usage(str(tmp_path), Ticking())
+    other = Usage(StateDatabase(str(tmp_path)), Ticking())
     assert [total.uses for total in other.totals()] == [2]
     assert [entry.message for entry in other.problems] == [
         "Damaged and left out: 2 lines of the log, last at 1970-01-01T00:00:04Z."
     ]
-    other.close()
+    other.state.close()
 
 
 @given(st.binary(max_size=300), st.binary(max_size=5000))
 @settings(max_examples=40, deadline=None)
 def test_no_bytes_in_a_log_are_fatal(before: bytes, after: bytes) -> None:
     with tempfile.TemporaryDirectory() as state:
-        usage = Usage(state, Ticking())
+        usage = Usage(StateDatabase(state), Ticking())
         os.mkdir(os.path.join(state, "usage"))
         with open(os.path.join(state, "usage", "events.log"), "wb") as file:
             file.write(before)
@@ -300,7 +301,7 @@ def test_no_bytes_in_a_log_are_fatal(before: bytes, after: bytes) -> None:
             file.write(after)
         assert usage.record("use", "b", "d")
         assert [(total.skill, total.uses) for total in usage.totals()] == [("a", 1), ("b", 1)]
-        usage.close()
+        usage.state.close()
 
 
 @given(st.data())
@@ -322,7 +323,7 @@ def test_a_changed_byte_costs_one_event_at_most(data: st.DataObject) -> None:
 
 def test_a_failure_to_record_is_counted_and_not_raised(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    usage = Usage(str(tmp_path / "file"), Ticking())
+    usage = Usage(StateDatabase(str(tmp_path / "file")), Ticking())
     assert [usage.record("use", "a", "d") for _ in range(2)] == [False, False]
     assert (usage.totals(), usage.of("a"), usage.rename("a", "b")) == ((), None, False)
     unrecorded = usage.problems[-1]
@@ -347,7 +348,7 @@ def test_an_event_that_is_none_is_not_recorded(usage: Usage, kind: Any, skill: A
 
 
 def test_a_clock_that_fails_is_no_failure_of_the_caller(tmp_path: Path) -> None:
-    usage = Usage(str(tmp_path), lambda: 1 // 0)
+    usage = Usage(StateDatabase(str(tmp_path)), lambda: 1 // 0)
     assert not usage.record("use", "a", "d")
     assert codes(usage) == ["usage-not-recorded"]
 
@@ -376,7 +377,7 @@ def fill(usage: Usage, tmp_path: Path, size: int) -> int:
 
 def test_whoever_makes_the_log_large_counts_it(usage: Usage, tmp_path: Path) -> None:
     events = fill(usage, tmp_path, 2 * LARGE)
-    assert files(tmp_path) == ["locks", "usage.db"]
+    assert files(tmp_path) == ["locks"]
     assert LARGE // 3100 <= events <= LARGE // 3000
     assert [total.uses for total in usage.totals()] == [events]
 
@@ -387,7 +388,7 @@ def test_nobody_who_records_waits_for_somebody_who_counts(usage: Usage, tmp_path
         assert files(tmp_path) == ["events.log", "locks"]
     assert usage.problems == ()
     events += fill(usage, tmp_path, 3 * LARGE)
-    assert files(tmp_path) == ["locks", "usage.db"]
+    assert files(tmp_path) == ["locks"]
     assert [total.uses for total in usage.totals()] == [events]
 
 
@@ -424,17 +425,18 @@ def test_threads_share_it(usage: Usage) -> None:
 FORKED = """
 import os, sys
 from whet.learning.usage import Usage
-usage = Usage(sys.argv[1], lambda: 1)
+from whet.store.state import StateDatabase
+usage = Usage(StateDatabase(sys.argv[1]), lambda: 1)
 usage.record("use", "a", "d")
 assert usage.of("a").uses == 1
 child = os.fork()
 usage.record("use", "a", "d")
 uses = usage.of("a").uses
-usage.close()
+usage.state.close()
 if child:
     assert os.waitpid(child, 0)[1] == 0
     uses = usage.of("a").uses
-    usage.close()
+    usage.state.close()
 print(uses, usage.problems)
 """
 

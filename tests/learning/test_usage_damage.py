@@ -16,6 +16,7 @@ from rights import GIVE_UP
 
 from whet.learning.usage import Usage
 from whet.store.clock import system_clock
+from whet.store.state import StateDatabase, repair_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def usage(tmp_path: Path) -> Usage:
-    return Usage(str(tmp_path), system_clock)
+    return Usage(StateDatabase(str(tmp_path)), system_clock)
 
 
 def files(state: Path) -> list[str]:
@@ -40,9 +41,10 @@ def codes(usage: Usage) -> list[str]:
 
 READ_ONLY = (
     """
-import json, os, sqlite3, sys, urllib.parse
+import glob, json, os, sqlite3, sys, urllib.parse
 import whet.learning.usage_counts, whet.store.database
 from whet.learning.usage import Usage
+from whet.store.state import StateDatabase
 from whet.store.clock import system_clock
 """
     + GIVE_UP
@@ -51,29 +53,29 @@ home = sys.argv[1] + "/home"
 place = home + "/usage"
 
 def state():
-    usage = Usage(home, system_clock)
+    usage = Usage(StateDatabase(home), system_clock)
     counts = [(total.skill, total.uses) for total in usage.totals()]
     answer = usage.record("use", "a", "d"), counts, usage.rename("x", "y"), [entry.code for entry in usage.problems]
-    usage.close()
+    usage.state.close()
     return answer
 
 answers = {}
 os.mkdir(home, 0o555)
 answers["empty"] = state()
 os.chmod(home, 0o755)
-usage = Usage(home, system_clock)
-usage.record("use", "a", "d"); usage.totals(); usage.record("use", "a", "d"); usage.close()
+usage = Usage(StateDatabase(home), system_clock)
+usage.record("use", "a", "d"); usage.totals(); usage.record("use", "a", "d"); usage.state.close()
 os.chmod(place + "/events.log", 0o444)
 os.chmod(place, 0o555)
 answers["directory"] = state()
 os.chmod(place, 0o000)
 answers["unreadable"] = state()
 os.chmod(place, 0o755)
-os.chmod(place + "/usage.db", 0o444)
+os.chmod(home + "/state.db", 0o444)
 answers["files"] = state()
 answers["names"] = sorted(name for name in os.listdir(place) if not name.endswith(("-wal", "-shm")))
-for name in os.listdir(place):
-    os.chmod(place + "/" + name, 0o755)
+for name in (*glob.glob(home + "/state.db*"), *(place + "/" + name for name in os.listdir(place))):
+    os.chmod(name, 0o755)
 answers["writable"] = state()
 print(json.dumps(answers))
 """
@@ -93,9 +95,9 @@ def test_what_may_not_be_written_is_read_all_the_same() -> None:
     assert json.loads(done.stdout) == {
         "empty": [False, [], False, both],
         "directory": [False, [["a", 2]], False, both],
-        "unreadable": [False, [], False, both],
+        "unreadable": [False, [["a", 1]], False, both],
         "files": [False, [["a", 2]], False, both],
-        "names": ["events.log", "locks", "usage.db"],
+        "names": ["events.log", "locks"],
         "writable": [True, [["a", 2]], False, []],
     }
 
@@ -103,6 +105,7 @@ def test_what_may_not_be_written_is_read_all_the_same() -> None:
 FULL = """
 import json, os, subprocess, sys
 from whet.learning.usage import Usage
+from whet.store.state import StateDatabase
 from whet.store.clock import system_clock
 home = sys.argv[1]
 if len(sys.argv) > 2:
@@ -115,7 +118,7 @@ def fill():
                     pass
             except OSError:
                 pass
-usage = Usage(home, system_clock)
+usage = Usage(StateDatabase(home), system_clock)
 recorded = sum(usage.record("use", "a", "d") for _ in range(10))
 assert usage.of("a").uses == recorded == 10, usage.problems
 fill()
@@ -152,55 +155,51 @@ def many(usage: Usage, tmp_path: Path) -> Path:
     for number in range(400):
         usage.record("use", f"skill-{number:03}", "d" * 64)
     assert len(usage.totals()) == 400
-    return tmp_path / "usage" / "usage.db"
+    usage.state.close()
+    return tmp_path / "state.db"
 
 
-def broken(state: Path) -> list[Path]:
-    return [path for path in state.glob("usage/usage.db.broken-*") if not path.name.endswith(("-wal", "-shm"))]
-
-
-def test_damaged_counts_are_set_aside_and_saved_as_far_as_they_go(usage: Usage, tmp_path: Path) -> None:
+def test_damaged_counts_are_an_error_and_saved_by_a_repair(usage: Usage, tmp_path: Path) -> None:
     path = many(usage, tmp_path)
     data = bytearray(path.read_bytes())
     page = data.index(b"skill-200") // 4096
     data[page * 4096 : (page + 1) * 4096] = b"\xff" * 4096
     path.write_bytes(data)
-    assert usage.record("use", "skill-000", "d" * 64)
+    assert usage.record("use", "skill-000", "d" * 64), "recording waits for nothing"
+    usage.totals()
+    (problem,) = usage.problems
+    assert (problem.code, problem.severity, problem.path) == ("usage-unavailable", "warning", str(path))
+    assert "doctor --repair" in problem.hint and path.read_bytes() == data
+    usage.state.close()
+    repaired = repair_state(str(tmp_path), system_clock)
+    assert any(sentence.startswith("usage_counts: ") for sentence in repaired.lost)
     totals = usage.totals()
-    assert 300 < len(totals) < 400 and totals[0].uses == 2
-    rebuilt = usage.problems[0]
-    assert (rebuilt.code, rebuilt.severity) == ("usage-rebuilt", "warning")
-    (aside,) = broken(tmp_path)
-    assert rebuilt.message == (
-        f"The usage counts were damaged and set aside as {aside}; those of {len(totals)} skill versions were saved."
-    )
-    assert "Lost: counts: " in rebuilt.hint
-    assert usage.record("use", "skill-200", "d" * 64)
-    assert usage.of("skill-200") is not None
-    again = Usage(str(tmp_path), system_clock)
-    assert (len(again.totals()), again.problems) == (len(totals) + 1, ())
+    assert 300 < len(totals) < 400 and totals[0].uses == 2 and usage.problems == ()
+    assert usage.record("use", "skill-200", "d" * 64) and usage.of("skill-200") is not None
 
 
 @pytest.mark.parametrize("content", [b"not a database", b"SQLite format 3\0" + b"\xee" * 5000, b"\0" * 8192])
-def test_a_file_that_is_no_database_is_set_aside(usage: Usage, tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "usage" / "usage.db"
-    path.parent.mkdir()
+def test_a_file_that_is_no_database_costs_nothing_that_is_in_the_log(
+    usage: Usage, tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "state.db"
     path.write_bytes(content)
     assert usage.record("use", "a", "d")
     assert [(total.skill, total.uses) for total in usage.totals()] == [("a", 1)]
-    assert codes(usage) == ["usage-rebuilt"]
-    (aside,) = broken(tmp_path)
-    assert aside.read_bytes() == content
+    assert codes(usage) == ["usage-unavailable"] and path.read_bytes() == content
+    repair_state(str(tmp_path), system_clock)
+    assert [(total.skill, total.uses) for total in usage.totals()] == [("a", 1)]
+    assert codes(usage) == []
 
 
-def test_a_missing_table_is_made_again(usage: Usage, tmp_path: Path) -> None:
+def test_a_missing_table_is_told_of(usage: Usage, tmp_path: Path) -> None:
     path = many(usage, tmp_path)
     with sqlite3.connect(path) as connection:
-        connection.execute("DROP TABLE damage")
+        connection.execute("DROP TABLE usage_damage")
     connection.close()
     usage.record("use", "skill-000", "d" * 64)
-    totals = usage.totals()
-    assert (len(totals), totals[0].uses, codes(usage)) == (400, 2, ["usage-rebuilt"])
+    usage.totals()
+    assert codes(usage) == ["usage-unavailable"]
 
 
 def test_rows_that_are_no_counts_are_left_out(usage: Usage, tmp_path: Path) -> None:
@@ -209,8 +208,8 @@ def test_rows_that_are_no_counts_are_left_out(usage: Usage, tmp_path: Path) -> N
         for number, (column, value) in enumerate(
             [("uses", "many"), ("uses", -1), ("skill", "text"), ("digest", b"\xff"), ("version", 1), ("last", 1.5)]
         ):
-            connection.execute(f"UPDATE counts SET {column} = ? WHERE skill = ?", (value, b"skill-%03d" % number))
-        connection.execute("INSERT INTO damage VALUES (1, 'some', 'once')")
+            connection.execute(f"UPDATE usage_counts SET {column} = ? WHERE skill = ?", (value, b"skill-%03d" % number))
+        connection.execute("INSERT INTO usage_damage VALUES (1, 'some', 'once')")
     connection.close()
     assert len(usage.totals()) == 394
     assert [entry.message for entry in usage.problems] == ["Damaged and left out: 6 rows of the database."]
@@ -228,15 +227,13 @@ def test_a_database_of_somebody_else_is_left_alone(usage: Usage, tmp_path: Path,
         assert [(total.skill, total.uses) for total in usage.totals()] == [("new", 1)]
     assert (codes(usage), usage.rename("new", "old")) == (["usage-unavailable"], False)
     assert path.read_bytes() == before
-    assert files(tmp_path) == ["events.log", "locks", "usage.db"]
+    assert files(tmp_path) == ["events.log", "locks"]
 
 
 def test_damage_met_while_recording_is_left_to_the_next_reader(usage: Usage, tmp_path: Path) -> None:
-    path = tmp_path / "usage" / "usage.db"
-    path.parent.mkdir()
+    path = tmp_path / "state.db"
     path.write_bytes(b"not a database")
     for _ in range(100):
         assert usage.record("use", "a", "d", session="s" * 3000)
     assert path.read_bytes() == b"not a database"
-    assert codes(usage) == ["usage-unavailable"]
-    assert ([total.uses for total in usage.totals()], codes(usage)) == ([100], ["usage-rebuilt"])
+    assert ([total.uses for total in usage.totals()], codes(usage)) == ([100], ["usage-unavailable"])

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from whet.errors import FailedError, InvalidError, NotFoundError
 from whet.learning.usage import Total, Usage
 from whet.learning.usage_import import import_hermes
+from whet.store.state import StateDatabase, repair_state
 
 SECOND = 10**9
 DEPLOY = {
@@ -47,7 +48,7 @@ WHOLE = Total(
 
 @pytest.fixture
 def usage(tmp_path: Path) -> Usage:
-    return Usage(str(tmp_path / "state"), lambda: DAY)
+    return Usage(StateDatabase(str(tmp_path / "state")), lambda: DAY)
 
 
 @pytest.fixture
@@ -176,16 +177,20 @@ def test_a_directory_in_its_place_is_said(usage: Usage, tmp_path: Path) -> None:
 def test_counts_that_cannot_be_kept_are_an_error(file: Path, tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
     with pytest.raises(FailedError) as caught:
-        import_hermes(Usage(str(tmp_path / "state"), lambda: DAY), write(file, {"deploy": DEPLOY}))
+        import_hermes(Usage(StateDatabase(str(tmp_path / "state")), lambda: DAY), write(file, {"deploy": DEPLOY}))
     assert caught.value.code == "lock-failed"
 
 
-def test_damaged_counts_are_mended_first(usage: Usage, file: Path, tmp_path: Path) -> None:
-    path = tmp_path / "state" / "usage" / "usage.db"
+def test_damaged_counts_are_an_error_until_they_are_mended(usage: Usage, file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "state" / "state.db"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"not a database")
+    with pytest.raises(FailedError) as caught:
+        import_hermes(usage, write(file, {"deploy": DEPLOY}))
+    assert caught.value.code == "state-corrupt"
+    repair_state(str(tmp_path / "state"), lambda: DAY)
     assert import_hermes(usage, write(file, {"deploy": DEPLOY})) == imported(1)
-    assert (usage.totals(), [entry.code for entry in usage.problems]) == ((WHOLE,), ["usage-rebuilt"])
+    assert (usage.totals(), usage.problems) == ((WHOLE,), ())
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
@@ -199,7 +204,7 @@ records = scalars | st.dictionaries(fields, scalars | times | st.integers(0, 9) 
 def test_any_map_is_read_and_never_counted_twice(found: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = write(Path(directory) / "usage.json", found)
-        usage = Usage(directory, lambda: DAY)
+        usage = Usage(StateDatabase(directory), lambda: DAY)
         first = import_hermes(usage, path)
         totals = usage.totals()
         assert first["imported"] == len(totals) <= len(found) - len(first["skipped"])

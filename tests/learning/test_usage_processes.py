@@ -16,6 +16,7 @@ from whet.learning import usage_log
 from whet.learning.usage import Usage
 from whet.store.clock import system_clock
 from whet.store.locks import is_file_at
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,17 +24,19 @@ if TYPE_CHECKING:
 RECORD = """
 import sys
 from whet.learning.usage import Usage
+from whet.store.state import StateDatabase
 from whet.store.clock import system_clock
 state, name, events = sys.argv[1:]
-usage = Usage(state, system_clock)
+usage = Usage(StateDatabase(state), system_clock)
 for number in range(int(events)):
     assert usage.record("use", f"skill-{number % 5}", name, session="s" * 60), usage.problems
 """
 COUNT = """
 import os, sys
 from whet.learning.usage import Usage
+from whet.store.state import StateDatabase
 from whet.store.clock import system_clock
-usage = Usage(sys.argv[1], system_clock)
+usage = Usage(StateDatabase(sys.argv[1]), system_clock)
 os.write(1, b"ready\\n")
 while not os.path.exists(sys.argv[1] + "/stop"):
     usage.totals()
@@ -42,9 +45,10 @@ while not os.path.exists(sys.argv[1] + "/stop"):
 ACKNOWLEDGE = """
 import os, sys
 from whet.learning.usage import Usage
+from whet.store.state import StateDatabase
 from whet.store.clock import system_clock
 state, name = sys.argv[1:]
-usage = Usage(state, system_clock)
+usage = Usage(StateDatabase(state), system_clock)
 number = 0
 while True:
     assert usage.record("use", f"{name}-{number}", "d", session="s" * 3000), usage.problems
@@ -54,6 +58,7 @@ while True:
 HELD_UP = """
 import os, sys
 from whet.learning.usage import Usage
+from whet.store.state import StateDatabase
 state, before = sys.argv[1:]
 real = getattr(os, before)
 def held_up(*args):
@@ -62,11 +67,12 @@ def held_up(*args):
     sys.stdin.readline()
     return real(*args)
 setattr(os, before, held_up)
-print(Usage(state, lambda: 1).record("use", "late", "d"))
+print(Usage(StateDatabase(state), lambda: 1).record("use", "late", "d"))
 """
 ARMED = """
 import os, signal, sys
 from whet.learning.usage import Usage
+from whet.store.state import StateDatabase
 import whet.store.atomic, whet.store.database, whet.store.salvage, hashlib
 step, state = int(sys.argv[1]), sys.argv[2]
 def armed(real):
@@ -79,7 +85,7 @@ def armed(real):
     return call
 for name in ("open", "write", "rename", "replace", "unlink", "mkdir", "fsync", "close", "lseek", "read"):
     setattr(os, name, armed(getattr(os, name)))
-usage = Usage(state, lambda: 1)
+usage = Usage(StateDatabase(state), lambda: 1)
 usage.totals()
 assert not usage.problems, usage.problems
 """
@@ -91,7 +97,7 @@ def start(script: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def uses(state: Path) -> dict[str, int]:
-    usage = Usage(str(state), system_clock)
+    usage = Usage(StateDatabase(str(state)), system_clock)
     found = {total.skill: total.uses for total in usage.totals()}
     # Who is killed while writing may leave half a line.
     assert {entry.code for entry in usage.problems} <= {"usage-damaged"}
@@ -112,7 +118,7 @@ def test_eight_processes_record_while_one_counts_all_the_time(tmp_path: Path) ->
         (tmp_path / "stop").touch()
         counter.communicate()
     assert [process.returncode for process in (*recorders, counter)] == [0] * 9
-    usage = Usage(str(tmp_path), system_clock)
+    usage = Usage(StateDatabase(str(tmp_path)), system_clock)
     assert {total.skill: total.uses for total in usage.totals()} == {f"skill-{number}": 800 for number in range(5)}
     assert {total.digest: total.uses for total in usage.versions("skill-0")} == {
         str(number): 100 for number in range(8)
@@ -123,7 +129,7 @@ def test_eight_processes_record_while_one_counts_all_the_time(tmp_path: Path) ->
 
 @pytest.mark.parametrize("step", ["write", "lseek", "fstat", "close"])
 def test_a_writer_held_up_while_the_log_is_counted_loses_nothing(tmp_path: Path, step: str) -> None:
-    usage = Usage(str(tmp_path), system_clock)
+    usage = Usage(StateDatabase(str(tmp_path)), system_clock)
     usage.record("use", "early", "d")
     with start(HELD_UP, str(tmp_path), step) as process:
         assert process.stdout is not None
@@ -137,7 +143,7 @@ def test_a_writer_held_up_while_the_log_is_counted_loses_nothing(tmp_path: Path,
 
 
 def test_a_writer_whose_log_was_deleted_writes_again(tmp_path: Path) -> None:
-    usage = Usage(str(tmp_path), system_clock)
+    usage = Usage(StateDatabase(str(tmp_path)), system_clock)
     usage.record("use", "early", "d")
     with start(HELD_UP, str(tmp_path), "write") as process:
         assert process.stdout is not None
@@ -154,7 +160,7 @@ def test_whoever_counts_may_be_killed_at_any_step(tmp_path: Path, *, quick: bool
     while not finished:
         steps += apart
         state = tmp_path / str(steps)
-        usage = Usage(str(state), system_clock)
+        usage = Usage(StateDatabase(str(state)), system_clock)
         for number in range(3):
             assert usage.record("use", f"skill-{number}", "d")
         process = subprocess.run([sys.executable, "-c", ARMED, str(steps), str(state)])
@@ -198,7 +204,7 @@ def test_every_acknowledged_event_is_counted_once_after_random_kills(tmp_path: P
 def test_a_log_ended_counted_and_deleted_while_its_writer_looks_is_counted_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked, other = usage_log._end, Usage(str(tmp_path), system_clock)
+    looked, other = usage_log._end, Usage(StateDatabase(str(tmp_path)), system_clock)
     log = tmp_path / "usage" / "events.log"
 
     def found_nothing_yet(fd: int) -> int | None:

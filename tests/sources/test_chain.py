@@ -312,8 +312,8 @@ def test_what_is_restored_is_judged_again(world: World) -> None:
     library.install(repository.url, override="I read it.")
     shutil.rmtree(world.root / "deploy")
     assert told(library.plan_restore()) == {"deploy": ("restore", "ready", "")}, "the override holds"
-    library.workspace.cache_database.close()
-    os.unlink(world.state / "audit.db")
+    with library.workspace.state.write() as connection:
+        connection.execute("DELETE FROM audit")
     assert told(library.plan_restore()) == {"deploy": ("restore", "blocked", "policy-blocks")}
 
 

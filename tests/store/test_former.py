@@ -22,6 +22,7 @@ from whet.authoring.journal import Journal
 from whet.errors import FailedError
 from whet.guard.audit import Audit
 from whet.learning.sessions import Sessions
+from whet.learning.usage import Usage
 from whet.routing.feedback import Feedback
 from whet.store import former
 from whet.store.clock import system_clock
@@ -64,7 +65,7 @@ def move(state: Path) -> None:
 
 
 def test_the_fixture_has_something_of_everything(state: Path) -> None:
-    empty = {"intents", "lifecycle", "blocked", "hook_failures"}
+    empty = {"intents", "lifecycle", "blocked", "hook_failures", "usage_imports", "usage_damage"}
     assert {name for name, found in facts(state).items() if not found} <= empty
 
 
@@ -73,7 +74,8 @@ def test_every_fact_is_there_afterwards(state: Path) -> None:
     names = {kind.name for kind in former._DATABASES}
     move(state)
     assert now(state) == before
-    assert not names & {*os.listdir(state)} and names <= {*os.listdir(state / FORMER)}
+    assert not any((state / name).exists() for name in names)
+    assert {os.path.basename(name) for name in names} <= {*os.listdir(state / FORMER)}
     assert (state / "state.db").stat().st_mode & 0o777 == 0o600 and state.stat().st_mode & 0o777 == 0o700
     database = StateDatabase(str(state))
     journal = Journal(database, system_clock)
@@ -83,6 +85,12 @@ def test_every_fact_is_there_afterwards(state: Path) -> None:
     assert [number for (number,) in pending] == [item["id"] for item in told["pending"]["proposals"]]
     remarks = [(remark.skill, remark.message, remark.fits) for remark in Feedback(database, system_clock).entries()]
     assert remarks == [(item["skill"] or "", item["message"], item["fits"]) for item in told["feedback"]["feedback"]]
+    counts = {
+        total.skill: (total.views, total.helped, total.failed) for total in Usage(database, system_clock).totals()
+    }
+    assert counts == {
+        item["skill"]: (item["views"], item["helped"], item["failed"]) for item in told["usage"]["skills"]
+    }
     assert {seen.id for seen in Sessions(database, system_clock).all()} == {"s1", "s2"}
     database.close()
 

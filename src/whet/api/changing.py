@@ -78,7 +78,7 @@ class Changing:
         if self._usage is None:
             from whet.learning.usage import Usage
 
-            self._usage = Usage(self.place.state, self.workspace.clock)
+            self._usage = Usage(self.workspace.state, self.workspace.clock)
         return self._usage
 
     @property

@@ -5,13 +5,12 @@
     usage.of(*counted_as(card)).uses
 
 Recording appends one line to a log (`usage_log`) and nothing else: no lock, no database, no sync, and no failure that
-reaches the caller. Reading counts the log first: its lines are added to `usage.db` in one transaction, which also
-notes the name of the segment they came from, and the segment is deleted. Whoever makes the log large counts it too,
-unless somebody else is at it.
+reaches the caller. That is why the log is a file of its own beside `state.db`: nobody waits for anybody. Reading counts
+the log first: its lines are added to `state.db` in one transaction, which also notes the name of the segment they came
+from, and the segment is deleted. Whoever makes the log large counts it too, unless somebody else is at it.
 
-Counts are worth keeping, but nothing waits for them. Where they cannot be written, what is in the log is added up in
-memory. Where the database is damaged, it is set aside, a new one is made, and what can still be read goes there. A
-database of a newer Whet or of another program is left alone, and the log with it. `problems` tells.
+Counts are worth keeping, but nothing waits for them. Where the state database cannot be read or written, what is in the
+log is added up in memory, and stays there. `problems` tells.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ import itertools
 import os
 import threading
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO
 
 from whet.errors import FailedError, WhetError
 from whet.learning.usage_counts import (
-    TABLES,
     Total,
     added,
     count,
@@ -35,7 +33,6 @@ from whet.learning.usage_counts import (
     move,
     tally,
     together,
-    usage_schema,
 )
 from whet.learning.usage_log import LAST, Event, Kind, Log
 from whet.notes import Note
@@ -45,22 +42,19 @@ from whet.store.locks import FileLock, is_file_at
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from whet.authoring.commits import Committed
     from whet.library.card import Card
     from whet.store.clock import Clock
     from whet.store.database import Database
+    from whet.store.state import StateDatabase
 
 __all__ = ["Event", "Kind", "Total", "Usage"]
 
-T = TypeVar("T")
-
 DIRECTORY = "usage"
-FILE = "usage.db"
 _PATIENCE = 5.0
 """Seconds that a reader waits for somebody else who counts."""
-_BUSY_MS = 1000
 _EDITS = frozenset(("create", "edit", "patch", "write-file", "remove-file", "rename", "merge"))
 """Changes that count; what is brought back, installed or updated is nobody's work on the skill."""
 _LOOKS = 3
@@ -68,14 +62,12 @@ _LOOKS = 3
 
 
 class Usage:
-    """The usage of one state directory, for any number of threads.
+    """The usage of one state directory, for any number of threads."""
 
-    The database is open only as long as a call lasts: SQLite does not survive a fork, and agents do fork.
-    """
-
-    def __init__(self, state: str, clock: Clock) -> None:
-        self._log = Log(os.path.join(state, DIRECTORY))
-        self.path = os.path.join(state, DIRECTORY, FILE)
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self.state = state
+        self._log = Log(os.path.join(state.directory, DIRECTORY))
+        self.path = state.path
         self._clock = clock
         self._turn = threading.RLock()
         self._notes: dict[str, Note] = {}
@@ -140,15 +132,10 @@ class Usage:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction on the counts, which hold everything recorded so far. What fails is raised."""
-        with self._turn:
-            self._mended(self._counted)
-            with self._alone(_PATIENCE), self._opened() as database:
-                self._count(database)
-                with database.write() as connection:
-                    yield connection
-
-    def close(self) -> None:
-        """Do nothing: what a call opens it also closes. For callers that close whatever they have opened."""
+        with self._turn, self._alone(_PATIENCE):
+            self._count(self.state.open())
+            with self.state.write() as connection:
+                yield connection
 
     @property
     def problems(self) -> tuple[Note, ...]:
@@ -171,8 +158,8 @@ class Usage:
         if not self._turn.acquire(blocking=False):
             return
         try:
-            with self._alone(0), self._opened() as database:
-                self._count(database)
+            with self._alone(0):
+                self._count(self.state.open())
         except Exception as error:  # noqa: BLE001  the event is recorded; nothing else matters to the caller
             if not (isinstance(error, FailedError) and error.code == "lock-timeout"):
                 self._unavailable(error)
@@ -200,7 +187,7 @@ class Usage:
         """The counts by skill and version, of one skill or of all."""
         with self._turn:
             try:
-                rows = self._mended(lambda: self._counted(skill))
+                rows = self._counted(skill)
             except WhetError as error:
                 self._unavailable(error)
                 return self._looked_up(skill)
@@ -212,19 +199,19 @@ class Usage:
         with os_failures(self._log.directory, doing="read", other="read-failed"):
             waiting = self._log.names()
         if waiting:
-            with self._alone(_PATIENCE), self._opened() as database:
-                self._count(database)
+            with self._alone(_PATIENCE):
+                self._count(self.state.open())
         return self._stored(skill)[0]
 
     def _stored(self, skill: str | None) -> tuple[list[Total], set[str]]:
         """The counts in the database and the segments they hold, at one moment."""
-        if not (os.path.exists(self.path) or os.path.exists(f"{self.path}-wal")):
+        database = self.state.existing()
+        if database is None:
             return [], set()
-        with self._opened() as database, database.use() as connection:
-            connection.execute("BEGIN")
+        with database.snapshot() as connection:
             totals, odd = load(connection, skill)
             lines, last = damage(connection)
-            segments = {row[0] for row in connection.execute("SELECT segment FROM counted")}
+            segments = {row[0] for row in connection.execute("SELECT segment FROM usage_segments")}
         self._damaged(odd, lines, last)
         return totals, segments
 
@@ -253,37 +240,6 @@ class Usage:
                 stored.extend(total for total in totals if skill in (None, total.skill))
         return added(stored)
 
-    # --- the database -----------------------------------------------------------------------------------------------
-
-    def _opened(self) -> Database:
-        from whet.store.database import Database
-
-        return Database.open(self.path, usage_schema(), durable=True, busy_ms=_BUSY_MS)
-
-    def _mended(self, use: Callable[[], T]) -> T:
-        """Do it; where that shows the database to be damaged, mend it and do it again."""
-        for certain in (False, True):
-            try:
-                return use()
-            except FailedError as error:
-                if not _is_damage(error):
-                    raise
-            self._mend(certain=certain)
-        return use()
-
-    def _mend(self, *, certain: bool) -> None:
-        """Replace the database by one with all that can be saved; unless `certain`, only if it looks damaged."""
-        from whet.store.database import check, repair
-
-        with self._alone(_PATIENCE):
-            if not certain and check(self.path) is None:
-                return  # another process was faster, or the damage is where no check finds it
-            outcome = repair(self.path, usage_schema(), TABLES, clock=self._clock)
-        aside, saved = outcome.set_aside, outcome.salvage.rows["counts"]
-        message = f"The usage counts were damaged and set aside as {aside}; those of {saved} skill versions were saved."
-        hint = " ".join(f"Lost: {sentence}." for sentence in outcome.salvage.lost) or "Nothing was lost."
-        self._notes["usage-rebuilt"] = Note("usage-rebuilt", "warning", message, hint, path=self.path)
-
     # --- the report -------------------------------------------------------------------------------------------------
 
     def _unavailable(self, error: Exception) -> None:
@@ -298,13 +254,6 @@ class Usage:
             message = f"Damaged and left out: {' and '.join(parts)}."
             hint = "Everything else is counted. Nothing has to be done."
             self._notes["usage-damaged"] = Note("usage-damaged", "info", message, hint, path=self.path)
-
-
-def _is_damage(error: FailedError) -> bool:
-    """Whether a failure says that the database is broken, or that tables of it are."""
-    return error.code == "state-corrupt" or (
-        error.code == "state-failed" and error.details.get("sqlite") in ("SQLITE_ERROR", "OperationalError")
-    )
 
 
 def counted_as(card: Card) -> tuple[str, str, str]:

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whet.learning.usage_log import Event
-    from whet.store.database import Schema
 
-TABLES = ("counts", "counted", "damage", "imported")
 _REMEMBERED = 1000
 """Segments that stay on record after they are counted."""
 
@@ -62,38 +60,13 @@ _FIRST = Total._fields.index("first")
 _LATEST = {"use": Total._fields.index("last_used"), "view": Total._fields.index("last_viewed")}
 _COLUMNS = ", ".join(Total._fields)
 _ADD = f"""
-INSERT INTO counts ({_COLUMNS}) VALUES ({", ".join("?" * len(Total._fields))})
+INSERT INTO usage_counts ({_COLUMNS}) VALUES ({", ".join("?" * len(Total._fields))})
 ON CONFLICT (skill, digest) DO UPDATE SET
     version = CASE excluded.version WHEN x'' THEN version ELSE excluded.version END,
     {", ".join(f"{field} = {field} + excluded.{field}" for field in _COUNTED.values())},
     first = coalesce(min(nullif(first, 0), nullif(excluded.first, 0)), nullif(first, 0), excluded.first),
     {", ".join(f"{field} = max({field}, excluded.{field})" for field in Total._fields[-3:])}
 """  # noqa: S608  our own column names
-
-
-def usage_schema() -> Schema:
-    """The tables of the usage database; a change is a new migration at the end, never an edit."""
-    from whet.store.database import Schema
-
-    return Schema(
-        application_id=0x57485553,
-        migrations=(
-            """
-            CREATE TABLE counts (
-                skill BLOB NOT NULL, digest BLOB NOT NULL, version BLOB NOT NULL,
-                views INTEGER NOT NULL, uses INTEGER NOT NULL, patches INTEGER NOT NULL,
-                helped INTEGER NOT NULL, failed INTEGER NOT NULL, corrected INTEGER NOT NULL,
-                first INTEGER NOT NULL, last_used INTEGER NOT NULL, last_viewed INTEGER NOT NULL, last INTEGER NOT NULL,
-                UNIQUE (skill, digest));
-            CREATE TABLE counted (number INTEGER PRIMARY KEY, segment TEXT NOT NULL UNIQUE);
-            CREATE TABLE damage (number INTEGER PRIMARY KEY, lines INTEGER NOT NULL, last INTEGER NOT NULL);
-            CREATE TABLE imported (
-                skill BLOB NOT NULL, created BLOB NOT NULL,
-                views INTEGER NOT NULL, uses INTEGER NOT NULL, patches INTEGER NOT NULL,
-                UNIQUE (skill, created));
-            """,
-        ),
-    )
 
 
 def tally(events: Iterable[Event | None]) -> tuple[list[Total], int]:
@@ -154,7 +127,7 @@ def blob(text: str) -> bytes:
 
 def load(connection: sqlite3.Connection, skill: str | None = None) -> tuple[list[Total], int]:
     """The counts of one skill or of all, and how many rows hold something else."""
-    query = f"SELECT {_COLUMNS} FROM counts"  # noqa: S608  our own column names
+    query = f"SELECT {_COLUMNS} FROM usage_counts"  # noqa: S608  our own column names
     found = (
         connection.execute(query) if skill is None else connection.execute(f"{query} WHERE skill = ?", [blob(skill)])
     )
@@ -181,17 +154,19 @@ def add(connection: sqlite3.Connection, totals: Iterable[Total]) -> None:
 
 def is_counted(connection: sqlite3.Connection, segment: str) -> bool:
     """Whether a segment of the log is among the counts."""
-    return connection.execute("SELECT 1 FROM counted WHERE segment = ?", [segment]).fetchone() is not None
+    return connection.execute("SELECT 1 FROM usage_segments WHERE segment = ?", [segment]).fetchone() is not None
 
 
 def count(connection: sqlite3.Connection, segment: str, totals: Iterable[Total], damaged: int, now: int) -> None:
     """Add what a segment of the log holds, and put the segment on record."""
     add(connection, totals)
-    connection.execute("INSERT INTO counted (segment) VALUES (?)", [segment])
-    connection.execute("DELETE FROM counted WHERE number <= (SELECT max(number) FROM counted) - ?", [_REMEMBERED])
+    connection.execute("INSERT INTO usage_segments (segment) VALUES (?)", [segment])
+    connection.execute(
+        "DELETE FROM usage_segments WHERE number <= (SELECT max(number) FROM usage_segments) - ?", [_REMEMBERED]
+    )
     if damaged:
         connection.execute(
-            "INSERT INTO damage VALUES (1, ?, ?)"
+            "INSERT INTO usage_damage VALUES (1, ?, ?)"
             " ON CONFLICT (number) DO UPDATE SET lines = lines + excluded.lines, last = excluded.last",
             (damaged, now),
         )
@@ -199,13 +174,13 @@ def count(connection: sqlite3.Connection, segment: str, totals: Iterable[Total],
 
 def damage(connection: sqlite3.Connection) -> tuple[int, int]:
     """How many lines of the log were damaged so far, and when one was last found."""
-    found = connection.execute("SELECT lines, last FROM damage WHERE number = 1").fetchone()
+    found = connection.execute("SELECT lines, last FROM usage_damage WHERE number = 1").fetchone()
     return found if found and all(isinstance(number, int) for number in found) else (0, 0)
 
 
 def move(connection: sqlite3.Connection, old: str, new: str) -> bool:
     """Give the counts of one skill to another; whether there were any."""
     totals, _ = load(connection, old)
-    connection.execute("DELETE FROM counts WHERE skill = ?", [blob(old)])
+    connection.execute("DELETE FROM usage_counts WHERE skill = ?", [blob(old)])
     add(connection, (total._replace(skill=new) for total in totals))
     return bool(totals)

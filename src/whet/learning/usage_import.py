@@ -126,7 +126,7 @@ def _shown(value: Any) -> str:
 def _take_over(connection: sqlite3.Connection, record: _Record) -> bool:
     """Add what has grown since a record was last taken over; whether anything has."""
     key = blob(record.total.skill), blob(record.created)
-    query = "SELECT views, uses, patches FROM imported WHERE skill = ? AND created = ?"
+    query = "SELECT views, uses, patches FROM usage_imports WHERE skill = ? AND created = ?"
     before = connection.execute(query, key).fetchone() or (0, 0, 0)
     now = record.total[3:6]
     grown = [max(0, new - old) for new, old in zip(now, before, strict=True)]
@@ -134,5 +134,5 @@ def _take_over(connection: sqlite3.Connection, record: _Record) -> bool:
         return False
     add(connection, [record.total._replace(views=grown[0], uses=grown[1], patches=grown[2])])
     most = [max(pair) for pair in zip(now, before, strict=True)]
-    connection.execute("REPLACE INTO imported VALUES (?, ?, ?, ?, ?)", (*key, *most))
+    connection.execute("REPLACE INTO usage_imports VALUES (?, ?, ?, ?, ?)", (*key, *most))
     return True

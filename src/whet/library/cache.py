@@ -129,17 +129,13 @@ class _Saved(NamedTuple):
 @contextmanager
 def _reading(database: Database) -> Iterator[sqlite3.Connection]:
     """One state of the database for several queries; what cannot be understood is damage."""
-    with database.use() as connection:
-        connection.execute("BEGIN")
+    with database.snapshot() as connection:
         try:
             yield connection
         except UnicodeEncodeError:
             raise
         except (TypeError, ValueError, LookupError) as error:
             raise DamagedError from error
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
 
 
 def _root_row(connection: sqlite3.Connection, root: Root, bounds: Bounds) -> tuple[int, int, str] | None:

@@ -149,6 +149,19 @@ class Database:
                 raise
 
     @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """One state of the database for several queries."""
+        with self.use() as connection:
+            joins = connection.in_transaction
+            if not joins:
+                connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if not joins and connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
     def use(self) -> Iterator[sqlite3.Connection]:
         """The connection for this thread alone, to the file that is at the path now; no transaction of its own."""
         with self._lock, _failures(self.path):

@@ -34,20 +34,18 @@ _DATABASES = (
     _Former(6, "installs.db", {"records": "installs", "followed": "followed"}),
     _Former(7, "feedback.db", {"feedback": "feedback"}),
     _Former(8, "sessions.db", {"sessions": "sessions", "failures": "hook_failures"}),
+    _Former(
+        9,
+        os.path.join("usage", "usage.db"),
+        {"counts": "usage_counts", "counted": "usage_segments", "damage": "usage_damage", "imported": "usage_imports"},
+    ),
 )
 
 
 def former_files(directory: str, version: int = 0) -> list[str]:
     """The files there whose rows a `state.db` of this version does not have."""
-    try:
-        names = {name.removesuffix("-wal") for name in os.listdir(directory)}
-    except OSError:
-        return []
-    return [
-        os.path.join(directory, former.name)
-        for former in _DATABASES
-        if former.version > version and former.name in names
-    ]
+    paths = [os.path.join(directory, former.name) for former in _DATABASES if former.version > version]
+    return [path for path in paths if os.path.exists(path) or os.path.exists(f"{path}-wal")]
 
 
 def adopt(connection: sqlite3.Connection, directory: str, version: int) -> list[str]:
@@ -86,7 +84,7 @@ def _copy(path: str, target: sqlite3.Connection) -> list[str]:
     from whet.store.database import open_reader
     from whet.store.salvage import copy_table
 
-    tables = next(former.tables for former in _DATABASES if former.name == os.path.basename(path))
+    tables = next(former.tables for former in _DATABASES if path.endswith(former.name))
     try:
         source = open_reader(path)
     except sqlite3.Error as error:

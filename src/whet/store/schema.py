@@ -125,6 +125,24 @@ STATE_MIGRATIONS = (
         );
         """,
     ),
+    Migration(
+        9,
+        "learning",
+        """
+        CREATE TABLE usage_counts (
+            skill BLOB NOT NULL, digest BLOB NOT NULL, version BLOB NOT NULL, views INTEGER NOT NULL,
+            uses INTEGER NOT NULL, patches INTEGER NOT NULL, helped INTEGER NOT NULL, failed INTEGER NOT NULL,
+            corrected INTEGER NOT NULL, first INTEGER NOT NULL, last_used INTEGER NOT NULL,
+            last_viewed INTEGER NOT NULL, last INTEGER NOT NULL, UNIQUE (skill, digest)
+        );
+        CREATE TABLE usage_segments (number INTEGER PRIMARY KEY, segment TEXT NOT NULL UNIQUE);
+        CREATE TABLE usage_damage (number INTEGER PRIMARY KEY, lines INTEGER NOT NULL, last INTEGER NOT NULL);
+        CREATE TABLE usage_imports (
+            skill BLOB NOT NULL, created BLOB NOT NULL, views INTEGER NOT NULL, uses INTEGER NOT NULL,
+            patches INTEGER NOT NULL, UNIQUE (skill, created)
+        );
+        """,
+    ),
 )
 
 STATE = Schema(0x57484554, tuple(step.sql for step in STATE_MIGRATIONS), private=True, adopt=adopt)

@@ -253,7 +253,7 @@ def test_a_server_has_it_learned_in_a_process_after_a_start_or_an_end(machine: M
 
 
 def test_a_server_that_can_begin_no_process_notes_it(machine: Machine) -> None:
-    (machine.state / "sessions.db").mkdir()
+    (machine.state / "state.db").mkdir()
     learn_after("end", str(machine.state), machine.env)
     ((_, *noted),) = read(str(machine.state))
     assert noted[:2] == ["", "learn"]
