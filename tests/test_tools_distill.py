@@ -84,8 +84,7 @@ class World:
         return sorted(os.listdir(self.skills))
 
     def kept(self) -> list[str]:
-        directory = self.state / "distillations"
-        return sorted(path.stem for path in directory.iterdir()) if directory.exists() else []
+        return sorted(id_ for (id_,) in self.library.workspace.state.read("SELECT id FROM distillations"))
 
     def told(self, client: str, number: str, *, ended: bool = True, project: str = "") -> None:
         """Hooks tell of a hard session."""
@@ -316,7 +315,8 @@ def test_a_bad_answer_loses_nothing(world: World) -> None:
 def test_a_damaged_file_is_told(world: World) -> None:
     tools = world.library.tools()
     number = distill(tools, messages=openai())["distillation"]
-    (world.state / "distillations" / f"{number}.json").write_text("{")
+    with world.library.workspace.state.write() as connection:
+        connection.execute("UPDATE distillations SET content = '{' WHERE id = ?", (number,))
     assert refused(tools, distillation=number, answers={})["code"] == "bad-distillation"
 
 
@@ -455,7 +455,8 @@ def test_a_huge_session_is_bounded(world: World) -> None:
         messages.append({"role": "tool", "tool_call_id": f"x{number}", "content": "done\n" * 50})
     answer = distill(world.library.tools(), messages=messages)
     assert length(answer) < MAX_ANSWER // 4
-    assert (world.state / "distillations" / f"{answer['distillation']}.json").stat().st_size < 10_000_000
+    query = "SELECT length(content) FROM distillations WHERE id = ?"
+    assert world.library.workspace.state.read(query, (answer["distillation"],))[0][0] < 10_000_000
 
 
 JSON = st.recursive(

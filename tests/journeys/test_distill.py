@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -190,7 +192,13 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
     assert 'allowed-tools: "Write Bash(git tag:*) Read"' in text
     assert "context: fork" not in text
     assert '"changelog\\", \\"what is new\\"' in text
-    assert os.listdir(machine.state / "distilling") == []
+    assert waiting(machine) == []
+
+
+def waiting(machine: Machine) -> list[str]:
+    """The distillations that were interrupted."""
+    with closing(sqlite3.connect(machine.state / "state.db")) as connection:
+        return [id_ for (id_,) in connection.execute("SELECT id FROM distillations")]
 
 
 @posix
@@ -203,15 +211,14 @@ def test_an_interrupt_keeps_the_answers(machine: Machine, tmp_path: Path) -> Non
         code, lines = terminal.end()
     assert (code, "Your answers are kept; `whet distill --resume` goes on." in lines) == (130, True)
     assert machine.names() == []
-    (kept,) = (machine.state / "distilling").iterdir()
-    assert kept.stat().st_mode & 0o077 == 0
+    assert len(waiting(machine)) == 1 and (machine.state / "state.db").stat().st_mode & 0o077 == 0
     with Terminal(machine, "distill", "--resume") as terminal:
         terminal.until("2/4  When to use it").types("b")
         terminal.until("1/4  What was done").until("Name:\r\n    notes")
         for _ in range(6):
             terminal.types("")
         assert terminal.end()[0] == 0
-    assert (machine.names(), os.listdir(machine.state / "distilling")) == (["notes"], [])
+    assert (machine.names(), waiting(machine)) == (["notes"], [])
     assert machine.ask("distill", "--resume", code=1)["code"] == "nothing-to-resume"
 
 
@@ -229,7 +236,7 @@ def test_a_wizard_that_was_killed_goes_on_where_it_was(machine: Machine, tmp_pat
         for _ in range(5):
             terminal.types("")
         assert terminal.end()[0] == 0
-    assert (machine.names(), os.listdir(machine.state / "distilling")) == (["notes"], [])
+    assert (machine.names(), waiting(machine)) == (["notes"], [])
 
 
 @posix
@@ -247,7 +254,7 @@ def test_two_terminals_at_once_do_not_get_into_each_others_way(machine: Machine,
             for _ in range(5):
                 terminal.types("")
             assert terminal.end()[0] == 0
-    assert (machine.names(), os.listdir(machine.state / "distilling")) == (["notes", "rollback"], [])
+    assert (machine.names(), waiting(machine)) == (["notes", "rollback"], [])
     assert [machine.ask("show", name)["version"] for name in machine.names()] == ["1", "1"]
 
 

@@ -13,6 +13,7 @@ from whet.errors import WhetError
 from whet.learning.evals.formats import read_evals
 from whet.learning.improving.trying import split
 from whet.learning.models.door import ModelError
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,7 +152,7 @@ def test_by_default_it_is_a_proposal_and_a_dry_run_keeps_nothing(library: Librar
     tried = library.improve(NAME, echo([BETA], [edit("replace", "Say no more.", "Say alpha.")]), rounds=2, dry_run=True)
     assert (tried["improved"], tried["written"], "proposal" in tried) == (True, False, False)
     assert library.pending()["proposals"] == []
-    assert not (tmp_path / "state" / "improving").exists()
+    assert StateDatabase(str(tmp_path / "state")).read("SELECT * FROM rejected_edits") == []
     answer = library.improve(NAME, echo([BETA]), rounds=1)
     assert (answer["written"], answer["staged"], answer["proposal"], answer["cause"], body(library)) == (
         *(False, True, 1, "Nobody has looked at it yet."),
@@ -286,7 +287,7 @@ def test_a_budget_that_is_used_up_is_told_and_the_candidate_stays_undecided(libr
     assert verdicts(told) == [("undecided", ["eval-incomplete"], None, None)]
     assert (told["success"], told["code"], body(library)) == (False, "eval-incomplete", BODY.strip("\n"))
     assert told["error"].startswith("Not everything was measured: ")
-    assert not (tmp_path / "state" / "improving").exists()
+    assert StateDatabase(str(tmp_path / "state")).read("SELECT * FROM rejected_edits") == []
     assert library.improve(NAME, echo([BETA]), rounds=1)["improved"]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from whet.learning.evals.gate import Reason
 from whet.learning.improving.edits import APPEND, DELETE, INSERT, KINDS, REPLACE, Edit, Edited, Refused, edited
 from whet.learning.improving.rejected import KEPT, Buffer, rejection
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,27 +116,25 @@ def test_rejected_candidates_are_remembered_and_bounded(tmp_path: Path) -> None:
     def clock() -> int:
         return 1_800_000_000 * 10**9
 
-    buffer = Buffer(str(tmp_path), "/skills/one", clock)
+    buffer = Buffer(StateDatabase(str(tmp_path)), "/skills/one", clock)
     assert (buffer.read(), [*tmp_path.iterdir()]) == ([], [])
     for number in range(KEPT + 3):
         buffer.add(rejection(f"d{number}", [Edit(APPEND, text="x" * 900)], [Reason("gate-grown", "Too long.")]))
     buffer.add(rejection("d9", [], [Reason("gate-grown", "Too long.")]))
-    rows = Buffer(str(tmp_path), "/skills/one", clock).read()
+    rows = Buffer(StateDatabase(str(tmp_path)), "/skills/one", clock).read()
     assert [row.digest for row in rows] == [*(f"d{number}" for number in range(3, KEPT + 3) if number != 9), "d9"]
     assert rows[0].edits == [{"kind": "append", "anchor": "", "text": "x" * 500, "why": ""}]
     assert (rows[0].reasons, rows[0].time) == ([{"code": "gate-grown", "message": "Too long."}], "2027-01-15T08:00:00Z")
-    assert Buffer(str(tmp_path), "/skills/other", clock).read() == []
+    assert Buffer(StateDatabase(str(tmp_path)), "/skills/other", clock).read() == []
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"{}x", b'[{"digest": 1}]', b"[" * 100_000, b'["ab"]', b"null"])
-def test_a_damaged_file_counts_as_empty_and_is_told(tmp_path: Path, data: bytes) -> None:
-    buffer = Buffer(str(tmp_path), "/skills/one", lambda: 0)
+@pytest.mark.parametrize("data", ["", "{", "[1]", "{}x", '{"digest": 1}', "[" * 100_000, '"ab"', "null"])
+def test_what_is_damaged_is_left_out_and_told(tmp_path: Path, data: str) -> None:
+    state = StateDatabase(str(tmp_path))
+    buffer = Buffer(state, "/skills/one", lambda: 0)
     buffer.add(rejection("d", [], []))
-    (file,) = (tmp_path / "improving").iterdir()
-    file.write_bytes(data)
-    assert (buffer.read(), buffer.problem) == (
-        [],
-        f"{file} cannot be read; what was rejected before is forgotten.",
-    )
+    with state.write() as connection:
+        connection.execute("UPDATE rejected_edits SET content = ?", (data,))
+    assert (buffer.read(), buffer.problem) == ([], "A rejected candidate cannot be read; it is forgotten.")
     buffer.add(rejection("d", [], []))
     assert [row.digest for row in buffer.read()] == ["d"]

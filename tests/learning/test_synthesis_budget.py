@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.learning.synthesis.budget import FILE, Account, Allowance, Breaker, State
+from whet.learning.synthesis.budget import Account, Allowance, Breaker, State
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def state(tmp_path: Path, clock: Clock) -> State:
-    return State(str(tmp_path / "state"), clock)
+    return State(StateDatabase(str(tmp_path / "state")), clock)
 
 
 def test_looking_makes_no_file(state: State, tmp_path: Path) -> None:
@@ -54,7 +55,7 @@ def test_what_is_spent_is_gone_until_the_next_day(state: State, clock: Clock) ->
 
 def test_another_process_sees_what_was_spent(state: State, tmp_path: Path, clock: Clock) -> None:
     Account(state).spend(skills=2)
-    assert Account(State(str(tmp_path / "state"), clock)).used() == Allowance(0, 2, 0)
+    assert Account(State(StateDatabase(str(tmp_path / "state")), clock)).used() == Allowance(0, 2, 0)
 
 
 def test_failures_in_a_row_stop_it_for_a_growing_time(state: State, clock: Clock) -> None:
@@ -113,11 +114,11 @@ def test_a_clock_that_went_back_does_not_stop_it_for_years(state: State, clock: 
     assert breaker.until() == 0
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"day": 3, "breaker": []}', '{"breaker": {"until": "x"}}'])
-def test_a_damaged_file_counts_as_empty(state: State, tmp_path: Path, content: str) -> None:
-    (tmp_path / "state").mkdir()
-    (tmp_path / "state" / FILE).write_text(content)
+@pytest.mark.parametrize("content", ["", "[", "{", "3", "[]", '{"until": "x"}'])
+def test_what_is_damaged_counts_as_nothing(state: State, tmp_path: Path, content: str) -> None:
+    with StateDatabase(str(tmp_path / "state")).write() as connection:
+        connection.executemany("INSERT INTO learning VALUES (?, ?)", [("day", content), ("breaker", content)])
     assert (Account(state).left(), Breaker(state).until()) == (Allowance(), 0)
-    assert bool(state.problem) == (content in ("", "[]", "{"))
+    assert bool(state.problem) == (content in ("", "[", "{"))
     Account(state).spend(sessions=1)
     assert Account(state).used() == Allowance(1, 0, 0)

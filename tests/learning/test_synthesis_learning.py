@@ -161,11 +161,11 @@ def test_an_unresolved_failure_is_not_captured(library: Library) -> None:
     assert (report["captured"], report["code"], library.pending()["count"]) == (False, "unresolved", 0)
 
 
-def test_a_dry_run_changes_nothing_at_all(library: Library, tmp_path: Path) -> None:
+def test_a_dry_run_changes_nothing_at_all(library: Library) -> None:
     answer = learn_from(library, [migration()], dry_run=True)
     assert answer["sessions"][0]["preview"].startswith("---\nname: ")
     assert (answer["captured"], answer["used"]) == (1, {"sessions": 0, "skills": 0, "tokens": 0})
-    assert not (tmp_path / "home" / "state" / "learning.json").exists()
+    assert library.workspace.state.read("SELECT * FROM learning") == []
     assert library.pending()["count"] == 0
 
 
@@ -295,10 +295,11 @@ def test_a_session_that_does_not_wait_any_more_is_no_error(library: Library, tmp
     assert library.finish(seen) == {"captured": False, "evidence": [], "code": "not-waiting", "why": why}
 
 
-def test_state_that_cannot_be_kept_is_an_error_in_the_report(library: Library, tmp_path: Path) -> None:
-    (tmp_path / "home" / "state" / "learning.json").mkdir(parents=True)
+def test_state_that_cannot_be_kept_is_an_error_in_the_report(library: Library) -> None:
+    with library.workspace.state.write() as connection:
+        connection.execute("ALTER TABLE learning RENAME TO elsewhere")
     report = library.finish(migration())
-    assert (report["captured"], report["code"], report["why"]) == (False, "read-failed", [report["error"]])
+    assert (report["captured"], report["code"], report["why"]) == (False, "state-failed", [report["error"]])
 
 
 def test_a_model_that_cannot_be_opened_is_a_warning_in_the_report(library: Library, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 def used(library: Library) -> Allowance:
-    return Account(State(library.place.state, library.workspace.clock)).used()
+    return Account(State(library.workspace.state, library.workspace.clock)).used()
 
 
 def test_a_model_words_it_and_is_paid_from_the_tokens_of_the_day(library: Library) -> None:
@@ -89,7 +89,7 @@ def test_a_model_of_the_settings_that_cannot_be_opened_is_a_warning(library: Lib
 
 def test_when_the_tokens_of_the_day_are_used_up_no_model_is_asked(library: Library) -> None:
     model = Spoken(WORDS)
-    Account(State(library.place.state, library.workspace.clock)).spend(tokens=100)
+    Account(State(library.workspace.state, library.workspace.clock)).spend(tokens=100)
     (report,) = learn_from(library, [migration()], model=model, allowance=Allowance(tokens=100))["sessions"]
     assert (report["captured"], model.asked) == (True, 0)
     assert report["warnings"] == ["Today's 100 tokens for models are used up; no model was asked."]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, UsageError
+from whet.errors import ConflictError, FailedError, NotFoundError, UsageError
 from whet.guard.trust import VENDORS, source_of
 from whet.library.roots import Place
 from whet.sources.model import Ref
 from whet.sources.refs.reading import read_ref, ref_text
 from whet.sources.taps.taps import DEFAULTS, Tap, Taps, expand
+from whet.store.state import StateDatabase, repair_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ AT_NOON = "2027-01-15T08:00:00Z"
 
 def taps_in(directory: Path) -> Taps:
     """The taps of a new person."""
-    return Taps(str(directory / "state"), lambda: NOON)
+    return Taps(StateDatabase(str(directory / "state")), lambda: NOON)
 
 
 def start(*without: str) -> tuple[Tap, ...]:
@@ -51,11 +51,6 @@ def test_a_tap_is_added_and_removed(tmp_path: Path) -> None:
     tap = Tap("acme", "git:https://github.com/acme/skills", default=False, added=AT_NOON)
     assert taps.add("acme", ACME) == tap
     assert taps.all() == taps_in(tmp_path).all() == (*start(), tap)
-    assert json.loads((tmp_path / "state/taps.json").read_text()) == {
-        "version": 1,
-        "taps": {"acme": {"source": tap.source, "added": AT_NOON}},
-        "removed": [],
-    }
     assert (taps.remove("acme"), taps.all()) == (tap, start())
 
 
@@ -94,7 +89,7 @@ def test_names_that_would_be_mistaken_are_refused(tmp_path: Path, name: str) -> 
     with pytest.raises(UsageError) as raised:
         taps_in(tmp_path).add(name, ACME)
     assert raised.value.code == "bad-tap-name"
-    assert not os.path.exists(tmp_path / "state/taps.json")
+    assert taps_in(tmp_path).all() == start()
 
 
 def test_the_registry_keeps_its_name_for_itself(tmp_path: Path) -> None:
@@ -110,40 +105,37 @@ def test_what_is_no_tap_cannot_be_removed(tmp_path: Path) -> None:
     assert (raised.value.code, raised.value.details) == ("unknown-tap", {"suggestions": ["anthropic"]})
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b"null",
-        b"\xff",
-        b"[" * 200_000,
-        b"x" * 2_000_000,
-        b'{"version": 2, "taps": {}, "removed": []}',
-        b'{"version": 1, "taps": {}}',
-        b'{"version": 1, "taps": [], "removed": []}',
-        b'{"version": 1, "taps": {}, "removed": [1]}',
-        b'{"version": 1, "taps": {"acme": {"source": 1, "added": ""}}, "removed": []}',
-        b'{"version": 1, "taps": {"acme": {"source": "x"}}, "removed": []}',
-        b'{"version": 1, "taps": {"acme": "x"}, "removed": []}',
-        b'{"version": 1, "taps": {"A B": {"source": "x", "added": ""}}, "removed": []}',
-    ],
-    ids=lambda content: repr(content[:60]),
-)
-def test_a_damaged_file_is_an_error_and_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+DAMAGED = [
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"\xff",
+    b"[" * 200_000,
+    b'{"version": 1, "taps": {}}',
+    b'{"version": 1, "taps": [], "removed": []}',
+    b'{"version": 1, "taps": {"acme": {"source": "x"}}, "removed": []}',
+    b'{"version": 1, "taps": {"acme": "x"}, "removed": []}',
+]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=lambda content: repr(content[:60]))
+def test_a_damaged_file_of_the_version_before_is_an_error_and_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+    """Sources that somebody removed must not come back because a file was cut off."""
     taps = taps_in(tmp_path)
     (tmp_path / "state").mkdir()
     (tmp_path / "state/taps.json").write_bytes(content)
     for call in (taps.all, lambda: taps.add("acme", ACME), lambda: taps.remove("openai")):
-        with pytest.raises(InvalidError) as raised:
+        with pytest.raises(FailedError) as raised:
             call()
-        assert (raised.value.code, bool(raised.value.hint)) == ("taps-damaged", True)
+        assert (raised.value.code, bool(raised.value.hint)) == ("state-corrupt", True)
     assert (tmp_path / "state/taps.json").read_bytes() == content
+    assert repair_state(str(tmp_path / "state"), lambda: NOON).lost
+    assert taps.all() == start() and (tmp_path / "state/former/taps.json").read_bytes() == content
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
-    (tmp_path / "state/taps.json").mkdir(parents=True)
+    (tmp_path / "state/state.db").mkdir(parents=True)
     with pytest.raises(FailedError):
         taps_in(tmp_path).all()
 

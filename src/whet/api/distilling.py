@@ -45,7 +45,7 @@ def distill(library: Library, session: Session, given: Mapping[str, Any], *, sta
         raise UsageError("bad-arguments", f"{named[0]} and {named[1]} are both given.", hint="Give one of them.")
     if given.get("back") and ("answers" in given or given.get("finish")):
         raise UsageError("bad-arguments", "back is given with something else.", hint="Go back first, then answer.")
-    kept = Kept(library.place.state, library.workspace.clock)
+    kept = Kept(library.workspace.state, library.workspace.clock)
     told: dict[str, Any] = {}
     number = given.get("distillation", "")
     if not number:

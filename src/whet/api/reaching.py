@@ -185,7 +185,7 @@ class Reaching(Guarding):
         """The named sources, as values; `list_taps`, `add_tap` and `remove_tap` answer about them."""
         from whet.sources.taps.taps import Taps
 
-        return Taps(self.place.state, self.workspace.clock)
+        return Taps(self.workspace.state, self.workspace.clock)
 
     def list_taps(self) -> dict[str, Any]:
         """The named sources that `search` asks: {name, source, default, added, shown, trust}."""

@@ -294,14 +294,14 @@ class Sessions:
             known = self.failures()
         except FailedError:  # the state database cannot be read, which the doctor tells
             known = tuple(Failure(*row) for row in read(self._state))
-        return (*told(known, self._clock()), *State(self._state, self._clock).examine())
+        return (*told(known, self._clock()), *State(self.database, self._clock).examine())
 
     def repair(self) -> Repaired:
         """Forget the failures that were told."""
         from whet.learning.synthesis.budget import State
         from whet.store.state import Repaired
 
-        aside = State(self._state, self._clock).repair()
+        aside = State(self.database, self._clock).repair()
         count = self._forget_failures()
         return Repaired((*aside, f"Forgot {count} failures of hooks.") if count else aside)
 

@@ -8,14 +8,17 @@ read again. A file that is damaged ends the move with an error that names it, an
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError
+from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable
 
 
 class _Former(NamedTuple):
@@ -42,10 +45,93 @@ _DATABASES = (
 )
 
 
+def _adopt_taps(path: str, target: sqlite3.Connection) -> list[str]:
+    try:
+        document = json.loads(_read(path))
+        taps = [(name, str(tap["source"]), str(tap["added"])) for name, tap in document["taps"].items()]
+        removed = [(str(name),) for name in document["removed"]]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        return [f"it is no list of taps ({str(error) or type(error).__name__})"]
+    target.executemany("INSERT OR IGNORE INTO taps VALUES (?, ?, ?)", taps)
+    target.executemany("INSERT OR IGNORE INTO removed_taps VALUES (?)", removed)
+    return []
+
+
+def _adopt_learning(path: str, target: sqlite3.Connection) -> list[str]:
+    rows = [(str(key), json.dumps(value)) for key, value in _object(path, {}).items()]
+    target.executemany("INSERT OR IGNORE INTO learning VALUES (?, ?)", rows)
+    return []
+
+
+def _adopt_distillations(path: str, target: sqlite3.Connection) -> list[str]:
+    query = "INSERT OR IGNORE INTO distillations (collection, id, time, content) VALUES (?, ?, ?, ?)"
+    for file in sorted(_names(path), key=os.path.getmtime):
+        row = (os.path.basename(path), os.path.basename(file)[:-5], os.stat(file).st_mtime_ns)
+        target.execute(query, (*row, json.dumps(_object(file, None))))
+    return []
+
+
+def _adopt_rejected_edits(path: str, target: sqlite3.Connection) -> list[str]:
+    query = "INSERT OR IGNORE INTO rejected_edits (skill, digest, content) VALUES (?, ?, ?)"
+    for file in sorted(_names(path)):
+        rows = _object(file, [])
+        for row in rows if isinstance(rows, list) else ():
+            if isinstance(row, dict):
+                target.execute(query, (os.path.basename(file)[:-5], str(row.get("digest")), json.dumps(row)))
+    return []
+
+
+def _read(path: str) -> bytes:
+    with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
+        return file.read()
+
+
+def _object(path: str, otherwise: Any) -> Any:
+    """What a file says; one that cannot be read never counted, and is only put away."""
+    try:
+        found = json.loads(_read(path))
+    except (ValueError, RecursionError):
+        return otherwise
+    return found if otherwise is None or isinstance(found, type(otherwise)) else otherwise
+
+
+def _names(directory: str) -> list[str]:
+    with os_failures(directory, doing="list", other="read-failed"):
+        return [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".json")]
+
+
+_FILES: tuple[tuple[int, str, Callable[[str, sqlite3.Connection], list[str]]], ...] = (
+    (10, "taps.json", _adopt_taps),
+    (11, "learning.json", _adopt_learning),
+    (11, "distillations", _adopt_distillations),
+    (11, "distilling", _adopt_distillations),
+    (11, "improving", _adopt_rejected_edits),
+)
+"""Files and directories of JSON: the first version of `state.db` that has what they say, and what takes it over."""
+
+
 def former_files(directory: str, version: int = 0) -> list[str]:
     """The files there whose rows a `state.db` of this version does not have."""
-    paths = [os.path.join(directory, former.name) for former in _DATABASES if former.version > version]
+    names = [former.name for former in _DATABASES if former.version > version]
+    names += [name for since, name, _ in _FILES if since > version]
+    paths = [os.path.join(directory, name) for name in names]
     return [path for path in paths if os.path.exists(path) or os.path.exists(f"{path}-wal")]
+
+
+def check_former(directory: str, version: int) -> str | None:
+    """What is wrong with the first of those files that is damaged; None when all are sound."""
+    import sqlite3
+
+    from whet.store.schema import STATE
+
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for script in STATE.migrations:
+            connection.executescript(script)
+        try:
+            adopt(connection, directory, version)
+        except FailedError as error:
+            return error.message
+    return None
 
 
 def adopt(connection: sqlite3.Connection, directory: str, version: int) -> list[str]:
@@ -53,7 +139,7 @@ def adopt(connection: sqlite3.Connection, directory: str, version: int) -> list[
     files = former_files(directory, version)
     for path in files:
         if lost := _copy(path, connection):
-            message = f"The database {path} is damaged: {lost[0].rstrip('.')}."
+            message = f"{path} is damaged: {lost[0].rstrip('.')}."
             hint = "Run `whet doctor --repair`: it saves what can still be read."
             raise FailedError("state-corrupt", message, hint=hint, path=path)
     return files
@@ -78,7 +164,10 @@ def drop_caches(_connection: sqlite3.Connection, directory: str, _version: int) 
 
 
 def _copy(path: str, target: sqlite3.Connection) -> list[str]:
-    """Copy the tables of a file; a sentence for everything that could not be read or kept."""
+    """Copy what a file holds; a sentence for everything that could not be read or kept."""
+    for _, name, take_over in _FILES:
+        if os.path.basename(path) == name:
+            return take_over(path, target)
     import sqlite3
 
     from whet.store.database import open_reader

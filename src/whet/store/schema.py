@@ -143,6 +143,29 @@ STATE_MIGRATIONS = (
         );
         """,
     ),
+    Migration(
+        10,
+        "sources",
+        """
+        CREATE TABLE taps (name TEXT PRIMARY KEY, source TEXT NOT NULL, added TEXT NOT NULL);
+        CREATE TABLE removed_taps (name TEXT PRIMARY KEY);
+        """,
+    ),
+    Migration(
+        11,
+        "learning",
+        """
+        CREATE TABLE learning (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+        CREATE TABLE distillations (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, id TEXT NOT NULL, time INTEGER NOT NULL,
+            content TEXT NOT NULL, UNIQUE (collection, id)
+        );
+        CREATE TABLE rejected_edits (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, skill TEXT NOT NULL, digest TEXT NOT NULL, content TEXT NOT NULL,
+            UNIQUE (skill, digest)
+        );
+        """,
+    ),
 )
 
 STATE = Schema(0x57484554, tuple(step.sql for step in STATE_MIGRATIONS), private=True, adopt=adopt)

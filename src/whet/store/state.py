@@ -98,12 +98,12 @@ class Repaired(NamedTuple):
 def check_state(directory: str) -> str | None:
     """What is wrong with the state database, or with an older file that it has not taken over yet."""
     from whet.store.database import check
-    from whet.store.former import former_files
+    from whet.store.former import check_former
 
     path = os.path.join(directory, FILE)
     if problem := check(path):
         return problem
-    return next((problem for old in former_files(directory, _version(path)) if (problem := check(old))), None)
+    return check_former(directory, _version(path))
 
 
 def repair_state(directory: str, clock: Clock) -> Repaired:

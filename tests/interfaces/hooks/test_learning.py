@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +15,7 @@ from whet.learning.hook_log import read
 from whet.learning.sessions import AGAIN, LATER
 from whet.learning.synthesis.budget import Breaker, State
 from whet.learning.synthesis.consent import offered
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -195,7 +195,11 @@ def test_what_fails_is_told_by_the_doctor_and_stops_it_in_the_end(machine: Machi
         over(machine, tmp_path, release_notes()._replace(session=f"s{number}"))
     assert learn_waiting(str(machine.state), broken, machine.env, machine.clock) == 3
     assert not is_due(machine.hooks.sessions, str(machine.state), machine.env, machine.clock)
-    assert Breaker(State(str(machine.state), machine.clock)).reason().startswith("3 failures in a row, the last: ")
+    assert (
+        Breaker(State(StateDatabase(str(machine.state)), machine.clock))
+        .reason()
+        .startswith("3 failures in a row, the last: ")
+    )
     failed, stopped = machine.hooks.sessions.examine()
     assert (failed.code, stopped.code) == ("learning-failed", "learning-stopped")
     assert failed.message.startswith("Learning from sessions of claude-code failed 3 times, last at 2027-01-15T")
@@ -205,13 +209,12 @@ def test_what_fails_is_told_by_the_doctor_and_stops_it_in_the_end(machine: Machi
     assert len(waiting(machine)) == 5
 
 
-def test_a_damaged_file_is_told_and_set_aside(machine: Machine) -> None:
-    (machine.state / "learning.json").write_text("{", encoding="utf-8")
+def test_what_cannot_be_read_is_told_and_forgotten(machine: Machine) -> None:
+    with machine.hooks.sessions.database.write() as connection:
+        connection.execute("INSERT INTO learning VALUES ('day', '{')")
     assert [entry.code for entry in machine.hooks.sessions.examine()] == ["learning-corrupt"]
-    (done,) = machine.hooks.sessions.repair().done
-    assert done.startswith("Set the damaged learning.json aside as ")
+    assert machine.hooks.sessions.repair().done == ("What is kept of day cannot be read; counting begins anew.",)
     assert machine.hooks.sessions.examine() == ()
-    assert [name for name in os.listdir(machine.state) if name.startswith("learning.json.broken-")] != []
 
 
 def test_whoever_takes_too_long_gives_up_and_says_so(tmp_path: Path) -> None:

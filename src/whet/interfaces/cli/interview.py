@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from whet.learning.sessions import Seen
 
 
-DIRECTORY = "distilling"
-"""Below Whet's state directory."""
+COLLECTION = "distilling"
+"""Those of the terminal."""
 _WIDTH = 92
 """Columns of a line, where the terminal has as many."""
 _LEAST = 20
@@ -84,7 +84,7 @@ def remind(context: Context, begun: Distillation) -> None:
 def _open_kept(context: Context) -> Kept:
     from whet.learning.distilling.keeping import Kept
 
-    return Kept(context.library.place.state, context.library.workspace.clock, DIRECTORY)
+    return Kept(context.library.workspace.state, context.library.workspace.clock, COLLECTION)
 
 
 def _key(distillation: Distillation) -> str:

@@ -137,7 +137,7 @@ class Hooks:
         if event.kind != ("start" if "start" in speaks else "prompt"):
             return ""
         try:
-            return news(self._state, self._clock, lambda: self._open(event.project))
+            return news(self._database, self._clock, lambda: self._open(event.project))
         except Exception as error:  # noqa: BLE001  as in `tried`: the rest of the answer is worth more
             self.failed(event.client, event.kind, error)
             return ""
@@ -231,7 +231,7 @@ def offered(library: Library, session: Session, prompt: str, snapshot: Snapshot)
     return f"{must}\n{offer['text']}" if len(offer["skills"]) == 1 else f"{must} {_ALSO}\n{offer['text']}"
 
 
-def news(state: str, clock: Clock, opened: Callable[[], Library]) -> str:
+def news(state: StateDatabase, clock: Clock, opened: Callable[[], Library]) -> str:
     """What was made of earlier sessions and nobody was told yet, in a line or two; it counts as told from now on."""
     from whet.learning.synthesis.budget import State
 

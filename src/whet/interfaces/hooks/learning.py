@@ -43,7 +43,7 @@ def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock 
     """Is there a session to learn from by itself, and may that be now?"""
     if not sessions.waiting(now=True) or LearnSetting(state, env).now() in ("off", "note"):
         return False
-    kept = State(state, clock)
+    kept = State(sessions.database, clock)
     left = Account(kept).left()
     return bool(left.sessions and left.skills) and not Breaker(kept).until()
 
@@ -96,7 +96,7 @@ def learn_waiting(
                 seen = next(reversed(sessions.waiting(now=True)), None)
                 if seen is None or not sessions.take_up(seen.client, seen.id):
                     break  # somebody learned from it just now; the next event looks again
-                _learn(sessions, State(state, clock), seen, opened)
+                _learn(sessions, State(database, clock), seen, opened)
                 count += 1
     except Exception as error:  # noqa: BLE001  nobody is there to see it; the doctor tells
         code, message = told(error)

@@ -103,7 +103,7 @@ class _Bench:
         self._trials = Trials(
             workspace, self._subject, doing, budgeted(grader, self._budget), runs=runs, progress=progress
         )
-        self._buffer = Buffer(workspace.place.state, self._path, workspace.clock)
+        self._buffer = Buffer(workspace.state, self._path, workspace.clock)
         refused = editor.proposals.all("rejected")
         matter = Matter(
             self._subject.name,

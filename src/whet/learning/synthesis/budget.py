@@ -1,15 +1,14 @@
 """How much is learned a day, and when to stop: an allowance, and a breaker for when nothing good comes of it.
 
-Both keep their state in `learning.json` of the state directory, changed under a lock. The counts are of one day, UTC.
+The counts are of one day, UTC.
 The breaker stops after so many failures, or so many rejected proposals, in a row: for an hour first, then twice as long
-each time, until something works or is approved. A file that cannot be read counts as empty, and is told of.
+each time, until something works or is approved. What cannot be read counts as nothing, and is told of.
 
-The same file keeps the news: what was learned by itself, until somebody was told.
+Beside it are the news: what was learned by itself, until somebody was told.
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,11 +19,10 @@ if TYPE_CHECKING:
 
     from whet.notes import Note
     from whet.store.clock import Clock
+    from whet.store.state import StateDatabase
 
-FILE = "learning.json"
+_READ = "SELECT key, value FROM learning"
 _SECOND = 1_000_000_000
-_LOCK_SECONDS = 10.0
-_LARGEST = 64 * 1024
 _NEWS = 50
 """Pieces of news that are kept."""
 
@@ -41,32 +39,27 @@ class Allowance(NamedTuple):
 
 
 class State:
-    """The file behind both."""
+    """What both remember."""
 
-    def __init__(self, state: str, clock: Clock) -> None:
-        self._path = os.path.join(state, FILE)
-        self._home = state
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self._state = state
         self.clock = clock
         self.problem = ""
-        """What is wrong with the file, a sentence."""
+        """What is wrong with what is kept, a sentence."""
 
     def read(self) -> dict[str, Any]:
-        """What is kept; nothing where there is no file, or none that can be read."""
+        """What is kept, as far as it can be read."""
+        return self._parsed(self._state.read(_READ))
+
+    def _parsed(self, rows: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
         import json
 
-        from whet.store.failures import os_failures
-
-        with os_failures(self._path, doing="read", other="read-failed"):
+        found: dict[str, Any] = {}
+        for key, value in rows:
             try:
-                with open(self._path, "rb") as file:
-                    found = json.loads(file.read(_LARGEST))
-            except FileNotFoundError:
-                return {}
-            except (ValueError, RecursionError):
-                found = None
-        if not isinstance(found, dict):
-            self.problem = f"{self._path} cannot be read; counting begins anew."
-            return {}
+                found[key] = json.loads(value)
+            except (ValueError, TypeError, RecursionError):
+                self.problem = f"What is kept of {key} cannot be read; counting begins anew."
         return found
 
     @contextmanager
@@ -74,14 +67,12 @@ class State:
         """What is kept, to be changed in place; it is written at the end of the block."""
         import json
 
-        from whet.store.atomic import make_directories, write_text
-        from whet.store.locks import FileLock, lock_path
-
-        make_directories(self._home)
-        with FileLock(lock_path(self._home, "learning", FILE), timeout=_LOCK_SECONDS):
-            found = self.read()
+        with self._state.write() as connection:
+            found = self._parsed(connection.execute(_READ).fetchall())
             yield found
-            write_text(self._path, json.dumps(found, sort_keys=True) + "\n", mode=0o600)
+            connection.execute("DELETE FROM learning")
+            rows = [(key, json.dumps(value, sort_keys=True)) for key, value in found.items()]
+            connection.executemany("INSERT INTO learning VALUES (?, ?)", rows)
 
     def examine(self) -> tuple[Note, ...]:
         """What the doctor tells: that the file is damaged, or that learning has stopped for a while, and why."""
@@ -91,25 +82,23 @@ class State:
         try:
             until, why = Breaker(self).until(), Breaker(self).reason()
         except FailedError as error:
-            return (Note.from_error(error, "warning", path=self._path),)
+            return (Note.from_error(error, "warning", path=self._state.path),)
         if self.problem:
             hint = "Run `whet doctor --repair`: it sets the file aside."
-            return (Note("learning-corrupt", "warning", self.problem, hint, path=self._path),)
+            return (Note("learning-corrupt", "warning", self.problem, hint, path=self._state.path),)
         if not until:
             return ()
         message = f"Learning from what waits stops until {iso(until)}: {why}"
-        return (Note("learning-stopped", "info", message, "`whet learn SESSION` works anyway.", path=self._path),)
+        return (Note("learning-stopped", "info", message, "`whet learn SESSION` works anyway.", path=self._state.path),)
 
     def repair(self) -> tuple[str, ...]:
-        """Set a damaged file aside; what was done, in sentences."""
-        from whet.store.failures import os_failures
-
-        if not self.examine() or not self.problem:
+        """Forget what cannot be read; what was done, in sentences."""
+        self.read()
+        if not self.problem:
             return ()
-        aside = f"{self._path}.broken-{self.clock()}"
-        with os_failures(self._path):
-            os.replace(self._path, aside)
-        return (f"Set the damaged {FILE} aside as {aside}; counting begins anew.",)
+        with self.changing():
+            problem, self.problem = self.problem, ""
+        return (problem,)
 
     def add_news(self, report: dict[str, Any]) -> None:
         """Keep what became of a session until somebody is told: the number of a proposal, or the name of a skill."""

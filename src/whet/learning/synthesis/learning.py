@@ -49,7 +49,7 @@ def learn_from(
     allowance and the breaker hold back what waits, and what nobody `asked` for; whoever names a session gets it, and it
     counts. `sessions` are the reports of `learn`.
     """
-    state = State(shelf.workspace.place.state, shelf.workspace.clock)
+    state = State(shelf.workspace.state, shelf.workspace.clock)
     account, breaker = Account(state, allowance), Breaker(state)
     if not dry_run:
         breaker.decided((one.decided, one.state) for one in own_proposals(shelf))

@@ -172,7 +172,7 @@ def apply(
     if override:
         plan = accept(plan)
     notes = _commit(installer, plan, plan.ready, actor, reason) if plan.ready else ()
-    taps = Taps(installer.reach.place.state, installer.workspace.clock)
+    taps = Taps(installer.workspace.state, installer.workspace.clock)
     for name, source in plan.taps:
         with suppress(ConflictError):  # somebody else added one of that name a moment ago
             taps.add(name, read_ref(source, installer.reach.place))

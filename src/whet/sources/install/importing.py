@@ -39,7 +39,7 @@ def plan_import(installer: Installer, snapshot: Snapshot, scope: str) -> Plan:
 def _taps(planner: Planner, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     """The snapshot's taps that are new; a name that is taken stays what it is, which is told."""
     place = planner.installer.reach.place
-    known = {tap.name: tap.source for tap in Taps(place.state).all()}
+    known = {tap.name: tap.source for tap in Taps(planner.installer.workspace.state).all()}
     new: dict[str, str] = {}
     for tap in snapshot.taps:
         name, source = str(tap.get("name", "")), str(tap.get("source", ""))

@@ -1,33 +1,28 @@
 """Taps: sources with a name of their own, which `whet search` looks through and `tap:skill` takes skills from.
 
 Vendors publish skills in known places, so that these are taps from the start; a person removes those they do not want
-and adds their own. Only what differs from the start is stored, in `taps.json` of the state directory. A damaged file is
-an error and never an empty one: sources that somebody removed must not come back because a file was cut off.
+and adds their own. Only what differs from the start is stored.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError
+from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.skill.names import closest, is_ascii_name, key
 from whet.sources.refs.parts import PREFIXES, OddError, bad_source, check_inner, check_ref, quoted
 from whet.sources.refs.reading import read_ref, ref_text
-from whet.store.atomic import make_directories, write_bytes
 from whet.store.clock import iso, system_clock
-from whet.store.failures import os_failures
-from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Sequence
 
     from whet.library.roots import Place
     from whet.sources.model import Ref
     from whet.store.clock import Clock
+    from whet.store.state import StateDatabase
 
-FILE = "taps.json"
 DEFAULTS = {
     "anthropic": "git:https://github.com/anthropics/skills",
     "openai": "git:https://github.com/openai/skills",
@@ -60,9 +55,6 @@ _RESERVED = frozenset(
     )
 )
 """What stands before a colon with another meaning."""
-_VERSION = 1
-_LARGEST = 1024 * 1024
-_WAIT = 10.0
 
 
 class Tap(NamedTuple):
@@ -87,12 +79,11 @@ class _Stored(NamedTuple):
 class Taps:
     """The taps of one person."""
 
-    __slots__ = ("_clock", "_lock", "path")
+    __slots__ = ("_clock", "_state")
 
-    def __init__(self, state: str, clock: Clock = system_clock) -> None:
-        self.path = os.path.join(state, FILE)
+    def __init__(self, state: StateDatabase, clock: Clock = system_clock) -> None:
+        self._state = state
         self._clock = clock
-        self._lock = FileLock(lock_path(state, "taps", FILE), timeout=_WAIT)
 
     def all(self) -> tuple[Tap, ...]:
         """Those from the start in their order, then the others by name."""
@@ -104,7 +95,7 @@ class Taps:
         original = DEFAULTS.get(name) == source
         if not original:
             check_name(name)
-        with self._lock:
+        with self._state.write() as connection:
             stored = self._read()
             if known := next((tap for tap in _all(stored) if tap.name == name), None):
                 raise ConflictError(
@@ -118,12 +109,12 @@ class Taps:
             else:
                 tap = Tap(name, source, added=iso(self._clock()))
                 stored = stored._replace(added={**stored.added, name: tap})
-            self._write(stored)
+            _write(connection, stored)
         return tap
 
     def remove(self, name: str) -> Tap:
         """Forget a tap; one from the start stays away until it is added again."""
-        with self._lock:
+        with self._state.write() as connection:
             stored = self._read()
             taps = {tap.name: tap for tap in _all(stored)}
             if name not in taps:
@@ -136,31 +127,22 @@ class Taps:
                 # A tap from the start whose place another one took does not come back by itself.
                 removed = stored.removed | ({name} & DEFAULTS.keys())
                 stored = _Stored({known: tap for known, tap in stored.added.items() if known != name}, removed)
-            self._write(stored)
+            _write(connection, stored)
         return taps[name]
 
     def _read(self) -> _Stored:
-        with os_failures(self.path, doing="read", other="read-failed"):
-            try:
-                with open(self.path, "rb") as file:
-                    data = file.read(_LARGEST + 1)
-            except FileNotFoundError:
-                return _Stored({}, frozenset())
-        try:
-            return _stored(json.loads(data.decode()) if len(data) <= _LARGEST else None)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise InvalidError(
-                "taps-damaged",
-                f"{self.path} is no list of taps: {str(error) or type(error).__name__}.",
-                hint="Correct it, or move it away: without it there are the taps from the start.",
-                path=self.path,
-            ) from error
+        added = self._state.read("SELECT name, source, added FROM taps")
+        removed = self._state.read("SELECT name FROM removed_taps")
+        taps = {name: Tap(name, source, added=time) for name, source, time in added}
+        return _Stored(taps, frozenset(name for (name,) in removed))
 
-    def _write(self, stored: _Stored) -> None:
-        added = {name: {"source": tap.source, "added": tap.added} for name, tap in sorted(stored.added.items())}
-        document = {"version": _VERSION, "taps": added, "removed": sorted(stored.removed)}
-        make_directories(os.path.dirname(self.path))
-        write_bytes(self.path, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+
+def _write(connection: sqlite3.Connection, stored: _Stored) -> None:
+    connection.execute("DELETE FROM taps")
+    connection.execute("DELETE FROM removed_taps")
+    added = [(tap.name, tap.source, tap.added) for tap in stored.added.values()]
+    connection.executemany("INSERT INTO taps VALUES (?, ?, ?)", added)
+    connection.executemany("INSERT INTO removed_taps VALUES (?)", [(name,) for name in stored.removed])
 
 
 def expand(text: str, taps: Sequence[Tap], place: Place) -> tuple[Ref, tuple[str, ...]] | None:
@@ -223,18 +205,3 @@ def check_name(name: str) -> None:
             f"{name[:80]!r} cannot be the name of a tap." if name not in _RESERVED else f"{name} means something else.",
             hint="Use 2 to 64 lowercase letters, digits and single hyphens, and no kind of source.",
         )
-
-
-def _stored(document: Any) -> _Stored:
-    """What a file says; anything else than a list of taps raises."""
-    if not isinstance(document, dict) or document.get("version") != _VERSION:
-        raise ValueError(f"it is not of version {_VERSION}")
-    taps, removed = document["taps"], document["removed"]
-    if not isinstance(taps, dict) or not isinstance(removed, list):
-        raise TypeError("`taps` or `removed` is of another type")
-    added = {name: Tap(name, entry["source"], added=entry["added"]) for name, entry in taps.items()}
-    if not all(isinstance(value, str) for tap in added.values() for value in (tap.source, tap.added)):
-        raise TypeError("a source or a time is no text")
-    if not all(isinstance(name, str) for name in removed) or not all(map(is_ascii_name, added)):
-        raise ValueError("a name cannot be one")
-    return _Stored(added, frozenset(removed))
