@@ -21,9 +21,12 @@ import pytest
 from whet.authoring.journal import Journal
 from whet.errors import FailedError
 from whet.guard.audit import Audit
+from whet.learning.distilling.keeping import Kept
 from whet.learning.sessions import Sessions
+from whet.learning.synthesis.budget import State
 from whet.learning.usage import Usage
 from whet.routing.feedback import Feedback
+from whet.sources.taps.taps import Tap, Taps
 from whet.store import former
 from whet.store.clock import system_clock
 from whet.store.database import FORMER
@@ -91,6 +94,14 @@ def test_every_fact_is_there_afterwards(state: Path) -> None:
     assert counts == {
         item["skill"]: (item["views"], item["helped"], item["failed"]) for item in told["usage"]["skills"]
     }
+    assert [tap._asdict() for tap in Taps(database, system_clock).all()] == [
+        {name: tap[name] for name in Tap._fields} for tap in told["taps"]["taps"]
+    ]
+    waiting = json.loads(next((state / FORMER / "distillations").iterdir()).read_text())
+    distillations = Kept(database, system_clock)
+    assert distillations.read(distillations.newest()).to_json() == waiting
+    learning = json.loads((state / FORMER / "learning.json").read_text())
+    assert State(database, system_clock).read() == learning
     assert {seen.id for seen in Sessions(database, system_clock).all()} == {"s1", "s2"}
     database.close()
 

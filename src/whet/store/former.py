@@ -8,7 +8,6 @@ read again. A file that is damaged ends the move with an error that names it, an
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,7 @@ from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 class _Former(NamedTuple):
@@ -47,7 +46,7 @@ _DATABASES = (
 
 def _adopt_taps(path: str, target: sqlite3.Connection) -> list[str]:
     try:
-        document = json.loads(_read(path))
+        document = _parse(path)
         taps = [(name, str(tap["source"]), str(tap["added"])) for name, tap in document["taps"].items()]
         removed = [(str(name),) for name in document["removed"]]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -58,7 +57,7 @@ def _adopt_taps(path: str, target: sqlite3.Connection) -> list[str]:
 
 
 def _adopt_learning(path: str, target: sqlite3.Connection) -> list[str]:
-    rows = [(str(key), json.dumps(value)) for key, value in _object(path, {}).items()]
+    rows = [(str(key), _dump(value)) for key, value in _object(path, {}).items()]
     target.executemany("INSERT OR IGNORE INTO learning VALUES (?, ?)", rows)
     return []
 
@@ -67,7 +66,7 @@ def _adopt_distillations(path: str, target: sqlite3.Connection) -> list[str]:
     query = "INSERT OR IGNORE INTO distillations (collection, id, time, content) VALUES (?, ?, ?, ?)"
     for file in sorted(_names(path), key=os.path.getmtime):
         row = (os.path.basename(path), os.path.basename(file)[:-5], os.stat(file).st_mtime_ns)
-        target.execute(query, (*row, json.dumps(_object(file, None))))
+        target.execute(query, (*row, _dump(_object(file, None))))
     return []
 
 
@@ -77,19 +76,27 @@ def _adopt_rejected_edits(path: str, target: sqlite3.Connection) -> list[str]:
         rows = _object(file, [])
         for row in rows if isinstance(rows, list) else ():
             if isinstance(row, dict):
-                target.execute(query, (os.path.basename(file)[:-5], str(row.get("digest")), json.dumps(row)))
+                target.execute(query, (os.path.basename(file)[:-5], str(row.get("digest")), _dump(row)))
     return []
 
 
-def _read(path: str) -> bytes:
+def _parse(path: str) -> Any:
+    import json
+
     with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
-        return file.read()
+        return json.loads(file.read())
+
+
+def _dump(value: Any) -> str:
+    import json
+
+    return json.dumps(value)
 
 
 def _object(path: str, otherwise: Any) -> Any:
     """What a file says; one that cannot be read never counted, and is only put away."""
     try:
-        found = json.loads(_read(path))
+        found = _parse(path)
     except (ValueError, RecursionError):
         return otherwise
     return found if otherwise is None or isinstance(found, type(otherwise)) else otherwise
@@ -118,14 +125,15 @@ def former_files(directory: str, version: int = 0) -> list[str]:
     return [path for path in paths if os.path.exists(path) or os.path.exists(f"{path}-wal")]
 
 
-def check_former(directory: str, version: int) -> str | None:
-    """What is wrong with the first of those files that is damaged; None when all are sound."""
+def check_former(directory: str, version: int, migrations: Iterable[str]) -> str | None:
+    """What is wrong with the first of those files that is damaged; None when all are sound.
+
+    They are tried on an empty database with the tables that these `migrations` make.
+    """
     import sqlite3
 
-    from whet.store.schema import STATE
-
     with closing(sqlite3.connect(":memory:")) as connection:
-        for script in STATE.migrations:
+        for script in migrations:
             connection.executescript(script)
         try:
             adopt(connection, directory, version)
@@ -154,13 +162,12 @@ def adopt_readable(connection: sqlite3.Connection, directory: str, version: int)
 _CACHES = ("attestations.db",)
 
 
-def drop_caches(_connection: sqlite3.Connection, directory: str, _version: int) -> list[str]:
+def drop_caches(directory: str) -> None:
     """Remove the files of former caches: what they hold is made again."""
     for name in _CACHES:
         for part in ("", "-wal", "-shm"):
             with suppress(OSError):
                 os.unlink(os.path.join(directory, name + part))
-    return []
 
 
 def _copy(path: str, target: sqlite3.Connection) -> list[str]:

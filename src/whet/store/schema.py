@@ -6,10 +6,12 @@ file has seen is its version.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.store.database import Schema
-from whet.store.former import adopt, drop_caches
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 class Migration(NamedTuple):
@@ -19,6 +21,19 @@ class Migration(NamedTuple):
     room: str
     """Whose tables they are."""
     sql: str
+
+
+def _adopt(connection: sqlite3.Connection, directory: str, version: int) -> list[str]:
+    from whet.store.former import adopt
+
+    return adopt(connection, directory, version)
+
+
+def _drop_caches(_connection: sqlite3.Connection, directory: str, _version: int) -> list[str]:
+    from whet.store.former import drop_caches
+
+    drop_caches(directory)
+    return []
 
 
 STATE_MIGRATIONS = (
@@ -168,7 +183,7 @@ STATE_MIGRATIONS = (
     ),
 )
 
-STATE = Schema(0x57484554, tuple(step.sql for step in STATE_MIGRATIONS), private=True, adopt=adopt)
+STATE = Schema(0x57484554, tuple(step.sql for step in STATE_MIGRATIONS), private=True, adopt=_adopt)
 
 
 CACHE_MIGRATIONS = (
@@ -210,4 +225,4 @@ CACHE_MIGRATIONS = (
     ),
 )
 
-CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), private=True, adopt=drop_caches)
+CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), private=True, adopt=_drop_caches)

@@ -99,11 +99,12 @@ def check_state(directory: str) -> str | None:
     """What is wrong with the state database, or with an older file that it has not taken over yet."""
     from whet.store.database import check
     from whet.store.former import check_former
+    from whet.store.schema import STATE
 
     path = os.path.join(directory, FILE)
     if problem := check(path):
         return problem
-    return check_former(directory, _version(path))
+    return check_former(directory, _version(path), STATE.migrations)
 
 
 def repair_state(directory: str, clock: Clock) -> Repaired:
