@@ -197,9 +197,9 @@ def find(tree: YamlText, path: Path) -> list[_Spot]:
         else:
             entries = list(zip(node.children[::2], node.children[1::2], strict=True))
             at = [at for at, (key, _) in enumerate(entries) if key.kind == "scalar" and key.word == step]
-            if len(at) != 1:
-                raise UnsupportedLayout(f"{step!r} is there twice" if at else f"{step!r} comes from elsewhere")
-            spot = _Spot(node, at[0], *entries[at[0]])
+            if not at:
+                raise UnsupportedLayout(f"{step!r} comes from elsewhere")
+            spot = _Spot(node, at[-1], *entries[at[-1]])  # of a key that is given twice, readers take the later one
         spots.append(spot)
         node = spot.node
     return spots
