@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from whet import Library
+from whet.library.package import read_tree
+from whet.library.settings import read_settings
+from whet.skill.frontmatter import read_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from types import CodeType, FrameType
 
     import pytest
 
@@ -77,3 +82,38 @@ def test_a_patch_costs_the_same_in_a_small_and_in_a_large_library(
     small, large = (asked(tmp_path, skills, monkeypatch) for skills in (20, 400))
     assert small == large
     assert small["stat"] < 120 and small["scandir"] < 10
+
+
+COUNTED: dict[CodeType, str] = {
+    read_document.__code__: "SKILL.md parsed",
+    read_settings.__code__: "settings read",
+    read_tree.__code__: "tree read",
+}
+
+
+def test_a_patch_reads_everything_once_or_nearly(tmp_path: Path) -> None:
+    """Parsed: what is there, what is to be there, and by the guard what it makes of that."""
+    directory = tmp_path / "skills" / "deploy"
+    directory.mkdir(parents=True)
+    (directory / "SKILL.md").write_text("---\nname: deploy\ndescription: Deploys. Use to deploy.\n---\n\nStep 0.\n")
+
+    def opened() -> Library:
+        return Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"HOME": str(tmp_path), "PATH": ""})
+
+    with opened() as library:
+        library.list()
+        library.edit.patch("deploy", find="Step 0.", replace="Step 1.")
+    count: Counter[str] = Counter()
+
+    def called(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code in COUNTED:
+            count[COUNTED[frame.f_code]] += 1
+
+    with opened() as library:
+        before = sys.getprofile()
+        sys.setprofile(called)
+        try:
+            library.edit.patch("deploy", find="Step 1.", replace="Step 2.")
+        finally:
+            sys.setprofile(before)
+    assert count == {"SKILL.md parsed": 3, "settings read": 1, "tree read": 2}

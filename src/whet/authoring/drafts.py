@@ -1,35 +1,30 @@
 """One skill turned into another: what each way of writing makes of a skill's files.
 
-Values in, values out: a tree (`trees.Tree`) and what to do go in, a `Draft` comes out, and no disk is touched. Whatever
-the operation, the same holds: only what it is about changes, byte for byte; the version goes up once; limits and rules
-of the format are checked on the result (`drafts_limits`, `drafts_checks`). A draft that changes nothing has the tree it
-began with.
+Values in, values out: a tree (`whet.skill.tree`) and what to do go in, a `Draft` comes out, and no disk is touched.
+Whatever the operation, the same holds: only what it is about changes, byte for byte; the version goes up once; limits
+and rules of the format are checked on the result. A draft that changes nothing has the tree it began with.
+
+Nothing that a caller gives is trimmed or cut to fit: what breaks a rule is refused as it is. A limit that a skill
+exceeded before, or a rule that it broke, does not stop a change that leaves it no worse, so that a skill can get better
+step by step. What the change itself would break is refused, with what to do about it.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring import patching
-from whet.authoring.drafts_checks import check_format, check_patched, check_readable, check_same_name
-from whet.authoring.drafts_files import check_free, existing, spelled, text_at, writable
-from whet.authoring.drafts_limits import (
-    LIMITS,
-    Limits,
-    check_category,
-    check_description,
-    check_limits,
-    check_name,
-    check_tags,
-    check_text,
-    too_large,
-)
-from whet.authoring.drafts_main import (
+from whet.authoring.main_file import (
     ASKED,
+    Main,
     as_document,
     filled,
     like,
     main_of,
+    not_text,
     numbered,
     quoted,
     said,
@@ -38,36 +33,71 @@ from whet.authoring.drafts_main import (
     with_ends,
     with_text,
 )
-from whet.errors import UsageError
-from whet.skill import names
+from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError
+from whet.skill import names, paths
 from whet.skill.dialects import read_skill
 from whet.skill.edit import line_end, set_value
-from whet.skill.finder import MAIN_FILE
-from whet.skill.frontmatter import BOM, read_document
-from whet.skill.tree import Item
+from whet.skill.finder import MAIN_FILE, SKIPPED, is_main_file
+from whet.skill.frontmatter import BOM, find_fences, read_changed, read_document
+from whet.skill.tree import Item, ignored
+from whet.skill.validate import ValidationInput, validate
+from whet.skill.validate.spec import MAX_DESCRIPTION
 from whet.skill.yaml_edit import quote
+from whet.store.atomic import is_leftover
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from whet.notes import Note
     from whet.skill.frontmatter import Document
     from whet.skill.tree import Tree
 
-__all__ = [
-    "LIMITS",
-    "Draft",
-    "Limits",
-    "create",
-    "edit",
-    "improve",
-    "patch",
-    "remove_file",
-    "rename",
-    "write_file",
-]
-
+_QUOTED = "Values of the frontmatter were put in quotes; without them it is not YAML."
 FIRST = "1"
 """The version of a new skill that does not say its own."""
+_TEXT_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")
+_NOT_IN_TAGS = frozenset(",[]'\"")
+_LISTED = 100
+"""Files that an error lists."""
+_REMARKS = 8
+"""Remarks on a change that are passed on."""
+_READABLE = ("strict", "repaired")
+_REPORTED = frozenset(("unknown-key",))
+"""Errors of the specification that other clients read past, Whet among them: said, not refused."""
+_ORDINARY = frozenset(("metadata-not-text",))
+"""Warnings that are not worth a word: clients keep mappings of their own below metadata."""
+_FILE_CODES = frozenset(
+    ("invalid-utf8", "no-frontmatter", "unclosed-frontmatter", "frontmatter-too-large", "yaml-rescued")
+)
+"""Errors that keep the others from being found."""
+_REMEDIES = {
+    "no-frontmatter": "Begin the text with a line ---, then `name:` and `description:`, then a line ---.",
+    "unclosed-frontmatter": "Add a line --- below the last key of the frontmatter.",
+    "frontmatter-too-large": "Move long text from the frontmatter into the body.",
+    "yaml-repaired": "Put the value on that line in double quotes.",
+    "yaml-rescued": "Write every line between the two --- as `key: value`, the value in double quotes.",
+    "duplicate-key": "Leave out one of the two lines with that key.",
+    "comment-as-value": "Put the value on that line in double quotes.",
+    "name-missing": "Keep the line with the name as it was.",
+    "description-missing": "Keep a line `description:` that says what the skill does and when to use it.",
+    "description-too-long": f"Shorten the description to {MAX_DESCRIPTION:,} characters.",
+    "compatibility-too-long": "Shorten the compatibility field to 500 characters.",
+}
+
+
+class Limits(NamedTuple):
+    """How large a skill may become by being written to."""
+
+    body: int = 100_000
+    """Characters of the main file's body."""
+    file: int = 1 << 20
+    """Bytes."""
+    files: int = 64
+    total: int = 8 << 20
+
+
+LIMITS = Limits()
 
 
 class Draft(NamedTuple):
@@ -149,7 +179,7 @@ def _adopted(text: str, slug: str, category: str) -> tuple[str, list[str]]:
 def _healed(text: str) -> tuple[str, list[str]]:
     """A text whose frontmatter is YAML, if quotes can make it so, and what to say about it."""
     new = quoted(text)
-    return new, ["Values of the frontmatter were put in quotes; without them it is not YAML."] if new != text else []
+    return new, [_QUOTED] if new != text else []
 
 
 def improve(tree: Tree, *, description: str = "", body: str = "", version: str = "") -> Draft:
@@ -234,17 +264,19 @@ def patch(
     if every and (size := len(text) + text.count(find or text) * (len(replace) - len(find))) > LIMITS.file:
         raise too_large(path, size, "characters")
     done = patching.patch(text, find, replace, every=every, tolerant=tolerant)
-    new, warnings = done.text, list[str]()
+    new, warnings, main = done.text, list[str](), None
     if path == old.path:
-        if old.document.step != "repaired":
-            new, warnings = _healed(new)
-        read = read_document(new)
+        read = read_changed(new, old.text, old.document)
+        if old.document.step != "repaired" and (healed := quoted(new, read)) != new:
+            new, read, warnings = healed, read_document(healed), [_QUOTED]
         check_same_name(old.document, read)
         check_patched(old, new, read)
         warnings += _left_out(old.document, read)
+        main = Main(path, new, read)
     if done.tolerant:
         warnings.append(f"The text to find was there only with other {patching.TOLERANCES[done.tolerant]}.")
-    return _finished(tree, with_text(tree, path, new), version, warnings)._replace(replacements=done.replacements)
+    draft = _finished(tree, with_text(tree, path, new), version, warnings, old, main)
+    return draft._replace(replacements=done.replacements)
 
 
 # --- the other files ------------------------------------------------------------------------------------------------
@@ -286,16 +318,323 @@ def without_remarks(draft: Draft, before: Tree | None, *, numbered: bool) -> Dra
     return draft._replace(warnings=tuple(told))
 
 
-def _finished(before: Tree, after: Tree, told: str = "", warnings: Sequence[str] = ()) -> Draft:
-    """The draft of a change, numbered and checked."""
-    old = main_of(before)
+def _finished(
+    before: Tree,
+    after: Tree,
+    told: str = "",
+    warnings: Sequence[str] = (),
+    old: Main | None = None,
+    new: Main | None = None,
+) -> Draft:
+    """The draft of a change, numbered and checked; `old` and `new` are the main files, where they were read."""
+    old = old or main_of(before)
     version, notes = version_of(old.document), tuple[str, ...]()
     if after != before:
-        text, version, notes = numbered(main_of(after).text, old.document, told)
-        after = with_text(after, old.path, text)
-    if after == before:
+        new, version, notes = numbered(new or main_of(after, old), old.document, told)
+        after = with_text(after, old.path, new.text)
+    if new is None or after == before:
         return Draft(before, version, 0, (*warnings, "Nothing changes: the skill is so already."))
-    new = main_of(after)
     check_limits(before, after, old.document.body, new.document.body)
     remarks = check_format(before, after, old, new)
     return Draft(after, version, 0, (*warnings, *notes, *remarks))
+
+
+# --- supporting files ------------------------------------------------------------------------------------------------
+
+
+def writable(path: str) -> str:
+    """A path that a supporting file may have; the main file, and what would be one elsewhere, is none."""
+    if len(path) <= paths.MAX_PATH_BYTES and any(map(_is_main, path.replace("\\", "/").split("/"))):
+        message = f"The path {paths.shown(path)} names a main file, which the file calls do not touch."
+        raise UsageError("main-file", message, hint=f"Change {MAIN_FILE} with edit or patch.")
+    path = paths.check(path, writing=True)
+    if ignored(path) or any(map(is_leftover, path.split("/"))):
+        message = f"The path {paths.shown(path)} is never part of a skill."
+        raise UsageError("path-ignored", message, hint="Choose another name.")
+    return path
+
+
+def _is_main(segment: str) -> bool:
+    return is_main_file(names.key(segment).rstrip(". "))
+
+
+def spelled(tree: Mapping[str, Item], path: str) -> str | None:
+    """The path as the tree spells it, composed or not; None when it is not there."""
+    if path in tree:
+        return path
+    return next((name for name in tree if unicodedata.normalize("NFC", name) == path), None)
+
+
+def existing(tree: Mapping[str, Item], path: str) -> str:
+    """The path of a file that is there, as the tree spells it."""
+    if (known := spelled(tree, path)) is not None:
+        return known
+    files = sorted(tree)
+    suggestions = list(names.closest(path, files))
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else f"Files: {', '.join(files[:20])}."
+    message = f"The skill has no file {paths.shown(path)}."
+    raise NotFoundError("file-not-found", message, hint=hint, suggestions=suggestions, files=files[:_LISTED])
+
+
+def check_free(tree: Mapping[str, Item], path: str) -> None:
+    """Refuse to write where another file, or a link, is in the way on some system."""
+    if path in tree:
+        if tree[path].link:
+            message = f"{paths.shown(path)} is a link; what it leads to is not written through it."
+            raise ConflictError("path-is-link", message, hint="Remove the link with remove_file first.", path=path)
+        return
+    for pair in paths.collides((*tree, path)):
+        if path in pair:
+            other = pair[0] if pair[1] == path else pair[1]
+            message = f"The path {paths.shown(path)} and {paths.shown(other)} cannot both exist on every system."
+            raise ConflictError("path-collision", message, hint="Choose another path.", path=other)
+
+
+def text_at(tree: Mapping[str, Item], path: str) -> str:
+    """The text of a file that is one."""
+    item = tree[path]
+    if item.link:
+        raise not_text(path, "is a link")
+    if b"\0" in item.data:
+        raise not_text(path, "is a binary file")
+    try:
+        return item.data.decode()
+    except UnicodeDecodeError as error:
+        raise not_text(path, f"is not UTF-8 at byte {error.start}") from error
+
+
+# --- what a caller gives --------------------------------------------------------------------------------------------
+
+
+def check_name(name: str) -> str:
+    """The slug of a name that a skill may have."""
+    slug = names.slug(name[: 4 * names.MAX_LENGTH])
+    if problem := _name_problem(name, slug):
+        good = slug if not _slug_problem(slug) and name.strip() else "release-notes"
+        hint = f"Use at most {names.MAX_LENGTH} lowercase letters, digits and hyphens, such as {good}."
+        raise UsageError("bad-name", f"The name {name[: names.MAX_LENGTH]!r} {problem}.", hint=hint)
+    return slug
+
+
+def _name_problem(name: str, slug: str) -> str:
+    if not name.strip():
+        return "is empty"
+    if any(map(names.hidden, name)):
+        return "has line breaks or characters that cannot be seen"
+    if name != name.strip():
+        return "begins or ends with white space"
+    length = max(len(name), len(names.key(name)))
+    if length > names.MAX_LENGTH:
+        return f"has {length} characters; at most {names.MAX_LENGTH} are allowed"
+    return _slug_problem(slug)
+
+
+def _slug_problem(slug: str) -> str:
+    if slug in SKIPPED:
+        return "is that of a directory in which no skills are looked for"
+    try:
+        paths.check(slug)
+    except UsageError:
+        return "is that of a device on Windows"
+    return ""
+
+
+def check_description(description: str) -> str:
+    """The description, if a skill may have it."""
+    problem = ""
+    if not description.strip():
+        problem = "is empty"
+    elif len(description) > MAX_DESCRIPTION:
+        problem = f"has {len(description):,} characters; at most {MAX_DESCRIPTION:,} are allowed"
+    elif _TEXT_CONTROL.search(description):
+        problem = "has control characters"
+    if problem:
+        hint = f"Say in 1 to {MAX_DESCRIPTION:,} characters what the skill does and when to use it."
+        raise UsageError("bad-description", f"The description {problem}.", hint=hint)
+    return check_text("description", description)
+
+
+def check_text(what: str, text: str) -> str:
+    """The text, if a text file can hold it."""
+    if len(text) > LIMITS.file:
+        raise too_large(f"The {what}", len(text), "characters")
+    if found := _NOT_IN_TEXT.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        message = f"The {what} has the character U+{ord(found[0]):04X} on line {line}, which no text file can hold."
+        raise UsageError("bad-text", message, hint="Leave the character out, or write the one that was meant.")
+    return text
+
+
+def check_tags(tags: Iterable[str]) -> str:
+    """The tags as the one text that reads back as them."""
+    for tag in tags:
+        if not _is_word(tag) or not _NOT_IN_TAGS.isdisjoint(tag):
+            shown, hint = repr(tag[: names.MAX_LENGTH]), f"Use words of at most {names.MAX_LENGTH} characters."
+            raise UsageError("bad-tag", f"The tag {shown} cannot be written as one of several.", hint=hint)
+    return ", ".join(dict.fromkeys(tags))
+
+
+def check_category(category: str) -> None:
+    """Refuse a category that no directory could have."""
+    try:
+        paths.check(category)
+        usable = all(_is_word(part) and part[0] != "." for part in category.split("/"))
+    except UsageError:
+        usable = False
+    if not usable:
+        message = f"The category {category[: names.MAX_LENGTH]!r} cannot be the name of a directory."
+        raise UsageError("bad-category", message, hint=f"Use a word, such as {names.slug(category[:256])}.")
+
+
+def _is_word(word: str) -> bool:
+    return bool(word) and word == word.strip() and len(word) <= names.MAX_LENGTH and not any(map(names.hidden, word))
+
+
+# --- limits ---------------------------------------------------------------------------------------------------------
+
+
+def check_limits(before: Mapping[str, Item], after: Mapping[str, Item], old: str, new: str) -> None:
+    """Refuse what makes a skill too large; `old` and `new` are the bodies of its main file."""
+    if LIMITS.body < len(new) > len(old):
+        message = f"The body would have {len(new):,} characters; at most {LIMITS.body:,} are allowed."
+        hint = "Move details into files under references/ with write_file, and point to them."
+        raise InvalidError("body-too-long", message, hint=hint, size=len(new), limit=LIMITS.body)
+    for path, item in after.items():
+        was = before.get(path)
+        if was != item and LIMITS.file < len(item.data) > (len(was.data) if was else 0):
+            raise too_large(path, len(item.data), "bytes")
+    if LIMITS.files < len(after) > len(before):
+        message = f"The skill would have {len(after)} files; at most {LIMITS.files} are allowed."
+        hint = "Remove files that it does not need, or put several into one."
+        raise InvalidError("too-many-files", message, hint=hint, size=len(after), limit=LIMITS.files)
+    size, had = (sum(len(item.data) for item in tree.values()) for tree in (after, before))
+    if LIMITS.total < size > had:
+        message = f"The skill would have {size:,} bytes; at most {LIMITS.total:,} are allowed."
+        hint = "Remove large files, or keep them elsewhere and say where."
+        raise InvalidError("skill-too-large", message, hint=hint, size=size, limit=LIMITS.total)
+
+
+def too_large(what: str, size: int, unit: str) -> InvalidError:
+    """What to raise about a file that would be too large."""
+    message = f"{what} would have {size:,} {unit}; at most {LIMITS.file:,} are allowed."
+    hint = "Split it into several files."
+    return InvalidError("file-too-large", message, hint=hint, size=size, limit=LIMITS.file)
+
+
+# --- the rules of the format -----------------------------------------------------------------------------------------
+
+
+def check_readable(text: str) -> None:
+    """Refuse a whole new document whose frontmatter cannot be told from its body, or not be read."""
+    errors = [finding for finding in validate(ValidationInput("", text)) if finding.code in _FILE_CODES]
+    if errors:
+        raise would_break(errors[0].message, _remedy(errors[0]), findings=errors)
+
+
+def check_format(before: Mapping[str, Item], after: Mapping[str, Item], old: Main | None, new: Main) -> tuple[str, ...]:
+    """Refuse errors that the skill did not have before; what else the change brings, a sentence each."""
+    had = _findings(before, old) if old else ()
+    fresh = _fresh(had, _findings(after, new))
+    step = _stored(before, old).step if old else "strict"
+    errors = [finding for finding in fresh if finding.severity == "error" and not _known(finding.code, step)]
+    if errors:
+        raise would_break(errors[0].message, _remedy(errors[0]), findings=errors)
+    if not new.document.body.strip() and not (old and not old.document.body.strip()):
+        hint = "Give the instructions that the skill consists of. To remove a skill, use delete."
+        raise InvalidError("empty-body", "The skill would have no instructions.", hint=hint)
+    remarks = [finding.message for finding in fresh if finding.severity != "info" and finding.code not in _ORDINARY]
+    if len(remarks) > _REMARKS:
+        remarks[_REMARKS:] = [f"There are {len(remarks) - _REMARKS} more remarks; validate the skill to see them."]
+    return tuple(remarks)
+
+
+def _findings(tree: Mapping[str, Item], main: Main) -> tuple[Note, ...]:
+    data = tree[main.path].data
+    return validate(ValidationInput("", data, files=tuple(tree), document=_stored(tree, main)), "quality")
+
+
+def _stored(tree: Mapping[str, Item], main: Main) -> Document:
+    """The main file as its bytes read; what is no UTF-8 was carried along in its text."""
+    try:
+        main.text.encode()
+    except UnicodeEncodeError:
+        return read_document(tree[main.path].data)
+    return main.document
+
+
+def _fresh(old: Sequence[Note], new: Sequence[Note]) -> list[Note]:
+    """The findings that are new in kind, or in number; one that only says another number is not."""
+    more = Counter(finding.code for finding in new)
+    more.subtract(Counter(finding.code for finding in old))
+    known = Counter((finding.code, finding.message) for finding in old)
+    fresh: list[Note] = []
+    for finding in new:
+        known[finding.code, finding.message] -= 1
+        if more[finding.code] > 0 and known[finding.code, finding.message] < 0:
+            fresh.append(finding)
+    return fresh
+
+
+def _known(code: str, step: str) -> bool:
+    """Whether an error is no news: only said, or hidden before because the frontmatter could not be read."""
+    if step == "none" and code in ("name-missing", "description-missing"):
+        return True
+    return code in _REPORTED or (step == "rescued" and code not in _FILE_CODES)
+
+
+def would_break(what: str, hint: str, *, findings: Sequence[Note] = (), keys: Sequence[str] = ()) -> InvalidError:
+    """What to raise about a change after which the skill would not be one."""
+    return InvalidError(
+        "would-break",
+        f"This change would break the skill: {what}",
+        hint=f"Nothing was changed. {hint}",
+        findings=[finding.to_finding() for finding in findings],
+        keys=list(keys),
+    )
+
+
+def _remedy(finding: Note) -> str:
+    where = f"See line {finding.line} of the result. " if finding.line else ""
+    default = (
+        "Write the field as one line of text." if finding.code.endswith("-refused") else "Leave that line as it was."
+    )
+    return where + _REMEDIES.get(finding.code, default)
+
+
+def check_patched(old: Main, text: str, new: Document) -> None:
+    """Refuse a patch by which lines that it did not replace change sides: between body and frontmatter, key and value.
+
+    A patch knows nothing of frontmatter: it may put a `---` where none belongs, take one away, or open a quotation mark
+    that the next key closes.
+    """
+    before, after = find_fences(old.text), find_fences(text)
+    readable = old.document.step in _READABLE and new.step in _READABLE
+    if not (readable and before.closed and after.closed):
+        return  # there was nothing to lose, or the format refuses it
+    rows, others = old.text.split("\n"), text.split("\n")
+    head = _alike(rows, others)
+    tail = _alike(rows[head:][::-1], others[head:][::-1])
+    starts = min(sum(len(row) + 1 for row in rows[:head]), before.end)
+    ends = min(len("\n".join(rows[len(rows) - tail :])), len(old.text) - before.body)
+    if after.end < starts or after.body > len(text) - ends:
+        hint = "Leave the lines --- at both ends of the frontmatter alone."
+        raise would_break("The frontmatter would begin or end elsewhere.", hint)
+    left = Counter(others)
+    left.subtract(Counter(rows))
+    lost = [key for key, line in old.document.lines.items() if key not in new.lines and left[rows[line - 1]] >= 0]
+    if lost:
+        hint = "Check the quotation marks and the --- lines of `replace`."
+        raise would_break(f"{', '.join(lost)} would no longer be read.", hint, keys=lost)
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many rows are the same from the start."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def check_same_name(old: Document, new: Document) -> None:
+    """Refuse another name: it is the skill's identity, and its directory has to follow."""
+    was, now = (said(document, "name") for document in (old, new))
+    if was and now and was != now:
+        message = f"The text changes the name from {was[: names.MAX_LENGTH]!r} to {now[: names.MAX_LENGTH]!r}."
+        raise UsageError("rename-by-patch", message, hint="Use rename for that, and leave the name alone here.")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.authoring import drafts
 from whet.authoring.checks import Review
 from whet.authoring.commits import Committer
-from whet.authoring.drafts_limits import check_category, check_name
-from whet.authoring.drafts_main import main_of, version_of
+from whet.authoring.drafts import check_category, check_name
 from whet.authoring.history import History, restored
+from whet.authoring.main_file import main_of, version_of
 from whet.authoring.operations import read_operation
 from whet.authoring.proposals import Proposals
 from whet.authoring.results import Change, Changes, Similar
@@ -340,6 +340,7 @@ class _Batch:
                 target.path,
                 target.tree,
                 "" if target.before is None else digest(target.before),
+                target.before,
                 target.version,
             )
             for target in self.targets()

@@ -44,6 +44,8 @@ class TreeChange(NamedTuple):
     """None: no skill any more."""
     expected: str | None = None
     """The digest the caller saw, "" for no skill; None when it does not matter."""
+    before: Mapping[str, Item] | None = None
+    """What the caller saw, which `expected` names; it is compared with the disk right before the change."""
     version: str = ""
     """What the skill will say its version is, where the caller knows."""
 
@@ -87,7 +89,9 @@ class Writer:
         raise FailedError("unsettled-change", message, hint="Mend what is in its way, then try again.", path=paths[0])
 
     def _write(self, changes: Sequence[TreeChange], by: Provenance) -> tuple[Entry, ...]:
-        before = {change.path: read_tree(change.path) for change in changes}
+        before = {
+            change.path: read_tree(change.path) if change.before is None else dict(change.before) for change in changes
+        }
         now = {path: digest(tree) for path, tree in before.items()}
         for change in changes:
             if change.expected is not None:

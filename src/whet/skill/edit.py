@@ -45,28 +45,32 @@ def set_value(text: str, key: str, value: Value) -> str:
     A key that is there keeps its place, its inline comment, and its quoting style where the new value allows it. A new
     one goes behind the last key, a description behind the name, a child behind the last child of its parent.
     """
-    sheet = _lay_out(text)
+    return change_value(text, read_document(text), key, value)[0]
+
+
+def change_value(text: str, document: Document, key: str, value: Value) -> tuple[str, Document]:
+    """The same for a text that was read already; also what the result reads as."""
+    sheet = _lay_out(text, document)
     return _set(sheet, _path(sheet, key), value)
 
 
 def remove_key(text: str, key: str) -> str:
     """The text without that entry; unchanged when there is none. The last child takes its parent with it."""
-    sheet = _lay_out(text)
+    sheet = _lay_out(text, read_document(text))
     path = _path(sheet, key)
     return _remove(sheet, path) if _depth(sheet, path) == len(path) else text
 
 
 def move_key(text: str, key: str, parent: str, value: str) -> str:
     """The text with a top-level key, if it is there, moved below `parent` as `value`, comment and quotes with it."""
-    sheet = _lay_out(text)
+    sheet = _lay_out(text, read_document(text))
     if key not in sheet.document.values:
         return text
     try:
         comment, style = yaml_edit.entry_layout(sheet.tree, (key,))
     except UnsupportedLayout as reason:
         raise _refusal(str(reason)) from None
-    copied = _set(sheet, (parent, key), value, comment, style)
-    return _remove(_lay_out(copied), (key,))
+    return _remove(_lay_out(*_set(sheet, (parent, key), value, comment, style)), (key,))
 
 
 def replace_body(text: str, body: str) -> str:
@@ -79,7 +83,7 @@ def replace_body(text: str, body: str) -> str:
     before = text[: fences.body]
     if body and fences.start >= 0 and not before.endswith("\n"):
         before += end
-    return _checked(before + body, document, document.values, body=body)
+    return _checked(before + body, document, document.values, body=body)[0]
 
 
 def line_end(text: str) -> str:
@@ -90,8 +94,8 @@ def line_end(text: str) -> str:
 # --- the layout -----------------------------------------------------------------------------------------------------
 
 
-def _lay_out(text: str) -> _Sheet:
-    document, fences, end = read_document(text), find_fences(text), line_end(text)
+def _lay_out(text: str, document: Document) -> _Sheet:
+    fences, end = find_fences(text), line_end(text)
     if fences.start < 0:
         before, block, after = f"{text[: fences.body]}---{end}", "", f"---{end}{text[fences.body :]}"
     else:
@@ -139,7 +143,7 @@ def _depth(sheet: _Sheet, path: Keys) -> int:
 # --- the edits ------------------------------------------------------------------------------------------------------
 
 
-def _set(sheet: _Sheet, path: Keys, value: Value, comment: str = "", style: str = "") -> str:
+def _set(sheet: _Sheet, path: Keys, value: Value, comment: str = "", style: str = "") -> tuple[str, Document]:
     depth = _depth(sheet, path)
     parent = path[:depth]
     if depth < len(path) and not isinstance(value_at(sheet.document.values, parent), dict | None):
@@ -164,7 +168,7 @@ def _remove(sheet: _Sheet, path: Keys) -> str:
         block = yaml_edit.remove(sheet.tree, path)
     except UnsupportedLayout as reason:
         raise _refusal(str(reason)) from None
-    return _written(sheet, block, path, without_value(sheet.document.values, path))
+    return _written(sheet, block, path, without_value(sheet.document.values, path))[0]
 
 
 def _own_style(sheet: _Sheet, path: Keys) -> str | None:
@@ -185,7 +189,7 @@ def _taken(sheet: _Sheet, path: Keys) -> str | None:
     return "" if start == end and value_at(sheet.document.values, path) is not None else None
 
 
-def _written(sheet: _Sheet, block: str, path: Keys, values: dict[str, Any]) -> str:
+def _written(sheet: _Sheet, block: str, path: Keys, values: dict[str, Any]) -> tuple[str, Document]:
     """The document with another block, once it is known to say what it should."""
     if sheet.repaired:
         block = _as_written(sheet, block, _row(sheet, path) if _depth(sheet, path) == len(path) else -1)
@@ -215,7 +219,9 @@ def _as_written(sheet: _Sheet, block: str, row: int) -> str:
 # --- the promise ----------------------------------------------------------------------------------------------------
 
 
-def _checked(text: str, before: Document, values: dict[str, Any], *, body: str, path: Keys = ()) -> str:
+def _checked(
+    text: str, before: Document, values: dict[str, Any], *, body: str, path: Keys = ()
+) -> tuple[str, Document]:
     after = read_document(text)
     kept = (
         after.step in (before.step, "strict")
@@ -226,7 +232,7 @@ def _checked(text: str, before: Document, values: dict[str, Any], *, body: str, 
     if not kept:
         hint = "Run `whet validate --fix` first." if before.step == "repaired" else "Edit the file by hand."
         raise _refusal("the result would not read back as the same values", hint)
-    return text
+    return text, after
 
 
 def _others(texts: dict[str, str], path: Keys) -> dict[str, str]:

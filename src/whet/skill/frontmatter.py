@@ -106,6 +106,15 @@ def read_document(source: bytes | str) -> Document:
     return Document(block.values, text[fences.body :], step, lines, block.texts, (*notes, *block_notes), body_line)
 
 
+def read_changed(text: str, before: str, document: Document) -> Document:
+    """Read what `before`, which is this document, was changed to; frontmatter that is the same is not read again."""
+    fences = find_fences(before)
+    head = before[: fences.body]
+    if fences.closed and head.endswith("\n") and text.startswith(head):
+        return document._replace(body=text[fences.body :])
+    return read_document(text)
+
+
 def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Note, ...]]:
     raw = text[fences.start : fences.end]
     block_text = raw.replace("\r\n", "\n") if "\r" in raw else raw

@@ -58,7 +58,7 @@ def read_data(text: str | None, file: str | None, command: str, name: str) -> st
 
 def _read_file(file: str) -> bytes:
     """The content of a file, or of standard input, as far as a skill may hold it."""
-    from whet.authoring.drafts_limits import LIMITS
+    from whet.authoring.drafts import LIMITS
 
     path = os.path.expanduser(file)
     if file != STDIN and not os.path.lexists(path):

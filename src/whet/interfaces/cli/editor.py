@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping
 
-    from whet.authoring.drafts_main import Main
+    from whet.authoring.main_file import Main
     from whet.interfaces.cli.context import Context
     from whet.skill.values import Json
 
@@ -96,7 +96,7 @@ def _editor_command(env: Mapping[str, str]) -> list[str]:
 
 
 def _read_original(context: Context, name: str) -> _Original:
-    from whet.authoring.drafts_main import main_of, not_text
+    from whet.authoring.main_file import main_of, not_text
     from whet.authoring.trees import digest
     from whet.library.package import read_tree
 
@@ -175,7 +175,7 @@ def _apply(context: Context, options: Namespace, original: _Original, new: bytes
 
 
 def _unchanged_answer(original: _Original) -> Json:
-    from whet.authoring.drafts_main import version_of
+    from whet.authoring.main_file import version_of
 
     return {
         "success": True,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.authoring.drafts_main import main_of, said
+from whet.authoring.main_file import main_of, said
 from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.skill.dialects import read_skill

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.authoring.drafts_main import main_of, said
+from whet.authoring.main_file import main_of, said
 from whet.errors import WhetError
 from whet.learning.shelf import held_back
 from whet.library.package import read_tree

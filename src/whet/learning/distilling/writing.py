@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.drafts import FIRST
-from whet.authoring.drafts_main import main_of, numbered, said, version_of
+from whet.authoring.main_file import Main, main_of, numbered, said, version_of
 from whet.errors import NotFoundError, RefusedError
 from whet.learning.distilling.carrying import carried
 from whet.learning.distilling.decided import CHOSEN, DISTILLED, FIELDS, answered, decided
@@ -21,6 +21,7 @@ from whet.library.package import read_tree
 from whet.skill.dialects import read_skill
 from whet.skill.edit import remove_key, replace_body, set_value
 from whet.skill.finder import MAIN_FILE
+from whet.skill.frontmatter import read_document
 from whet.skill.tree import Item
 
 if TYPE_CHECKING:
@@ -139,7 +140,9 @@ def _next(card: Card, tree: Tree, made: Draft, text: str, files: tuple[dict[str,
         del files[0]["version"]
     operations = (edit, *files) if text != old.text or not files else files
     changes = text != old.text or bool(files)
-    version = numbered(text, old.document, "")[1] if changes else version_of(old.document)
+    version = version_of(old.document)
+    if changes:
+        version = numbered(Main(old.path, text, read_document(text)), old.document, "")[1]
     return Writing(made, _directory(card), text, version, operations, tree)
 
 
@@ -220,8 +223,6 @@ def _set_or_removed(text: str, key: str, value: str) -> str:
 
 
 def _has(text: str, key: str) -> bool:
-    from whet.skill.frontmatter import read_document
-
     return key in read_document(text).lines
 
 

@@ -102,7 +102,7 @@ def optimise_description(
 def described(workspace: Workspace, name: str, description: str) -> str:
     """The main file of a skill with another description."""
     from whet.authoring.drafts import improve
-    from whet.authoring.drafts_main import KEEP, main_of
+    from whet.authoring.main_file import KEEP, main_of
 
     tree = dict(subject_at(workspace, name).tree)
     return main_of(improve(tree, description=description, version=KEEP).tree).text

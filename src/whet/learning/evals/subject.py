@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.authoring.drafts_main import main_of
+from whet.authoring.main_file import main_of
 from whet.errors import NotFoundError, UsageError
 from whet.learning.evals.formats import FOLDERS, find_file, read_evals
 from whet.prompt.rendering import Scene, render

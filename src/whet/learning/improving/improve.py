@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.drafts_main import main_of, version_of
 from whet.authoring.history import difference
+from whet.authoring.main_file import main_of, version_of
 from whet.authoring.trees import digest
 from whet.errors import ConflictError, UsageError, WhetError
 from whet.learning.evals.answer import TOKENS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.drafts import improve as with_body
-from whet.authoring.drafts_main import main_of
+from whet.authoring.main_file import main_of
 from whet.authoring.trees import digest
 from whet.errors import FailedError, WhetError
 from whet.learning.evals.gate import Reason

@@ -176,7 +176,7 @@ def _created(shelf: Shelf, state: Distillation, verdict: Verdict, terms: Terms) 
 
 def _improved(shelf: Shelf, state: Distillation, near: Relative, verdict: Verdict, terms: Terms) -> dict[str, Any]:
     """A better version of the skill that is there; one that was only used gains what it lacks and keeps the rest."""
-    from whet.authoring.drafts_main import main_of
+    from whet.authoring.main_file import main_of
 
     path = os.path.realpath(near.card.directory)
     journal, refused = shelf.edit.journal, refused_bodies(shelf, path)

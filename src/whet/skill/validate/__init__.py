@@ -31,7 +31,7 @@ def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note,
         )
     if package.text is None or package.main not in MAIN_FILES:
         return (spec.missing(package),)
-    document = read_document(package.text)
+    document = package.document or read_document(package.text)
     findings = spec.check(package, document)
     if profile == "upload":
         from whet.skill.validate import upload

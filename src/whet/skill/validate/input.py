@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from whet.skill.frontmatter import Document
 
 Profile = Literal["spec", "upload", "quality"]
 
@@ -20,3 +23,5 @@ class ValidationInput(NamedTuple):
     """Every file of the package, as paths relative to its directory with forward slashes."""
     published: bool = False
     """Whether it is, or is about to be, offered to others; more is asked of such a package."""
+    document: Document | None = None
+    """The main file as it reads, where somebody has read it."""

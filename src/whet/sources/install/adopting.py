@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from whet.authoring.drafts_main import main_of, version_of
+from whet.authoring.main_file import main_of, version_of
 from whet.authoring.trees import digest
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.guard.ruleset import ruleset

@@ -11,7 +11,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.authoring.drafts_main import main_of
+from whet.authoring.main_file import main_of
 from whet.authoring.trees import digest
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError
 from whet.library.files import inside

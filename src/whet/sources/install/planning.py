@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from whet.authoring.drafts_main import main_of, version_of
+from whet.authoring.main_file import main_of, version_of
 from whet.authoring.trees import digest
 from whet.errors import InvalidError, UsageError, WhetError
 from whet.guard.finding import SEVERITIES

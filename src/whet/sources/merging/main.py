@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.authoring.drafts_main import said
+from whet.authoring.main_file import said
 from whet.authoring.merge import Conflict
 from whet.errors import InvalidError
 from whet.skill.edit import set_value

@@ -1,8 +1,8 @@
 """The main file of a skill that is being changed: its text, its version, what it says of itself.
 
 Bytes that are not UTF-8 survive, because the text carries them along as surrogates; texts that come from a caller never
-hold any (see `drafts_limits`). The version is written where the skill keeps it. A skill that has none gets one below
-`metadata`, which is the only place the specification leaves for it.
+hold any (see `whet.authoring.drafts`). The version is written where the skill keeps it. A skill that has none gets one
+below `metadata`, which is the only place the specification leaves for it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.authoring.versions import next_version
 from whet.errors import InvalidError, UsageError, WhetError
 from whet.skill.dialects import read_skill
-from whet.skill.edit import line_end, replace_body, set_value
+from whet.skill.edit import change_value, line_end, replace_body, set_value
 from whet.skill.finder import MAIN_FILE, main_file
-from whet.skill.frontmatter import BOM, Document, find_fences, read_document, read_repaired
+from whet.skill.frontmatter import BOM, Document, find_fences, read_changed, read_document, read_repaired
 from whet.skill.validate.fixable import written
 
 if TYPE_CHECKING:
@@ -38,15 +38,19 @@ class Main(NamedTuple):
     document: Document
 
 
-def main_of(tree: Mapping[str, Item]) -> Main:
-    """The main file of a skill."""
+def main_of(tree: Mapping[str, Item], before: Main | None = None) -> Main:
+    """The main file of a skill; `before` is what it was before a change, so that what is the same is not read again."""
     path = main_file(tree)
     if not path:
         raise UsageError("not-a-package", f"The skill has no {MAIN_FILE}.", hint="Restore it from its history.")
     if tree[path].link:
         raise not_text(path, "is a link")
     text = tree[path].data.decode("utf-8", "surrogateescape")
-    return Main(path, text, read_document(text))
+    if before is None:
+        return Main(path, text, read_document(text))
+    if (path, text) == before[:2]:
+        return before
+    return Main(path, text, read_changed(text, before.text, before.document))
 
 
 def with_text(tree: Mapping[str, Item], path: str, text: str) -> Tree:
@@ -114,9 +118,9 @@ def filled(text: str, old: Document) -> tuple[str, tuple[str, ...]]:
     return text, tuple(missing)
 
 
-def quoted(text: str) -> str:
+def quoted(text: str, document: Document | None = None) -> str:
     """The text with the values in quotes that keep its frontmatter from being YAML; itself where that does not help."""
-    document, fences = read_document(text), find_fences(text)
+    document, fences = document or read_document(text), find_fences(text)
     block = text[fences.start : fences.end].replace("\r\n", "\n")
     repaired = read_repaired(block) if document.step == "repaired" else None
     if repaired is None:
@@ -144,12 +148,12 @@ def version_of(document: Document) -> str:
     return read_skill(document._replace(body="")).version
 
 
-def numbered(text: str, old: Document, told: str) -> tuple[str, str, tuple[str, ...]]:
+def numbered(main: Main, old: Document, told: str) -> tuple[Main, str, tuple[str, ...]]:
     """A changed main file with its next version, that version, and what is worth knowing about it.
 
     A version that the change itself brought counts, unless the caller `told` which it is to be.
     """
-    new = read_document(text)
+    new = main.document
     current, given = version_of(old), version_of(new)
     told = KEEP if told.lower() == KEEP else told
     if told == KEEP:
@@ -163,22 +167,22 @@ def numbered(text: str, old: Document, told: str) -> tuple[str, str, tuple[str, 
         reason = "it has no frontmatter to say one in"
     elif wanted != given:
         try:
-            text, given = _said_at(text, _places(new, given) or _places(old, current), wanted), wanted
+            main, given = _said_at(main, _places(new, given) or _places(old, current), wanted), wanted
         except InvalidError as error:
             if told not in ("", KEEP):
                 raise
             reason = error.message[0].lower() + error.message[1:].rstrip(".")
     kept = f"The version stays {given!r}" if given else "The skill stays without a version"
-    return text, given, (f"{kept}: {reason}.",) if reason else ()
+    return main, given, (f"{kept}: {reason}.",) if reason else ()
 
 
-def _said_at(text: str, places: list[str], version: str) -> str:
-    """The text with a version at the first place, which is the one that is read, and at the others if that can be."""
-    text = set_value(text, places[0] if places else "metadata.version", version)
+def _said_at(main: Main, places: list[str], version: str) -> Main:
+    """The main file with a version at the first place, which is the one that is read, and if possible at the others."""
+    text, document = change_value(main.text, main.document, places[0] if places else "metadata.version", version)
     for place in places[1:]:
         with suppress(InvalidError):
-            text = set_value(text, place, version)
-    return text
+            text, document = change_value(text, document, place, version)
+    return Main(main.path, text, document)
 
 
 def _places(document: Document, version: str) -> list[str]:
