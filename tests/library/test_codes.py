@@ -26,7 +26,7 @@ COMPUTED = {
     *("skill/archive.py", "skill/paths.py", "store/failures.py"),
     *("library/catalogue.py", "library/visibility.py"),
     *("sources/install/applying.py", "sources/packages.py", "sources/publishing/prepare.py"),
-    *("sources/indexes/hub.py", "sources/indexes/marketplace.py", "sources/indexes/wellknown.py"),
+    "sources/registries/registry.py",
 }
 """Where the code of an error is no literal; `computed` knows where each of them takes its codes from."""
 
@@ -86,8 +86,8 @@ def computed() -> Iterator[tuple[str, str]]:
     # What stands in the way of a step of a plan is what `Library.install` raises.
     yield from ((code, "RefusedError") for code in ("policy-asks", "policy-blocks"))
     yield from ((code, "ConflictError") for code in STEPS)
-    # What keeps a skill of an index from being offered is what it is refused with.
-    yield from ((code, "InvalidError") for code, severity in said("sources/indexes/") if severity == "error")
+    # What keeps a skill of a registry from being offered is what it is refused with.
+    yield from ((code, "InvalidError") for code, severity in said("sources/registries/") if severity == "error")
     yield from ((code, "FailedError") for code in door.CODES)
     # What hides a skill is what it is refused with.
     yield from ((code, "RefusedError") for code, _ in said("library/visibility.py"))

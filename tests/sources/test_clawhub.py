@@ -18,9 +18,10 @@ from sources.reaching import codes, dumped, json_values, main, reach
 from sources.repositories import Repository
 from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.skill.tree import Item
-from whet.sources.indexes import clawhub
-from whet.sources.indexes.clawhub import ClawHubSource, split_path
 from whet.sources.model import Fetched, Listing, Offer, Ref
+from whet.sources.registries import clawhub
+from whet.sources.registries.answers import split_path
+from whet.sources.registries.clawhub import ClawHubSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,8 +24,8 @@ from whet.errors import (
 )
 from whet.skill.archive import unpack
 from whet.skill.tree import Item
-from whet.sources.indexes.hub import MOST_LISTED, HubSource, publish_to_hub, token_for
 from whet.sources.model import Fetched, Listing, Offer, Ref
+from whet.sources.registries.hub import MOST_LISTED, HubSource, get_token, publish_to_hub
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -338,13 +338,13 @@ def test_whatever_json_comes_is_an_answer_or_refused() -> None:
 
 def test_a_token_goes_to_the_hub_it_belongs_to_and_to_no_other() -> None:
     env = {"WHET_HUB_TOKEN": "secret", "WHET_HUB": "https://Hub.Example/skills"}
-    assert token_for("https://hub.example:443/skills", env) == "secret"
+    assert get_token("https://hub.example:443/skills", env) == "secret"
     for other in ("https://hub.example:8443", "http://hub.example", "https://hub.example.evil.example", "nonsense"):
-        assert token_for(other, env) == ""
-    assert token_for("https://hub.example", {"WHET_HUB_TOKEN": "secret"}) == ""
-    assert token_for("nonsense", {"WHET_HUB_TOKEN": "secret", "WHET_HUB": "nonsense"}) == ""
+        assert get_token(other, env) == ""
+    assert get_token("https://hub.example", {"WHET_HUB_TOKEN": "secret"}) == ""
+    assert get_token("nonsense", {"WHET_HUB_TOKEN": "secret", "WHET_HUB": "nonsense"}) == ""
     with pytest.raises(UsageError) as caught:
-        token_for("https://hub.example", {**env, "WHET_HUB_TOKEN": "two\nlines"})
+        get_token("https://hub.example", {**env, "WHET_HUB_TOKEN": "two\nlines"})
     assert (caught.value.code, "two" in caught.value.message) == ("bad-token", False)
 
 

@@ -10,8 +10,8 @@ from sources.hub_server import Hub, hub_serving, precedence
 from sources.reaching import main, reach, sha256
 from sources.test_hub import BETTER, HEX, REVIEW, digest_of, filled
 from whet.skill.tree import Item
-from whet.sources.indexes.wellknown import WellKnownSource
 from whet.sources.model import Ref
+from whet.sources.registries.wellknown import WellKnownSource
 
 if TYPE_CHECKING:
     from sources.hub_server import Server

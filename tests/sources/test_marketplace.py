@@ -15,10 +15,16 @@ from sources.reaching import codes, dumped, json_values, main, packed, reach, sh
 from sources.repositories import Repository, World
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
-from whet.sources.indexes.marketplace import MarketplaceSource, groups
-from whet.sources.indexes.marketplace_file import FILE, Marketplace, Plugin, read_marketplace
 from whet.sources.model import Ref
 from whet.sources.opening import open_source
+from whet.sources.registries.marketplace import (
+    FILE,
+    Marketplace,
+    MarketplaceSource,
+    Plugin,
+    group_by_plugin,
+    read_marketplace,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,7 +186,7 @@ def test_what_is_no_marketplace_is_refused_and_groups_nothing(data: bytes) -> No
     with pytest.raises(InvalidError) as caught:
         read_marketplace(data)
     assert caught.value.code == "bad-response"
-    assert dict(groups(data)) == {}
+    assert group_by_plugin(data, DIRECTORIES) == {}
 
 
 DIRECTORIES = (
@@ -226,19 +232,12 @@ def test_groups_say_which_plugin_a_directory_belongs_to() -> None:
         plugin("a", "./plugins/a"),
         plugin("far", {"source": "github", "repo": "acme/far"}),
     )
-    for given_as in (listed, dumped(listed)):
-        found = groups(given_as)
-        assert {directory: found.get(directory, "") for directory in DIRECTORIES} == {
-            "": "",
-            "skills/pdf": "documents",
-            "skills/xlsx": "documents",
-            "plugins/a/skills/one": "a",
-            "plugins/a/skills/deep/two": "a",
-            "plugins/b": "",
-            "b": "",
-            "loose": "",
-        }
-        assert len(found) == 4
+    assert group_by_plugin(dumped(listed), DIRECTORIES) == {
+        "skills/pdf": "documents",
+        "skills/xlsx": "documents",
+        "plugins/a/skills/one": "a",
+        "plugins/a/skills/deep/two": "a",
+    }
 
 
 JSON = json_values(
@@ -262,7 +261,7 @@ def test_whatever_json_comes_is_a_marketplace_or_refused(value: Any) -> None:
         found = read_marketplace(data, local=True)
         assert all(note.message.isprintable() for note in found.notes)
         assert all(place.location.startswith(("https://", "ssh://", "http://", "file:///")) for place in _places(found))
-    assert isinstance(dict(groups(data)), dict)
+    assert group_by_plugin(data, DIRECTORIES).keys() <= {*DIRECTORIES}
 
 
 def _places(found: Marketplace) -> list[Ref]:

@@ -9,9 +9,9 @@ import pytest
 from sources.loopback import answer, redirect, serving
 from sources.repositories import Repository, World, skill
 from whet.errors import NotFoundError
-from whet.sources.indexes.url import UrlSource
 from whet.sources.install.installer import DOUBTS
 from whet.sources.model import Ref
+from whet.sources.registries.url import UrlSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

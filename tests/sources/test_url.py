@@ -18,8 +18,8 @@ from whet.library.roots import Place
 from whet.notes import Note
 from whet.skill.archive import pack
 from whet.skill.tree import Item, digest, entries
-from whet.sources.indexes.url import UrlSource
 from whet.sources.model import FetchContext, Fetched, Listing, Offer, Progress, Ref
+from whet.sources.registries.url import UrlSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -174,7 +174,7 @@ def test_a_path_names_one_skill_of_an_archive(source: Opening) -> None:
 def test_an_offer_of_a_former_inspection_is_fetched_as_long_as_nothing_changed(source: Opening) -> None:
     first, _ = source("/greet.md", {"/greet.md": MAIN})
     offers = first.inspect().offers
-    again = UrlSource(first.ref, first._reach)
+    again = UrlSource(first.ref, first.context)
     assert again.fetch(offers) == first.fetch(offers)
 
 
@@ -259,6 +259,6 @@ def test_an_address_in_an_odd_spelling_is_refused() -> None:
 
 def test_a_cancel_ends_the_download(source: Opening) -> None:
     opened, _ = source("/a", {"/a": hang()})
-    opened._reach.cancelled.set()
+    opened.context.cancelled.set()
     assert failure(opened.inspect) == (FailedError, "cancelled")
     assert failure(lambda: opened.fetch([])) == (FailedError, "cancelled")

@@ -18,10 +18,17 @@ from sources.loopback import Request, Route, answer, redirect, serving, truncate
 from sources.reaching import codes, dumped, json_values, main, packed, reach, sha256
 from whet.errors import FailedError, InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
-from whet.sources.indexes.answers import MANY_NOTES
-from whet.sources.indexes.wellknown import WellKnownSource, addresses, loose_revision
-from whet.sources.indexes.wellknown_index import Index, Indexed, LooseFile, read_index
 from whet.sources.model import Fetched, Listing, Offer, Ref
+from whet.sources.registries.answers import MOST_NOTES
+from whet.sources.registries.wellknown import (
+    Entry,
+    EntryFile,
+    Index,
+    WellKnownSource,
+    hash_files,
+    list_addresses,
+    read_index,
+)
 
 if TYPE_CHECKING:
     from sources.loopback import Routes, Server
@@ -72,10 +79,10 @@ def test_an_index_of_the_present_form_lists_artifacts() -> None:
     )
     assert read_index(body, AT) == Index(
         (
-            Indexed(
+            Entry(
                 "review", "Reviews.", "skill-md", "https://site.example/.well-known/agent-skills/review/SKILL.md", HEX
             ),
-            Indexed("wrangler", "Reviews.", "archive", "https://site.example/files/wrangler.tar.gz", HEX),
+            Entry("wrangler", "Reviews.", "archive", "https://site.example/files/wrangler.tar.gz", HEX),
         ),
         (),
     )
@@ -94,18 +101,18 @@ def test_an_index_of_the_older_form_lists_files() -> None:
     base = "https://site.example/.well-known/skills"
     assert read_index(body, f"{base}/index.json") == Index(
         (
-            Indexed(
+            Entry(
                 "old",
                 "Old.",
                 files=(
-                    LooseFile("SKILL.md", f"{base}/old/SKILL.md"),
-                    LooseFile("references/a b.md", f"{base}/old/references/a%20b.md"),
+                    EntryFile("SKILL.md", f"{base}/old/SKILL.md"),
+                    EntryFile("references/a b.md", f"{base}/old/references/a%20b.md"),
                 ),
             ),
-            Indexed(
+            Entry(
                 "draft",
                 "",
-                files=(LooseFile("SKILL.md", f"{base}/draft/SKILL.md", HEX), LooseFile("x.md", f"{base}/draft/x.md")),
+                files=(EntryFile("SKILL.md", f"{base}/draft/SKILL.md", HEX), EntryFile("x.md", f"{base}/draft/x.md")),
             ),
         ),
         (),
@@ -257,13 +264,13 @@ def test_whatever_json_comes_is_an_index_or_refused(value: Any) -> None:
 
 
 def test_the_index_is_looked_for_below_the_address_first_and_then_at_the_origin() -> None:
-    assert addresses("https://site.example/docs/") == (
+    assert list_addresses("https://site.example/docs/") == (
         f"https://site.example/docs{INDEX}",
         f"https://site.example/docs{OLD}",
         f"https://site.example{INDEX}",
         f"https://site.example{OLD}",
     )
-    assert addresses("https://site.example") == (f"https://site.example{INDEX}", f"https://site.example{OLD}")
+    assert list_addresses("https://site.example") == (f"https://site.example{INDEX}", f"https://site.example{OLD}")
 
 
 @pytest.mark.parametrize("found_at", [f"/docs{INDEX}", f"/docs{OLD}", INDEX, OLD])
@@ -328,8 +335,8 @@ def test_a_reference_with_a_path_is_one_skill() -> None:
 def test_many_wrong_entries_are_counted() -> None:
     with serving({INDEX: index(entry(), *(entry(f"wrong-{number}", url=7) for number in range(3000)))}) as server:
         notes = source(server).inspect().notes
-        assert len(notes) == MANY_NOTES + 1
-        assert notes[-1].message == f"There are {3000 - MANY_NOTES} more like this."
+        assert len(notes) == MOST_NOTES + 1
+        assert notes[-1].message == f"There are {3000 - MOST_NOTES} more like this."
 
 
 def test_artifacts_are_fetched_relative_to_where_the_index_really_is() -> None:
@@ -408,7 +415,7 @@ def test_a_skill_of_the_older_form_is_fetched_file_by_file() -> None:
         (offer,) = site.inspect().offers
         assert (offer.revision, offer.marker) == ("", "")
         tree = {path: Item(data) for path, data in OLD_FILES.items()}
-        revision = loose_revision(tree)
+        revision = hash_files(tree)
         (fetched,) = site.fetch([offer])
         assert fetched == Fetched(offer._replace(revision=revision, marker=revision), tree, fetched.notes)
         assert codes(fetched.notes) == [("unverified", "old")]

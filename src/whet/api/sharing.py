@@ -108,11 +108,11 @@ class Sharing(Sourcing):
         return {**published.to_json(), "prepared": [skill.to_json() for skill in prepared]}
 
     def _publish_hub(self, prepared: Sequence[Prepared], hub: str, owner: str) -> dict[str, Any]:
-        from whet.sources.indexes.hub import publish_to_hub, token_for
         from whet.sources.refs.reading import read_ref
+        from whet.sources.registries.hub import get_token, publish_to_hub
 
         ref = read_ref(hub if hub.startswith("hub:") else f"hub:{hub}", self.place)
-        token = token_for(ref.location, self.place.env)
+        token = get_token(ref.location, self.place.env)
         releases = []
         for skill in prepared:
             if not skill.version:

@@ -14,11 +14,11 @@ _SOURCES = {
     "path": ("local", "PathSource"),
     "archive": ("local", "ArchiveSource"),
     "git": ("git.source", "GitSource"),
-    "url": ("indexes.url", "UrlSource"),
-    "well-known": ("indexes.wellknown", "WellKnownSource"),
-    "clawhub": ("indexes.clawhub", "ClawHubSource"),
-    "marketplace": ("indexes.marketplace", "MarketplaceSource"),
-    "hub": ("indexes.hub", "HubSource"),
+    "url": ("registries.url", "UrlSource"),
+    "well-known": ("registries.wellknown", "WellKnownSource"),
+    "clawhub": ("registries.clawhub", "ClawHubSource"),
+    "marketplace": ("registries.marketplace", "MarketplaceSource"),
+    "hub": ("registries.hub", "HubSource"),
 }
 """Kind -> module and class; a module is imported when a source of its kind is used."""
 

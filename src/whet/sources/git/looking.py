@@ -15,13 +15,8 @@ from whet.skill.names import closest, key
 from whet.skill.paths import shown
 from whet.sources.git.failures import shown_location
 from whet.sources.git.objects import links_on
-from whet.sources.indexes.marketplace_file import groups as marketplace_groups
-from whet.sources.packages import (
-    described,
-    nothing_found,
-    offer_of,
-    refusal,
-)
+from whet.sources.packages import described, nothing_found, offer_of, refusal
+from whet.sources.registries.marketplace import FILE, group_by_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +24,6 @@ if TYPE_CHECKING:
     from whet.sources.git.contents import Contents
     from whet.sources.model import Offer, Ref
     from whet.sources.packages import Described
-
-MARKETPLACE = ".claude-plugin/marketplace.json"
 
 _LISTED = 10
 
@@ -60,7 +53,7 @@ class Look:
             link for link in self._links(base, directories) if not self.names or key(_last(link)) in self.names - named
         ]
         self._own(chosen)
-        marketplace = [MARKETPLACE] if MARKETPLACE in self.all else []
+        marketplace = [FILE] if FILE in self.all else []
         new = (item for item in chosen if not self._is_known(item))
         self.contents.bring([*links, *marketplace, *(path for item in new for path in self.files[item])])
         chosen += self._linked(links, directories)
@@ -154,7 +147,7 @@ class Look:
         return {item: described(item, known.get(mains[item], b""), fallback=self.repository) for item in sorted(mains)}
 
     def _offer(self, said: Mapping[str, Described], marketplace: list[str]) -> None:
-        groups = marketplace_groups(self.contents.read(marketplace).get(MARKETPLACE, b""))
+        groups = group_by_plugin(self.contents.read(marketplace).get(FILE, b""), said)
         for directory, description in said.items():
             try:
                 if not self._is_known(directory):

@@ -100,6 +100,24 @@ class GitSource:
         if remote is not None:
             remote.close()
 
+    def read_file(self, path: str, limit: int) -> bytes | None:
+        """One file, fetched without the rest if the server allows it; None if there is none. Raises WhetError."""
+        remote = Remote(self.ref.location, self._reach)
+        try:
+            parts = remote.takes_parts
+            commit = fetch_commit(remote, self.ref.ref, LISTING if parts else EVERYTHING).commit
+            snapshot = remote.snapshot(commit)
+            node = snapshot.files.get(path)
+            if node is None or node.link or node.module:
+                return None
+            Contents(remote, commit, snapshot, parts=parts).bring([path])
+            if remote.sizes([node.oid]).get(node.oid, limit + 1) > limit:
+                message = f"The file {path} of {self.ref.location} has more than {limit} bytes."
+                raise InvalidError("response-too-large", message, hint="This is more than such a file has.")
+            return remote.contents([node.oid])[node.oid]
+        finally:
+            remote.close()
+
     def _inspect(self, names: set[str]) -> Listing:
         self._reach.check_cancelled()
         self._held = None

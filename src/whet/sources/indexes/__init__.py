@@ -1,1 +1,0 @@
-"""Sources that list what they have over HTTP."""

@@ -1,0 +1,1 @@
+"""Registries: sources that list their skills over HTTP."""

@@ -1,0 +1,204 @@
+"""Skills of ClawHub, by its HTTP API v1.
+
+A skill is `owner/slug`. If only a slug is asked for, the owner that the registry names becomes part of the reference,
+so that a later update cannot silently come from somebody else. The verdict of the registry's own reviewers counts: what
+they call malware is refused, what they suspect gets a note. Versions cannot change, so a version is the revision. A
+skill without versions is in a repository that the registry points to by commit; it is fetched from there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import NotFoundError, RefusedError, UsageError
+from whet.notes import Note
+from whet.sources.concurrency import together
+from whet.sources.model import Fetched, Offer, Ref
+from whet.sources.registries.answers import bad_response, check_segment, quote_segment, quote_text, split_path
+from whet.sources.registries.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from whet.sources.model import FetchContext, Listing
+    from whet.sources.registries.answers import Answer
+
+LOCATION = "https://clawhub.ai"
+GITHUB = "https://github.com/"
+META_FILE = "_meta.json"
+"""What the registry adds to an archive about itself."""
+MOST_RESULTS = 100
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
+
+
+class _Found(NamedTuple):
+    """One skill that was looked up."""
+
+    offer: Offer
+    notes: tuple[Note, ...]
+    repository: Ref | None = None
+    """Where its content is, if the registry does not have it."""
+
+
+class ClawHubSource(Registry):
+    """ClawHub, or another registry with the same API."""
+
+    def __init__(self, ref: Ref, context: FetchContext) -> None:
+        super().__init__(ref._replace(location=ref.location.rstrip("/") or LOCATION), context)
+        self._found: dict[Ref, _Found] = {}
+
+    def inspect(self, names: Collection[str] = ()) -> Listing:
+        """The skill of the reference, or those of these names: the registry is too large to be listed."""
+        wanted = (self.ref.path,) if self.ref.path else tuple(names)
+        if not wanted:
+            hint = "Name one as clawhub:OWNER/SLUG. `whet search` finds them."
+            raise UsageError("skill-not-named", f"{self.ref.location} has too many skills to list them.", hint=hint)
+        found = together(self._find, wanted)
+        self._found = {each.offer.ref: each for each in found}
+        return self.list_found((each.offer, each.notes) for each in found)
+
+    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
+        """What the registry finds, in its order."""
+        limit = min(max(limit, 1), MOST_RESULTS)
+        answer = self.get_json(f"search?q={quote_segment(query)}&limit={limit}")
+        offers: dict[str, Offer] = {}
+        for result in answer.children("results"):
+            if "slug" in result:
+                offer = self._read_result(result)
+                offers.setdefault(offer.ref.path, offer)
+        return tuple(offers.values())[:limit]
+
+    def fetch_one(self, offer: Offer) -> Fetched:
+        """One version: its archive, or what the repository has at its commit."""
+        found = self._found.get(offer.ref)
+        if found is None:
+            found = self._found[offer.ref] = self._find(offer.ref.path)
+        offer = offer if offer.revision else found.offer
+        if found.repository is not None:
+            return self._fetch_repository(offer, found.repository, found.notes)
+        owner, slug = split_path(offer.ref.path)
+        query = f"slug={quote_segment(slug)}&version={quote_segment(offer.revision)}"
+        query += f"&ownerHandle={quote_segment(owner)}" if owner else ""
+        url = f"{self.ref.location}/api/v1/download?{query}"
+        tree, notes = self.fetch_archive(url, offer.name, without=(META_FILE,))
+        return Fetched(offer, tree, (*found.notes, *notes))
+
+    def _fetch_repository(self, offer: Offer, repository: Ref, notes: tuple[Note, ...]) -> Fetched:
+        from whet.sources.opening import open_source
+        from whet.sources.packages import choose
+
+        source = open_source(repository._replace(ref=offer.revision), self.context)
+        try:
+            (package,) = source.fetch(choose(source.inspect(), (), all=False))
+        finally:
+            source.close()
+        return Fetched(offer, package.tree, (*notes, *package.notes))
+
+    def _find(self, path: str) -> _Found:
+        """One skill in the version that was asked for, with the verdict of the registry's reviewers."""
+        owner, slug = split_path(path)
+        answer = self._get_skill(path)
+        skill = answer.optional_child("skill")
+        if skill is None:
+            raise self.missing(path)
+        known, name = self._read_owner(answer, owner, path), skill.segment("slug")
+        full = path.removeprefix("@") if owner or not known else f"{known}/{name}"
+        notes = _check_moderation(answer.optional_child("moderation"), full)
+        if name.lower() != slug.lower():
+            notes = [Note("skill-renamed", "info", f"{slug} is called {name} now.", skill=name), *notes]
+        version = self._read_version(answer, skill)
+        if not version or _COMMIT.fullmatch(version):
+            return self._find_repository(skill, full, version, notes)
+        notes += self._check_version(full, version)
+        return _Found(self._make_offer(skill, full, version), tuple(notes))
+
+    def _make_offer(self, skill: Answer, path: str, version: str) -> Offer:
+        description = skill.prose("summary", "description", "displayName")
+        return self.offer(path, skill.segment("slug"), description, version, ref=self.ref.ref)
+
+    def _read_owner(self, answer: Answer, asked: str, path: str) -> str:
+        owner = answer.optional_child("owner")
+        known = owner.segment("handle") if owner and "handle" in owner else ""
+        if asked and known and known.lower() != asked.lower():
+            raise self.missing(path, f"The skill of that name belongs to {known}.")
+        return known or asked
+
+    def _read_version(self, answer: Answer, skill: Answer) -> str:
+        """The version that was asked for, by its number or a tag, or the latest; "" if there are no versions."""
+        wanted = self.ref.ref
+        if wanted:
+            tags = skill.optional_child("tags")
+            return tags.segment(wanted) if tags and wanted in tags else check_segment(wanted, "a version")
+        latest = answer.optional_child("latestVersion")
+        return latest.segment("version") if latest else ""
+
+    def _check_version(self, path: str, version: str) -> list[Note]:
+        """The verdict on exactly this version. Raises NotFoundError if it does not exist."""
+        try:
+            answer = self._get_skill(path, f"/versions/{quote_segment(version)}")
+        except NotFoundError:
+            if self.ref.ref:
+                raise self.missing(path, f"There is no version {version}.") from None
+            return []
+        detail = answer.optional_child("version")
+        if detail is None:
+            raise self.missing(path, f"There is no version {version}.")
+        if detail.segment("version") != version:
+            raise bad_response(f"The registry answered {quote_text(detail.text('version'))} when asked for {version}.")
+        security = detail.optional_child("security")
+        status = security.prose("status") if security else ""
+        return _judge(path, f"Version {version} was found to be {status}.", status)
+
+    def _find_repository(self, skill: Answer, path: str, commit: str, notes: list[Note]) -> _Found:
+        """A skill that the registry only points to, at the commit that was asked for or the one it points to."""
+        answer = self._get_skill(path, "/install")
+        if not answer.flag("ok"):
+            raise self.missing(path, answer.prose("message") or "It has no version that can be installed.")
+        archive = answer.optional_child("archive")
+        if archive is not None and not commit:
+            return _Found(self._make_offer(skill, path, archive.segment("version")), tuple(notes))
+        github = answer.child("github")
+        repository, commit = github.text("repo"), commit or github.text("commit")
+        if not _REPOSITORY.fullmatch(repository) or not _COMMIT.fullmatch(commit):
+            raise bad_response(f"{quote_text(repository)} at {quote_text(commit)} is no repository at a commit.")
+        directory = (github.optional_text("path") or "").removeprefix("./").strip("/")
+        place = Ref("git", f"{GITHUB}{repository}", commit, "" if directory == "." else directory)
+        return _Found(self._make_offer(skill, path, commit)._replace(version=""), tuple(notes), place)
+
+    def _read_result(self, result: Answer) -> Offer:
+        slug, owner = result.segment("slug"), result.optional_child("owner")
+        holder, field = (result, "ownerHandle") if "ownerHandle" in result else (owner, "handle")
+        handle = holder.segment(field) if holder is not None and field in holder else ""
+        version = result.segment("version") if "version" in result else ""
+        path = f"{handle}/{slug}" if handle else slug
+        return self.offer(path, slug, result.prose("summary", "displayName"), version)
+
+    def _get_skill(self, path: str, rest: str = "") -> Answer:
+        owner, slug = split_path(path)
+        return self.get_json(f"skills/{slug}{rest}{f'?ownerHandle={quote_segment(owner)}' if owner else ''}")
+
+
+def _check_moderation(moderation: Answer | None, path: str) -> list[Note]:
+    """The verdict on the whole skill."""
+    if moderation is None:
+        return []
+    verdict, why = moderation.prose("verdict"), moderation.prose("summary")
+    if moderation.flag("isMalwareBlocked"):
+        verdict = "malicious"
+    elif verdict != "malicious" and moderation.flag("isSuspicious"):
+        verdict = "suspicious"
+    return _judge(path, why, verdict)
+
+
+def _judge(path: str, why: str, verdict: str) -> list[Note]:
+    """The note on a suspicious skill. Raises RefusedError `source-blocked` for malware."""
+    if verdict == "malicious":
+        message = f"The registry blocks {path} as malware. {why}".strip()
+        raise RefusedError("source-blocked", message, hint="Do not install it by other means.")
+    if verdict != "suspicious":
+        return []
+    message, hint = f"The registry suspects {path}. {why}".strip(), "Look at what it does before you let it in."
+    return [Note("source-suspicious", "warning", message, hint, skill=path)]

@@ -1,0 +1,282 @@
+"""Skills of a Whet hub: its client, for reading and for publishing. `docs/hub-api.md` says what a hub does.
+
+No hub is trusted on its word alone: the archive must have the size and the hash that the version names, what comes out
+of it the content digest, and a version that was seen once must not name another content later. A token goes to the hub
+it belongs to and nowhere else: not to the host of an archive, not to another hub that a reference or a lock of a
+stranger names. That is why `WHET_HUB_TOKEN` alone is sent to nobody; `WHET_HUB` says whose it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.notes import Note
+from whet.skill.tree import digest, entries
+from whet.sources.concurrency import together
+from whet.sources.model import Fetched, Listing, Offer, Ref
+from whet.sources.registries.answers import (
+    Answer,
+    bad_response,
+    check_segment,
+    clean_text,
+    get_origin,
+    parse_json,
+    quote_segment,
+    quote_text,
+    split_path,
+)
+from whet.sources.registries.registry import ANSWER_BYTES, Registry, mismatch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from whet.skill.values import Json
+    from whet.sources.model import FetchContext
+    from whet.sources.web.client import Web
+
+TOKEN = "WHET_HUB_TOKEN"  # noqa: S105  the name of a variable, not a token
+HOME = "WHET_HUB"
+PAGE = 100
+MOST_LISTED = 1_000
+"""Skills of a hub that are listed when no skill is named."""
+
+
+class Summary(NamedTuple):
+    """One skill in a list."""
+
+    owner: str
+    name: str
+    description: str
+    latest: str
+    """"" if every version is yanked."""
+    digest: str
+
+    @property
+    def path(self) -> str:
+        """How a reference names it."""
+        return f"{self.owner}/{self.name}"
+
+
+class Version(NamedTuple):
+    """One version of a skill."""
+
+    owner: str
+    name: str
+    version: str
+    description: str
+    digest: str
+    url: str
+    """Where its archive is."""
+    sha256: str
+    size: int
+    yanked: str | None
+    """Why it was yanked; None if it is not."""
+
+
+class HubSource(Registry):
+    """A hub."""
+
+    def __init__(self, ref: Ref, context: FetchContext) -> None:
+        super().__init__(ref._replace(location=ref.location.rstrip("/")), context)
+        self._versions: dict[tuple[str, str], Version] = {}
+        """Path and version -> what the hub says of it."""
+
+    def inspect(self, names: Collection[str] = ()) -> Listing:
+        """The skill of the reference or those of these names; if none is named, what the hub lists."""
+        wanted = (self.ref.path,) if self.ref.path else tuple(names)
+        return self.list_found(together(self._find, wanted)) if wanted else self._list_all()
+
+    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
+        """What the hub finds, in its order."""
+        words = clean_text(query, 200)
+        skills, _ = self._get_pages(f"search?q={quote_segment(words)}", limit) if words else ((), False)
+        return tuple(map(self._list_one, skills))
+
+    def fetch_one(self, offer: Offer) -> Fetched:
+        """The archive of one version, checked twice."""
+        owner, name = split_path(offer.ref.path)
+        version = self._versions.get((offer.ref.path, offer.revision))
+        if version is None:
+            version = self._get_version(owner, name, offer.revision, pinned=offer.ref.ref == offer.revision)
+        if offer.digest and offer.digest != version.digest:
+            raise mismatch(f"the hub names another content for version {offer.revision} now")
+        headers = self._headers if get_origin(version.url) == get_origin(self.ref.location) else {}
+        tree, notes = self.fetch_archive(version.url, name, sha256=version.sha256, size=version.size, headers=headers)
+        if digest(entries(tree)) != version.digest:
+            raise mismatch("the content has another digest")
+        return Fetched(offer, tree, (*_note_yank(version), *notes))
+
+    def _find(self, path: str) -> tuple[Offer, tuple[Note, ...]]:
+        """The version that was asked for of one skill, or its latest."""
+        owner, name = split_path(path)
+        wanted = self.ref.ref
+        if not owner or not wanted:
+            skill = read_summary(self._get(f"skills/{owner}/{name}")) if owner else self._find_by_name(name)
+            owner, name = skill.owner, skill.name
+            wanted = wanted or skill.latest
+            if not wanted:
+                raise _refuse_yanked(f"Every version of {skill.path} was yanked.", "a version")
+        version = self._get_version(owner, name, wanted, pinned=self.ref.ref == wanted)
+        path, ref = f"{owner}/{name}", self.ref.ref
+        offer = self.offer(path, name, version.description, version.version, version.digest, ref=ref)
+        return offer, _note_yank(version)
+
+    def _find_by_name(self, name: str) -> Summary:
+        """The one skill of a name, whoever owns it."""
+        skills, _ = self._get_pages(f"skills?name={quote_segment(name)}", PAGE)
+        same = [skill for skill in skills if skill.name == name]
+        if not same:
+            raise self.missing(name)
+        if len(same) > 1:
+            candidates = [skill.path for skill in same]
+            message = f"{len(same)} skills are called {name}: {', '.join(candidates[:10])}."
+            raise AmbiguousError("ambiguous-skill", message, hint="Name one with its owner.", candidates=candidates)
+        return same[0]
+
+    def _get_version(self, owner: str, name: str, version: str, *, pinned: bool) -> Version:
+        check_segment(version, "a version")
+        answer = self._get(f"skills/{owner}/{name}/versions/{quote_segment(version)}")
+        found = read_version(answer, owner, name, version)
+        if found.yanked is not None and not pinned:
+            raise _refuse_yanked(_describe_yank(found), "the version")
+        self._versions[f"{owner}/{name}", version] = found
+        return found
+
+    def _list_all(self) -> Listing:
+        skills, more = self._get_pages("skills", MOST_LISTED)
+        offers = tuple(self._list_one(skill) for skill in skills if skill.latest)
+        message = f"{self.ref.location} has more than the {MOST_LISTED} skills that are listed."
+        notes = (Note("listing-cut", "info", message, "Name a skill, or search for it."),) if more else ()
+        return Listing(self.ref, "", offers, notes)
+
+    def _list_one(self, skill: Summary) -> Offer:
+        return self.offer(skill.path, skill.name, skill.description, skill.latest, skill.digest)
+
+    def _get_pages(self, path: str, most: int) -> tuple[tuple[Summary, ...], bool]:
+        """Up to so many skills of a list, and whether there are more."""
+        found: dict[str, Summary] = {}
+        cursor, seen = "", {""}
+        while True:
+            mark = "&" if "?" in path else "?"
+            rest = f"&cursor={quote_segment(cursor)}" if cursor else ""
+            page = self._get(f"{path}{mark}limit={min(most, PAGE)}{rest}")
+            before = len(found)
+            for skill in map(read_summary, page.children("skills")):
+                found.setdefault(skill.path, skill)
+            cursor = page.optional_text("next") or ""
+            if len(found) == before or cursor in seen or len(found) >= most:
+                return tuple(found.values())[:most], len(found) > most or cursor not in seen
+            seen.add(cursor)
+
+    @property
+    def _headers(self) -> Mapping[str, str]:
+        return _authorize(get_token(self.ref.location, self.context.place.env))
+
+    def _get(self, path: str) -> Answer:
+        try:
+            return self.get_json(path, self._headers)
+        except (NotFoundError, RefusedError) as error:
+            token = get_token(self.ref.location, self.context.place.env)
+            raise _explain(error, self.ref.location, token) from error
+
+
+def get_token(location: str, env: Mapping[str, str]) -> str:
+    """The token for a hub, if it is the one that the token belongs to. Raises UsageError `bad-token`."""
+    token, home = env.get(TOKEN, ""), get_origin(env.get(HOME, ""))
+    return _check_token(token) if token and home[1] and home == get_origin(location) else ""
+
+
+def publish_to_hub(
+    web: Web, location: str, token: str, owner: str, name: str, version: str, archive: bytes, digest: str
+) -> Json:
+    """Publish one version and return what the hub has now. Raises ConflictError `version-exists` and other WhetError.
+
+    Sending what is there already does no harm: `created` is false then.
+    """
+    if not owner:
+        raise UsageError("usage", "The owner is missing.", hint="Say under which owner: --owner O, or hub:ADDRESS/O.")
+    for segment, what in ((owner, "an owner"), (name, "the name of a skill"), (version, "a version")):
+        check_segment(segment, what)
+    url = f"{location.rstrip('/')}/api/v1/skills/{owner}/{name}/versions/{quote_segment(version)}"
+    headers = {**_authorize(_check_token(token)), "Whet-Digest": digest}
+    try:
+        response = web.post(url, body=archive, content_type="application/zip", headers=headers, limit=ANSWER_BYTES)
+    except WhetError as error:
+        raise _explain(error, location, token) from error
+    answer = Answer(parse_json(response.body, response.url), "the answer", response.url)
+    found = read_version(answer, owner, name, version)
+    if found.digest != digest:
+        raise mismatch(f"the hub has {found.digest} and was sent {digest}")
+    return {**found._asdict(), "address": url, "created": response.status == 201}
+
+
+def read_summary(answer: Answer) -> Summary:
+    """One skill of a list, or alone."""
+    latest = answer.segment("latest") if "latest" in answer else ""
+    content = f"sha256:{answer.sha256('digest')}" if latest else ""
+    return Summary(answer.segment("owner"), answer.segment("name"), answer.prose("description"), latest, content)
+
+
+def read_version(answer: Answer, owner: str, name: str, version: str) -> Version:
+    """The version that was asked for. Raises InvalidError `bad-response`."""
+    found = tuple(answer.segment(field) for field in ("owner", "name", "version"))
+    if found != (owner, name, version):
+        asked = f"{owner}/{name} {version}"
+        raise bad_response(f"The hub was asked for {asked} and answered {quote_text('{}/{} {}'.format(*found))}.")
+    archive, yanked = answer.child("archive"), answer.optional_child("yanked")
+    return Version(
+        owner,
+        name,
+        version,
+        answer.prose("description"),
+        f"sha256:{answer.sha256('digest')}",
+        archive.address("url"),
+        archive.sha256("sha256", prefix=""),
+        archive.number("size"),
+        None if yanked is None else yanked.prose("reason"),
+    )
+
+
+def _check_token(token: str) -> str:
+    """A token that can stand in a header. Raises UsageError `bad-token`, which does not repeat it."""
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise UsageError("bad-token", "The token of the hub is none.", hint="Give it without spaces and line ends.")
+    return token
+
+
+def _authorize(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _explain(error: WhetError, location: str, token: str) -> WhetError:
+    """The error in the words of the hub, if it gave any; one for want of a token says how to give one."""
+    status, message, hint = error.details.get("status"), error.message, error.hint
+    try:
+        answer = Answer(parse_json(error.details.get("answer", "").encode(), "the answer"), "the answer")
+        message, hint = answer.prose("error") or message, answer.prose("hint") or hint
+    except InvalidError:
+        pass
+    if status == 409:
+        return ConflictError("version-exists", message, hint=hint, status=status)
+    if status in (400, 411, 413, 415, 422):
+        return InvalidError("hub-refused", message, hint=hint, status=status)
+    if error.code == "source-denied" and not token:
+        hint = f"Set {HOME} to {location} and {TOKEN} to your token for it."
+    return type(error)(error.code, message, hint=hint, **error.details)
+
+
+def _refuse_yanked(message: str, what: str) -> RefusedError:
+    hint = f"Name {what} exactly to install it all the same, as OWNER/NAME@VERSION."
+    return RefusedError("version-yanked", message, hint=hint)
+
+
+def _note_yank(version: Version) -> tuple[Note, ...]:
+    if version.yanked is None:
+        return ()
+    hint = "Install another version, unless you need exactly this one."
+    return (Note("version-yanked", "warning", _describe_yank(version), hint, skill=version.name),)
+
+
+def _describe_yank(version: Version) -> str:
+    return f"Version {version.version} of {version.owner}/{version.name} was yanked. {version.yanked}".strip()

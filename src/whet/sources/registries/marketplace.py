@@ -1,0 +1,409 @@
+"""Skills of a Claude marketplace: a directory, a repository or the address of a `marketplace.json`.
+
+A marketplace lists plugins; a plugin brings skills among other things, and only these are of interest here. A plugin is
+in the marketplace's own directory, in a repository, or in an archive. If a program or a package manager would have to
+be run to get it, it is skipped with a note: nothing is ever run to find out what there is.
+
+What a marketplace offers has the reference of the place where it really is, so that a skill, once installed, is updated
+from there, pinned if the marketplace pins it, whatever becomes of the list. Plugins in the marketplace's own directory
+are always opened. Those elsewhere only when they are named, or when a name is asked for that nothing else answers to: a
+long list must not mean a hundred clones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
+from whet.library.files import read_file
+from whet.notes import Note
+from whet.skill import paths
+from whet.skill.finder import parents
+from whet.skill.names import key
+from whet.sources.concurrency import together
+from whet.sources.model import Fetched, Listing, Offer, Ref
+from whet.sources.opening import open_source
+from whet.sources.packages import choose, refusal
+from whet.sources.refs.pages import document, repository, shorthand
+from whet.sources.refs.parts import OddError, check_ref, read_address
+from whet.sources.registries.answers import Answer, bad_response, clean_text, limit_notes, parse_json, quote_text
+from whet.sources.registries.registry import ANSWER_BYTES, JSON, Registry, prefix_error
+from whet.store.failures import os_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from whet.sources.git.source import GitSource
+    from whet.sources.model import FetchContext, Source
+
+FILE = ".claude-plugin/marketplace.json"
+SKILLS = "skills"
+"""Where a plugin keeps its skills unless the marketplace names another directory."""
+MOST_OPENED = 20
+"""Places elsewhere that are opened in search of a name."""
+
+_MOST_SKILLS = 2_000
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SCP = re.compile(r"([A-Za-z0-9_.-]+)@([A-Za-z0-9.-]+):(?!/)(.+)")
+_REPOSITORIES = ("github", "url", "git-subdir", "git")
+_NEVER_RUN = ("npm", "pip", "command")
+"""Sources for which a program would have to be run."""
+
+
+class Plugin(NamedTuple):
+    """One plugin of a marketplace."""
+
+    name: str
+    description: str
+    roots: tuple[str, ...]
+    """Its directory in its place, "" for the root of that place; if it may be several, the likeliest first."""
+    place: Ref | None = None
+    """The repository or archive that holds it; None: the marketplace's own directory."""
+    skills: tuple[str, ...] = ()
+    """Directories below its own that are skills or hold some, if the marketplace names them."""
+
+    def members(self, directories: Iterable[str]) -> list[str]:
+        """Which of the skills of a place, by their directories, belong to this plugin."""
+        known = list(directories)
+        for root in self.roots:
+            named = {_join(root, skill) for skill in self.skills or (SKILLS,)}
+            found = [item for item in known if not named.isdisjoint((item, *parents(item)))]
+            if not found and not self.skills:
+                found = [item for item in known if item == root]
+            if found:
+                return found
+        return []
+
+
+class Marketplace(NamedTuple):
+    """What a marketplace lists."""
+
+    name: str
+    plugins: tuple[Plugin, ...]
+    notes: tuple[Note, ...]
+
+
+class MarketplaceSource(Registry):
+    """A marketplace, and the places that it names."""
+
+    def __init__(self, ref: Ref, context: FetchContext) -> None:
+        super().__init__(ref, context)
+        self._marketplace = Marketplace("", (), ())
+        self._sources: dict[Ref, Source] = {}
+        self._inner: dict[Offer, tuple[Source, Offer]] = {}
+        """An offer of this source -> whose offer it is, and what it is there."""
+
+    def inspect(self, names: Collection[str] = ()) -> Listing:
+        """The skills of the marketplace, or of the plugin that the reference names."""
+        data = self._read_list()
+        local = self._home is not None and not self._home.location.startswith(("https://", "http://", "ssh://"))
+        self._marketplace = marketplace = read_marketplace(data, local=local)
+        self._inner.clear()
+        name, _, skill = self.ref.path.partition("/")
+        plugins = [plugin for plugin in marketplace.plugins if not name or key(plugin.name) == key(name)]
+        if name and not plugins:
+            raise self.not_listed("plugin", name, [plugin.name for plugin in marketplace.plugins], marketplace.notes)
+        notes = list(marketplace.notes)
+        offers = self._list_skills([plugin for plugin in plugins if plugin.place is None], notes, strict=bool(name))
+        elsewhere = [plugin for plugin in plugins if plugin.place is not None]
+        wanted = (elsewhere if name else _select(elsewhere, offers, names))[:MOST_OPENED]
+        offers += self._list_skills(wanted, notes, strict=bool(name))
+        notes += [_note_unopened(plugin) for plugin in elsewhere if plugin not in wanted]
+        if skill:
+            offers = [offer for offer in offers if key(skill) in _list_names(offer)]
+            if not offers:
+                message = f"The plugin {name} in {self.ref.location} has no skill {skill!r}."
+                raise NotFoundError("skill-not-in-source", message, hint=f"List what is there with {name} alone.")
+        revision = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        return Listing(self.ref, revision, tuple(offers), limit_notes(notes))
+
+    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
+        """What fits a query; of plugins elsewhere the plugin itself, which can be opened by its reference."""
+        from whet.sources.taps.searching import rank
+
+        listing = self.inspect()
+        known = {offer.group for offer in listing.offers}
+        plugins = (
+            Offer(each.name, each.description, self.ref._replace(path=each.name), listing.revision, group=each.name)
+            for each in self._marketplace.plugins
+            if each.place is not None and each.name not in known
+        )
+        return rank((*listing.offers, *plugins), query, limit)
+
+    def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
+        """The contents, from the places where they are."""
+        by_source: dict[int, list[Offer]] = {}
+        for offer in offers:
+            if offer not in self._inner:  # not of the last `inspect`; its reference says all that is needed
+                source = self._open(offer.ref)
+                self._inner[offer] = source, choose(source.inspect(), (), all=False)[0]
+            by_source.setdefault(id(self._inner[offer][0]), []).append(offer)
+        fetched: dict[Offer, Fetched] = {}
+        for group in by_source.values():
+            source = self._inner[group[0]][0]
+            for offer, package in zip(group, source.fetch([self._inner[offer][1] for offer in group]), strict=True):
+                fetched[offer] = package._replace(offer=package.offer._replace(group=offer.group))
+        return tuple(fetched[offer] for offer in offers)
+
+    def close(self) -> None:
+        """Close every place that was opened."""
+        for source in self._sources.values():
+            source.close()
+        self._sources.clear()
+        self._inner.clear()
+
+    # the list
+
+    @property
+    def _home(self) -> Ref | None:
+        """The place that holds the marketplace itself; None if it is only a file on the web."""
+        location = self.ref.location
+        if os.path.isabs(location):
+            return Ref("path", location)
+        return None if location.endswith(".json") else Ref("git", location, self.ref.ref)
+
+    def _read_list(self) -> bytes:
+        home = self._home
+        if home is None:
+            return self.get(self.ref.location, accept=JSON).body
+        if home.kind == "path":
+            data = self._read_disk()
+        else:
+            data = cast("GitSource", self._open(home)).read_file(FILE, ANSWER_BYTES)
+        if data is None:
+            message = f"{self.ref.location} is no marketplace: it has no {FILE}."
+            hint = "Name it without `marketplace:` to install the skills that lie there."
+            raise NotFoundError("source-not-found", message, hint=hint)
+        return data
+
+    def _read_disk(self) -> bytes | None:
+        path = os.path.join(self.ref.location, *FILE.split("/"))
+        try:
+            data = read_file(path, ANSWER_BYTES + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise os_failure(error, path, doing="read", other="read-failed") from error
+        if len(data) > ANSWER_BYTES:
+            message = f"{path} has more than {ANSWER_BYTES} bytes."
+            raise InvalidError("response-too-large", message, hint="This is more than such a file has.")
+        return data
+
+    # the places
+
+    def _open(self, place: Ref) -> Source:
+        if place not in self._sources:
+            if place != self._home:
+                self.context.web.check_told(place.location)
+            self._sources[place] = open_source(place, self.context)
+        return self._sources[place]
+
+    def _list_skills(self, plugins: Sequence[Plugin], notes: list[Note], *, strict: bool) -> list[Offer]:
+        """The skills of these plugins. What fails is raised if `strict`, otherwise noted."""
+        places = tuple(dict.fromkeys(place for plugin in plugins if (place := plugin.place or self._home)))
+        listings = dict(zip(places, together(self._list_place, places), strict=True))
+        offers: list[Offer] = []
+        for plugin in plugins:
+            place = plugin.place or self._home
+            try:
+                offers += self._list_plugin(plugin, place, listings[place] if place else None, notes)
+            except WhetError as error:
+                if strict or error.code == "cancelled":
+                    raise prefix_error(error, plugin.name) from error
+                notes.append(refusal(error, plugin.name, ""))
+        for listing in listings.values():
+            notes += listing.notes if isinstance(listing, Listing) else ()
+        return offers
+
+    def _list_place(self, place: Ref) -> Listing | WhetError:
+        try:
+            return self._open(place).inspect()
+        except WhetError as error:
+            return Listing(place, "", ()) if error.code == "no-skills-found" else error
+
+    def _list_plugin(
+        self, plugin: Plugin, place: Ref | None, listing: Listing | WhetError | None, notes: list[Note]
+    ) -> list[Offer]:
+        """The skills of one plugin in its place."""
+        if place is None or listing is None:
+            message = "It lies beside the marketplace, which is only a file on the web."
+            hint = "Name the repository of the marketplace instead of the address of its file."
+            raise NotFoundError("source-not-found", message, hint=hint)
+        if isinstance(listing, WhetError):
+            raise listing
+        by_path = {offer.ref.path: offer for offer in listing.offers}
+        found = [by_path[path] for path in plugin.members(by_path)]
+        if not found:
+            message = f"The plugin {plugin.name} has no skills."
+            notes.append(Note("plugin-without-skills", "info", message, path=plugin.name))
+        offers = [offer._replace(group=plugin.name) for offer in found]
+        self._inner.update((own, (self._sources[place], offer)) for own, offer in zip(offers, found, strict=True))
+        return offers
+
+
+def _select(plugins: list[Plugin], offers: Sequence[Offer], names: Collection[str]) -> list[Plugin]:
+    """The plugins elsewhere to open for these names: those of the name, or all of them in search of it."""
+    wanted: list[Plugin] = []
+    for name in names:
+        keys = (key(name), key(name.partition("/")[0]))
+        same = [plugin for plugin in plugins if key(plugin.name) in keys]
+        if not same and not any(key(name) in _list_names(offer) for offer in offers):
+            return plugins
+        wanted += same
+    return list(dict.fromkeys(wanted))
+
+
+def _list_names(offer: Offer) -> tuple[str, ...]:
+    return key(offer.name), key(offer.ref.path), key(offer.ref.path.rpartition("/")[2])
+
+
+def _note_unopened(plugin: Plugin) -> Note:
+    where = plugin.place.location if plugin.place else ""
+    message = f"The plugin {plugin.name} lies in {where} and was not looked into."
+    return Note("plugin-elsewhere", "info", message, "Name it to look into it.", path=plugin.name)
+
+
+# the file
+
+
+def read_marketplace(data: bytes, *, local: bool = False) -> Marketplace:
+    """The plugins of a marketplace. Raises InvalidError `bad-response`.
+
+    `local` says that the file is on this machine: then its plugins may be, too.
+    """
+    answer = Answer(parse_json(data, FILE), FILE)
+    metadata = answer.optional_child("metadata")
+    root = _check_path((metadata.optional_text("pluginRoot") if metadata else None) or "", "metadata.pluginRoot")
+    plugins: dict[str, Plugin] = {}
+    notes: list[Note] = []
+    for position, value in enumerate(answer.items("plugins")):
+        where = f"plugins[{position}]"
+        try:
+            plugin = _read_plugin(Answer(value, where), root, local=local, notes=notes)
+        except (InvalidError, UsageError) as error:
+            name = value.get("name") if isinstance(value, dict) else ""
+            name = clean_text(name, 100) if isinstance(name, str) else ""
+            notes.append(Note("plugin-wrong", "error", f"{where} is skipped: {error.message}", skill=name))
+            continue
+        if plugin is not None and key(plugin.name) in plugins:
+            message = f"{where}: the marketplace lists {plugin.name} before; the first one counts."
+            notes.append(Note("plugin-duplicate", "warning", message, skill=plugin.name))
+        elif plugin is not None:
+            plugins[key(plugin.name)] = plugin
+    return Marketplace(answer.prose("name"), tuple(plugins.values()), tuple(notes))
+
+
+def group_by_plugin(data: bytes, directories: Iterable[str]) -> dict[str, str]:
+    """Directory -> plugin, for the directories of a repository that belong to a plugin of its marketplace.
+
+    The closest directory that a plugin names, at or above a directory, decides. A file that cannot be read groups
+    nothing.
+    """
+    try:
+        plugins = read_marketplace(data).plugins
+    except InvalidError:
+        return {}
+    named: dict[str, str] = {}
+    for plugin in plugins:
+        for root in plugin.roots if plugin.place is None else ():
+            for directory in plugin.skills or (SKILLS, ""):
+                named.setdefault(_join(root, directory), plugin.name)
+    found = {item: [named[above] for above in (item, *parents(item)) if above in named] for item in directories}
+    return {item: closest[0] for item, closest in found.items() if closest}
+
+
+def _read_plugin(entry: Answer, root: str, *, local: bool, notes: list[Note]) -> Plugin | None:
+    name = clean_text(entry.text("name"), 100)
+    if not name or "/" in name:
+        raise bad_response(f"{quote_text(name)} cannot be the name of a plugin.")
+    description, skills = entry.prose("description"), _read_skills(entry)
+    if isinstance(entry.value("source"), str):
+        return Plugin(name, description, _list_roots(entry.text("source"), root), skills=skills)
+    source = entry.child("source")
+    kind = source.text("source")
+    if kind == "local":
+        return Plugin(name, description, _list_roots(source.text("path"), root), skills=skills)
+    if kind == "archive":
+        return Plugin(name, description, ("",), _read_archive(source), skills)
+    if kind in _REPOSITORIES:
+        place = _read_repository(source, kind, local=local)
+        within = source.text("path") if kind == "git-subdir" else source.optional_text("path") or ""
+        return Plugin(name, description, (_check_path(within, "path"),), place, skills)
+    if kind in _NEVER_RUN:
+        message, hint = f"comes from {kind}, which Whet does not run", "Ask its publisher for a repository."
+    else:
+        message, hint = f"comes from {quote_text(kind)}, which Whet does not know", "A newer Whet may know it."
+    notes.append(Note("plugin-not-supported", "error", f"The plugin {name} {message}.", hint, skill=name))
+    return None
+
+
+def _read_repository(source: Answer, kind: str, *, local: bool) -> Ref:
+    field = "repo" if kind == "github" else "url"
+    text = source.text(field)
+    if scp := _SCP.fullmatch(text):
+        text = f"ssh://{scp[1]}@{scp[2]}/{scp[3]}"
+    try:
+        if local and text.startswith("file:///"):
+            found = Ref("git", text.rstrip("/"))
+        else:
+            found = repository(text) if "://" in text else shorthand(text)
+        ref = check_ref(source.text("ref")) if "ref" in source else ""
+    except OddError as odd:
+        raise bad_response(f"{quote_text(text)} {odd.what}.") from odd
+    except (UsageError, ValueError) as error:
+        raise bad_response(f"The {field} is no address of a repository.") from error
+    if found.ref or found.path:
+        raise bad_response(f"{quote_text(text)} is not the address of a whole repository.")
+    sha = source.optional_text("sha") or ""
+    if sha and not _COMMIT.fullmatch(sha):
+        raise bad_response(f"The sha {quote_text(sha)} is no whole commit.")
+    return found._replace(ref=sha or ref)
+
+
+def _read_archive(source: Answer) -> Ref:
+    url = source.text("url")
+    try:
+        found = document(read_address(url))
+    except (OddError, UsageError, ValueError) as odd:
+        raise bad_response(f"The url {quote_text(url)} is no address of an archive.") from odd
+    if not found.location.startswith("https://"):
+        raise bad_response(f"The url {quote_text(url)} is no https address.")
+    return found._replace(ref=f"sha256:{source.sha256('sha256', prefix='')}" if "sha256" in source else "")
+
+
+def _read_skills(entry: Answer) -> tuple[str, ...]:
+    """The directories that an entry names as its skills; one text stands for a list of one."""
+    value = entry.value("skills")
+    if value is None:
+        return ()
+    items = [value] if isinstance(value, str) else entry.items("skills")
+    if len(items) > _MOST_SKILLS:
+        raise bad_response(f"It names {len(items)} skills; at most {_MOST_SKILLS} are read.")
+    if not all(isinstance(item, str) for item in items):
+        raise bad_response("One of its skills is no path.")
+    return tuple(dict.fromkeys(_check_path(item, "skills") for item in items))
+
+
+def _list_roots(text: str, root: str) -> tuple[str, ...]:
+    """A plugin's directory: a bare name is below `pluginRoot`, `./` starts at the top, but not every list knows."""
+    top = _check_path(text, "source")
+    below = _join(root, top)
+    return tuple(dict.fromkeys((top, below) if text.startswith(".") else (below, top)))
+
+
+def _check_path(text: str, field: str) -> str:
+    """A path in a place, however it is spelled; "" is the place itself."""
+    path = text.removeprefix("./").removesuffix("/")
+    if path in ("", "."):
+        return ""
+    try:
+        return paths.check(path)
+    except UsageError as error:
+        raise bad_response(f"The field {field} is no directory in its place: {error.message}") from error
+
+
+def _join(directory: str, name: str) -> str:
+    return f"{directory}/{name}" if directory and name else directory or name

@@ -1,0 +1,273 @@
+"""Skills that a site publishes about itself, at `/.well-known/agent-skills/index.json`.
+
+The index is looked for below the address that was given, under its present and its older name, then at the origin: a
+documentation site below a path may have its own. There are two forms. The present one (0.2.0) says by its `$schema`
+what it is, and each entry names one artifact with its hash, which is checked over the raw bytes before anything reads
+them. The older one has no `$schema`; each entry lists the files of a skill, and a draft between the two gives each file
+a hash. The older form promises nothing before it is fetched, so there the revision is a hash of the files that arrived.
+An index with another `$schema` is from the future, and is not guessed at. An entry that is wrong is skipped with a
+note; it never costs the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.notes import Note
+from whet.skill import paths
+from whet.skill.archive import refused
+from whet.skill.finder import MAIN_FILE
+from whet.skill.names import key, spec_problems
+from whet.skill.tree import DEFAULT_LIMITS, Item
+from whet.sources.concurrency import together
+from whet.sources.model import Fetched, Listing, Offer
+from whet.sources.packages import check_amount, package_at
+from whet.sources.registries.answers import (
+    Answer,
+    bad_response,
+    get_origin,
+    limit_notes,
+    parse_json,
+    quote_segment,
+    quote_text,
+    resolve_address,
+)
+from whet.sources.registries.registry import JSON, MAIN_BYTES, FetchSize, Registry, make_package, mismatch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from whet.skill.tree import Tree
+    from whet.sources.model import FetchContext, Ref
+
+SCHEMAS = ("https://schemas.agentskills.io/discovery/0.2.0/schema.json",)
+TYPES = ("skill-md", "archive")
+
+_NAMES = ("agent-skills", "skills")
+
+
+class EntryFile(NamedTuple):
+    """One file of a skill that is served file by file."""
+
+    path: str
+    url: str
+    sha256: str = ""
+
+
+class Entry(NamedTuple):
+    """One skill of an index: an artifact, or its files."""
+
+    name: str
+    description: str
+    type: str = ""
+    """One of `TYPES`; "" for the older form."""
+    url: str = ""
+    sha256: str = ""
+    files: tuple[EntryFile, ...] = ()
+
+    @property
+    def revision(self) -> str:
+        """The hash of the artifact; "" if none is known before it is fetched."""
+        return f"sha256:{self.sha256}" if self.sha256 else ""
+
+
+class Index(NamedTuple):
+    """What an index lists."""
+
+    skills: tuple[Entry, ...]
+    notes: tuple[Note, ...]
+
+
+class WellKnownSource(Registry):
+    """A site with an index of skills."""
+
+    def __init__(self, ref: Ref, context: FetchContext) -> None:
+        super().__init__(ref, context)
+        self._entries: dict[str, Entry] = {}
+
+    def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  an index is always whole
+        """Everything the index lists; only one skill if the reference names it."""
+        index, revision, notes = self._fetch_index()
+        self._entries = {key(entry.name): entry for entry in index.skills}
+        path = self.ref.path
+        if path and key(path) not in self._entries:
+            raise self.not_listed("skill", path, [entry.name for entry in index.skills], index.notes)
+        offers = tuple(
+            Offer(entry.name, entry.description, self.ref._replace(path=entry.name), entry.revision, entry.revision)
+            for entry in ([self._entries[key(path)]] if path else index.skills)
+        )
+        return Listing(self.ref, revision, offers, limit_notes([*notes, *index.notes]))
+
+    def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
+        """The skills of these offers: artifacts several at a time, in the older form the files of one skill."""
+        if not self._entries and offers:
+            self.inspect()
+        size = FetchSize()
+        artifacts = tuple(dict.fromkeys(offer for offer in offers if self._find(offer).type))
+        packages = together(lambda offer: self.fetch_within(offer, size), artifacts)
+        fetched = dict(zip(artifacts, packages, strict=True))
+        return tuple(fetched.get(offer) or self.fetch_within(offer, size) for offer in offers)
+
+    def fetch_one(self, offer: Offer) -> Fetched:
+        """One skill, with the hash that its entry promised."""
+        entry, promised = self._find(offer), offer.revision.removeprefix("sha256:")
+        if entry.type == "archive":
+            return Fetched(offer, *self.fetch_archive(entry.url, entry.name, sha256=promised))
+        if entry.type:
+            main = self.get(entry.url, limit=MAIN_BYTES, sha256=promised, name=entry.name).body
+            return Fetched(offer, make_package(main))
+        return self._fetch_files(offer, entry)
+
+    def _fetch_files(self, offer: Offer, entry: Entry) -> Fetched:
+        """A skill of the older form: all its files, several at a time, or none."""
+        left = DEFAULT_LIMITS.total_bytes  # threads may overdraw it by what they fetch at the moment
+
+        def fetch_file(file: EntryFile) -> bytes:
+            nonlocal left
+            if left <= 0:
+                message = f"Its files have more than {DEFAULT_LIMITS.total_bytes} bytes together."
+                raise refused("archive-too-large", message)
+            limit = min(DEFAULT_LIMITS.file_bytes, left)
+            data = self.get(file.url, limit=limit, sha256=file.sha256, name=entry.name).body
+            left -= len(data)
+            return data
+
+        bodies = together(fetch_file, entry.files)
+        check_amount("", map(len, bodies))
+        tree = package_at({file.path: Item(data) for file, data in zip(entry.files, bodies, strict=True)}, "")
+        revision = hash_files(tree)
+        if offer.revision and offer.revision != revision:
+            raise mismatch("its files have changed since")
+        message = f"{entry.name} comes from an index of the older form, which has no hashes to check it with."
+        known = all(file.sha256 for file in entry.files)
+        notes = () if known else (Note("unverified", "info", message, skill=entry.name),)
+        return Fetched(offer._replace(revision=revision, marker=revision), tree, notes)
+
+    def _fetch_index(self) -> tuple[Index, str, tuple[Note, ...]]:
+        """The first index that can be read, its hash, and the errors on the way to it as notes."""
+        errors: list[WhetError] = []
+        for address in list_addresses(self.ref.location):
+            try:
+                response = self.get(address, accept=JSON)
+                index = read_index(response.body, response.url)
+            except NotFoundError:
+                continue
+            except (RefusedError, InvalidError) as error:
+                if isinstance(error, RefusedError) and error.code != "source-denied":
+                    raise
+                errors.append(error)
+                continue
+            notes = tuple(Note.from_error(error, "warning") for error in errors)
+            return index, f"sha256:{hashlib.sha256(response.body).hexdigest()}", notes
+        if errors:
+            raise next((error for error in errors if error.code == "index-unknown"), errors[0])
+        message = f"{self.ref.location} publishes no index of skills."
+        hint = "An index lies at /.well-known/agent-skills/index.json. If it is a git repository, write git:ADDRESS."
+        raise NotFoundError("source-not-found", message, hint=hint)
+
+    def _find(self, offer: Offer) -> Entry:
+        entry = self._entries.get(key(offer.ref.path))
+        if entry is None:
+            message = f"{self.ref.location} does not list {offer.name} any more."
+            raise NotFoundError("skill-not-in-source", message, hint="List what is there without naming a skill.")
+        return entry
+
+
+def list_addresses(location: str) -> tuple[str, ...]:
+    """Where the index of a site may be, likeliest first."""
+    base = location.rstrip("/")
+    parts = urlsplit(base)
+    bases = dict.fromkeys((base, f"{parts.scheme}://{parts.netloc}"))
+    return tuple(f"{each}/.well-known/{name}/index.json" for each in bases for name in _NAMES)
+
+
+def hash_files(files: Tree) -> str:
+    """The revision of a skill whose files came one by one: a hash over their names and hashes."""
+    total = hashlib.sha256()
+    for path in sorted(files):
+        total.update(b"%s\0%s\n" % (path.encode(), hashlib.sha256(files[path].data).hexdigest().encode()))
+    return f"sha256:{total.hexdigest()}"
+
+
+def read_index(body: bytes, url: str) -> Index:
+    """The skills of an index that was found at an address. Raises InvalidError `bad-response` or `index-unknown`."""
+    value = parse_json(body, url)
+    answer = Answer(value, "the index", url)
+    if "$schema" in value and value["$schema"] not in SCHEMAS:
+        hint = "A newer Whet may know it. Ask the publisher for an index of version 0.2.0."
+        message = f"The index at {url} says it is {quote_text(value['$schema'])}, which Whet does not know."
+        raise InvalidError("index-unknown", message, hint=hint)
+    notes: list[Note] = []
+    entries: dict[str, Entry] = {}
+    for position, item in enumerate(answer.items("skills")):
+        where = f"skills[{position}]"
+        try:
+            parts = Answer(item, where, url)
+            entry = _read_artifact(parts, notes) if "$schema" in value else _read_files(parts)
+        except (InvalidError, UsageError) as error:
+            message, hint = f"{where} is skipped: {error.message}", "Tell the publisher of the index."
+            notes.append(Note("index-entry-wrong", "error", message, hint, skill=_guess_name(item)))
+            continue
+        if entry is not None and key(entry.name) in entries:
+            message = f"{where}: the index lists {entry.name} before; the first one counts."
+            notes.append(Note("index-entry-duplicate", "warning", message, skill=entry.name, path=url))
+        elif entry is not None:
+            entries[key(entry.name)] = entry
+    return Index(tuple(entries.values()), tuple(notes))
+
+
+def _read_artifact(entry: Answer, notes: list[Note]) -> Entry | None:
+    """An entry of the present form."""
+    name, kind = _read_name(entry), entry.text("type")
+    if kind not in TYPES:
+        message = f"{name} is of the type {quote_text(kind)}, which Whet does not know; it is skipped."
+        notes.append(Note("index-type-unknown", "error", message, "A newer Whet may know it.", skill=name))
+        return None
+    entry.text("description")
+    url, sha256 = entry.address("url"), entry.sha256("digest")
+    if get_origin(url) != get_origin(entry.url):
+        message = f"{name} is fetched from {get_origin(url)[1]}, which is not where the index lies."
+        notes.append(Note("index-entry-elsewhere", "info", message, skill=name, path=url))
+    return Entry(name, entry.prose("description"), kind, url, sha256)
+
+
+def _read_files(entry: Answer) -> Entry:
+    """An entry of the older form: every file lies in the directory of the skill beside the index."""
+    name, items = _read_name(entry), entry.items("files")
+    if len(items) > DEFAULT_LIMITS.files:
+        raise bad_response(f"It lists {len(items)} files; at most {DEFAULT_LIMITS.files} are fetched.")
+    directory = resolve_address(entry.url, f"{quote_segment(name)}/")
+    files = tuple(_read_file(item, index, directory) for index, item in enumerate(items))
+    for first, second in paths.collides(file.path for file in files):
+        raise bad_response(f"The files {paths.shown(first)} and {paths.shown(second)} cannot both exist everywhere.")
+    if MAIN_FILE not in [file.path for file in files]:
+        raise bad_response(f"It lists no {MAIN_FILE}.")
+    return Entry(name, entry.prose("description"), files=files)
+
+
+def _read_file(value: object, index: int, directory: str) -> EntryFile:
+    sha256 = ""
+    if isinstance(value, dict):
+        file = Answer(value, f"files[{index}]")
+        value = file.text("path")
+        sha256 = file.sha256("digest") if "digest" in file else ""
+    if not isinstance(value, str):
+        raise bad_response(f"files[{index}] is no path.")
+    path = paths.check(value)
+    return EntryFile(path, directory + "/".join(map(quote_segment, path.split("/"))), sha256)
+
+
+def _read_name(entry: Answer) -> str:
+    name = entry.text("name")
+    for problem in spec_problems(name):
+        raise bad_response(problem.message)
+    return name.strip()
+
+
+def _guess_name(value: object) -> str:
+    """The name of an entry that is wrong, if it has a valid one."""
+    name = value.get("name") if isinstance(value, dict) else ""
+    return name if isinstance(name, str) and not spec_problems(name) else ""
