@@ -81,6 +81,19 @@ def test_a_name_that_somebody_switched_off_before_skills_had_ids_is_kept_by_a_re
     refused(lambda: library.archive("b"), "pinned")
 
 
+def test_what_was_said_of_a_name_before_skills_had_ids_counts_and_is_taken_over(world: World) -> None:
+    library = world.machine()
+    library.manage([created("a")])
+    library.remarks.record("a", "ship the shop", fits=True)
+    library.usage.record("use", "user:a", "sha256:0")
+    assert library.list_feedback("a")["feedback"][0]["skill"] == "a"
+    assert not library.feedback("a", "ship the shop", fits=False, origin="agent")["changed"], "a person has said so"
+    rename(library, "a", "b")
+    assert library.list_feedback("b")["count"] == 1
+    total = library.usage.of(str(library.find("b").id))
+    assert total is not None and total.uses == 1
+
+
 def test_of_two_skills_of_one_name_the_one_that_is_switched_off_is_meant(world: World) -> None:
     world.skill("same", where=world.mine)
     world.skill("same", where=world.home / ".claude" / "skills")
@@ -119,6 +132,16 @@ def test_the_curator_leaves_alone_what_is_read_every_second_day(world: World, ho
         library.view("deploy") if how == "view" else library.invoke("/deploy")
         library.curate(if_due=True)
     assert library.find("deploy")
+
+
+def test_what_an_agent_wrote_stays_an_agents_whoever_renames_it_or_brings_it_back(world: World) -> None:
+    library = world.machine()
+    library.manage([created("a")], actor="agent")
+    library.edit.rename("a", "b")
+    assert library.explain("b")["trust"] == "agent-created"
+    library.edit.delete("b")
+    library.edit.restore("b")
+    assert library.explain("b")["trust"] == "agent-created"
 
 
 # everything, done to a skill that every store knows

@@ -76,10 +76,9 @@ class Guarding(Changing):
 
     def _origins(self) -> dict[str, str]:
         """How far skills are trusted that an agent, not the user, created, by their directories."""
-        makers: dict[str, str] = {}
-        for entry in self.edit.journal.entries():
-            if not entry.before and entry.after:
-                makers[entry.path] = entry.actor
+        from whet.authoring.history import find_makers
+
+        makers = find_makers(self.edit.journal.entries())
         return {path: "agent-created" for path, actor in makers.items() if actor not in ("user", "unknown")}
 
     def audit_log(self, name: str = "", last: int | None = None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from whet.notes import Note
 from whet.skill.names import closest, key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whet.authoring.commits import Committer
     from whet.authoring.journal import Entry, Journal
@@ -50,6 +50,19 @@ def lifetime(journal: Journal, path: str) -> list[Entry]:
         earlier = [entry for entry in journal.entries(path=gone[0].path) if entry.id < first.id]
         entries = [*earlier, *entries]
     return entries
+
+
+def find_makers(entries: Iterable[Entry]) -> dict[str, str]:
+    """Who made the skill in each directory; renaming it, or bringing it back, makes nobody its maker."""
+    makers: dict[str, str] = {}
+    renamed = ""
+    for entry in entries:
+        if not entry.before and entry.after:
+            known = renamed if entry.action == "rename" else entry.path
+            moved = entry.action in ("rename", "undo", "restore")
+            makers[entry.path] = makers.get(known, entry.actor) if moved else entry.actor
+        renamed = entry.path if entry.action == "rename" and not entry.after else ""
+    return makers
 
 
 def versions(journal: Journal, path: str) -> tuple[Version, ...]:

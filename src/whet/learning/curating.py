@@ -106,7 +106,9 @@ class Curating:
         changes = [TreeChange("archive", step.name, step.path, None, step.digest) for step in archived]
         made, notes = self._editor.committer.commit(changes, by) if changes else ((), ())
         others = [step for step in plan.steps if step.after != "archived"]
-        self._lifecycle.set_states({str(self._editor.workspace.identify(step.path)[0]): step.after for step in others})
+        states = {step.path: "active" for step in others}  # an older Whet kept states by directory
+        states |= {str(self._editor.workspace.identify(step.path)[0]): step.after for step in others}
+        self._lifecycle.set_states(states)
         proposals = [number for merge in plan.merges if (number := self._propose(merge))]
         self._editor.journal.compact()
         told = {"entries": [entry.id for entry in made], "proposals": proposals}

@@ -19,7 +19,8 @@ from whet.skill.names import key as name_key
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import sqlite3
+    from collections.abc import Iterable, Sequence
 
     from whet.library.skill_id import SkillId
     from whet.store.clock import Clock
@@ -68,16 +69,19 @@ class Feedback:
         self.state = state
         self._clock = clock
 
-    def record(self, skill: str, message: str, *, fits: bool, origin: str = "person") -> bool:
+    def record(
+        self, skill: str, message: str, *, fits: bool, origin: str = "person", names: Sequence[str] = ()
+    ) -> bool:
         """Keep a remark about a skill, given by its id; whether it says anything new. Raises UsageError, FailedError.
 
-        It is on the disk when this returns.
+        It is on the disk when this returns. What an older Whet kept by one of the `names` is taken over.
         """
         if origin not in ORIGINS:
             raise UsageError("bad-origin", f"{origin!r} is no origin.", hint=f"Say one of {', '.join(ORIGINS)}.")
         text = kept(checked(message))
         key, normal = _stored(skill), normalised(text)
         with self.state.write() as connection:
+            self._take_over(connection, key, names)
             known = connection.execute(
                 "SELECT id, fits, origin FROM feedback WHERE skill = ? AND normal = ?", (key, normal)
             ).fetchone()
@@ -118,9 +122,12 @@ class Feedback:
         if self.state.existing() is None:
             return
         with self.state.write() as connection:
-            for known in (str(old), *map(_plain, names)):
-                connection.execute("UPDATE OR IGNORE feedback SET skill = ? WHERE skill = ?", (str(new), known))
-                connection.execute("DELETE FROM feedback WHERE skill = ?", (known,))
+            self._take_over(connection, str(new), (str(old), *names))
+
+    def _take_over(self, connection: sqlite3.Connection, skill: str, others: Iterable[str]) -> None:
+        for known in map(_plain, others):
+            connection.execute("UPDATE OR IGNORE feedback SET skill = ? WHERE skill = ?", (skill, known))
+            connection.execute("DELETE FROM feedback WHERE skill = ?", (known,))
 
     def examples(self, *skills: str) -> Examples:
         """Messages that a skill is for, and that it is not for: those from people before others, then the newest.

@@ -33,7 +33,7 @@ def give(
         told, keys, notes = None, (NO_SKILL,), []
     else:
         card, config = workspace.find(name)
-        changed = feedback.record(str(card.id), message, fits=fits, origin=origin)
+        changed = feedback.record(str(card.id), message, fits=fits, origin=origin, names=card.known_as[1:])
         told, keys = card.full_name, card.known_as[:2]
         notes = [_silent(card, reason)] if (reason := hidden(card, MODEL, config.disabled, config.probe)) else []
     answer = {"success": True, "name": told, "fits": fits, "changed": changed, **_counts(feedback, keys)}
