@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 import time
 from collections import Counter
@@ -117,3 +118,24 @@ def test_a_patch_reads_everything_once_or_nearly(tmp_path: Path) -> None:
         finally:
             sys.setprofile(before)
     assert count == {"SKILL.md parsed": 3, "settings read": 1, "tree read": 2}
+
+
+def test_a_patch_opens_two_databases_and_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = tmp_path / "skills" / "deploy"
+    directory.mkdir(parents=True)
+    (directory / "SKILL.md").write_text("---\nname: deploy\ndescription: Deploys. Use it.\n---\n\nStep 0.\n")
+    opened: Counter[str] = Counter()
+    connect = sqlite3.connect
+
+    def counting(database: str, *args: Any, **kwargs: Any) -> sqlite3.Connection:
+        opened[os.path.basename(database)] += 1
+        connection: sqlite3.Connection = connect(database, *args, **kwargs)
+        return connection
+
+    for step in range(2):
+        monkeypatch.setattr(sqlite3, "connect", counting)
+        with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}) as library:
+            library.edit.patch("deploy", find=f"Step {step}", replace=f"Step {step + 1}")
+        monkeypatch.undo()
+        assert opened == {"state.db": 1, "cache.db": 1}
+        opened.clear()

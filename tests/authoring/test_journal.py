@@ -13,12 +13,13 @@ import pytest
 from authoring.world import PRELUDE, World, created, patched, refused, start, world
 from whet.authoring.checks import Review, Verdict
 from whet.authoring.commits import Committer
-from whet.authoring.journal import ORIGIN, Entry, Journal, Note, advance, chained
+from whet.authoring.journal import Entry, Journal, Note, advance, chained
 from whet.authoring.proposals import Proposals
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange, Writer
 from whet.library.skill_id import SkillId
 from whet.skill.tree import Item
+from whet.store.chain import ORIGIN
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

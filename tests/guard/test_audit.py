@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.guard.audit import ORIGIN, Audit, Note
+from whet.guard.audit import Audit, Note
 from whet.guard.policy import Override
+from whet.store.chain import ORIGIN
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

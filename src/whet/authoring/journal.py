@@ -1,9 +1,8 @@
 """The history of skills: an append-only, hash-chained journal, with every content it names kept by digest.
 
-Each entry says who changed which skill, why, and from which content to which. An entry's hash covers its fields and the
-hash of the one before it, so that nothing can be changed, dropped or slipped in later without being noticed. `lineage`
-is one digest over the contents of all skills the journal knows, before and after: it adds up what each skill
-contributes, so that an entry costs the same however many skills there are, and `verify` can prove it from the journal.
+Each entry says who changed which skill, why, and from which content to which (`whet.store.chain`). `lineage` is one
+digest over the contents of all skills the journal knows, before and after: it adds up what each skill contributes, so
+that an entry costs the same however many skills there are, and `verify` can prove it from the journal.
 
 A change is written down *before* it is made (an intent, with both contents stored) and turned into entries when it is
 done. Whoever comes after a killed writer finds the intent and finishes or takes back the change; see `writer`.
@@ -20,6 +19,7 @@ from whet.authoring.trees import digest
 from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
 from whet.skill.tree import Item, Tree, entries
 from whet.store.blobs import Blobs
+from whet.store.chain import ORIGIN, Chain
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
@@ -30,13 +30,9 @@ if TYPE_CHECKING:
     from whet.store.state import StateDatabase
 
 BLOBS = "contents"
-ORIGIN = "0" * 64
-"""What stands before the first entry."""
 _SPACE = 1 << 256
 _GRACE_NS = 3600 * 10**9
 """Longer than any writer takes from storing a content to writing down what refers to it."""
-
-_COLUMNS = "id, time, actor, origin, action, skill, path, reason, before, after, checked, run, lineage, previous, hash"
 
 
 class Entry(NamedTuple):
@@ -100,6 +96,7 @@ class Journal:
         self.state = state
         self.blobs = Blobs(os.path.join(state.directory, BLOBS))
         self.clock = clock
+        self._chain = Chain(state, "journal", Entry, Entry._fields, _seal)
 
     # contents
 
@@ -156,20 +153,16 @@ class Journal:
     ) -> tuple[Entry, ...]:
         """Entries, oldest first: of one skill by its name or directory, of one run, after a number, or all."""
         where = [(column, value) for column, value in (("skill", skill), ("path", path), ("run", run)) if value]
-        query = f"SELECT {_COLUMNS} FROM journal WHERE id > {after:d}"  # noqa: S608  columns are ours
-        query += "".join(f" AND {column} = ?" for column, _ in where)
-        query += " ORDER BY id DESC" + (f" LIMIT {last}" if last else "")
-        rows = self.state.read(query, [value for _, value in where])
-        return tuple(Entry(*row) for row in reversed(rows))
+        condition = f"id > {after:d}" + "".join(f" AND {column} = ?" for column, _ in where)
+        return self._chain.rows(condition, [value for _, value in where], last=last or None)
 
     def entry(self, number: int) -> Entry:
         """One entry by its number."""
-        query = f"SELECT {_COLUMNS} FROM journal WHERE id = ?"  # noqa: S608  columns are ours
-        rows = self.state.read(query, (number,))
-        if not rows:
+        found = self._chain.rows("id = ?", (number,))
+        if not found:
             hint = "`whet history` shows the entries."
             raise NotFoundError("no-such-entry", f"The history has no entry {number}.", hint=hint)
-        return Entry(*rows[0])
+        return found[0]
 
     def head(self, path: str) -> Entry | None:
         """The last entry about a skill's directory."""
@@ -198,13 +191,9 @@ class Journal:
 
     def _append(self, connection: sqlite3.Connection, notes: Iterable[Note]) -> Iterator[Entry]:
         for note in notes:
-            rows = connection.execute("SELECT id, lineage, hash FROM journal ORDER BY id DESC LIMIT 1").fetchall()
-            last, lineage, previous = rows[0] if rows else (0, ORIGIN, ORIGIN)
-            entry = Entry(last + 1, self.clock(), *note, advance(lineage, note), previous, "")
-            entry = entry._replace(hash=chained(entry))
-            marks = ", ".join("?" * len(entry))
-            connection.execute(f"INSERT INTO journal VALUES ({marks})", entry)  # noqa: S608  marks only
-            yield entry
+            last = self._chain.last(connection)
+            lineage = advance(last.lineage if last else ORIGIN, note)
+            yield self._chain.append(connection, (self.clock(), *note, lineage))
 
     # the whole
 
@@ -215,15 +204,18 @@ class Journal:
         the lineage of the last entry can compare.
         """
         problems: list[Problem] = []
-        previous = lineage = ORIGIN
+        lineage = ORIGIN
         seen: set[str] = set()
-        for at, entry in enumerate(self.entries(), 1):
-            if entry.id != at:
-                problems.append(Problem(entry.id, "entry-missing", f"Entry {at} is missing."))
-            problems.extend(_misfits(entry, previous, lineage))
-            previous, lineage = entry.hash, entry.lineage
+        for entry, expected, follows, whole in self._chain.check():
+            if entry.id != expected:
+                problems.append(Problem(entry.id, "entry-missing", f"Entry {expected} is missing."))
+            if not (follows and whole):
+                problems.append(Problem(entry.id, "chain-broken", "The entry is not what was written."))
+            if not _advances(entry, lineage):
+                problems.append(Problem(entry.id, "lineage-broken", "The lineage does not follow from the entry."))
+            lineage = entry.lineage
             seen.update((entry.before, entry.after))
-            if entry.id != at:
+            if entry.id != expected:
                 break
         for of in sorted(seen - {""}):
             try:
@@ -257,22 +249,21 @@ class Journal:
 _DOCTOR = "Run `whet verify-history`; it lists what is damaged."
 
 
-def _misfits(entry: Entry, previous: str, lineage: str) -> Iterator[Problem]:
-    """What does not fit about an entry, given what the one before it says."""
-    if entry.previous != previous or entry.hash != chained(entry):
-        yield Problem(entry.id, "chain-broken", "The entry is not what was written.")
+def _advances(entry: Entry, lineage: str) -> bool:
+    """Does the lineage of an entry follow from that of the one before it?"""
     try:
-        follows = entry.lineage == advance(lineage, entry)
+        return entry.lineage == advance(lineage, entry)
     except FailedError:
-        follows = False
-    if not follows:
-        yield Problem(entry.id, "lineage-broken", "The lineage does not follow from the entry.")
+        return False
 
 
 def chained(entry: Entry) -> str:
     """The hash of an entry: over all of its other fields, the hash of the entry before among them."""
-    fields = entry._replace(hash="")
-    text = json.dumps(list(fields), ensure_ascii=False, separators=(",", ":"), default=str)
+    return _seal(tuple(entry)[:-1])
+
+
+def _seal(fields: tuple[Any, ...]) -> str:
+    text = json.dumps([*fields, ""], ensure_ascii=False, separators=(",", ":"), default=str)
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.policy import Override
+from whet.store.chain import Chain
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
-
-ORIGIN = "0" * 64
-"""What stands before the first entry."""
-_COLUMNS = "id, time, actor, action, skill, path, digest, trust, verdict, decision, reason, previous, hash"
 
 
 class Note(NamedTuple):
@@ -77,65 +74,40 @@ class Audit:
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
         self._clock = clock
+        self._chain = Chain(state, "audit", Record, Record._fields, _seal)
 
     def add(self, notes: Iterable[Note]) -> tuple[Record, ...]:
         """Append decisions, all or none. Raises FailedError."""
-        made: list[Record] = []
         with self.state.write() as connection:
-            last = connection.execute("SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1").fetchone()
-            number, previous = last or (0, ORIGIN)
-            for note in notes:
-                number += 1
-                values: tuple[Any, ...] = (number, self._clock(), *map(plain, note), previous)
-                record = Record._make((*values, _hash(values)))
-                connection.execute(
-                    f"INSERT INTO audit ({_COLUMNS}) VALUES ({', '.join('?' * len(record))})",  # noqa: S608  columns are ours
-                    record,
-                )
-                previous = record.hash
-                made.append(record)
-        return tuple(made)
+            return tuple(self._chain.append(connection, (self._clock(), *map(plain, note))) for note in notes)
 
     def records(self, *, skill: str = "", last: int | None = None) -> tuple[Record, ...]:
         """Every decision, oldest first, or those about one skill, or only the last ones."""
-        query = f"SELECT {_COLUMNS} FROM audit WHERE ? IN ('', skill) ORDER BY id DESC LIMIT ?"  # noqa: S608  columns are ours
-        rows = self.state.read(query, (plain(skill), -1 if last is None else last))
-        return tuple(Record(*row) for row in reversed(rows))
+        return self._chain.rows("? IN ('', skill)", (plain(skill),), last=last)
 
     def about(self, path: str, action: str) -> Record | None:
         """The last decision of one kind about the skill at a path."""
-        query = f"SELECT {_COLUMNS} FROM audit WHERE path = ? AND action = ? ORDER BY id DESC LIMIT 1"  # noqa: S608  columns are ours
-        rows = self.state.read(query, (plain(path), action))
-        return Record(*rows[0]) if rows else None
+        return next(iter(self._chain.rows("path = ? AND action = ?", (plain(path), action), last=1)), None)
 
     def override(self, digest: str) -> Override | None:
         """The override that holds for exactly this content. One whose own hash does not fit holds for nothing."""
-        query = (
-            f"SELECT {_COLUMNS} FROM audit WHERE digest = ? AND action IN ('override', 'revoke') "  # noqa: S608  columns are ours
-            "ORDER BY id DESC LIMIT 1"
-        )
-        rows = self.state.read(query, (digest,)) if digest else []
-        if not rows:
-            return None
-        record = Record(*rows[0])
-        if record.action != "override" or record.hash != _hash(rows[0][:-1]):
-            return None
-        return Override(record.digest, record.reason, record.actor, iso(record.time))
+        found = self._chain.rows("digest = ? AND action IN ('override', 'revoke')", (digest,), last=1) if digest else ()
+        for record in found:
+            if record.action == "override" and self._chain.is_whole(record):
+                return Override(record.digest, record.reason, record.actor, iso(record.time))
+        return None
 
     def verify(self) -> tuple[Problem, ...]:
         """What does not fit: an entry that was changed, dropped or slipped in."""
         problems: list[Problem] = []
-        number, previous = 0, ORIGIN
-        for row in self.state.read(f"SELECT {_COLUMNS} FROM audit ORDER BY id"):  # noqa: S608  columns are ours
-            record = Record(*row)
-            if record.id != number + 1:
-                problems.append(Problem(record.id, "record-missing", f"Record {number + 1} is missing."))
-            if record.previous != previous:
+        for record, expected, follows, whole in self._chain.check():
+            if record.id != expected:
+                problems.append(Problem(record.id, "record-missing", f"Record {expected} is missing."))
+            if not follows:
                 message = f"Record {record.id} does not follow the one before it."
                 problems.append(Problem(record.id, "chain-broken", message))
-            if record.hash != _hash(row[:-1]):
+            if not whole:
                 problems.append(Problem(record.id, "record-changed", f"Record {record.id} was changed."))
-            number, previous = record.id, record.hash
         return tuple(problems)
 
 
@@ -144,6 +116,6 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _hash(values: tuple[Any, ...]) -> str:
+def _seal(values: tuple[Any, ...]) -> str:
     """The hash of an entry with what it says of the one before it."""
     return sha256(json.dumps(values, ensure_ascii=True, default=repr).encode()).hexdigest()
