@@ -18,6 +18,7 @@ from whet.sources.syncing.sync import (
     synced,
     undo_sync,
 )
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,7 @@ class World:
             path.mkdir(parents=True)
         env = {"HOME": str(self.home), "PATH": ""}
         self.place = Place(str(self.project), str(self.home), str(top / "state"), "linux", env)
+        self.database = StateDatabase(self.place.state)
         self.skill("alpha")
         self.skill("group/beta", scripts="#!/bin/sh\n")
 
@@ -70,17 +72,17 @@ class World:
 
     def plan(self, *clients: str, how: str = "link", **more: Any) -> SyncPlan:
         root = more.pop("root", user_root(self.place))
-        return plan_sync(self.place, str(root), clients, how="copy" if how == "copy" else "link", **more)
+        return plan_sync(self.place, self.database, str(root), clients, how="copy" if how == "copy" else "link", **more)
 
     def sync(self, *clients: str, how: str = "link", **more: Any) -> SyncReport:
-        return apply_sync(self.plan(*clients, how=how, **more), self.place)
+        return apply_sync(self.plan(*clients, how=how, **more), self.place, self.database)
 
     def undo(self, **more: Any) -> SyncReport:
-        return undo_sync(self.place, **more)
+        return undo_sync(self.place, self.database, **more)
 
     def states(self) -> dict[str, str]:
         """What sync made and how it is now, by path."""
-        return {os.path.relpath(one.path, self.home): one.state for one in synced(self.place)}
+        return {os.path.relpath(one.path, self.home): one.state for one in synced(self.database)}
 
     def library(self, **more: Any) -> Library:
         how = {"home": self.place.state, "project": self.project, "env": dict(self.place.env), "platform": "linux"}

@@ -58,7 +58,7 @@ def test_undo_leaves_everything_as_it_was(world: World, how: str) -> None:
     report = world.undo()
     assert shape(world.home) == before
     assert set(outcomes(report).values()) == {("remove", "done")}
-    assert not os.path.exists(f"{world.place.state}/sync.json")
+    assert world.database.read("SELECT * FROM synced") == []
     assert world.undo() == SyncReport(())
 
 
@@ -117,10 +117,11 @@ def test_links_are_right_when_the_clients_directory_or_the_home_is_behind_a_link
     os.symlink("home", world.top / "alias")
     place = world.place._replace(home=str(world.top / "alias"))
     before = shape(world.home)
-    apply_sync(plan_sync(place, user_root(place), ("claude",), how="link"), place)
+    plan = plan_sync(place, world.database, user_root(place), ("claude",), how="link")
+    apply_sync(plan, place, world.database)
     assert os.readlink(world.home / "dotfiles/claude/skills/alpha") == "../../../.agents/skills/alpha"
     assert (world.home / ".claude/skills/alpha/SKILL.md").is_file()
-    undo_sync(place)
+    undo_sync(place, world.database)
     assert shape(world.home) == before
 
 
@@ -296,7 +297,7 @@ def test_a_copy_is_never_taken_for_the_skill_itself(world: World) -> None:
     rmtree(world.home / ".claude/skills")
     os.symlink("../.agents/skills", world.home / ".claude/skills")
     kept = shape(world.mine)
-    assert {one.state for one in synced(world.place) if one.name == "alpha"} == {"replaced"}
+    assert {one.state for one in synced(world.database) if one.name == "alpha"} == {"replaced"}
     world.undo()
     assert shape(world.mine) == kept
     os.unlink(world.home / ".claude/skills")
@@ -341,8 +342,8 @@ def test_undo_for_one_client_leaves_the_others(world: World) -> None:
     before = shape(world.home)
     world.undo(clients=("windsurf",))
     assert shape(world.home) == {key: value for key, value in before.items() if not key.startswith(".codeium")}
-    assert {one.client for one in synced(world.place)} == {"claude", "cursor"}
-    assert {one.client for one in synced(world.place, ("cursor",))} == {"cursor"}
+    assert {one.client for one in synced(world.database)} == {"claude", "cursor"}
+    assert {one.client for one in synced(world.database, ("cursor",))} == {"cursor"}
 
 
 def test_a_projects_skills_stay_in_the_project(world: World) -> None:
@@ -350,14 +351,14 @@ def test_a_projects_skills_stay_in_the_project(world: World) -> None:
     world.skill("local", where=root)
     before, home = shape(world.project), shape(world.home)
     deep = world.place._replace(directory=str(world.project / ".git"))
-    plan = plan_sync(deep, str(root), ("claude", "roo", "amp", "hermes"), how="link", project=True)
+    plan = plan_sync(deep, world.database, str(root), ("claude", "roo", "amp", "hermes"), how="link", project=True)
     assert states(plan) == {
         ("claude", "local"): "make",
         ("hermes", ""): "reads-itself",
         ("roo", "local"): "make",
         ("amp", ""): "no-directory",
     }
-    apply_sync(plan, deep)
+    apply_sync(plan, deep, world.database)
     assert os.readlink(world.project / ".claude/skills/local") == "../../.agents/skills/local"
     assert os.readlink(world.project / ".roo/skills/local") == "../../.agents/skills/local"
     assert shape(world.home) == home
@@ -380,8 +381,8 @@ def test_a_project_cannot_lead_a_sync_out_of_itself(world: World) -> None:
 
 def test_answers_are_json(world: World) -> None:
     plan = world.plan("claude", "codex")
-    report = apply_sync(plan, world.place)
-    for value in (plan.to_json(), report.to_json(), [one.to_json() for one in synced(world.place)]):
+    report = apply_sync(plan, world.place, world.database)
+    for value in (plan.to_json(), report.to_json(), [one.to_json() for one in synced(world.database)]):
         assert json.dumps(value)
     assert report.to_json()["steps"][0] == {
         "client": "claude",
@@ -419,13 +420,13 @@ def test_what_changed_since_the_plan_is_not_touched(world: World) -> None:
     plan = world.plan("claude")
     world.skill("alpha", "Somebody was faster.\n", where=world.home / ".claude/skills")
     rmtree(world.mine / "group")
-    report = apply_sync(plan, world.place)
+    report = apply_sync(plan, world.place, world.database)
     assert outcomes(report) == {("claude", "alpha"): ("make", "changed"), ("claude", "beta"): ("make", "changed")}
     assert os.listdir(world.home / ".claude/skills") == ["alpha"]
     plan = world.plan("cursor", how="copy")
     world.skill("alpha", "Newer.\n")
-    assert set(outcomes(apply_sync(plan, world.place)).values()) == {("make", "done")}
-    assert set(outcomes(apply_sync(plan, world.place)).values()) == {("fine", "left")}
+    assert set(outcomes(apply_sync(plan, world.place, world.database)).values()) == {("make", "done")}
+    assert set(outcomes(apply_sync(plan, world.place, world.database)).values()) == {("fine", "left")}
 
 
 def test_one_client_that_fails_does_not_stop_the_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,7 +447,7 @@ def test_one_client_that_fails_does_not_stop_the_others(world: World, monkeypatc
 def test_two_syncs_wait_for_each_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whet.sources.syncing.record._PATIENCE", 0.05)
     plan = world.plan("claude")
-    lock = FileLock(lock_path(world.place.state, "sync", "sync.json"), timeout=1)
+    lock = FileLock(lock_path(world.place.state, "sync", ""), timeout=1)
     with lock, pytest.raises(WhetError) as caught:
-        apply_sync(plan, world.place)
+        apply_sync(plan, world.place, world.database)
     assert caught.value.code == "lock-timeout"

@@ -31,38 +31,35 @@ __all__ = ["world"]
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("kind", "text"),
     [
-        "",
-        "{",
-        "[]",
-        "[" * 100_000,
-        '{"version": 2, "made": [], "directories": []}',
-        '{"version": 1, "made": {}, "directories": []}',
-        '{"version": 1, "made": [1], "directories": []}',
-        '{"version": 1, "made": [{"path": "/x"}], "directories": []}',
-        '{"version": 1, "made": [], "directories": ["relative"]}',
-        '{"version": 1, "made": [], "directories": ["/a/../b"]}',
-        '{"version": 1, "made": [], "directories": [null]}',
+        ("made", ""),
+        ("made", "{"),
+        ("made", "[" * 100_000),
+        ("made", "1"),
+        ("made", '{"path": "/x"}'),
+        ("directory", '"relative"'),
+        ("directory", '"/a/../b"'),
+        ("directory", "null"),
     ],
 )
-def test_a_damaged_record_is_an_error_and_can_be_repaired(world: World, text: str) -> None:
+def test_a_damaged_record_is_an_error_and_can_be_repaired(world: World, kind: str, text: str) -> None:
     before = shape(world.home)
     world.sync("claude", "cursor")
     rmtree(world.mine / "alpha")
-    record = Path(world.place.state) / "sync.json"
-    record.write_text(text)
+    with world.database.write() as connection:
+        connection.execute("UPDATE synced SET entry = ? WHERE kind = ?", (text, kind))
     damaged = shape(world.home)
-    for call in (lambda: world.plan("claude"), world.undo, lambda: synced(world.place)):
+    for call in (lambda: world.plan("claude"), world.undo, lambda: synced(world.database)):
         refused(call, InvalidError, "sync-damaged")
     assert shape(world.home) == damaged
-    repaired = repair_sync(world.place, [user_root(world.place)])
+    repaired = repair_sync(world.place, world.database, [user_root(world.place)])
     links = [
         str(world.home / client / "skills" / name) for client in (".claude", ".cursor") for name in ("alpha", "beta")
     ]
-    assert (repaired.kept, list(repaired.links)) == (f"{record}.damaged-1", links)
+    assert (repaired.kept, list(repaired.links)) == (f"{world.place.state}/sync.damaged-1", links)
     assert repaired.to_json() == {"kept": repaired.kept, "links": links}
-    assert Path(repaired.kept).read_text() == text
+    assert [kind, text] in json.loads(Path(repaired.kept).read_text())
     world.undo()
     skills = {"." + client + "/skills" for client in ("claude", "cursor")}
     assert {key for key in shape(world.home) if key not in before} == skills, "directories are not known any more"
@@ -80,9 +77,11 @@ def test_repair_takes_only_links_that_sync_would_have_made(world: World) -> None
     world.skill("local", where=local)
     (world.project / ".claude/skills").mkdir(parents=True)
     os.symlink("../../.agents/skills/local", world.project / ".claude/skills/local")
-    repaired = repair_sync(world.place, [user_root(world.place), str(local)], projects=[str(world.project)])
+    repaired = repair_sync(
+        world.place, world.database, [user_root(world.place), str(local)], projects=[str(world.project)]
+    )
     assert repaired == ("", (str(skills / "alpha"), str(world.project / ".claude/skills/local")))
-    assert {(one.name, one.state) for one in synced(world.place)} == {("alpha", "fine"), ("local", "fine")}
+    assert {(one.name, one.state) for one in synced(world.database)} == {("alpha", "fine"), ("local", "fine")}
 
 
 # --- cut off halfway ------------------------------------------------------------------------------------------------
@@ -92,7 +91,8 @@ STEPS = ("write", "rename", "replace", "unlink", "rmdir", "mkdir", "link", "syml
 ARMED = f"""
 import json, os, shutil, signal, sys, tempfile
 from whet.library.roots import Place, user_root
-import whet.store.atomic as atomic, whet.sources.syncing.sync as syncing
+import whet.store.atomic as atomic, whet.sources.syncing.sync as syncing, whet.store.schema
+from whet.store.state import StateDatabase
 top = sys.argv[1]
 place = Place(top + "/project", top + "/home", top + "/state", "linux", {{"HOME": top + "/home"}})
 left = 0
@@ -115,14 +115,16 @@ def arm():
 def sync(how):
     if "--aside" in sys.argv:  # where directories cannot swap places
         atomic.exchange = lambda *_: False
-    syncing.apply_sync(syncing.plan_sync(place, user_root(place), ("claude", "windsurf"), how=how), place)
+    plan = syncing.plan_sync(place, state, user_root(place), ("claude", "windsurf"), how=how)
+    syncing.apply_sync(plan, place, state)
 
 for line in sys.stdin:
     left, act = json.loads(line)
     child = os.fork()
     if not child:
+        state = StateDatabase(place.state)
         arm()
-        syncing.undo_sync(place) if act == "undo" else sync(act)
+        syncing.undo_sync(place, state) if act == "undo" else sync(act)
         os._exit(0)
     print(os.waitpid(child, 0)[1], flush=True)
 """
@@ -173,9 +175,11 @@ def test_whatever_is_cut_off_the_next_sync_or_undo_completes(
         bare = {
             key: value for key, value in shape(world.home).items() if not key.startswith((".claude", ".codeium"))
         } | {key: value for key, value in bare.items() if key.startswith(".claude")}
+    world.database.close()
     copytree(world.top, world.top.parent / "kept", symlinks=True)
 
     def again() -> None:
+        world.database.close()
         for name in ("home", "state"):
             rmtree(world.top / name, ignore_errors=True)
             if (world.top.parent / "kept" / name).exists():

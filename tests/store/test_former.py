@@ -97,6 +97,8 @@ def test_every_fact_is_there_afterwards(state: Path) -> None:
     assert [tap._asdict() for tap in Taps(database, system_clock).all()] == [
         {name: tap[name] for name in Tap._fields} for tap in told["taps"]["taps"]
     ]
+    made = [json.loads(entry) for kind, entry in database.read("SELECT kind, entry FROM synced") if kind == "made"]
+    assert made == json.loads((state / FORMER / "sync.json").read_text())["made"] != []
     waiting = json.loads(next((state / FORMER / "distillations").iterdir()).read_text())
     distillations = Kept(database, system_clock)
     assert distillations.read(distillations.newest()).to_json() == waiting

@@ -39,7 +39,9 @@ class Sharing(Sourcing):
         from whet.sources.syncing.sync import plan_sync
 
         root = self.new_root(project=here)
-        return plan_sync(self.place, root, clients, how=how, project=here, names=names, force=force)
+        return plan_sync(
+            self.place, self.workspace.state, root, clients, how=how, project=here, names=names, force=force
+        )
 
     def sync(self, plan: SyncPlan) -> dict[str, Any]:
         """Do what a plan of `plan_sync` says, as far as things are still as it saw them.
@@ -48,19 +50,19 @@ class Sharing(Sourcing):
         """
         from whet.sources.syncing.sync import apply_sync
 
-        return {"success": True, **apply_sync(plan, self.place).to_json()}
+        return {"success": True, **apply_sync(plan, self.place, self.workspace.state).to_json()}
 
     def unsync(self, *clients: str, here: bool = False) -> dict[str, Any]:
         """Take back everything that syncing made, and nothing else."""
         from whet.sources.syncing.sync import undo_sync
 
-        return {"success": True, **undo_sync(self.place, project=here, clients=clients).to_json()}
+        return {"success": True, **undo_sync(self.place, self.workspace.state, project=here, clients=clients).to_json()}
 
     def synced(self, *clients: str) -> dict[str, Any]:
         """What syncing made, and how it is now: `made` are {client, name, path, how, root, state}."""
         from whet.sources.syncing.sync import synced
 
-        return {"success": True, "made": [item.to_json() for item in synced(self.place, clients)]}
+        return {"success": True, "made": [item.to_json() for item in synced(self.workspace.state, clients)]}
 
     # other people
 
@@ -176,7 +178,7 @@ class Sharing(Sourcing):
         from whet.sources.syncing.record import read_record
 
         try:
-            read_record(self.place.state)
+            read_record(self.workspace.state)
         except WhetError as error:
             path = str(error.details.get("path", ""))
             return (*super().examine_locks(), Note.from_error(error, "error", path=path))
@@ -193,6 +195,6 @@ class Sharing(Sourcing):
 
         repository = self.workspace.config().repository
         projects = (repository.root,) if repository else ()
-        mended = repair_sync(self.place, self._own_roots(), projects=projects)
+        mended = repair_sync(self.place, self.workspace.state, self._own_roots(), projects=projects)
         done = f"Set the damaged record of syncing aside as {mended.kept} and found {len(mended.links)} links again."
         return Repaired((*locks.done, done), locks.lost)

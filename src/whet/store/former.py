@@ -56,6 +56,17 @@ def _adopt_taps(path: str, target: sqlite3.Connection) -> list[str]:
     return []
 
 
+def _adopt_sync(path: str, target: sqlite3.Connection) -> list[str]:
+    try:
+        document = _parse(path)
+        made, directories = [*document["made"]], [*document["directories"]]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        return [f"it is no record of what sync made ({str(error) or type(error).__name__})"]
+    rows = [*(("made", _dump(entry)) for entry in made), *(("directory", _dump(entry)) for entry in directories)]
+    target.executemany("INSERT INTO synced (kind, entry) VALUES (?, ?)", rows)
+    return []
+
+
 def _adopt_learning(path: str, target: sqlite3.Connection) -> list[str]:
     rows = [(str(key), _dump(value)) for key, value in _object(path, {}).items()]
     target.executemany("INSERT OR IGNORE INTO learning VALUES (?, ?)", rows)
@@ -109,6 +120,7 @@ def _names(directory: str) -> list[str]:
 
 _FILES: tuple[tuple[int, str, Callable[[str, sqlite3.Connection], list[str]]], ...] = (
     (10, "taps.json", _adopt_taps),
+    (10, "sync.json", _adopt_sync),
     (11, "learning.json", _adopt_learning),
     (11, "distillations", _adopt_distillations),
     (11, "distilling", _adopt_distillations),

@@ -164,6 +164,7 @@ STATE_MIGRATIONS = (
         """
         CREATE TABLE taps (name TEXT PRIMARY KEY, source TEXT NOT NULL, added TEXT NOT NULL);
         CREATE TABLE removed_taps (name TEXT PRIMARY KEY);
+        CREATE TABLE synced (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, entry TEXT NOT NULL);
         """,
     ),
     Migration(

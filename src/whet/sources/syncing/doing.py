@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from whet.skill.tree import Tree
     from whet.sources.syncing.plan import State
+    from whet.store.state import StateDatabase
 
 
 class Done(NamedTuple):
@@ -37,7 +38,7 @@ class Done(NamedTuple):
 class Work:
     """One sync or undo, by whoever holds the lock of the record."""
 
-    def __init__(self, state: str, root: str, base: str, record: Record) -> None:
+    def __init__(self, state: StateDatabase, root: str, base: str, record: Record) -> None:
         self.state = state
         self.root = root
         self.base = base

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from whet.library.roots import Place
+    from whet.store.state import StateDatabase
 
 State = Literal[
     "make",
@@ -111,6 +112,7 @@ class SyncPlan(NamedTuple):
 
 def plan_sync(
     place: Place,
+    state: StateDatabase,
     root: str,
     clients: Collection[str],
     *,
@@ -126,7 +128,7 @@ def plan_sync(
     root, base = os.path.abspath(root), base_of(place, project=project)
     check_root(root, base, project=project)
     chosen = named(clients) or present_clients(place)
-    record = read_record(place.state)
+    record = read_record(state)
     looking = _Looking(root, base, how, record, frozenset(names))
     looking.check_names()
     steps: list[Step] = []

@@ -1,6 +1,6 @@
 """What `whet sync` made, written down before it is made, so that taking it back removes exactly that.
 
-`sync.json` names every link, copy and directory. An entry may be ahead of the disk (somebody pulled the plug between
+The record names every link, copy and directory. An entry may be ahead of the disk (somebody pulled the plug between
 writing it down and making it), never behind it. What stands at the place decides: a link is ours while it points where
 we pointed it, a copy while it has the content we gave it. Where the client's directory or the root has become another
 one since (a link to the other, say), a copy is nobody's copy any more: it may be the skill itself that lies there.
@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import InvalidError, WhetError
-from whet.library.files import inside, read_file
+from whet.library.files import inside
 from whet.library.package import read_tree
-from whet.store.atomic import make_directories, sync_directory, write_bytes
-from whet.store.failures import os_failure, os_failures
+from whet.store.atomic import write_bytes
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FILE = "sync.json"
-VERSION = 1
-MAX_BYTES = 16 * 1024 * 1024
+    from whet.store.state import StateDatabase
+
 _PATIENCE = 30.0
 
 How = Literal["link", "copy"]
@@ -73,41 +71,31 @@ class Record(NamedTuple):
 EMPTY = Record({})
 
 
-def record_path(state: str) -> str:
-    """Where it is written down."""
-    return os.path.join(state, FILE)
-
-
-def writing(state: str) -> FileLock:
+def writing(state: StateDatabase) -> FileLock:
     """Held by whoever changes what is synced."""
-    return FileLock(lock_path(state, "sync", FILE), timeout=_PATIENCE)
+    return FileLock(lock_path(state.directory, "sync", ""), timeout=_PATIENCE)
 
 
-def read_record(state: str) -> Record:
+def read_record(state: StateDatabase) -> Record:
     """What was made so far. Raises InvalidError `sync-damaged`."""
-    path = record_path(state)
+    made: list[Made] = []
+    directories: list[str] = []
     try:
-        data = read_file(path, MAX_BYTES + 1)
-    except FileNotFoundError:
-        return EMPTY
-    except OSError as error:
-        raise os_failure(error, path, doing="read", other="read-failed") from error
-    try:
-        return _record(json.loads(data))
+        for kind, entry in read_rows(state):
+            if kind == "made":
+                made.append(_made(json.loads(entry)))
+            else:
+                directories.append(_absolute(json.loads(entry)))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        message = f"{path} is damaged, so it is not known what sync made: {str(error) or type(error).__name__}."
-        hint = "Run `whet doctor --repair`; it keeps the file and finds the links again by where they point."
-        raise InvalidError("sync-damaged", message, hint=hint, path=path) from error
+        message = f"It is not known what sync made; the record is damaged: {str(error) or type(error).__name__}."
+        hint = "Run `whet doctor --repair`; it keeps the record and finds the links again by where they point."
+        raise InvalidError("sync-damaged", message, hint=hint, path=state.path) from error
+    return Record({one.path: one for one in made}, tuple(directories))
 
 
-def _record(value: Any) -> Record:
-    if not isinstance(value, dict) or value.get("version") != VERSION:
-        raise ValueError("it is not of a kind this Whet knows")
-    entries, directories = value["made"], value["directories"]
-    if not isinstance(entries, list) or not isinstance(directories, list):
-        raise TypeError("its entries are no lists")
-    made = [_made(entry) for entry in entries]
-    return Record({one.path: one for one in made}, tuple(_absolute(path) for path in directories))
+def read_rows(state: StateDatabase) -> list[tuple[Any, ...]]:
+    """The record as it is stored."""
+    return state.read("SELECT kind, entry FROM synced ORDER BY number")
 
 
 def _made(entry: Any) -> Made:
@@ -128,33 +116,24 @@ def _absolute(path: Any) -> str:
     return path
 
 
-def write_record(state: str, record: Record) -> None:
-    """Write down what was made; without anything there is no file."""
-    path = record_path(state)
-    if not record.made and not record.directories:
-        with os_failures(path, doing="remove"):
-            if os.path.lexists(path):
-                os.unlink(path)
-                sync_directory(state)
+def write_record(state: StateDatabase, record: Record) -> None:
+    """Write down what was made."""
+    if not record.made and not record.directories and state.existing() is None:
         return
-    value = {
-        "version": VERSION,
-        "made": [record.made[key]._asdict() for key in sorted(record.made)],
-        "directories": list(record.directories),
-    }
-    make_directories(state)
-    write_bytes(path, json.dumps(value, indent=1).encode() + b"\n")
+    rows = [("made", json.dumps(record.made[key]._asdict())) for key in sorted(record.made)]
+    rows += [("directory", json.dumps(path)) for path in record.directories]
+    with state.write() as connection:
+        connection.execute("DELETE FROM synced")
+        connection.executemany("INSERT INTO synced (kind, entry) VALUES (?, ?)", rows)
 
 
-def set_aside(state: str) -> str:
-    """Move a record that cannot be read out of the way; where to."""
-    path = record_path(state)
+def set_aside(state: StateDatabase) -> str:
+    """Keep a record that cannot be read as a file; where."""
     number = 1
-    while os.path.lexists(f"{path}.damaged-{number}"):
+    while os.path.lexists(path := os.path.join(state.directory, f"sync.damaged-{number}")):
         number += 1
-    with os_failures(path, doing="move"):
-        os.rename(path, f"{path}.damaged-{number}")
-    return f"{path}.damaged-{number}"
+    write_bytes(path, json.dumps(read_rows(state), indent=1, default=repr).encode() + b"\n", mode=0o600)
+    return path
 
 
 # --- what stands there ----------------------------------------------------------------------------------------------

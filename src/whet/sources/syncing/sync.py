@@ -4,9 +4,9 @@ A plan says what would be done and what is left alone, and why; applying it look
 still as the plan saw it. What is made is on record (`whet.sources.syncing.record`) before it is there, so that the next
 sync or undo completes whatever was cut off halfway, and undo takes back exactly what was made.
 
-    plan = plan_sync(place, user_root(place), ("claude", "cursor"), how="link")
-    report = apply_sync(plan, place)
-    undo_sync(place)
+    plan = plan_sync(place, state, user_root(place), ("claude", "cursor"), how="link")
+    report = apply_sync(plan, place, state)
+    undo_sync(place, state)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from whet.sources.syncing.record import (
     content_digest,
     link_text,
     read_record,
-    record_path,
+    read_rows,
     set_aside,
     standing,
     write_record,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from whet.library.roots import Place
+    from whet.store.state import StateDatabase
 
 __all__ = [
     "ACTIONS",
@@ -99,13 +100,14 @@ class Repaired(NamedTuple):
         return {"kept": self.kept, "links": list(self.links)}
 
 
-def apply_sync(plan: SyncPlan, place: Place) -> SyncReport:
+def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport:
     """Do what the plan says, as far as it is still as the plan saw it. What fails is reported, the rest goes on."""
-    with writing(place.state):
-        work = Work(place.state, plan.root, plan.base, read_record(place.state))
+    with writing(state):
+        work = Work(state, plan.root, plan.base, read_record(state))
         work.clean_up(plan.clients)
         again = plan_sync(
             place,
+            state,
             plan.root,
             plan.clients,
             how=plan.how,
@@ -130,19 +132,21 @@ def _still(step: Step, now: Step | None) -> Done:
     return Done(step, "changed", "It has changed meanwhile, so nothing was done. Sync again.")
 
 
-def undo_sync(place: Place, *, project: bool = False, clients: Collection[str] = ()) -> SyncReport:
+def undo_sync(
+    place: Place, state: StateDatabase, *, project: bool = False, clients: Collection[str] = ()
+) -> SyncReport:
     """Take back everything that sync made at home or in the project, or only for some clients, and nothing else."""
-    with writing(place.state):
-        work = Work(place.state, "", base_of(place, project=project), read_record(place.state))
+    with writing(state):
+        work = Work(state, "", base_of(place, project=project), read_record(state))
         work.undo(named(clients))
         return SyncReport(tuple(work.done.values()), tuple(work.cleaned))
 
 
-def synced(place: Place, clients: Collection[str] = ()) -> tuple[Synced, ...]:
+def synced(state: StateDatabase, clients: Collection[str] = ()) -> tuple[Synced, ...]:
     """Everything that sync made, at home and in any project, and how it is now."""
     return tuple(
         Synced(made.client, made.name, made.path, made.how, made.root, _now(made))
-        for made in read_record(place.state).made.values()
+        for made in read_record(state).made.values()
         if not clients or made.client in named(clients)
     )
 
@@ -162,16 +166,18 @@ def _now(made: Made) -> Literal["fine", "stale", "edited", "broken", "gone", "re
 # --- a damaged record -----------------------------------------------------------------------------------------------
 
 
-def repair_sync(place: Place, roots: Collection[str], *, projects: Collection[str] = ()) -> Repaired:
+def repair_sync(
+    place: Place, state: StateDatabase, roots: Collection[str], *, projects: Collection[str] = ()
+) -> Repaired:
     """Write a record that cannot be read anew, from what is on the disk.
 
     A link is ours when it points to the skill of its name in one of the roots, written the way sync writes it. Copies
     and directories cannot be told from other people's, so they are theirs from now on.
     """
-    with writing(place.state):
+    with writing(state):
         found = {made.path: made for made in _links(place, roots, projects)}
-        kept = set_aside(place.state) if os.path.lexists(record_path(place.state)) else ""
-        write_record(place.state, Record(found))
+        kept = set_aside(state) if read_rows(state) else ""
+        write_record(state, Record(found))
     return Repaired(kept, tuple(sorted(found)))
 
 
