@@ -64,12 +64,11 @@ def test_undo_leaves_everything_as_it_was(world: World, how: str) -> None:
 
 def test_a_second_sync_finds_nothing_to_do(world: World) -> None:
     world.sync("claude")
-    after = shape(world.top)
+    query = "SELECT * FROM synced"
+    after, record = shape(world.home), world.database.read(query)
     report = world.sync("claude")
     assert set(outcomes(report).values()) == {("fine", "left")}
-    assert {key: value for key, value in shape(world.top).items() if "lock" not in key} == {
-        key: value for key, value in after.items() if "lock" not in key
-    }
+    assert (shape(world.home), world.database.read(query)) == (after, record)
 
 
 def test_skills_that_came_are_added_and_those_that_went_are_removed(world: World) -> None:

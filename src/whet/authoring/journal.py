@@ -96,7 +96,7 @@ class Journal:
         self.state = state
         self.blobs = Blobs(os.path.join(state.directory, BLOBS))
         self.clock = clock
-        self._chain = Chain(state, "journal", Entry, Entry._fields, _seal)
+        self._chain = Chain(state, "journal", Entry._make, Entry._fields, _seal)
 
     # contents
 

@@ -74,7 +74,7 @@ class Audit:
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
         self._clock = clock
-        self._chain = Chain(state, "audit", Record, Record._fields, _seal)
+        self._chain = Chain(state, "audit", Record._make, Record._fields, _seal)
 
     def add(self, notes: Iterable[Note]) -> tuple[Record, ...]:
         """Append decisions, all or none. Raises FailedError."""

@@ -7,7 +7,7 @@ of skills and the record of decisions are two such tables.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,8 +28,7 @@ class Row(Protocol):
     def previous(self) -> str: ...
     @property
     def hash(self) -> str: ...
-    @classmethod
-    def _make(cls, iterable: Iterable[Any], /) -> Self: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
 
 R = TypeVar("R", bound=Row)
@@ -54,12 +53,12 @@ class Chain(Generic[R]):
         self,
         state: StateDatabase,
         table: str,
-        row: type[R],
+        make: Callable[[Iterable[Any]], R],
         fields: Sequence[str],
         seal: Callable[[tuple[Any, ...]], str],
     ) -> None:
         """`seal` is the hash of a row, given all of its fields but the hash itself."""
-        self._state, self._table, self._row, self._seal = state, table, row, seal
+        self._state, self._table, self._make, self._seal = state, table, make, seal
         self._select = f"SELECT {', '.join(fields)} FROM {table}"  # noqa: S608  names are ours
 
     def append(self, connection: sqlite3.Connection, values: Sequence[Any]) -> R:
@@ -69,23 +68,22 @@ class Chain(Generic[R]):
         fields = (*head, self._seal(head))
         marks = ", ".join("?" * len(fields))
         connection.execute(f"INSERT INTO {self._table} VALUES ({marks})", fields)  # noqa: S608  names are ours
-        return self._row._make(fields)
+        return self._make(fields)
 
     def last(self, connection: sqlite3.Connection) -> R | None:
         """The last row, seen from a transaction."""
         found = connection.execute(f"{self._select} ORDER BY id DESC LIMIT 1").fetchone()
-        return self._row._make(found) if found else None
+        return self._make(found) if found else None
 
     def rows(self, where: str = "", values: Sequence[Any] = (), *, last: int | None = None) -> tuple[R, ...]:
         """The rows, oldest first: all, those of a condition, or only the last ones."""
         query = f"{self._select} {f'WHERE {where}' if where else ''} ORDER BY id DESC LIMIT ?"
         found = self._state.read(query, (*values, -1 if last is None else last))
-        return tuple(map(self._row._make, reversed(found)))
+        return tuple(map(self._make, reversed(found)))
 
     def is_whole(self, row: R) -> bool:
         """Does the row say what was written?"""
-        fields = tuple(row)  # type: ignore[call-overload]  # a named tuple, which a protocol cannot say
-        return bool(row.hash == self._seal(fields[:-1]))
+        return row.hash == self._seal(tuple(row)[:-1])
 
     def check(self) -> Iterator[Checked[R]]:
         """Every row with how it fits."""
