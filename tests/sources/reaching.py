@@ -1,4 +1,4 @@
-"""What the tests of indexes and registries share: a reach, small skills, and a server that answers from a table."""
+"""What the tests of registries share: a fetch context, small skills, and a server that answers from a table."""
 
 from __future__ import annotations
 

@@ -121,8 +121,8 @@ class Sharing(Sourcing):
                 hint = "Put it into the frontmatter, as `metadata: {version: ...}`."
                 raise UsageError("no-version", f"{skill.name} has no version.", hint=hint)
             known = (owner or ref.path, skill.name, skill.version)
-            answer = publish_to_hub(self.web, ref.location, token, *known, skill.archive, skill.digest)
-            change = "added" if answer.get("created", True) else "unchanged"
+            created = publish_to_hub(self.web, ref.location, token, *known, skill.archive, skill.digest)
+            change = "added" if created else "unchanged"
             releases.append({"name": skill.name, "version": skill.version, "digest": skill.digest, "change": change})
         return {
             "success": True,

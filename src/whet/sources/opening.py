@@ -23,11 +23,11 @@ _SOURCES = {
 """Kind -> module and class; a module is imported when a source of its kind is used."""
 
 
-def open_source(ref: Ref, reach: FetchContext) -> Source:
+def open_source(ref: Ref, context: FetchContext) -> Source:
     """The source of a reference. Nothing is fetched yet."""
     if ref.kind not in _SOURCES:
         hint = f"Whet knows {', '.join(_SOURCES)}. A newer Whet may know more."
         raise UsageError("unknown-source", f"{ref.kind!r} is no kind of source.", hint=hint)
     module, name = _SOURCES[ref.kind]
-    source: Source = getattr(import_module(f"whet.sources.{module}"), name)(ref, reach)
+    source: Source = getattr(import_module(f"whet.sources.{module}"), name)(ref, context)
     return source

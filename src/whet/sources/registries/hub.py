@@ -31,7 +31,6 @@ from whet.sources.registries.registry import ANSWER_BYTES, Registry, mismatch
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from whet.skill.values import Json
     from whet.sources.model import FetchContext
     from whet.sources.web.client import Web
 
@@ -40,22 +39,6 @@ HOME = "WHET_HUB"
 PAGE = 100
 MOST_LISTED = 1_000
 """Skills of a hub that are listed when no skill is named."""
-
-
-class Summary(NamedTuple):
-    """One skill in a list."""
-
-    owner: str
-    name: str
-    description: str
-    latest: str
-    """"" if every version is yanked."""
-    digest: str
-
-    @property
-    def path(self) -> str:
-        """How a reference names it."""
-        return f"{self.owner}/{self.name}"
 
 
 class Version(NamedTuple):
@@ -90,8 +73,7 @@ class HubSource(Registry):
     def search(self, query: str, limit: int) -> tuple[Offer, ...]:
         """What the hub finds, in its order."""
         words = clean_text(query, 200)
-        skills, _ = self._get_pages(f"search?q={quote_segment(words)}", limit) if words else ((), False)
-        return tuple(map(self._list_one, skills))
+        return self._get_pages(f"search?q={quote_segment(words)}", limit)[0] if words else ()
 
     def fetch_one(self, offer: Offer) -> Fetched:
         """The archive of one version, checked twice."""
@@ -112,24 +94,23 @@ class HubSource(Registry):
         owner, name = split_path(path)
         wanted = self.ref.ref
         if not owner or not wanted:
-            skill = read_summary(self._get(f"skills/{owner}/{name}")) if owner else self._find_by_name(name)
-            owner, name = skill.owner, skill.name
-            wanted = wanted or skill.latest
+            skill = self._read_skill(self._get(f"skills/{owner}/{name}")) if owner else self._find_by_name(name)
+            path, wanted = skill.ref.path, wanted or skill.version
+            owner, name = split_path(path)
             if not wanted:
-                raise _refuse_yanked(f"Every version of {skill.path} was yanked.", "a version")
+                raise _refuse_yanked(f"Every version of {path} was yanked.", "a version")
         version = self._get_version(owner, name, wanted, pinned=self.ref.ref == wanted)
-        path, ref = f"{owner}/{name}", self.ref.ref
-        offer = self.offer(path, name, version.description, version.version, version.digest, ref=ref)
+        offer = self.offer(f"{owner}/{name}", name, version.description, wanted, version.digest, ref=self.ref.ref)
         return offer, _note_yank(version)
 
-    def _find_by_name(self, name: str) -> Summary:
+    def _find_by_name(self, name: str) -> Offer:
         """The one skill of a name, whoever owns it."""
         skills, _ = self._get_pages(f"skills?name={quote_segment(name)}", PAGE)
         same = [skill for skill in skills if skill.name == name]
         if not same:
             raise self.missing(name)
         if len(same) > 1:
-            candidates = [skill.path for skill in same]
+            candidates = [skill.ref.path for skill in same]
             message = f"{len(same)} skills are called {name}: {', '.join(candidates[:10])}."
             raise AmbiguousError("ambiguous-skill", message, hint="Name one with its owner.", candidates=candidates)
         return same[0]
@@ -145,25 +126,29 @@ class HubSource(Registry):
 
     def _list_all(self) -> Listing:
         skills, more = self._get_pages("skills", MOST_LISTED)
-        offers = tuple(self._list_one(skill) for skill in skills if skill.latest)
+        offers = tuple(skill for skill in skills if skill.version)
         message = f"{self.ref.location} has more than the {MOST_LISTED} skills that are listed."
         notes = (Note("listing-cut", "info", message, "Name a skill, or search for it."),) if more else ()
         return Listing(self.ref, "", offers, notes)
 
-    def _list_one(self, skill: Summary) -> Offer:
-        return self.offer(skill.path, skill.name, skill.description, skill.latest, skill.digest)
+    def _read_skill(self, answer: Answer) -> Offer:
+        """A skill in its latest version; that is "" if every version is yanked."""
+        latest = answer.segment("latest") if "latest" in answer else ""
+        content = f"sha256:{answer.sha256('digest')}" if latest else ""
+        owner, name = answer.segment("owner"), answer.segment("name")
+        return self.offer(f"{owner}/{name}", name, answer.prose("description"), latest, content)
 
-    def _get_pages(self, path: str, most: int) -> tuple[tuple[Summary, ...], bool]:
+    def _get_pages(self, path: str, most: int) -> tuple[tuple[Offer, ...], bool]:
         """Up to so many skills of a list, and whether there are more."""
-        found: dict[str, Summary] = {}
+        found: dict[str, Offer] = {}
         cursor, seen = "", {""}
         while True:
             mark = "&" if "?" in path else "?"
             rest = f"&cursor={quote_segment(cursor)}" if cursor else ""
             page = self._get(f"{path}{mark}limit={min(most, PAGE)}{rest}")
             before = len(found)
-            for skill in map(read_summary, page.children("skills")):
-                found.setdefault(skill.path, skill)
+            for skill in map(self._read_skill, page.children("skills")):
+                found.setdefault(skill.ref.path, skill)
             cursor = page.optional_text("next") or ""
             if len(found) == before or cursor in seen or len(found) >= most:
                 return tuple(found.values())[:most], len(found) > most or cursor not in seen
@@ -189,10 +174,10 @@ def get_token(location: str, env: Mapping[str, str]) -> str:
 
 def publish_to_hub(
     web: Web, location: str, token: str, owner: str, name: str, version: str, archive: bytes, digest: str
-) -> Json:
-    """Publish one version and return what the hub has now. Raises ConflictError `version-exists` and other WhetError.
+) -> bool:
+    """Publish one version. Raises ConflictError `version-exists` and other WhetError.
 
-    Sending what is there already does no harm: `created` is false then.
+    Sending what is there already does no harm; the answer is whether the hub stored something new.
     """
     if not owner:
         raise UsageError("usage", "The owner is missing.", hint="Say under which owner: --owner O, or hub:ADDRESS/O.")
@@ -208,14 +193,7 @@ def publish_to_hub(
     found = read_version(answer, owner, name, version)
     if found.digest != digest:
         raise mismatch(f"the hub has {found.digest} and was sent {digest}")
-    return {**found._asdict(), "address": url, "created": response.status == 201}
-
-
-def read_summary(answer: Answer) -> Summary:
-    """One skill of a list, or alone."""
-    latest = answer.segment("latest") if "latest" in answer else ""
-    content = f"sha256:{answer.sha256('digest')}" if latest else ""
-    return Summary(answer.segment("owner"), answer.segment("name"), answer.prose("description"), latest, content)
+    return response.status == 201
 
 
 def read_version(answer: Answer, owner: str, name: str, version: str) -> Version:
