@@ -277,8 +277,8 @@ def take_apart(url: str) -> Parts:
     Installer.fetch = timed("of that, fetching", Installer.fetch)  # type: ignore[method-assign]  # only to time it
     ScanCache.scan = timed("of that, scanning", ScanCache.scan)  # type: ignore[method-assign]  # only to time it
     with Library.open() as library:
-        plan = timed("planning", library.plan_install)(url, every=True)
-        timed("applying", library.apply)(plan)
+        plan = timed("planning", library.sources.plan_install)(url, every=True)
+        timed("applying", library.sources.apply)(plan)
     return parts
 
 

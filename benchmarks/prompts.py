@@ -59,7 +59,7 @@ def whet(root: str, state: str, rounds: int) -> dict[str, Any]:
     from whet.prompt.tokens import installed
 
     library = _open(root, state)
-    first = library.index()
+    first = library.index().to_json()
     snapshot = library.workspace.snapshot()
     cards, scopes = visible(snapshot, MODEL), [item.scope for item in snapshot.config.roots]
     best: dict[str, float] = {}
@@ -77,7 +77,7 @@ def whet(root: str, state: str, rounds: int) -> dict[str, Any]:
             rows = timed("rows", partial(_rows, fresh.workspace.cache, fresh.workspace.config())).cards
         if len(rows) != len(snapshot.catalogue.cards):
             raise SystemExit(f"{len(rows)} of {len(snapshot.catalogue.cards)} skills are in the cache.")
-        texts.add(timed("index", library.index)["text"])
+        texts.add(timed("index", library.index).text)
         texts.add(timed("build", lambda: build(cards, budget_for(), Options(), installed(), scopes=scopes)).text)
     report = {key: first["report"][key] for key in ("level", "total", "included", "shortened", "omitted")}
     return {"text": first["text"], "same": texts == {first["text"]}, "report": report, "seconds": best}

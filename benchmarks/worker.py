@@ -98,12 +98,12 @@ def whet_refresh(root: str, state: str) -> Run:
 
 
 def whet_open_fresh(root: str, state: str, name: str) -> Run:
-    return lambda: _open(root, state).view(name)["content"]
+    return lambda: _open(root, state).read(name).content
 
 
 def whet_open_used(root: str, state: str, name: str) -> Run:
     library = _warm(root, state)
-    return lambda: library.view(name)["content"]
+    return lambda: library.read(name).content
 
 
 def whet_watched(root: str, state: str) -> Run:

@@ -15,6 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import whet
+from whet.api.guard import SkillGuard
+from whet.api.learning import SkillLearning
+from whet.api.settings import SkillSettings
+from whet.api.sources import SkillSources
 from whet.api.tools import Tool, Tools
 from whet.authoring.editor import SkillEditor
 from whet.authoring.history import History
@@ -41,9 +45,9 @@ but for `Tools` and [what a library hands out](#what-a-library-hands-out):
 from whet import Library, Session
 ```
 
-A method that answers with a `dict` answers with plain JSON values, the same that the command prints with `--json`.
-`success` is true in them: what fails is raised, as one of the [errors](#errors), whose `to_json()` is the answer then.
-Only what answers a model, `Tools.call` and `skill_manage`, raises nothing and says `success: false` instead.
+Results are frozen values; their `to_json()` is what the command prints with `--json`. A method that answers with a
+`dict` answers with that already. What fails is raised, as one of the [errors](#errors), whose `to_json()` is the answer
+then. Only what answers a model, `Tools.call` and `Session.manage`, raises nothing and says `success: false` instead.
 Skills are named as people name them: by a name, a qualified name such as `user:deploy`, or a path. `here=True` means
 the project instead of the user. The version of the package is `whet.__version__`."""
 
@@ -63,93 +67,51 @@ TOPICS = (
     Topic(
         "look",
         "See which skills there are, read them, and know what is wrong with them",
-        (
-            *("list", "view", "find", "skill", "catalogue", "roots", "digest", "reload", "watch"),
-            *("report", "doctor", "repair"),
-        ),
+        ("skills", "read", "card", "catalogue", "reload", "watch", "doctor", "repair"),
     ),
-    Topic("match", "Know which skill fits a message", ("find_relevant", "detect", "relevance")),
+    Topic("match", "Know which skill fits a message", ("find", "detect")),
     Topic(
         "prompt",
         "Put skills before a model",
-        ("index", "invoke", "render", "commands", "needs"),
+        ("index", "invoke", "render", "commands", "needs", "session"),
         ("Session", "recover"),
     ),
-    Topic("write", "Create, edit and delete skills", ("manage", "skill_manage", "new_root")),
+    Topic("tools", "Give a model tools, whatever it is called through", ("tools",), ("Tools", "Tool")),
     Topic(
-        "improve",
-        "Learn from use: what helped, what is alike, what nobody needs",
-        (
-            *(
-                "note_outcome",
-                "usage",
-                "sessions",
-                "duplicates",
-                "eval_triggers",
-                "run_tests",
-                "eval_skill",
-                "optimise_description",
-                "improve",
-                "feedback",
-                "list_feedback",
-                "forget_feedback",
-            ),
-            *("curate", "curating", "archive", "pin", "unpin"),
-        ),
-        ("Usage", "Curating"),
-    ),
-    Topic(
-        "history",
-        "See what was changed, and go back",
-        ("history", "diff", "rollback", "undo", "pending", "approve", "reject", "edit"),
+        "write",
+        "Create, edit and delete skills, see what was changed, and go back",
+        ("edit", "history", "proposals"),
         ("SkillEditor", "History", "Proposals"),
     ),
     Topic(
         "install",
-        "Take skills in from anywhere, and keep them up to date",
-        (
-            *("search", "inspect", "install", "update", "uninstall"),
-            *("plan_install", "plan_update", "plan_restore", "plan_uninstall", "plan_adopt", "apply"),
-            *("outdated", "verify", "why", "is_locked", "list_taps", "add_tap", "remove_tap", "progress", "cancel"),
-        ),
-        ("Plan",),
+        "Take skills in from anywhere, keep them up to date, share them",
+        ("sources", "progress"),
+        ("SkillSources", "Plan"),
     ),
-    Topic(
-        "share",
-        "Take skills to other clients, people and machines",
-        ("plan_sync", "sync", "unsync", "synced", "publish", "export_snapshot", "plan_import"),
-    ),
-    Topic(
-        "guard",
-        "Know whether a skill is safe, and what it may do",
-        (
-            *("scan", "scan_results", "audit", "audit_log", "verify_audit"),
-            *("policy", "explain", "override", "revoke", "review", "permits"),
-        ),
-    ),
-    Topic(
-        "decide",
-        "Trust, switch off, bundle",
-        (
-            *("trust", "untrust", "trusted", "enable", "disable"),
-            *("bundles", "bundle", "save_bundle", "remove_bundle"),
-        ),
-    ),
-    Topic(
-        "learn",
-        "Make skills of sessions",
-        ("transcript", "distill", "begin_distillation", "finish_distillation", "learn"),
-    ),
-    Topic("tools", "Give a model tools, whatever it is called through", ("tools",), ("Tools", "Tool")),
+    Topic("guard", "Know whether a skill is safe, and what it may do", ("guard",), ("SkillGuard",)),
+    Topic("decide", "Trust, switch off, pin, bundle", ("settings",), ("SkillSettings",)),
+    Topic("learn", "Learn from use and from sessions", ("learning",), ("SkillLearning", "Usage", "Curating")),
 )
+SERVICES = (
+    ("edit", SkillEditor),
+    ("history", History),
+    ("proposals", Proposals),
+    ("sources", SkillSources),
+    ("guard", SkillGuard),
+    ("settings", SkillSettings),
+    ("learning", SkillLearning),
+)
+"""What a library has by subject."""
 UNDERNEATH = Topic("underneath", "Use the parts that the others are made of, which may change with any version", ())
 """Where everything goes that no topic names."""
 
 VALUES = (
-    *("Card", "Catalogue", "Change", "Note", "Caller", "MODEL", "PERSON"),
-    *("Skill", "Loaded", "Need", "Use", "Tokenizer", "Probe", "LocalProbe"),
+    *("Card", "Catalogue", "Skills", "SkillView", "FileView", "Reload", "Note", "Caller", "MODEL", "PERSON"),
+    *("Match", "Matches", "Detection", "Index", "Invocation", "Needs", "Need"),
+    *("Skill", "Use", "Tokenizer", "Probe", "LocalProbe"),
 )
-HANDED_OUT = (Tool, SkillEditor, History, Proposals, Usage, Curating, Plan, Step, Active)
+HANDED_OUT = (Tool, Usage, Curating, Plan, Step, Active)
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -176,6 +138,8 @@ def api() -> str:
     parts += _broad(whet.Session)
     parts += ["## recover", *_function(whet.recover)]
     parts += _broad(Tools)
+    for name, service in SERVICES:
+        parts += [f"## {service.__name__}", f"It is `library.{name}`.", *_broad(service)[1:]]
     parts += ["## Values", "What goes in and comes out. Where there are fields, it is an immutable `NamedTuple`."]
     for name in VALUES:
         parts += _value(name)
@@ -381,7 +345,7 @@ def _member(classes: list[Class], own: Class, node: Function) -> Member:
     home, shown = next(((other, it) for other, it in defined if not it.args.kwarg), (own, node))
     marks = [f"@{own.source(mark)}\n" for mark in node.decorator_list]
     text = ast.get_docstring(node) or ""
-    if marks == ["@property\n"]:
+    if marks in (["@property\n"], ["@cached_property\n"]):
         return Member(node.name, f"{node.name}: {own.source(node.returns)}" if node.returns else node.name, text)
     called = f"{'async ' if isinstance(node, ast.AsyncFunctionDef) else ''}def {node.name}"
     return Member(node.name, "".join(marks) + home.signature(shown, called), text, is_method=True)

@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import whet
-from whet import MODEL, Caller, Library, Loaded
+from whet import MODEL, Caller, Library
+from whet.api import Reload
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.permissions.deciding import Policy, read_grants
+from whet.library.disclosure import Loaded
 from whet.library.workspace import Workspace
+from whet.prompt.viewing import view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from whet.api import Change
 
-
-def change(added: list[str], removed: list[str], edited: list[str], unchanged: int, total: int) -> Change:
-    return {"added": added, "removed": removed, "changed": edited, "unchanged": unchanged, "total": total}
+def change(added: list[str], removed: list[str], edited: list[str], unchanged: int, total: int) -> Reload:
+    return Reload(tuple(added), tuple(removed), tuple(edited), unchanged, total)
 
 
 class World:
@@ -64,7 +65,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 
 def names(library: Library, **more: Any) -> list[str]:
-    return [item["name"] for item in library.list(**more)["skills"]]
+    return [item["name"] for item in library.skills(**more).to_json()["skills"]]
 
 
 # opening
@@ -79,7 +80,7 @@ def test_opening_reads_and_writes_nothing(world: World) -> None:
 
 def test_the_first_look_on_a_fresh_machine_makes_the_directory_and_finds_nothing(world: World) -> None:
     library = world.library()
-    answer = library.list()
+    answer = library.skills().to_json()
     assert (answer["success"], answer["skills"]) == (True, [])
     assert os.listdir(world.home / ".agents" / "skills") == []
     assert names(world.library("missing")) == []
@@ -96,7 +97,7 @@ def test_the_environment_says_where_things_are(world: World, tmp_path: Path) -> 
     env = {"HOME": str(world.home), "WHET_HOME": str(tmp_path / "elsewhere"), "PATH": ""}
     library = world.library(home=None, env=env)
     assert "mine" in names(library)
-    assert library.place.state == str(tmp_path / "elsewhere")
+    assert library.workspace.place.state == str(tmp_path / "elsewhere")
     (tmp_path / "mine.toml").write_text('disabled = ["mine"]')
     assert "mine" not in names(world.library(env={**env, "WHET_CONFIG": str(tmp_path / "mine.toml")}))
 
@@ -139,7 +140,7 @@ def test_a_closed_library_opens_again(world: World) -> None:
     world.skill("skills/one")
     with world.library("skills") as library:
         assert names(library) == ["one"]
-    library.disable("one")
+    library.settings.disable("one")
     library.close()
     library.close()
     assert names(library) == []
@@ -175,7 +176,7 @@ def test_reload_tells_what_changed_since_the_last_look(world: World) -> None:
 
 def test_a_skill_as_a_typed_value(world: World) -> None:
     world.skill("skills/one", more="version: 2\ntags: [a, b]\n")
-    skill = world.library("skills").skill("one")
+    skill = world.library("skills").read("one").skill
     assert (skill.name, skill.version, skill.tags, skill.body) == ("one", "2", ("a", "b"), "Body.\n")
 
 
@@ -183,20 +184,20 @@ def test_the_library_has_a_digest_of_its_own(world: World) -> None:
     world.skill("skills/one")
     directory = world.skill("skills/two")
     library = world.library("skills")
-    first = library.digest()
-    assert first == library.digest() == world.library("skills").digest()
+    first = library.workspace.digest()
+    assert first == library.workspace.digest() == world.library("skills").workspace.digest()
     with open(f"{directory}/notes.txt", "w") as file:
         file.write("more")
-    assert library.digest() != first
+    assert library.workspace.digest() != first
     os.unlink(f"{directory}/notes.txt")
-    assert library.digest() == first
+    assert library.workspace.digest() == first
 
 
 def test_roots_are_told_in_order_with_what_they_hold(world: World) -> None:
     world.skill("home/.agents/skills/one")
     world.skill("home/.claude/skills/two")
     world.config(f"external = ['{world.top}/gone']")
-    roots = world.library().roots()["roots"]
+    roots = world.library().settings.roots()["roots"]
     assert [(root["client"], root["scope"], root["exists"], root["skills"]) for root in roots] == [
         ("agents", "user", True, 1),
         ("claude", "user", True, 1),
@@ -205,11 +206,11 @@ def test_roots_are_told_in_order_with_what_they_hold(world: World) -> None:
 
 
 def test_where_a_new_skill_goes(world: World) -> None:
-    assert world.library().new_root() == str(world.home / ".agents" / "skills")
-    assert world.library().new_root(project=True) == str(world.project / ".agents" / "skills")
-    assert world.library("first", "second").new_root() == str(world.top / "first")
+    assert world.library().workspace.new_root() == str(world.home / ".agents" / "skills")
+    assert world.library().workspace.new_root(project=True) == str(world.project / ".agents" / "skills")
+    assert world.library("first", "second").workspace.new_root() == str(world.top / "first")
     with pytest.raises(UsageError) as caught:
-        world.library("first").new_root(project=True)
+        world.library("first").workspace.new_root(project=True)
     assert caught.value.code == "no-project"
 
 
@@ -219,23 +220,23 @@ def test_where_a_new_skill_goes(world: World) -> None:
 def test_a_change_of_the_roots_is_seen_by_find(world: World) -> None:
     world.skill("home/.agents/skills/same", description="Of the user.")
     library = world.library()
-    assert library.find("same").description == "Of the user."
+    assert library.card("same").description == "Of the user."
     world.skill("project/.agents/skills/same", description="Of the project.")
-    library.trust()
-    assert library.find("same").description == "Of the project."
+    library.settings.trust()
+    assert library.card("same").description == "Of the project."
     world.config("project_skills = false")
-    assert library.find("same").description == "Of the user."
+    assert library.card("same").description == "Of the user."
 
 
 def test_a_missing_root_does_not_make_finding_expensive_or_wrong(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.skill("second/same", description="Second.")
     library = world.library("first", "second", clock=lambda: 4 * 10**18)
-    assert library.find("same").description == "Second."
+    assert library.card("same").description == "Second."
     with monkeypatch.context() as patch:
         patch.setattr(Workspace, "snapshot", lambda _: pytest.fail("looked at everything"))
-        assert library.find("same").description == "Second."
+        assert library.card("same").description == "Second."
     world.skill("first/same", description="First.")
-    assert library.find("same").description == "First."
+    assert library.card("same").description == "First."
 
 
 # trust
@@ -244,36 +245,36 @@ def test_a_missing_root_does_not_make_finding_expensive_or_wrong(world: World, m
 def test_trust_is_given_and_taken_back(world: World) -> None:
     world.skill("project/.agents/skills/mine")
     library = world.library()
-    assert (names(library), library.list()["waiting"]) == ([], 1)
+    assert (names(library), library.skills().to_json()["waiting"]) == ([], 1)
     expected = {"success": True, "project": str(world.project), "skills": ["mine"]}
-    first, again = library.trust(), library.trust()
+    first, again = library.settings.trust(), library.settings.trust()
     assert [(item["name"], item["verdict"], item["decision"]) for item in first["verdicts"]] == [
         ("mine", "safe", "allow")
     ]
     assert first == {**expected, "trusted": True, "changed": True, "verdicts": first["verdicts"]}
     assert again == {**first, "changed": False}
     assert names(library) == ["mine"]
-    assert [item["path"] for item in library.trusted()["trusted"]] == [str(world.project)]
-    assert library.untrust() == {**expected, "trusted": False, "changed": True}
-    assert library.untrust() == {**expected, "trusted": False, "changed": False}
+    assert [item["path"] for item in library.settings.trusted()["trusted"]] == [str(world.project)]
+    assert library.settings.untrust() == {**expected, "trusted": False, "changed": True}
+    assert library.settings.untrust() == {**expected, "trusted": False, "changed": False}
     assert names(library) == []
 
 
 def test_trust_can_be_taken_from_a_repository_that_is_gone(world: World) -> None:
     library = world.library()
-    library.trust()
+    library.settings.trust()
     os.rename(world.project, world.top / "moved")
     other = world.library(project=world.home)
-    assert other.untrust(str(world.project))["changed"] is True
+    assert other.settings.untrust(str(world.project))["changed"] is True
     with pytest.raises(NotFoundError) as caught:
-        other.untrust(str(world.project))
+        other.settings.untrust(str(world.project))
     assert caught.value.code == "not-trusted"
 
 
 def test_trust_needs_a_project(world: World) -> None:
     for library in (world.library("skills"), world.library(project=world.home)):
         with pytest.raises(UsageError) as caught:
-            library.trust()
+            library.settings.trust()
         assert caught.value.code == "no-project"
 
 
@@ -282,12 +283,12 @@ def test_an_untrusted_project_decides_nothing(world: World) -> None:
     (world.project / ".whet.toml").write_text("disabled = ['mine']\n")
     library = world.library()
     assert names(library) == ["mine"]
-    library.trust()
+    library.settings.trust()
     assert names(library) == []
     (world.project / ".whet.toml").write_text("not toml")
     with pytest.raises(UsageError):
-        library.list()
-    library.untrust()
+        library.skills()
+    library.settings.untrust()
     assert names(library) == ["mine"]
 
 
@@ -298,21 +299,21 @@ def test_a_skill_is_switched_off_and_on_again(world: World) -> None:
     world.skill("home/.agents/skills/My_Skill")
     library = world.library()
     answer = {"success": True, "name": "my-skill", "surface": "", "enabled": False, "changed": True, "hint": ""}
-    assert library.disable("my-skill") == answer
-    assert library.disable("MY_SKILL") == {**answer, "changed": False}
+    assert library.settings.disable("my-skill") == answer
+    assert library.settings.disable("MY_SKILL") == {**answer, "changed": False}
     assert names(library) == []
-    assert library.enable("my-skill") == {**answer, "enabled": True}
-    assert library.enable("my-skill") == {**answer, "enabled": True, "changed": False}
+    assert library.settings.enable("my-skill") == {**answer, "enabled": True}
+    assert library.settings.enable("my-skill") == {**answer, "enabled": True, "changed": False}
     assert names(library) == ["My_Skill"]
 
 
 def test_a_skill_is_switched_off_on_one_surface(world: World) -> None:
     world.skill("home/.agents/skills/one")
     library = world.library()
-    library.disable("one", "mcp")
+    library.settings.disable("one", "mcp")
     assert names(library) == ["one"]
     assert names(library, caller=Caller(surface="mcp")) == []
-    library.enable("one", "mcp")
+    library.settings.enable("one", "mcp")
     assert names(library, caller=Caller(surface="mcp")) == ["one"]
 
 
@@ -320,17 +321,17 @@ def test_switching_off_by_a_qualified_name_spares_the_others_of_that_name(world:
     world.skill("project/.agents/skills/deploy", description="Of the project.")
     directory = world.skill("home/.agents/skills/deploy", description="Of the user.")
     library = world.library()
-    library.trust()
+    library.settings.trust()
     for name in ("user:deploy", directory):
-        assert library.disable(name)["name"] == "user:deploy"
-        assert [item["description"] for item in library.list()["skills"]] == ["Of the project."]
+        assert library.settings.disable(name)["name"] == "user:deploy"
+        assert [item["description"] for item in library.skills().to_json()["skills"]] == ["Of the project."]
         with pytest.raises(RefusedError) as caught:
-            library.view("user:deploy", caller=MODEL)
+            library.read("user:deploy", caller=MODEL)
         assert caught.value.code == "disabled"
-        assert library.enable("user:deploy")["changed"] is True
-    library.disable("project:deploy")
+        assert library.settings.enable("user:deploy")["changed"] is True
+    library.settings.disable("project:deploy")
     assert names(library) == []
-    assert library.enable("deploy") == {
+    assert library.settings.enable("deploy") == {
         "success": True,
         "name": "deploy",
         "surface": "",
@@ -344,18 +345,18 @@ def test_switching_off_by_a_qualified_name_spares_the_others_of_that_name(world:
 def test_what_a_file_switches_off_a_command_cannot_switch_on(world: World) -> None:
     world.skill("home/.agents/skills/one")
     world.config('disabled = ["one"]')
-    answer = world.library().enable("one")
+    answer = world.library().settings.enable("one")
     assert (answer["enabled"], answer["hint"]) == (False, "It is still switched off by config.toml.")
 
 
 def test_a_skill_that_is_gone_can_still_be_switched_on(world: World) -> None:
     directory = world.skill("home/.agents/skills/one")
     library = world.library()
-    library.disable("one")
+    library.settings.disable("one")
     os.rename(directory, world.top / "gone")
-    assert library.enable("one")["changed"] is True
+    assert library.settings.enable("one")["changed"] is True
     with pytest.raises(NotFoundError):
-        library.disable("one")
+        library.settings.disable("one")
 
 
 # telling
@@ -368,30 +369,32 @@ def test_a_tool_call_is_permitted_by_what_the_skill_declares_and_by_a_policy(wor
     call = {"command": "git log -3"}
     problems = ["'Bash($(x))' grants nothing: it has an expansion ($)."]
     reason = "Bash(git log:*) covers `git log -3`."
-    assert library.permits("picker", "Bash", call) == {
+    assert library.guard.permits("picker", "Bash", call) == {
         "success": True,
         "decision": "allow",
         "reason": reason,
         "problems": problems,
     }
-    assert library.permits("picker", "Read", {"file_path": str(world.project / "src/a.py")})["decision"] == "allow"
+    assert (
+        library.guard.permits("picker", "Read", {"file_path": str(world.project / "src/a.py")})["decision"] == "allow"
+    )
     policy = Policy(deny=read_grants("Bash(git log:*)"))
-    assert library.permits("picker", "Bash", call, policy=policy)["decision"] == "deny"
+    assert library.guard.permits("picker", "Bash", call, policy=policy)["decision"] == "deny"
     asked = {"success": True, "decision": "ask", "reason": "The skill declares no tools."}
-    assert library.permits("open", "Bash", call) == asked
+    assert library.guard.permits("open", "Bash", call) == asked
     with pytest.raises(NotFoundError):
-        library.permits("none", "Bash", call)
+        library.guard.permits("none", "Bash", call)
 
 
 def test_the_report_of_a_sound_library_is_empty(world: World) -> None:
     world.skill("home/.agents/skills/one")
     library = world.library()
-    assert (library.report(), library.doctor()) == ((), ())
+    assert (library.workspace.report(), library.doctor()) == ((), ())
 
 
 def test_settings_that_make_no_sense_are_in_the_report(world: World) -> None:
     world.config("depth = 0\ncolour = 'red'\n")
-    assert [entry.code for entry in world.library().report()] == ["bad-setting", "unknown-setting"]
+    assert [entry.code for entry in world.library().workspace.report()] == ["bad-setting", "unknown-setting"]
 
 
 def test_every_answer_is_json(world: World) -> None:
@@ -401,21 +404,21 @@ def test_every_answer_is_json(world: World) -> None:
     world.skill("project/.agents/skills/waiting")
     library, loaded = world.library(), Loaded()
     answers: list[Any] = [
-        library.list(include_hidden=True),
-        library.view("one", loaded=loaded),
-        library.view("one", loaded=loaded),
-        library.view("one", "SKILL.md"),
-        library.trust(),
-        library.trusted(),
-        library.disable("one"),
-        library.enable("one"),
-        library.roots(),
-        library.reload(),
-        library.repair(),
+        library.skills(include_hidden=True).to_json(),
+        view(library.workspace, "one", loaded=loaded).to_json(),
+        view(library.workspace, "one", loaded=loaded).to_json(),
+        library.read("one", "SKILL.md").to_json(),
+        library.settings.trust(),
+        library.settings.trusted(),
+        library.settings.disable("one"),
+        library.settings.enable("one"),
+        library.settings.roots(),
+        library.reload().to_json(),
+        library.repair().to_json(),
         [entry.to_json() for entry in library.doctor()],
     ]
     with pytest.raises(WhetError) as caught:
-        library.view("nothing")
+        library.read("nothing")
     answers.append(caught.value.to_json())
     assert json.loads(json.dumps(answers)) == answers
 
@@ -424,9 +427,9 @@ def test_the_example_in_the_module_works(world: World, capsys: pytest.CaptureFix
     world.config("")
     (world.state / "config.toml").unlink()
     library = world.library()
-    for skill in library.list()["skills"]:
+    for skill in library.skills().to_json()["skills"]:
         print(skill["name"], "-", skill["description"])
-    print(library.view("writing-skills")["content"])
+    print(library.read("writing-skills").content)
     assert "writing-skills - " in capsys.readouterr().out
     assert whet.Library is Library
 
@@ -436,5 +439,5 @@ def test_looking_in_between_does_not_hide_a_change_from_reload(world: World) -> 
     library = world.library("skills")
     library.reload()
     world.skill("skills/two")
-    assert [item["name"] for item in library.list()["skills"]] == ["one", "two"]
+    assert [item["name"] for item in library.skills().to_json()["skills"]] == ["one", "two"]
     assert library.reload() == change(["two"], [], [], 1, 2)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet import Library, Session, UsageError
+from whet import Library, UsageError
 from whet.authoring.journal import Note
 from whet.authoring.tool import schema
+from whet.authoring.writer import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,56 +37,60 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library
 
 
 def test_a_new_skill_is_told_what_it_resembles(library: Library) -> None:
-    assert library.manage([DEPLOY])["similar"] == []
+    assert library.edit.apply([DEPLOY]).to_json()["similar"] == []
     again = {**DEPLOY, "name": "ship-shop", "description": "Deploys the shop to production. Use when asked to ship it."}
-    (similar,) = library.manage([again])["similar"]
+    (similar,) = library.edit.apply([again]).to_json()["similar"]
     assert (similar["name"], similar["score"] > 0.35) == ("deploy", True)
-    assert library.manage([DEPLOY | {"body": "# Deploy\n\nShip.\n"}])["similar"] == [], "an improvement is no newcomer"
+    assert library.edit.apply([DEPLOY | {"body": "# Deploy\n\nShip.\n"}]).to_json()["similar"] == [], (
+        "an improvement is no newcomer"
+    )
 
 
 def test_changes_are_counted_and_a_rename_keeps_the_counts(library: Library) -> None:
-    library.manage([DEPLOY], actor="agent")
-    library.manage([{"action": "patch", "name": "deploy", "find": "ship.", "replace": "ship it."}], actor="agent")
-    library.record("use", library.find("deploy"), "sha256:0")
-    library.manage([{"action": "rename", "name": "deploy", "new_name": "ship"}])
-    (total,) = library.usage.totals()
+    library.edit.apply([DEPLOY], by=Provenance("agent"))
+    library.edit.apply(
+        [{"action": "patch", "name": "deploy", "find": "ship.", "replace": "ship it."}], by=Provenance("agent")
+    )
+    library.learning.record("use", library.card("deploy"), "sha256:0")
+    library.edit.apply([{"action": "rename", "name": "deploy", "new_name": "ship"}])
+    (total,) = library.learning.usage.totals()
     assert (total.skill, total.uses, total.patches) == ("~/.agents/skills/ship", 1, 2)
 
 
 def test_how_a_skill_did_is_noted(library: Library) -> None:
-    library.manage([DEPLOY])
-    assert library.note_outcome("deploy", "helped") == {
+    library.edit.apply([DEPLOY])
+    assert library.learning.note_outcome("deploy", "helped") == {
         "success": True,
         "name": "deploy",
         "outcome": "helped",
         "recorded": True,
     }
-    library.note_outcome("deploy", "corrected")
-    (total,) = library.usage.totals()
+    library.learning.note_outcome("deploy", "corrected")
+    (total,) = library.learning.usage.totals()
     assert (total.helped, total.failed, total.corrected) == (1, 0, 1)
     with pytest.raises(UsageError) as caught:
-        library.note_outcome("deploy", "great")
+        library.learning.note_outcome("deploy", "great")
     assert caught.value.code == "bad-outcome"
 
 
 def test_what_is_used_most_is_listed_when_not_all_fits(library: Library) -> None:
     names = [f"skill-{number:03}" for number in range(60)]
     for start in range(0, 60, 20):
-        library.manage([{**DEPLOY, "name": name} for name in names[start : start + 20]])
-    left_out = library.index(400)["report"]["omitted_names"][0]
-    library.record("use", library.find(left_out), "sha256:0")
-    assert left_out in library.index(400)["text"]
+        library.edit.apply([{**DEPLOY, "name": name} for name in names[start : start + 20]])
+    left_out = library.index(400).to_json()["report"]["omitted_names"][0]
+    library.learning.record("use", library.card(left_out), "sha256:0")
+    assert left_out in library.index(400).text
 
 
 def test_the_tool_answers_whatever_it_is_called_with(library: Library) -> None:
-    assert library.skill_manage({"operations": [DEPLOY], "reason": "Asked."})["success"]
+    assert library.session().manage({"operations": [DEPLOY], "reason": "Asked."})["success"]
     (entry,) = library.edit.history.entries("deploy").to_json()["entries"]
     assert (entry["actor"], entry["reason"]) == ("agent", "Asked.")
     flat = {"action": "patch", "name": "deploy", "old_string": "then ship", "new_string": "then wait"}
-    assert library.skill_manage(flat)["replacements"] == 1
+    assert library.session().manage(flat)["replacements"] == 1
     odd: list[Any] = [None, [], {}, {"operations": {}}, {"operations": [1]}, {"operations": [{"action": "explode"}]}]
     for arguments in odd:
-        answer = library.skill_manage(arguments)
+        answer = library.session().manage(arguments)
         assert (answer["success"], bool(answer["hint"])) == (False, True)
         assert answer["code"] in ("bad-operations", "bad-operation")
 
@@ -107,8 +112,8 @@ def test_the_schema_names_every_field_and_nothing_else() -> None:
 
 
 def test_a_conversation_is_warned_when_it_changes_what_it_has_not_seen(library: Library) -> None:
-    library.manage([DEPLOY])
-    session = Session(library)
+    library.edit.apply([DEPLOY])
+    session = library.session()
     change = {"action": "patch", "name": "deploy", "find": "then ship", "replace": "then ship it"}
     assert "deploy was changed without having been viewed." in session.manage(change)["warnings"]
     session.view("deploy")
@@ -117,34 +122,34 @@ def test_a_conversation_is_warned_when_it_changes_what_it_has_not_seen(library: 
 
 
 def test_a_conversation_counts_what_it_uses(library: Library) -> None:
-    library.manage([DEPLOY])
-    session = Session(library)
+    library.edit.apply([DEPLOY])
+    session = library.session()
     session.view("deploy")
     session.invoke("/deploy now")
-    (total,) = library.usage.totals()
+    (total,) = library.learning.usage.totals()
     assert (total.views, total.uses) == (1, 1)
 
 
 def test_writes_wait_where_the_settings_say_so(library: Library) -> None:
-    with open(os.path.join(library.place.state, "config.toml"), "a", encoding="utf-8") as file:
+    with open(os.path.join(library.workspace.place.state, "config.toml"), "a", encoding="utf-8") as file:
         file.write("stage_writes = true\n")
-    answer = library.manage([DEPLOY])
-    assert (answer["staged"], library.list()["total"]) == (True, 0)
+    answer = library.edit.apply([DEPLOY]).to_json()
+    assert (answer["staged"], library.skills().total) == (True, 0)
     library.edit.proposals.approve(answer["proposal"])
-    assert library.list()["total"] == 1
+    assert library.skills().total == 1
 
 
 def test_the_doctor_tells_of_an_interrupted_change_and_settles_it(library: Library) -> None:
-    library.manage([DEPLOY])
+    library.edit.apply([DEPLOY])
     journal = library.edit.journal
-    path = os.path.realpath(library.find("deploy").directory)
+    path = os.path.realpath(library.card("deploy").directory)
     note = Note("agent", "foreground", "delete", "deploy", path, "", journal.entries()[-1].after, "", "", "r1")
     journal.intend("r1", [note])
     codes = [entry.code for entry in library.doctor()]
     assert "interrupted-change" in codes
-    assert library.repair()["repaired"] == ["A change of deploy was not complete and was taken back."]
+    assert library.repair().to_json()["repaired"] == ["A change of deploy was not complete and was taken back."]
     assert "interrupted-change" not in [entry.code for entry in library.doctor()]
-    assert library.list()["total"] == 1
+    assert library.skills().total == 1
 
 
 def test_a_check_that_says_no_is_obeyed(tmp_path: Path) -> None:
@@ -154,6 +159,6 @@ def test_a_check_that_says_no_is_obeyed(tmp_path: Path) -> None:
         return Verdict("block", "dangerous", f"{name} of {actor} with {len(after)} file is dangerous.")
 
     with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}, check=check) as library:
-        answer = library.skill_manage(DEPLOY)
+        answer = library.session().manage(DEPLOY)
         assert (answer["code"], answer["success"]) == ("blocked", False)
         assert not os.path.exists(tmp_path / "skills" / "deploy")

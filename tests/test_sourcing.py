@@ -12,6 +12,7 @@ import pytest
 
 from whet import Library, WhetError
 from whet.authoring.trees import digest
+from whet.authoring.writer import Provenance
 from whet.library.package import read_tree
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ def code(call: Callable[[], object]) -> str:
 
 def judged(library: Library) -> dict[str, tuple[str, str, str]]:
     """What an audit says of every skill."""
-    return {item["name"]: (item["trust"], item["verdict"], item["decision"]) for item in library.audit()["results"]}
+    return {
+        item["name"]: (item["trust"], item["verdict"], item["decision"]) for item in library.guard.audit()["results"]
+    }
 
 
 # --- looking around -------------------------------------------------------------------------------------------------
@@ -86,10 +89,10 @@ def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, librar
     for name in ("deploy", "pdf"):
         machine.skill(name)
     shown = {"name": "mine", "default": False, "source": f"path:{machine.shelf}", "trust": "local"}
-    tap = library.add_tap("mine", str(machine.shelf))["tap"]
+    tap = library.sources.add_tap("mine", str(machine.shelf))["tap"]
     assert tap == {**shown, "added": tap["added"], "shown": str(machine.shelf)}
-    assert tap in library.list_taps()["taps"]
-    found = library.search("pdf", source="mine")
+    assert tap in library.sources.list_taps()["taps"]
+    found = library.sources.search("pdf", source="mine")
     assert found == {
         "success": True,
         "query": "pdf",
@@ -109,41 +112,41 @@ def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, librar
             }
         ],
     }
-    looked = library.inspect("mine:pdf")
+    looked = library.sources.inspect("mine:pdf")
     assert [item["name"] for item in looked["skills"]] == ["deploy", "pdf"]
     assert [(item["name"], item["verdict"], item["decision"]) for item in looked["inspected"]] == [
         ("pdf", "safe", "allow")
     ]
-    assert library.install(found["skills"][0]["install"])["done"] == ["pdf"]
-    assert library.remove_tap("mine")["tap"] == tap
-    assert code(lambda: library.install("mine:deploy")) == "unknown-source"
-    assert library.verify()["valid"]
+    assert library.sources.install(found["skills"][0]["install"])["done"] == ["pdf"]
+    assert library.sources.remove_tap("mine")["tap"] == tap
+    assert code(lambda: library.sources.install("mine:deploy")) == "unknown-source"
+    assert library.sources.verify()["valid"]
 
 
 def test_a_source_that_is_no_tap_is_searched_too(machine: Machine, library: Library) -> None:
     machine.skill("deploy")
-    (found,) = library.search("deploy", source=str(machine.shelf))["skills"]
+    (found,) = library.sources.search("deploy", source=str(machine.shelf))["skills"]
     assert found["tap"] == ""
-    assert library.install(found["install"])["done"] == ["deploy"]
-    assert code(lambda: library.search("deploy", source="nothing-of-the-kind")) == "unknown-source"
+    assert library.sources.install(found["install"])["done"] == ["deploy"]
+    assert code(lambda: library.sources.search("deploy", source="nothing-of-the-kind")) == "unknown-source"
 
 
 def test_what_is_remembered_of_taps_is_searched_without_asking(library: Library) -> None:
     with pytest.raises(WhetError) as caught:
-        library.search("pdf", offline=True)
+        library.sources.search("pdf", offline=True)
     assert caught.value.code == "no-source-answered"
 
 
 def test_a_source_has_to_be_named(library: Library) -> None:
-    assert code(library.plan_install) == "usage"
-    assert code(lambda: library.inspect("")) == "bad-source"
+    assert code(library.sources.plan_install) == "usage"
+    assert code(lambda: library.sources.inspect("")) == "bad-source"
 
 
 def test_several_skills_are_listed_and_none_is_taken(machine: Machine, library: Library) -> None:
     for name in ("deploy", "pdf"):
         machine.skill(name)
-    assert code(lambda: library.install(str(machine.shelf))) == "several-skills"
-    assert library.inspect(str(machine.shelf))["inspected"] == []
+    assert code(lambda: library.sources.install(str(machine.shelf))) == "several-skills"
+    assert library.sources.inspect(str(machine.shelf))["inspected"] == []
 
 
 # --- plans ----------------------------------------------------------------------------------------------------------
@@ -151,10 +154,10 @@ def test_several_skills_are_listed_and_none_is_taken(machine: Machine, library: 
 
 def test_a_plan_is_a_value_and_applied_as_it_is(machine: Machine, library: Library) -> None:
     machine.skill("deploy")
-    plan = library.plan_install(str(machine.shelf))
+    plan = library.sources.plan_install(str(machine.shelf))
     told = json.loads(json.dumps(plan.to_json()))
     machine.skill("deploy", "Something else.\n")
-    answer = library.apply(plan, reason="Asked for.")
+    answer = library.sources.apply(plan, reason="Asked for.")
     assert answer == {"success": True, **told, "done": ["deploy"], "installed": ["deploy"]}
     assert digest(read_tree(str(machine.root / "deploy"))) == told["plan"][0]["after"], "not what is there by now"
     (entry,) = library.edit.history.entries("deploy").to_json()["entries"]
@@ -169,41 +172,41 @@ def test_a_plan_is_a_value_and_applied_as_it_is(machine: Machine, library: Libra
 def test_the_users_and_the_projects_skills_are_two_libraries(machine: Machine, library: Library) -> None:
     source = machine.top / "project" / "source"
     machine.skill("deploy", where=source)
-    library.install(str(source), here=True)
-    assert (library.is_locked("deploy"), library.is_locked("deploy", here=True)) == (False, True)
-    assert code(lambda: library.update("deploy")) == "not-installed"
+    library.sources.install(str(source), here=True)
+    assert (library.sources.is_locked("deploy"), library.sources.is_locked("deploy", here=True)) == (False, True)
+    assert code(lambda: library.sources.update("deploy")) == "not-installed"
     machine.skill("deploy", "Better.\n", where=source)
-    assert library.update("deploy", here=True)["done"] == ["deploy"]
-    assert library.uninstall("deploy", here=True)["done"] == ["deploy"]
+    assert library.sources.update("deploy", here=True)["done"] == ["deploy"]
+    assert library.sources.uninstall("deploy", here=True)["done"] == ["deploy"]
     assert library.catalogue.waiting == ()
 
 
 def test_explicit_roots_have_a_lock_beside_the_first(machine: Machine) -> None:
     machine.skill("deploy")
     with Library.open([machine.top / "mine" / "skills"], home=machine.top / "state", project=machine.top) as library:
-        library.install(str(machine.shelf))
+        library.sources.install(str(machine.shelf))
         assert (machine.top / "mine" / "whet-lock.json").exists()
-        assert library.verify()["valid"]
-        assert code(lambda: library.plan_install(str(machine.shelf), here=True)) == "no-project"
+        assert library.sources.verify()["valid"]
+        assert code(lambda: library.sources.plan_install(str(machine.shelf), here=True)) == "no-project"
 
 
 def test_a_library_can_be_used_after_it_was_closed_or_cancelled(machine: Machine, library: Library) -> None:
     machine.skill("deploy")
-    library.cancel()
+    library.sources.cancel()
     seen: list[Progress] = []
 
     def stop(progress: Progress) -> None:
         seen.append(progress)
-        library.cancel()
+        library.sources.cancel()
 
     library.progress = stop
     machine.skill("pdf")
-    assert code(lambda: library.install(str(machine.shelf), every=True)) == "cancelled"
+    assert code(lambda: library.sources.install(str(machine.shelf), every=True)) == "cancelled"
     assert len(seen) == 1
     library.progress = seen.append
-    assert library.install(str(machine.shelf), every=True)["done"] == ["deploy", "pdf"]
+    assert library.sources.install(str(machine.shelf), every=True)["done"] == ["deploy", "pdf"]
     library.close()
-    assert library.verify()["valid"]
+    assert library.sources.verify()["valid"]
     assert len(seen) > 2
 
 
@@ -215,7 +218,7 @@ def test_a_library_is_shared_between_threads(machine: Machine, library: Library)
 
     def install(name: str) -> None:
         try:
-            library.install(str(machine.shelf), skills=[name])
+            library.sources.install(str(machine.shelf), skills=[name])
         except WhetError as error:
             problems.append(error)
 
@@ -225,18 +228,20 @@ def test_a_library_is_shared_between_threads(machine: Machine, library: Library)
     for thread in threads:
         thread.join()
     assert problems == []
-    assert [item["name"] for item in library.verify()["skills"]] == names
+    assert [item["name"] for item in library.sources.verify()["skills"]] == names
 
 
 # --- trust ----------------------------------------------------------------------------------------------------------
 
 
 def test_installed_skills_are_audited_as_far_as_their_source_is_trusted(machine: Machine, library: Library) -> None:
-    library.install(str(machine.archive("theirs", CAUTION)), override="I read it.")
+    library.sources.install(str(machine.archive("theirs", CAUTION)), override="I read it.")
     machine.skill("shelved", CAUTION)
-    library.install(str(machine.shelf))
+    library.sources.install(str(machine.shelf))
     machine.skill("mine", CAUTION, where=machine.root)
-    library.manage([{"action": "create", "name": "made", "description": "Does it.", "body": "Do.\n"}], actor="agent")
+    library.edit.apply(
+        [{"action": "create", "name": "made", "description": "Does it.", "body": "Do.\n"}], by=Provenance("agent")
+    )
     local = ("local", "caution", "allow")
     assert judged(library) == {
         "made": ("agent-created", "safe", "allow"),
@@ -244,19 +249,21 @@ def test_installed_skills_are_audited_as_far_as_their_source_is_trusted(machine:
         "shelved": local,
         "theirs": ("community", "caution", "allow"),
     }, "the override holds"
-    library.revoke("theirs")
+    library.guard.revoke("theirs")
     assert judged(library)["theirs"] == ("community", "caution", "block")
-    explained = library.explain("theirs")
+    explained = library.guard.explain("theirs")
     assert (explained["trust"], explained["decision"]) == ("community", "block")
     machine.lock.write_text("{")
     assert judged(library)["theirs"] == ("community", "caution", "block"), "a damaged lock makes nothing trusted"
     assert judged(library)["mine"] == local
-    assert library.override("theirs", "I read it again.")["decision"] == "allow"
+    assert library.guard.override("theirs", "I read it again.")["decision"] == "allow"
 
 
 def test_adopting_what_an_agent_wrote_does_not_make_it_the_users(machine: Machine, library: Library) -> None:
-    library.manage([{"action": "create", "name": "made", "description": "Does it.", "body": "Do.\n"}], actor="agent")
-    library.apply(library.plan_adopt())
+    library.edit.apply(
+        [{"action": "create", "name": "made", "description": "Does it.", "body": "Do.\n"}], by=Provenance("agent")
+    )
+    library.sources.apply(library.sources.plan_adopt())
     assert json.loads(machine.lock.read_text())["skills"]["skills/made"]["trust"] == "local"
     assert judged(library)["made"][0] == "agent-created"
 
@@ -265,16 +272,16 @@ def test_adopting_what_an_agent_wrote_does_not_make_it_the_users(machine: Machin
 
 
 def test_the_doctor_looks_at_the_lock_and_mends_it(machine: Machine, library: Library) -> None:
-    assert library.examine_locks() == ()
-    assert library.repair_locks() == ((), ())
+    assert library.sources.examine() == ()
+    assert library.sources.repair() == ((), ())
     machine.skill("deploy")
-    library.install(str(machine.shelf))
+    library.sources.install(str(machine.shelf))
     before = machine.lock.read_bytes()
     machine.lock.write_text("{")
     assert [entry.code for entry in library.doctor()] == ["lock-damaged"]
-    assert code(library.verify) == "lock-damaged"
-    assert code(library.plan_update) == "lock-damaged"
-    assert library.repair()["lost"] == []
+    assert code(library.sources.verify) == "lock-damaged"
+    assert code(library.sources.plan_update) == "lock-damaged"
+    assert library.repair().to_json()["lost"] == []
     assert machine.lock.read_bytes() == before
     shutil.rmtree(machine.root / "deploy")
     assert [(entry.code, entry.severity) for entry in library.doctor()] == [("locked-missing", "info")]
@@ -283,16 +290,21 @@ def test_the_doctor_looks_at_the_lock_and_mends_it(machine: Machine, library: Li
 @pytest.mark.parametrize("odd", ["", "\0", "a" * 5000, "de ploy", "../../etc", "🦊"])
 def test_odd_names_are_not_found_and_break_nothing(machine: Machine, library: Library, odd: str) -> None:
     machine.skill("deploy")
-    library.install(str(machine.shelf))
-    calls: list[Callable[..., Any]] = [library.plan_update, library.plan_uninstall, library.verify, library.outdated]
+    library.sources.install(str(machine.shelf))
+    calls: list[Callable[..., Any]] = [
+        library.sources.plan_update,
+        library.sources.plan_uninstall,
+        library.sources.verify,
+        library.sources.outdated,
+    ]
     assert {code(partial(call, odd)) for call in calls} == {"not-installed"}
-    assert library.verify()["valid"]
+    assert library.sources.verify()["valid"]
 
 
 def test_who_names_a_directory_like_a_repository_is_told_how_to_write_it(machine: Machine) -> None:
     (machine.top / "project" / "acme" / "skills").mkdir(parents=True)
     library = machine.open()
-    for ask in (library.plan_install, library.inspect):
+    for ask in (library.sources.plan_install, library.sources.inspect):
         with pytest.raises(WhetError) as caught:
             ask("acme/skills")
         assert (caught.value.code, caught.value.hint.endswith(" Write ./acme/skills for the directory.")) == (
@@ -304,10 +316,10 @@ def test_who_names_a_directory_like_a_repository_is_told_how_to_write_it(machine
 def test_a_web_directory_is_rid_of_what_its_index_names_no_more(machine: Machine) -> None:
     library, site = machine.open(), machine.top / "site"
     path = str(machine.skill("pdf"))
-    assert library.publish(path, index=str(site))["removed"] == []
+    assert library.sources.publish(path, index=str(site))["removed"] == []
     machine.skill("pdf", "Do it better.\n")
-    kept = library.publish(path, index=str(site))
-    pruned = library.publish(path, index=str(site), prune=True)
+    kept = library.sources.publish(path, index=str(site))
+    pruned = library.sources.publish(path, index=str(site), prune=True)
     assert (kept["removed"], kept["changed"], pruned["changed"]) == ([], True, False)
     (old,) = pruned["removed"]
     assert old.startswith(".well-known/agent-skills/pdf/")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from whet.library.disclosure import View
+
 NAMES = ["skills_list", "skill_view", "skills_search", "skill_manage", "skill_feedback", "skill_distill"]
 BODY = "# Deploy\n\nRun the tests, then ship. See references/checklist.md.\n"
 USAGE = (
@@ -113,7 +115,7 @@ def test_writes_are_made_or_wait_or_are_not_offered(library: Library, world: Pat
     assert propose.definitions()[3].description.endswith("A change waits until a person approves it.")
     answer = propose.call("skill_manage", patch)
     assert (answer["success"], answer["staged"], main.read_text()) == (True, True, before)
-    (proposal,) = library.pending()["proposals"]
+    (proposal,) = library.proposals.pending().to_json()["proposals"]
     library.edit.proposals.approve(proposal["id"])
     after = before.replace("then ship.", "then go.").replace('ship it."\n', 'ship it."\nmetadata:\n  version: "2"\n')
     assert main.read_text() == after
@@ -281,9 +283,9 @@ def test_a_skill_that_failed_is_not_called_the_wrong_one(library: Library) -> No
     tools = library.tools()
     noted = {"success": True, "name": "deploy", "outcome": "failed", "recorded": True}
     assert tools.call("skill_feedback", {"name": "deploy", "outcome": "failed", "message": "ship the shop"}) == noted
-    assert library.list_feedback()["feedback"] == []
+    assert library.learning.list_feedback()["feedback"] == []
     assert tools.call("skill_feedback", {"name": "deploy", "outcome": "helped", "message": "ship the shop"})["success"]
-    (said,) = library.list_feedback()["feedback"]
+    (said,) = library.learning.list_feedback()["feedback"]
     assert (said["skill"], said["message"], said["fits"]) == ("deploy", "ship the shop", True)
 
 
@@ -462,7 +464,7 @@ def test_the_event_loop_goes_on_while_a_tool_works(library: Library, monkeypatch
     goes_on = threading.Event()
     view = Session.view
 
-    def slow(self: Session, *given: Any, **how: Any) -> dict[str, Any]:
+    def slow(self: Session, *given: Any, **how: Any) -> View:
         assert goes_on.wait(20), "the loop stood still"
         return view(self, *given, **how)
 
@@ -521,7 +523,7 @@ def test_a_model_cannot_change_or_judge_what_it_may_not_see(tmp_path: Path) -> N
         path.mkdir(parents=True)
         text = f"---\nname: {name}\ndescription: Does {name}.\n{more}---\n\nThe code is 1234.\n"
         (path / "SKILL.md").write_text(text, encoding="utf-8")
-    library.disable("off")
+    library.settings.disable("off")
     tools = library.tools()
     for name, code in (("off", "disabled"), ("by-hand", "explicit-only")):
         for operation in (

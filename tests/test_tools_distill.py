@@ -90,12 +90,12 @@ class World:
         """Hooks tell of a hard session."""
         path = self.project / f"{number}.md"
         path.write_text(markdown(), encoding="utf-8")
-        sessions = self.library.sessions
+        sessions = self.library.learning.sessions
         sessions.note(client, number, project=project or str(self.project), transcript=str(path), prompts=1, tools=9)
         sessions.note(client, number, ended=ended)
 
     def waiting(self) -> list[str]:
-        return [seen.id for seen in self.library.sessions.waiting()]
+        return [seen.id for seen in self.library.learning.sessions.waiting()]
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_an_agent_asks_its_user_and_writes_what_they_said(
 
 
 def test_finishing_at_once_takes_everything_as_proposed(world: World) -> None:
-    expected = world.library.distill(openai(), model="", dry_run=True)
+    expected = world.library.learning.distill(openai(), model="", dry_run=True)
     done = distill(world.library.tools(), messages=openai(), finish=True)
     assert done["skill"] == expected["skill"]
     text = (world.skills / done["skill"] / "SKILL.md").read_text(encoding="utf-8")
@@ -351,7 +351,7 @@ def test_the_session_that_goes_on_is_that_of_the_project(world: World, tmp_path:
 def test_a_session_whose_transcript_is_gone_is_told(world: World) -> None:
     world.told("codex", "gone")
     (world.project / "gone.md").unlink()
-    world.library.sessions.note("codex", "never", tools=9, ended=True)
+    world.library.learning.sessions.note("codex", "never", tools=9, ended=True)
     tools = world.library.tools()
     assert refused(tools)["code"] == "no-session-waits"
     assert refused(tools, session="codex:gone")["code"] == "transcript-missing"
@@ -377,7 +377,7 @@ def test_a_skill_that_the_model_may_not_see_is_neither_told_of_nor_changed(world
     first = distill(tools, messages=openai(), finish=True)
     main = world.skills / first["skill"] / "SKILL.md"
     before = main.read_bytes()
-    world.library.disable(first["skill"])
+    world.library.settings.disable(first["skill"])
     begun = distill(tools, messages=anthropic())
     assert "is for the same" not in begun["question"]["text"]
     answer = refused(tools, distillation=begun["distillation"], answers={"name": first["skill"]}, finish=True)

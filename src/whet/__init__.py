@@ -14,20 +14,28 @@ __all__ = [
     "Caller",
     "Card",
     "Catalogue",
-    "Change",
     "ConflictError",
+    "Detection",
     "FailedError",
+    "FileView",
+    "Index",
     "InvalidError",
+    "Invocation",
     "Library",
-    "Loaded",
     "LocalProbe",
+    "Match",
+    "Matches",
     "Need",
+    "Needs",
     "NotFoundError",
     "Note",
     "Probe",
     "RefusedError",
+    "Reload",
     "Session",
     "Skill",
+    "SkillView",
+    "Skills",
     "Tokenizer",
     "UsageError",
     "Use",
@@ -37,7 +45,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "whet.api": ("Change", "Library"),
+    "whet.api": ("Library", "Reload"),
+    "whet.api.session": ("Session",),
     "whet.errors": (
         "AmbiguousError",
         "ConflictError",
@@ -50,21 +59,25 @@ _HOMES = {
     ),
     "whet.library.card": ("Card",),
     "whet.library.catalogue": ("Catalogue",),
-    "whet.library.disclosure": ("Loaded",),
+    "whet.library.disclosure": ("FileView", "SkillView"),
+    "whet.library.listing": ("Skills",),
     "whet.library.readiness": ("LocalProbe", "Probe"),
-    "whet.notes": ("Note",),
     "whet.library.visibility": ("MODEL", "PERSON", "Caller"),
+    "whet.notes": ("Note",),
+    "whet.prompt.index": ("Index",),
+    "whet.prompt.invocation": ("Invocation",),
+    "whet.prompt.matcher": ("Detection", "Match", "Matches"),
     "whet.prompt.message": ("recover",),
-    "whet.prompt.needs": ("Need",),
+    "whet.prompt.needs": ("Need", "Needs"),
     "whet.prompt.ranking": ("Use",),
-    "whet.prompt.session": ("Session",),
     "whet.prompt.tokens": ("Tokenizer",),
     "whet.skill.model": ("Skill",),
 }
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from whet.api import Change, Library
+    from whet.api import Library, Reload
+    from whet.api.session import Session
     from whet.errors import (
         AmbiguousError,
         ConflictError,
@@ -77,14 +90,17 @@ if TYPE_CHECKING:
     )
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
-    from whet.library.disclosure import Loaded
+    from whet.library.disclosure import FileView, SkillView
+    from whet.library.listing import Skills
     from whet.library.readiness import LocalProbe, Probe
     from whet.library.visibility import MODEL, PERSON, Caller
     from whet.notes import Note
+    from whet.prompt.index import Index
+    from whet.prompt.invocation import Invocation
+    from whet.prompt.matcher import Detection, Match, Matches
     from whet.prompt.message import recover
-    from whet.prompt.needs import Need
+    from whet.prompt.needs import Need, Needs
     from whet.prompt.ranking import Use
-    from whet.prompt.session import Session
     from whet.prompt.tokens import Tokenizer
     from whet.skill.model import Skill
 

@@ -183,7 +183,7 @@ def test_a_call_of_the_model_that_is_tried_again_is_sent_the_same(world: World) 
 
 def test_changes_wait_where_they_are_proposals(world: World) -> None:
     Bot(SkillsMiddleware(world.library, writes="propose")).say("go")
-    (proposal,) = world.library.pending()["proposals"]
+    (proposal,) = world.library.proposals.pending().to_json()["proposals"]
     assert world.main() == MAIN
     world.library.edit.proposals.approve(proposal["id"])
     assert world.main() == MENDED
@@ -233,7 +233,7 @@ def test_a_thread_keeps_its_session(world: World) -> None:
 
 
 def test_a_session_that_is_given_is_used(world: World) -> None:
-    session = Session(world.library, "mine", stubs=False)
+    session = world.library.session("mine", stubs=False)
     Bot(SkillsMiddleware(world.library.tools(session, writes="propose"))).say("go")
     assert ([item.name for item in session.active], world.main()) == (["deploy"], MAIN)
 

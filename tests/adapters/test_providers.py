@@ -94,7 +94,7 @@ def test_the_same_policy_leaves_a_proposal_where_writes_wait(world: World) -> No
         history += [reply, *answers]
     last = json.loads(history[-1]["content"][0]["content"])
     assert (last["success"], last["staged"], world.main()) == (True, True, MAIN)
-    (proposal,) = world.library.pending()["proposals"]
+    (proposal,) = world.library.proposals.pending().to_json()["proposals"]
     world.library.edit.proposals.approve(proposal["id"])
     assert world.main() == MENDED
 

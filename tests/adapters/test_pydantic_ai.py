@@ -100,7 +100,7 @@ def test_skills_that_come_in_between_are_told_of(world: World) -> None:
 
 def test_changes_wait_where_they_are_proposals(world: World) -> None:
     ran(agent(SkillsToolset(world.library, writes="propose")), "go")
-    (proposal,) = world.library.pending()["proposals"]
+    (proposal,) = world.library.proposals.pending().to_json()["proposals"]
     assert world.main() == MAIN
     world.library.edit.proposals.approve(proposal["id"])
     assert world.main() == MENDED
@@ -165,7 +165,7 @@ def test_a_conversation_that_goes_on_keeps_its_session_and_a_new_one_has_its_own
 
 
 def test_a_session_that_is_given_is_used(world: World) -> None:
-    session = Session(world.library, "mine", stubs=False)
+    session = world.library.session("mine", stubs=False)
     result = ran(agent(SkillsToolset(world.library.tools(session, writes="propose"))), "go")
     assert [item.name for item in session.active] == ["deploy"]
     assert (answers(result.all_messages())[-1]["staged"], world.main()) == (True, MAIN)

@@ -65,7 +65,7 @@ class World:
         self.config.write_text(config)
         env = {"HOME": str(top / "home"), "PATH": ""}
         self.library = Library.open(home=top / "state", project=top, env=env, platform="linux")
-        self.digest = self.library.workspace.open(self.library.find("deploy")).digest
+        self.digest = self.library.workspace.open(self.library.card("deploy")).digest
 
     def main(self) -> str:
         return (self.skill / "SKILL.md").read_text(encoding="utf-8")
@@ -133,7 +133,7 @@ class World:
                 "name": "deploy",
                 "path": path,
                 "version": "2",
-                "digest": self.library.workspace.open(self.library.find("deploy")).digest,
+                "digest": self.library.workspace.open(self.library.card("deploy")).digest,
                 "replacements": 1,
                 "entry": 2,
                 "entries": [2],

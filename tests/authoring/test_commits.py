@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from authoring.world import World, created, refused, world
+from whet.authoring.writer import Provenance
 from whet.learning.usage import counted_as
 from whet.library.visibility import MODEL, hidden
 
@@ -34,63 +35,65 @@ class Later:
 
 def offered(library: Library) -> list[str]:
     """The skills that a model gets to see, of those made here."""
-    return [item["name"] for item in library.list(caller=MODEL)["skills"] if item["scope"] == "user"]
+    return [item["name"] for item in library.skills(caller=MODEL).to_json()["skills"] if item["scope"] == "user"]
 
 
 @pytest.fixture
 def library(world: World) -> Library:
     """Two skills of the user's; one is pinned and switched off."""
     library = world.machine()
-    library.manage([created("a"), created("other")])
-    library.pin("a", "Needed once a year.")
-    library.disable("a")
+    library.edit.apply([created("a"), created("other")])
+    library.settings.pin("a", "Needed once a year.")
+    library.settings.disable("a")
     return library
 
 
 def rename(library: Library, old: str, new: str) -> None:
-    library.manage([{"action": "rename", "name": old, "new_name": new}])
+    library.edit.apply([{"action": "rename", "name": old, "new_name": new}])
 
 
 def test_a_renamed_skill_stays_switched_off(library: Library) -> None:
     rename(library, "a", "b")
     assert offered(library) == ["other"]
-    library.undo(library.history(last=1)["entries"][0]["run"])
-    assert library.find("a").name == "a"
+    library.history.undo(library.history.entries(last=1).to_json()["entries"][0]["run"])
+    assert library.card("a").name == "a"
     assert offered(library) == ["other"]
-    assert library.enable("a")["changed"] is True
+    assert library.settings.enable("a")["changed"] is True
     assert offered(library) == ["a", "other"]
 
 
 def test_a_renamed_skill_stays_pinned(library: Library) -> None:
     rename(library, "a", "b")
-    refused(lambda: library.archive("b"), "pinned")
-    library.undo(library.history(last=1)["entries"][0]["run"])
-    refused(lambda: library.archive("a"), "pinned")
-    assert library.unpin("a")["changed"] is True
-    library.archive("a")
+    refused(lambda: library.learning.archive("b"), "pinned")
+    library.history.undo(library.history.entries(last=1).to_json()["entries"][0]["run"])
+    refused(lambda: library.learning.archive("a"), "pinned")
+    assert library.settings.unpin("a")["changed"] is True
+    library.learning.archive("a")
 
 
 def test_a_name_that_somebody_switched_off_before_skills_had_ids_is_kept_by_a_rename(world: World) -> None:
     library = world.machine()
-    library.manage([created("a")])
+    library.edit.apply([created("a")])
     library.workspace.decisions.disable("a")
-    library._memory.pin("a", "An older Whet wrote the name.")
+    library._stores.lifecycle.pin("a", "An older Whet wrote the name.")
     assert offered(library) == []
     rename(library, "a", "b")
     assert offered(library) == []
-    refused(lambda: library.archive("b"), "pinned")
+    refused(lambda: library.learning.archive("b"), "pinned")
 
 
 def test_what_was_said_of_a_name_before_skills_had_ids_counts_and_is_taken_over(world: World) -> None:
     library = world.machine()
-    library.manage([created("a")])
-    library.remarks.record("a", "ship the shop", fits=True)
-    library.usage.record("use", "user:a", "sha256:0")
-    assert library.list_feedback("a")["feedback"][0]["skill"] == "a"
-    assert not library.feedback("a", "ship the shop", fits=False, origin="agent")["changed"], "a person has said so"
+    library.edit.apply([created("a")])
+    library._stores.feedback.record("a", "ship the shop", fits=True)
+    library.learning.usage.record("use", "user:a", "sha256:0")
+    assert library.learning.list_feedback("a")["feedback"][0]["skill"] == "a"
+    assert not library.learning.feedback("a", "ship the shop", fits=False, origin="agent")["changed"], (
+        "a person has said so"
+    )
     rename(library, "a", "b")
-    assert library.list_feedback("b")["count"] == 1
-    total = library.usage.of(str(library.find("b").id))
+    assert library.learning.list_feedback("b")["count"] == 1
+    total = library.learning.usage.of(str(library.card("b").id))
     assert total is not None and total.uses == 1
 
 
@@ -98,27 +101,27 @@ def test_of_two_skills_of_one_name_the_one_that_is_switched_off_is_meant(world: 
     world.skill("same", where=world.mine)
     world.skill("same", where=world.home / ".claude" / "skills")
     library = world.machine()
-    library.disable("same")
+    library.settings.disable("same")
     rename(library, "same", "new")
     assert offered(library) == ["same"], "the other one was never switched off"
 
 
 def test_several_renames_at_once_are_told_apart(library: Library) -> None:
     moves = [("a", "b"), ("other", "else")]
-    library.manage([{"action": "rename", "name": old, "new_name": new} for old, new in moves])
+    library.edit.apply([{"action": "rename", "name": old, "new_name": new} for old, new in moves])
     assert offered(library) == ["else"]
-    refused(lambda: library.archive("b"), "pinned")
-    library.undo(library.history(last=1)["entries"][0]["run"])
+    refused(lambda: library.learning.archive("b"), "pinned")
+    library.history.undo(library.history.entries(last=1).to_json()["entries"][0]["run"])
     assert offered(library) == ["other"]
 
 
 def test_everything_read_through_a_library_counts(world: World) -> None:
     world.skill("deploy", where=world.mine)
     library = world.machine()
-    library.view("deploy")
+    library.read("deploy")
     library.invoke("/deploy now")
     library.render("deploy")
-    (total,) = library.usage.totals()
+    (total,) = library.learning.usage.totals()
     assert (total.views, total.uses) == (1, 2)
 
 
@@ -126,22 +129,22 @@ def test_everything_read_through_a_library_counts(world: World) -> None:
 def test_the_curator_leaves_alone_what_is_read_every_second_day(world: World, how: str) -> None:
     clock = Later()
     library = world.machine(clock=clock)
-    library.manage([created("deploy")], actor="agent")
+    library.edit.apply([created("deploy")], by=Provenance("agent"))
     for _ in range(60):
         clock.now += 2 * DAY
-        library.view("deploy") if how == "view" else library.invoke("/deploy")
-        library.curate(if_due=True)
-    assert library.find("deploy")
+        library.read("deploy") if how == "view" else library.invoke("/deploy")
+        library.learning.curate(if_due=True)
+    assert library.card("deploy")
 
 
 def test_what_an_agent_wrote_stays_an_agents_whoever_renames_it_or_brings_it_back(world: World) -> None:
     library = world.machine()
-    library.manage([created("a")], actor="agent")
+    library.edit.apply([created("a")], by=Provenance("agent"))
     library.edit.rename("a", "b")
-    assert library.explain("b")["trust"] == "agent-created"
+    assert library.guard.explain("b")["trust"] == "agent-created"
     library.edit.delete("b")
     library.edit.restore("b")
-    assert library.explain("b")["trust"] == "agent-created"
+    assert library.guard.explain("b")["trust"] == "agent-created"
 
 
 # everything, done to a skill that every store knows
@@ -165,14 +168,14 @@ ALL = Kept(off=True, pinned=True, examples=1, uses=2, locked=True, bundled=True)
 def known(library: Library, name: str) -> Kept:
     """What every store says about the skill of that name, which is there."""
     card, config = library.workspace.find(name)
-    total = library.usage.of(*counted_as(card))
-    (bundle,) = library.bundles()["bundles"]
+    total = library.learning.usage.of(*counted_as(card))
+    (bundle,) = library.settings.bundles()["bundles"]
     return Kept(
         off=hidden(card, MODEL, config.disabled, config.probe) is not None,
-        pinned=not library._memory.pins().keys().isdisjoint(card.known_as),
-        examples=library.list_feedback(name)["count"],
+        pinned=not library._stores.lifecycle.pins().keys().isdisjoint(card.known_as),
+        examples=library.learning.list_feedback(name)["count"],
         uses=total.uses if total else 0,
-        locked=library.is_locked(name),
+        locked=library.sources.is_locked(name),
         bundled=name in bundle["skills"],
         kept_back=bool(config.disabled.kept_back(card)),
     )
@@ -183,24 +186,24 @@ def full(world: World, tmp_path: Path) -> Library:
     """A library with one skill that is installed, pinned, switched off, fed back, counted and in a bundle."""
     world.skill("deploy", where=tmp_path / "source")
     library = world.machine()
-    library.install(str(tmp_path / "source" / "deploy"))
-    library.feedback("deploy", "ship the shop", fits=True)
+    library.sources.install(str(tmp_path / "source" / "deploy"))
+    library.learning.feedback("deploy", "ship the shop", fits=True)
     for _ in range(2):
-        library.record("use", library.find("deploy"), "sha256:0")
-    library.save_bundle("release", ["deploy"])
-    library.pin("deploy")
-    library.disable("deploy")
+        library.learning.record("use", library.card("deploy"), "sha256:0")
+    library.settings.save_bundle("release", ["deploy"])
+    library.settings.pin("deploy")
+    library.settings.disable("deploy")
     assert known(library, "deploy") == ALL
     return library
 
 
 def last_run(library: Library) -> str:
-    return str(library.history(last=1)["entries"][0]["run"])
+    return str(library.history.entries(last=1).to_json()["entries"][0]["run"])
 
 
 def staged_rename(library: Library) -> None:
     operation = {"action": "rename", "name": "deploy", "new_name": "ship"}
-    library.approve(library.manage([operation], stage=True)["proposal"])
+    library.proposals.approve(library.edit.apply([operation], stage=True).proposal or 0)
 
 
 def renamed_and_back(library: Library) -> None:
@@ -224,12 +227,12 @@ def deleted_and_restored(library: Library) -> None:
 
 
 def uninstalled_and_undone(library: Library) -> None:
-    library.uninstall("deploy")
-    library.undo(last_run(library))
+    library.sources.uninstall("deploy")
+    library.history.undo(last_run(library))
 
 
 def updated(library: Library) -> None:
-    library.update()
+    library.sources.update()
 
 
 WAYS: dict[str, tuple[Callable[[Library], object], str]] = {
@@ -241,7 +244,7 @@ WAYS: dict[str, tuple[Callable[[Library], object], str]] = {
     "delete and restore": (deleted_and_restored, "deploy"),
     "uninstall and undo": (uninstalled_and_undone, "deploy"),
     "update": (updated, "deploy"),
-    "adopt": (lambda library: library.apply(library.plan_adopt()), "deploy"),
+    "adopt": (lambda library: library.sources.apply(library.sources.plan_adopt()), "deploy"),
 }
 
 
@@ -253,22 +256,22 @@ def test_every_store_follows(full: Library, way: str) -> None:
 
 
 def test_what_is_kept_back_follows_too(full: Library) -> None:
-    card = full.find("deploy")
+    card = full.card("deploy")
     full.workspace.decisions.block(str(card.id), "The guard says no.")
     full.edit.rename("deploy", "ship")
-    assert full.workspace.decisions.blocked() == {str(full.find("ship").id): "The guard says no."}
+    assert full.workspace.decisions.blocked() == {str(full.card("ship").id): "The guard says no."}
 
 
 def test_a_skill_that_is_gone_is_still_known_when_it_comes_back(full: Library) -> None:
-    full.uninstall("deploy")
-    assert not full.is_locked("deploy")
-    full.manage([created("deploy")])
+    full.sources.uninstall("deploy")
+    assert not full.sources.is_locked("deploy")
+    full.edit.apply([created("deploy")])
     assert known(full, "deploy") == ALL._replace(locked=False)
 
 
 def test_a_project_bundle_is_not_rewritten(full: Library, world: World) -> None:
-    full.trust()
-    full.save_bundle("team", ["deploy"], project=True)
+    full.settings.trust()
+    full.settings.save_bundle("team", ["deploy"], project=True)
     change = full.edit.rename("deploy", "ship")
     path = world.project / ".agents" / "bundles" / "team.yaml"
     assert change.notes[-1] == f"The bundle /team still names deploy; write ship into {path}."

@@ -27,14 +27,14 @@ for number in range(rounds):
         line = f"line {me}-{number}"
         for attempt in range(200):
             try:
-                answer = library.manage([
+                answer = library.edit.apply([
                     {"action": "patch", "name": name, "find": "END", "replace": f"{line}\\nEND"},
                     {"action": "write_file", "name": name, "file_path": f"references/{me}.md", "content": line},
-                ], actor=me)
+                ], Provenance(me))
             except WhetError as error:
                 codes[error.code] = codes.get(error.code, 0) + 1
                 continue
-            say([name, line, answer["entries"]])
+            say([name, line, list(answer.entries)])
             break
 say(codes)
 """
@@ -50,7 +50,7 @@ seen = set()
 while not os.path.exists(top + "/stop"):
     for name in sys.argv[2].split():
         seen.add(digest(read_tree(f"{top}/skills/{name}")))
-        text = library.view(name)["content"]
+        text = library.read(name).content
         assert text.rstrip().endswith("END"), text
         numbers = [line for line in text.splitlines() if line.startswith("line ")]
         assert len(numbers) == len(set(numbers)), text
@@ -74,7 +74,7 @@ def processes(*, quick: bool) -> int:
 def test_patches_of_the_same_and_of_different_skills_at_once_lose_nothing(world: World, processes: int) -> None:
     names = ["shared", *(f"own-{number}" for number in range(processes // 2))]
     library = world.library()
-    library.manage([created(name, "Begin.\n\nEND\n") for name in names])
+    library.edit.apply([created(name, "Begin.\n\nEND\n") for name in names])
     readers = [start(READER, world.top, " ".join(names[:2])) for _ in range(processes // 4 or 1)]
     writers = [
         start(WRITER, world.top, f"p{number}", f"shared own-{number % (processes // 2)}", 3)
@@ -121,7 +121,7 @@ for number in range(12):
         [{"action": "restore", "name": name}],
     ))
     try:
-        library.manage(action)
+        library.edit.apply(action)
     except WhetError as error:
         codes[error.code] = error.message
 say(codes)

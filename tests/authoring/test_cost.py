@@ -59,7 +59,7 @@ def asked(top: Path, skills: int, monkeypatch: pytest.MonkeyPatch) -> Counter[st
         return time.time_ns() + 60 * 10**9
 
     with Library.open([root], home=top / f"state-{skills}", env={"PATH": ""}, clock=later) as library:
-        library.list()
+        library.skills()
         for step in range(3):
             operation = {
                 "action": "patch",
@@ -68,12 +68,12 @@ def asked(top: Path, skills: int, monkeypatch: pytest.MonkeyPatch) -> Counter[st
                 "replace": f"Step {step + 1}.",
             }
             if step < 2:
-                library.manage([operation])
+                library.edit.apply([operation])
                 continue
             with monkeypatch.context() as patch:
                 for name in CALLS:
                     patch.setattr(os, name, counting(name, getattr(os, name)))
-                assert library.manage([operation])["replacements"] == 1
+                assert library.edit.apply([operation]).to_json()["replacements"] == 1
     return count
 
 
@@ -102,7 +102,7 @@ def test_a_patch_reads_everything_once_or_nearly(tmp_path: Path) -> None:
         return Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"HOME": str(tmp_path), "PATH": ""})
 
     with opened() as library:
-        library.list()
+        library.skills()
         library.edit.patch("deploy", find="Step 0.", replace="Step 1.")
     count: Counter[str] = Counter()
 

@@ -18,6 +18,7 @@ import whet.store
 from authoring.world import World, check_whole, content, created, digest_of, patched, refused, world
 from whet.authoring.checks import Verdict
 from whet.authoring.operations import OPERATIONS, read_operation
+from whet.authoring.writer import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,27 +42,30 @@ def wrote(name: str, path: str, data: str | bytes, **more: Any) -> dict[str, Any
 
 def test_a_skill_through_its_whole_life(world: World) -> None:
     library = world.library()
-    answer = library.manage([created("deploy")])
+    answer = library.edit.apply([created("deploy")]).to_json()
     assert (answer["success"], answer["created"], answer["version"]) == (True, True, "1")
     assert answer["digest"] == digest_of(str(world.root / "deploy")) and answer["path"] == str(world.root / "deploy")
     assert answer["warnings"] == []
-    answer = library.manage([patched("deploy", "this", "that")])
+    answer = library.edit.apply([patched("deploy", "this", "that")]).to_json()
     assert (answer["replacements"], answer["version"]) == (1, "2") and "Do that." in text(world, "deploy")
-    assert library.manage([wrote("deploy", "scripts/run.sh", "#!/bin/sh\n", executable=True)])["version"] == "3"
+    assert (
+        library.edit.apply([wrote("deploy", "scripts/run.sh", "#!/bin/sh\n", executable=True)]).to_json()["version"]
+        == "3"
+    )
     assert os.access(world.root / "deploy/scripts/run.sh", os.X_OK)
-    library.manage([wrote("deploy", "assets/a.bin", b"\0\xff")])
-    library.manage([{"action": "edit", "name": "deploy", "body": "All new.\n"}])
+    library.edit.apply([wrote("deploy", "assets/a.bin", b"\0\xff")])
+    library.edit.apply([{"action": "edit", "name": "deploy", "body": "All new.\n"}])
     assert text(world, "deploy").endswith("All new.\n")
-    library.manage([{"action": "remove_file", "name": "deploy", "file_path": "assets/a.bin"}])
-    answer = library.manage([{"action": "rename", "name": "deploy", "new_name": "release"}])
+    library.edit.apply([{"action": "remove_file", "name": "deploy", "file_path": "assets/a.bin"}])
+    answer = library.edit.apply([{"action": "rename", "name": "deploy", "new_name": "release"}]).to_json()
     assert answer["renamed_from"] == "deploy"
     assert sorted(content(world.root)) == ["release/SKILL.md", "release/scripts/run.sh"]
     assert os.access(world.root / "release/scripts/run.sh", os.X_OK) and "name: release" in text(world, "release")
-    before = library.digest()
-    library.manage([{"action": "delete", "name": "release"}])
+    before = library.workspace.digest()
+    library.edit.apply([{"action": "delete", "name": "release"}])
     assert os.listdir(world.root) == []
-    library.manage([{"action": "restore", "name": "Release"}])
-    assert library.digest() == before
+    library.edit.apply([{"action": "restore", "name": "Release"}])
+    assert library.workspace.digest() == before
     check_whole(world.state, world.root)
     actions = [entry["action"] for entry in library.edit.history.entries().to_json()["entries"]]
     assert actions == [
@@ -71,7 +75,7 @@ def test_a_skill_through_its_whole_life(world: World) -> None:
 
 def test_who_and_why_are_in_the_history(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy")], actor="curator", origin="foreground", reason="Because.")
+    library.edit.apply([created("deploy")], by=Provenance("curator", origin="foreground", reason="Because."))
     (entry,) = library.edit.history.entries("deploy").to_json()["entries"]
     told = {name: entry[name] for name in ("actor", "origin", "reason", "checked", "version")}
     assert told == {
@@ -85,10 +89,10 @@ def test_who_and_why_are_in_the_history(world: World) -> None:
 
 def test_what_changes_nothing_is_not_entered(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy")])
-    answer = library.manage([{"action": "edit", "name": "deploy", "body": "Do this.\n"}])
+    library.edit.apply([created("deploy")])
+    answer = library.edit.apply([{"action": "edit", "name": "deploy", "body": "Do this.\n"}]).to_json()
     assert answer["entries"] == [] and any("Nothing changes" in warning for warning in answer["warnings"])
-    library.manage([created("new"), {"action": "delete", "name": "new"}])
+    library.edit.apply([created("new"), {"action": "delete", "name": "new"}])
     assert len(library.edit.history.entries().to_json()["entries"]) == 1
 
 
@@ -100,8 +104,8 @@ def test_what_changes_nothing_is_not_entered(world: World) -> None:
 )
 def test_creating_what_exists_improves_it_whatever_the_spelling(world: World, spelling: str) -> None:
     library = world.library()
-    library.manage([created("deploy-prod")])
-    answer = library.manage([created(spelling, "Better.\n")])
+    library.edit.apply([created("deploy-prod")])
+    answer = library.edit.apply([created(spelling, "Better.\n")]).to_json()
     assert (answer["created"], answer["version"], os.listdir(world.root)) == (False, "2", ["deploy-prod"])
     assert text(world, "deploy-prod").endswith("Better.\n")
 
@@ -110,7 +114,7 @@ def test_creating_what_exists_improves_it_whatever_the_spelling(world: World, sp
 def test_a_skill_in_a_directory_of_another_name_gets_no_second_one(world: World, spelling: str) -> None:
     path = world.skill("elsewhere")
     (path / "SKILL.md").write_text("---\nname: My Skill\ndescription: Does it.\n---\n\nBody.\n")
-    answer = world.library().manage([created(spelling, "Better.\n")])
+    answer = world.library().edit.apply([created(spelling, "Better.\n")]).to_json()
     assert (answer["created"], os.listdir(world.root)) == (False, ["elsewhere"])
 
 
@@ -119,10 +123,10 @@ def test_every_name_the_list_shows_is_accepted(world: World) -> None:
     (path / "SKILL.md").write_text('---\nname: "Shown: Name (2)"\ndescription: Does it.\n---\n\nBody.\n')
     world.skill("plain")
     library = world.library()
-    for skill in library.list()["skills"]:
-        library.manage([patched(skill["name"], "Body", "Text")])
-        library.manage([patched(skill["path"], "Text", "Prose")])
-    library.manage([patched("dir-name", "Prose", "Words")])
+    for skill in library.skills().to_json()["skills"]:
+        library.edit.apply([patched(skill["name"], "Body", "Text")])
+        library.edit.apply([patched(skill["path"], "Text", "Prose")])
+    library.edit.apply([patched("dir-name", "Prose", "Words")])
     assert [entry["action"] for entry in library.edit.history.entries().to_json()["entries"]].count("patch") == 5
 
 
@@ -132,27 +136,27 @@ def test_a_name_that_several_skills_answer_to_is_refused(world: World) -> None:
         (path / "SKILL.md").write_text(f"---\nname: {place[0]}-skill\ndescription: Does it.\n---\n\nBody.\n")
     library = world.library()
     for operation in (patched("same", "Body", "Text"), created("same"), {"action": "delete", "name": "same"}):
-        error = refused(partial(library.manage, [operation]), "ambiguous-name")
+        error = refused(partial(library.edit.apply, [operation]), "ambiguous-name")
         assert len(error.details["candidates"]) == 2
 
 
 def test_an_unknown_name_comes_with_the_nearest_ones(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy")])
-    error = refused(lambda: library.manage([patched("deplyo", "a", "b")]), "skill-not-found")
+    library.edit.apply([created("deploy")])
+    error = refused(lambda: library.edit.apply([patched("deplyo", "a", "b")]).to_json(), "skill-not-found")
     assert error.details["suggestions"] == ["deploy"]
 
 
 def test_a_skill_that_is_a_single_file_is_refused_with_what_to_do(world: World) -> None:
     (world.root / "lonely.md").write_text("---\nname: lonely\ndescription: Does it.\n---\n\nBody.\n")
-    error = refused(lambda: world.library().manage([patched("lonely", "Body", "Text")]), "single-file")
+    error = refused(lambda: world.library().edit.apply([patched("lonely", "Body", "Text")]).to_json(), "single-file")
     assert "NAME/SKILL.md" in error.hint
 
 
 def test_a_directory_that_is_no_skill_is_not_taken(world: World) -> None:
     (world.root / "notes").mkdir()
     (world.root / "notes/todo.txt").write_text("mine")
-    refused(lambda: world.library().manage([created("notes")]), "skill-exists")
+    refused(lambda: world.library().edit.apply([created("notes")]).to_json(), "skill-exists")
     assert content(world.root) == {"notes/todo.txt": b"mine"}
 
 
@@ -161,10 +165,12 @@ def test_a_directory_that_is_no_skill_is_not_taken(world: World) -> None:
 
 def test_a_category_is_a_directory(world: World) -> None:
     library = world.library()
-    answer = library.manage([{**created("deploy"), "category": "ops/web"}])
+    answer = library.edit.apply([{**created("deploy"), "category": "ops/web"}]).to_json()
     assert answer["path"] == str(world.root / "ops/web/deploy")
-    assert library.view("deploy")["category"] == "ops/web"
-    assert library.manage([{**created("deploy", "New.\n"), "category": "other"}])["path"] == answer["path"]
+    assert library.read("deploy").to_json()["category"] == "ops/web"
+    assert (
+        library.edit.apply([{**created("deploy", "New.\n"), "category": "other"}]).to_json()["path"] == answer["path"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +179,7 @@ def test_a_category_is_a_directory(world: World) -> None:
 def test_a_category_in_which_no_skill_would_be_found_is_refused(world: World, category: str) -> None:
     world.skill("taken")
     before = content(world.top)
-    refused(lambda: world.library().manage([{**created("deploy"), "category": category}]), "bad-category")
+    refused(lambda: world.library().edit.apply([{**created("deploy"), "category": category}]).to_json(), "bad-category")
     assert {path: data for path, data in content(world.top).items() if not path.startswith("state")} == before
 
 
@@ -181,11 +187,13 @@ def test_a_project_skill_is_changed_where_it_is_and_an_untrusted_one_not_at_all(
     path = world.skill("deploy", where=world.project / ".agents/skills")
     library = world.machine()
     before = content(path)
-    refused(lambda: library.manage([patched("deploy", "Body", "Text")]), "untrusted")
+    refused(lambda: library.edit.apply([patched("deploy", "Body", "Text")]).to_json(), "untrusted")
     assert content(path) == before
-    assert library.manage([created("deploy")])["path"] == str(world.mine / "deploy"), "it takes no names either"
-    library.trust()
-    assert library.manage([patched("deploy", "Body", "Text")])["path"] == str(path)
+    assert library.edit.apply([created("deploy")]).to_json()["path"] == str(world.mine / "deploy"), (
+        "it takes no names either"
+    )
+    library.settings.trust()
+    assert library.edit.apply([patched("deploy", "Body", "Text")]).to_json()["path"] == str(path)
 
 
 def test_a_linked_skill_is_changed_where_it_really_is_and_neither_moved_nor_removed(world: World) -> None:
@@ -195,22 +203,22 @@ def test_a_linked_skill_is_changed_where_it_really_is_and_neither_moved_nor_remo
     os.unlink(world.root / "linked")
     os.symlink(world.root / ".real/linked", world.root / "linked")
     library = world.library()
-    library.manage([patched("linked", "Body", "Text")])
+    library.edit.apply([patched("linked", "Body", "Text")])
     assert os.path.islink(world.root / "linked") and "Text" in text(world, "linked")
     before = content(world.root)
     for operation in ({"action": "delete", "name": "linked"}, {"action": "rename", "name": "linked", "new_name": "x"}):
-        refused(partial(library.manage, [operation]), "fixed-directory")
+        refused(partial(library.edit.apply, [operation]), "fixed-directory")
     assert content(world.root) == before
 
 
 def test_a_root_that_is_itself_a_skill_is_not_removed_with_all_that_is_in_it(world: World) -> None:
     (world.root / "SKILL.md").write_text("---\nname: whole\ndescription: Does it.\n---\n\nBody.\n")
     library = world.library()
-    library.manage([patched("whole", "Body", "Text")])
-    refused(lambda: library.manage([{"action": "delete", "name": "whole"}]), "fixed-directory")
+    library.edit.apply([patched("whole", "Body", "Text")])
+    refused(lambda: library.edit.apply([{"action": "delete", "name": "whole"}]).to_json(), "fixed-directory")
     world.skill("inner")
-    refused(lambda: library.manage([patched("whole", "Text", "Prose")]), "root-skill")
-    library.manage([patched("inner", "Body", "Text")])
+    refused(lambda: library.edit.apply([patched("whole", "Text", "Prose")]).to_json(), "root-skill")
+    library.edit.apply([patched("inner", "Body", "Text")])
 
 
 def test_a_repository_in_a_skill_is_neither_deleted_nor_renamed_away(world: World) -> None:
@@ -218,10 +226,10 @@ def test_a_repository_in_a_skill_is_neither_deleted_nor_renamed_away(world: Worl
     (path / ".git").mkdir()
     (path / ".git/HEAD").write_text("mine")
     library = world.library()
-    library.manage([patched("deploy", "Body", "Text"), wrote("deploy", "references/a.md", "a")])
+    library.edit.apply([patched("deploy", "Body", "Text"), wrote("deploy", "references/a.md", "a")])
     before = content(world.root)
     for operation in ({"action": "delete", "name": "deploy"}, {"action": "rename", "name": "deploy", "new_name": "x"}):
-        refused(partial(library.manage, [operation]), "holds-repository")
+        refused(partial(library.edit.apply, [operation]), "holds-repository")
     assert content(world.root) == before and "deploy/.git/HEAD" in before
     check_whole(world.state, world.root)
 
@@ -231,23 +239,26 @@ def test_a_repository_in_a_skill_is_neither_deleted_nor_renamed_away(world: Worl
 
 @pytest.mark.parametrize("count", [0, 21])
 def test_a_batch_has_one_to_twenty_operations(world: World, count: int) -> None:
-    refused(lambda: world.library().manage([created(f"s{number}") for number in range(count)]), "bad-operations")
+    refused(
+        lambda: world.library().edit.apply([created(f"s{number}") for number in range(count)]).to_json(),
+        "bad-operations",
+    )
     assert os.listdir(world.root) == []
 
 
 def test_twenty_operations_are_one_change(world: World) -> None:
     library = world.library()
-    answer = library.manage([created(f"s{number}") for number in range(20)])
+    answer = library.edit.apply([created(f"s{number}") for number in range(20)]).to_json()
     assert (answer["operations_applied"], len(answer["entries"]), len(os.listdir(world.root))) == (20, 20, 20)
     assert len({entry["run"] for entry in library.edit.history.entries().to_json()["entries"]}) == 1
 
 
 def test_a_failing_operation_leaves_everything_as_it_was_and_says_which(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy")])
+    library.edit.apply([created("deploy")])
     before = content(world.root)
     operations = [patched("deploy", "this", "that"), created("new"), patched("deploy", "absent", "x")]
-    error = refused(lambda: library.manage(operations), "patch-not-found")
+    error = refused(lambda: library.edit.apply(operations).to_json(), "patch-not-found")
     assert (error.details["failed_index"], error.details["completed_before_failure"]) == (2, 0)
     assert content(world.root) == before
     assert len(library.edit.history.entries().to_json()["entries"]) == 1
@@ -255,7 +266,7 @@ def test_a_failing_operation_leaves_everything_as_it_was_and_says_which(world: W
 
 def test_operations_build_on_each_other(world: World) -> None:
     library = world.library()
-    library.manage(
+    library.edit.apply(
         [
             created("draft"),
             patched("draft", "this", "that"),
@@ -267,18 +278,19 @@ def test_operations_build_on_each_other(world: World) -> None:
     assert sorted(content(world.root)) == ["final/SKILL.md", "final/references/a.md"]
     assert (world.root / "final/references/a.md").read_text() == "b" and "Do that." in text(world, "final")
     error = refused(
-        lambda: library.manage([{"action": "delete", "name": "final"}, patched("final", "a", "b")]), "skill-not-found"
+        lambda: library.edit.apply([{"action": "delete", "name": "final"}, patched("final", "a", "b")]).to_json(),
+        "skill-not-found",
     )
     assert error.details["failed_index"] == 1
 
 
 def test_two_skills_can_swap_their_names_and_a_deleted_one_can_be_made_anew(world: World) -> None:
     library = world.library()
-    library.manage([created("a", "Is a.\n"), created("b", "Is b.\n")])
+    library.edit.apply([created("a", "Is a.\n"), created("b", "Is b.\n")])
     names = (("a", "c"), ("b", "a"), ("c", "b"))
-    library.manage([{"action": "rename", "name": old, "new_name": new} for old, new in names])
+    library.edit.apply([{"action": "rename", "name": old, "new_name": new} for old, new in names])
     assert "Is b." in text(world, "a") and "Is a." in text(world, "b") and sorted(os.listdir(world.root)) == ["a", "b"]
-    answer = library.manage([{"action": "delete", "name": "a"}, created("a", "Anew.\n")])
+    answer = library.edit.apply([{"action": "delete", "name": "a"}, created("a", "Anew.\n")]).to_json()
     assert answer["results"][1]["created"] and text(world, "a").endswith("Anew.\n")
     check_whole(world.state, world.root)
 
@@ -339,29 +351,38 @@ def test_an_operation_that_is_wrong_is_told_what_is_wrong(operation: Any, messag
 
 def test_background_work_must_have_seen_exactly_what_it_changes(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy")])
+    library.edit.apply([created("deploy")])
     seen: set[tuple[str, str]] = set()
 
     def patch(find: str, replace: str) -> Any:
         operations = [patched("deploy", find, replace)]
-        return library.manage(operations, origin="background", viewed=lambda *what: what in seen)
+        return library.edit.apply(
+            operations, by=Provenance("user", origin="background"), viewed=lambda *what: what in seen
+        ).to_json()
 
     before = content(world.root)
     refused(lambda: patch("this", "that"), "not-viewed")
-    refused(lambda: library.manage([patched("deploy", "this", "that")], origin="background"), "not-viewed")
+    refused(
+        lambda: library.edit.apply(
+            [patched("deploy", "this", "that")], by=Provenance("user", origin="background")
+        ).to_json(),
+        "not-viewed",
+    )
     assert content(world.root) == before
-    seen.add((str(world.root / "deploy"), library.view("deploy")["digest"]))
+    seen.add((str(world.root / "deploy"), library.read("deploy").digest))
     assert patch("this", "that")["success"]
     refused(lambda: patch("that", "it"), "not-viewed")
-    assert library.manage([created("new")], origin="background", viewed=lambda *_: False)["created"]
+    assert library.edit.apply(
+        [created("new")], by=Provenance("user", origin="background"), viewed=lambda *_: False
+    ).to_json()["created"]
 
 
 def test_foreground_work_gets_a_warning(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy")])
-    answer = library.manage([patched("deploy", "this", "that")], viewed=lambda *_: False)
+    library.edit.apply([created("deploy")])
+    answer = library.edit.apply([patched("deploy", "this", "that")], viewed=lambda *_: False).to_json()
     assert "deploy was changed without having been viewed." in answer["warnings"]
-    answer = library.manage([patched("deploy", "that", "it")], viewed=lambda *_: True)
+    answer = library.edit.apply([patched("deploy", "that", "it")], viewed=lambda *_: True).to_json()
     assert not any("viewed" in warning for warning in answer["warnings"])
 
 
@@ -376,7 +397,9 @@ def test_a_check_sees_what_would_be_written_and_its_word_is_kept(world: World) -
         return Verdict("allow", "safe")
 
     library = world.library(check=check)
-    answer = library.manage([created("deploy"), wrote("deploy", "references/a.md", "a")], actor="agent")
+    answer = library.edit.apply(
+        [created("deploy"), wrote("deploy", "references/a.md", "a")], by=Provenance("agent")
+    ).to_json()
     assert calls == [("deploy", ["SKILL.md", "references/a.md"], "agent")]
     assert library.edit.history.entries().to_json()["entries"][0]["checked"] == "safe" and answer["warnings"] == []
 
@@ -387,8 +410,8 @@ def test_what_a_check_does_not_allow_is_not_written(world: World, verdict: Verdi
         return verdict if name == "bad" else Verdict("allow", "safe")
 
     library = world.library(check=check)
-    refused(lambda: library.manage([created("good"), created("bad")]), "blocked")
-    assert os.listdir(world.root) == [] and library.pending()["count"] == 0
+    refused(lambda: library.edit.apply([created("good"), created("bad")]).to_json(), "blocked")
+    assert os.listdir(world.root) == [] and library.proposals.pending().to_json()["count"] == 0
 
 
 def test_a_check_that_fails_is_no_check_that_passed(world: World) -> None:
@@ -396,14 +419,14 @@ def test_a_check_that_fails_is_no_check_that_passed(world: World) -> None:
         raise ZeroDivisionError("no scanner")
 
     library = world.library(check=check)
-    refused(lambda: library.manage([created("deploy")]), "check-failed")
+    refused(lambda: library.edit.apply([created("deploy")]).to_json(), "check-failed")
     assert os.listdir(world.root) == [] and library.edit.history.entries().to_json()["entries"] == []
 
 
 @pytest.mark.parametrize("reason", ["It may delete things.", ""])
 def test_what_a_check_asks_about_waits_for_a_person(world: World, reason: str) -> None:
     library = world.library(check=lambda *_: Verdict("ask", "dangerous", reason))
-    answer = library.manage([created("deploy")])
+    answer = library.edit.apply([created("deploy")]).to_json()
     assert answer["staged"] and answer["reason"] == (reason or "A person must see deploy first.")
     assert os.listdir(world.root) == []
 
@@ -450,7 +473,7 @@ def cost_of_a_patch(world: World, count: int, monkeypatch: pytest.MonkeyPatch) -
         world.skill(f"skill-{number:05}", where=root)
     home = world.top / f"state-{count}"
     library: Library = world.machine(roots=[root], home=home, clock=lambda: time_ns() + 60 * 10**9)
-    library.manage([patched("skill-00003", "Body", "Text 0")])
+    library.edit.apply([patched("skill-00003", "Body", "Text 0")])
     counts: Counter[str] = Counter()
     with monkeypatch.context() as patch:
         for package in (whet.library, whet.authoring, whet.store):
@@ -458,7 +481,7 @@ def cost_of_a_patch(world: World, count: int, monkeypatch: pytest.MonkeyPatch) -
                 module = import_module(found.name)
                 if hasattr(module, "os"):
                     patch.setattr(module, "os", Counting(counts))
-        library.manage([patched("skill-00003", "Text 0", "Text 1")])
+        library.edit.apply([patched("skill-00003", "Text 0", "Text 1")])
     return counts
 
 

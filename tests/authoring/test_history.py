@@ -20,9 +20,9 @@ __all__ = ["world"]
 def library(world: World) -> Library:
     """A library whose one skill has three versions."""
     made = world.library()
-    made.manage([created("deploy", "One.\n")])
-    made.manage([patched("deploy", "One", "Two")])
-    made.manage([patched("deploy", "Two", "Three")])
+    made.edit.apply([created("deploy", "One.\n")])
+    made.edit.apply([patched("deploy", "One", "Two")])
+    made.edit.apply([patched("deploy", "Two", "Three")])
     return made
 
 
@@ -66,7 +66,7 @@ def test_going_back_without_a_number_goes_to_what_was_before_the_last_change(wor
 
 def test_a_skill_that_is_gone_comes_back_by_going_back(world: World, library: Library) -> None:
     before = content(world.root)
-    library.manage([{"action": "delete", "name": "deploy"}])
+    library.edit.apply([{"action": "delete", "name": "deploy"}])
     library.edit.history.rollback("deploy")
     assert content(world.root) == before
 
@@ -108,29 +108,31 @@ def test_a_difference_names_what_is_not_text() -> None:
 
 
 def test_what_was_deleted_last_is_restored_and_nothing_is_overwritten(world: World, library: Library) -> None:
-    library.manage([{"action": "delete", "name": "deploy"}])
-    library.manage([created("deploy", "Another.\n")])
-    refused(lambda: library.manage([{"action": "restore", "name": "deploy"}]), "nothing-to-restore")
-    library.manage([{"action": "delete", "name": "deploy"}])
-    library.manage([{"action": "restore", "name": "deploy"}])
+    library.edit.apply([{"action": "delete", "name": "deploy"}])
+    library.edit.apply([created("deploy", "Another.\n")])
+    refused(lambda: library.edit.apply([{"action": "restore", "name": "deploy"}]).to_json(), "nothing-to-restore")
+    library.edit.apply([{"action": "delete", "name": "deploy"}])
+    library.edit.apply([{"action": "restore", "name": "deploy"}])
     assert body(world) == "Another.\n"
     library.edit.history.rollback("deploy", 3)
     assert body(world) == "Three.\n"
-    error = refused(lambda: library.manage([{"action": "restore", "name": "deplyo"}]), "nothing-to-restore")
+    error = refused(
+        lambda: library.edit.apply([{"action": "restore", "name": "deplyo"}]).to_json(), "nothing-to-restore"
+    )
     assert error.details["suggestions"] == []
 
 
 def test_a_directory_where_a_deleted_skill_was_is_not_overwritten(world: World, library: Library) -> None:
-    library.manage([{"action": "delete", "name": "deploy"}])
+    library.edit.apply([{"action": "delete", "name": "deploy"}])
     (world.root / "deploy").mkdir()
     (world.root / "deploy/mine.txt").write_text("mine")
-    refused(lambda: library.manage([{"action": "restore", "name": "deploy"}]), "skill-exists")
+    refused(lambda: library.edit.apply([{"action": "restore", "name": "deploy"}]).to_json(), "skill-exists")
     assert content(world.root) == {"deploy/mine.txt": b"mine"}
 
 
 def test_the_history_goes_back_beyond_a_rename(library: Library) -> None:
-    library.manage([{"action": "rename", "name": "deploy", "new_name": "ship"}])
-    library.manage([{"action": "rename", "name": "ship", "new_name": "launch"}])
+    library.edit.apply([{"action": "rename", "name": "deploy", "new_name": "ship"}])
+    library.edit.apply([{"action": "rename", "name": "ship", "new_name": "launch"}])
     told = library.edit.history.entries("launch").to_json()["entries"]
     assert [(entry["id"], entry["skill"], entry["version"]) for entry in told] == [
         (1, "deploy", None),

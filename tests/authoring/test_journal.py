@@ -236,10 +236,10 @@ def test_a_content_kept_again_while_it_is_old_is_young(journal: Journal, clock: 
 
 def test_an_exported_history_can_be_proven_and_read_without_the_library(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy")])
-    library.manage([created("other")])
-    library.manage([{"action": "write_file", "name": "deploy", "file_path": "assets/a.bin", "content": b"\0\xff"}])
-    library.manage([patched("deploy", "this", "that")])
+    library.edit.apply([created("deploy")])
+    library.edit.apply([created("other")])
+    library.edit.apply([{"action": "write_file", "name": "deploy", "file_path": "assets/a.bin", "content": b"\0\xff"}])
+    library.edit.apply([patched("deploy", "this", "that")])
     told = library.edit.history.export("deploy").to_json()
     contents = {
         of: {

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from authoring.world import World, check_whole, content, created, patched, refused, world
 from whet import Library
+from whet.authoring.writer import Provenance
 from whet.errors import FailedError, WhetError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Undoing(RuleBasedStateMachine):
         return found
 
     def mark(self) -> None:
-        self.marks.append((len(self.entries()), self.library.digest(), content(self.root)))
+        self.marks.append((len(self.entries()), self.library.workspace.digest(), content(self.root)))
 
     def do(self, call: Callable[[], Any]) -> None:
         """Something that may be refused; then nothing may have changed."""
@@ -65,7 +66,7 @@ class Undoing(RuleBasedStateMachine):
         self.mark()
 
     def manage(self, *operations: dict[str, Any]) -> None:
-        self.do(lambda: self.library.manage(operations, actor="agent"))
+        self.do(lambda: self.library.edit.apply(operations, by=Provenance("agent")).to_json())
 
     @initialize(names=st.sets(NAMES, max_size=2))
     def there_before(self, names: set[str]) -> None:
@@ -136,7 +137,7 @@ class Undoing(RuleBasedStateMachine):
             with open(os.path.join(path, "SKILL.md" if how == "text" else f"{word}.txt"), "a") as file:
                 file.write(f"{word}\n")
         new = {"action": "write_file", "name": name, "file_path": "assets/x", "content": str(len(self.entries()))}
-        self.library.manage([created(name, f"{word} again\n") if how == "gone" else new])
+        self.library.edit.apply([created(name, f"{word} again\n") if how == "gone" else new])
         self.mark()
 
     def teardown(self) -> None:
@@ -165,7 +166,7 @@ class Undoing(RuleBasedStateMachine):
 
     def compare(self, digest: str, files: dict[str, bytes]) -> None:
         assert content(self.root) == files
-        assert self.library.digest() == digest
+        assert self.library.workspace.digest() == digest
 
 
 TestUndoing = Undoing.TestCase
@@ -174,10 +175,10 @@ TestUndoing.settings = settings(max_examples=30, stateful_step_count=15, deadlin
 
 def test_a_change_in_the_middle_is_undone_where_nothing_else_touched_the_same(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy", "First.\n\nSecond.\n\nThird.\n")])
-    library.manage([patched("deploy", "First", "1st")])
-    library.manage([{"action": "write_file", "name": "deploy", "file_path": "references/a.md", "content": "a"}])
-    library.manage([patched("deploy", "Third", "3rd")])
+    library.edit.apply([created("deploy", "First.\n\nSecond.\n\nThird.\n")])
+    library.edit.apply([patched("deploy", "First", "1st")])
+    library.edit.apply([{"action": "write_file", "name": "deploy", "file_path": "references/a.md", "content": "a"}])
+    library.edit.apply([patched("deploy", "Third", "3rd")])
     library.edit.history.undo("2")
     text = (world.root / "deploy/SKILL.md").read_text()
     assert "First." in text and "3rd." in text and (world.root / "deploy/references/a.md").exists()
@@ -190,9 +191,9 @@ def test_a_change_in_the_middle_is_undone_where_nothing_else_touched_the_same(wo
 
 def test_a_change_that_was_changed_again_cannot_be_undone_and_nothing_changes(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy", "Word.\n"), created("other", "Word.\n")])
-    library.manage([patched("deploy", "Word", "Text"), patched("other", "Word", "Text")])
-    library.manage([patched("deploy", "Text", "Prose")])
+    library.edit.apply([created("deploy", "Word.\n"), created("other", "Word.\n")])
+    library.edit.apply([patched("deploy", "Word", "Text"), patched("other", "Word", "Text")])
+    library.edit.apply([patched("deploy", "Text", "Prose")])
     before = content(world.root)
     run = library.edit.history.entries().to_json()["entries"][2]["run"]
     for what in ("3", run):
@@ -207,10 +208,10 @@ def test_undoing_a_run_takes_back_nothing_that_was_there_before_it(world: World)
     path = world.skill("mine", "Mine.\n")
     before = content(path)
     library = world.library()
-    answer = library.manage([patched("mine", "Mine", "Yours")])
+    answer = library.edit.apply([patched("mine", "Mine", "Yours")]).to_json()
     (path / "SKILL.md").write_text((path / "SKILL.md").read_text() + "By hand.\n")
     edited = content(path)
-    second = library.manage([patched("mine", "By hand", "By agent")])
+    second = library.edit.apply([patched("mine", "By hand", "By agent")]).to_json()
     history = {entry["id"]: entry for entry in library.edit.history.entries("mine").to_json()["entries"]}
     library.edit.history.undo(history[second["entry"]]["run"])
     assert content(path) == edited
@@ -222,7 +223,7 @@ def test_undoing_a_run_takes_back_nothing_that_was_there_before_it(world: World)
 def test_that_a_skill_was_there_is_nothing_to_undo(world: World) -> None:
     world.skill("mine")
     library = world.library()
-    library.manage([patched("mine", "Body", "Text")])
+    library.edit.apply([patched("mine", "Body", "Text")])
     before = content(world.root)
     refused(lambda: library.edit.history.undo("1"), "cannot-undo")
     assert content(world.root) == before
@@ -231,5 +232,5 @@ def test_that_a_skill_was_there_is_nothing_to_undo(world: World) -> None:
 @pytest.mark.parametrize("what", ["99", "nonsense", ""])
 def test_what_is_not_in_the_history_is_not_undone(world: World, what: str) -> None:
     library = world.library()
-    library.manage([created("deploy")])
+    library.edit.apply([created("deploy")])
     refused(lambda: library.edit.history.undo(what), "no-such-entry")

@@ -17,7 +17,7 @@ __all__ = ["world"]
 
 def test_no_file_operation_reaches_the_main_file_or_makes_a_skill_inside_a_skill(world: World) -> None:
     library = world.library()
-    library.manage([created("deploy")])
+    library.edit.apply([created("deploy")])
     before = content(world.root)
     for path in (
         "SKILL.md",
@@ -30,9 +30,12 @@ def test_no_file_operation_reaches_the_main_file_or_makes_a_skill_inside_a_skill
     ):
         for action, more in (("write_file", {"content": "no frontmatter"}), ("remove_file", {})):
             operation = {"action": action, "name": "deploy", "file_path": path, **more}
-            refused(partial(library.manage, [operation]), "main-file")
-    refused(lambda: library.manage([patched("deploy", "---\nname", "name", file_path="SKILL.md")]), "would-break")
-    refused(lambda: library.manage([{**created("inner"), "category": "deploy"}]), "bad-category")
+            refused(partial(library.edit.apply, [operation]), "main-file")
+    refused(
+        lambda: library.edit.apply([patched("deploy", "---\nname", "name", file_path="SKILL.md")]).to_json(),
+        "would-break",
+    )
+    refused(lambda: library.edit.apply([{**created("inner"), "category": "deploy"}]).to_json(), "bad-category")
     assert content(world.root) == before
 
 
@@ -44,16 +47,16 @@ def test_names_that_are_shown_are_accepted_and_duplicates_are_refused_for_readin
         text = f"---\nname: {place[0]}-skill\ndescription: Does it.\n---\n\nBody.\n"
         (world.skill(place) / "SKILL.md").write_text(text)
     library = world.library()
-    for skill in library.list()["skills"]:
-        assert library.manage([patched(skill["name"], "Body", "Text")])["success"]
-    refused(lambda: library.view("twin"), "ambiguous-name")
-    refused(lambda: library.manage([patched("twin", "Text", "Prose")]), "ambiguous-name")
+    for skill in library.skills().to_json()["skills"]:
+        assert library.edit.apply([patched(skill["name"], "Body", "Text")]).to_json()["success"]
+    refused(lambda: library.read("twin").to_json(), "ambiguous-name")
+    refused(lambda: library.edit.apply([patched("twin", "Text", "Prose")]).to_json(), "ambiguous-name")
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a database", b"\0" * 5000])
 def test_a_history_that_cannot_be_read_is_an_error_and_never_an_empty_one(world: World, damage: bytes) -> None:
     library = world.library()
-    library.manage([created("deploy")])
+    library.edit.apply([created("deploy")])
     library.close()
     path = world.state / "state.db"
     for name in ("state.db-wal", "state.db-shm"):
@@ -61,18 +64,20 @@ def test_a_history_that_cannot_be_read_is_an_error_and_never_an_empty_one(world:
     path.write_bytes(damage)
     before = content(world.root)
     if damage:
-        error = refused(lambda: world.library().manage([patched("deploy", "this", "that")]), "state-corrupt")
+        error = refused(
+            lambda: world.library().edit.apply([patched("deploy", "this", "that")]).to_json(), "state-corrupt"
+        )
         assert "doctor" in error.hint
         assert path.read_bytes() == damage and content(world.root) == before
     else:  # an empty file is a database of which nothing was ever written: what is there is found and entered
-        world.library().manage([patched("deploy", "this", "that")])
+        world.library().edit.apply([patched("deploy", "this", "that")])
         assert world.library().edit.history.entries().to_json()["entries"][0]["action"] == "found"
 
 
 def test_there_is_no_moment_without_the_old_or_the_new_version(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever call comes next, a whole skill is there; the kills in test_writer_kills show the same from outside."""
     library = world.library()
-    library.manage(
+    library.edit.apply(
         [created("deploy"), {"action": "write_file", "name": "deploy", "file_path": "references/a", "content": "a"}]
     )
     seen: set[bool] = set()
@@ -92,7 +97,7 @@ def test_there_is_no_moment_without_the_old_or_the_new_version(world: World, mon
     with monkeypatch.context() as patch:
         for name in real:
             patch.setattr(os, name, watched(name))
-        library.manage(
+        library.edit.apply(
             [
                 patched("deploy", "this", "that"),
                 {"action": "remove_file", "name": "deploy", "file_path": "references/a"},
@@ -105,9 +110,9 @@ def test_there_is_no_moment_without_the_old_or_the_new_version(world: World, mon
 def test_a_proposal_is_a_value_and_proposing_writes_to_no_skill(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by asking a model nicely: with `stage`, no action of any kind gets as far as the writer."""
     library = world.library()
-    library.manage([created("deploy"), created("gone")])
-    library.manage([{"action": "write_file", "name": "deploy", "file_path": "references/a", "content": "a"}])
-    library.manage([{"action": "delete", "name": "gone"}])
+    library.edit.apply([created("deploy"), created("gone")])
+    library.edit.apply([{"action": "write_file", "name": "deploy", "file_path": "references/a", "content": "a"}])
+    library.edit.apply([{"action": "delete", "name": "gone"}])
     before, entries = content(world.root), library.edit.history.entries().to_json()["entries"]
 
     def forbidden(*_: object, **__: object) -> None:
@@ -127,15 +132,15 @@ def test_a_proposal_is_a_value_and_proposing_writes_to_no_skill(world: World, mo
     }
     assert operations.keys() == OPERATIONS.keys()
     for operation in operations.values():
-        assert library.manage([operation], stage=True)["staged"]
+        assert library.edit.apply([operation], stage=True).to_json()["staged"]
     assert (content(world.root), library.edit.history.entries().to_json()["entries"]) == (before, entries)
-    assert library.pending()["count"] == len(operations)
+    assert library.proposals.pending().to_json()["count"] == len(operations)
 
 
 def test_a_batch_that_fails_leaves_no_trace_anywhere(world: World) -> None:
     """Not in the skills, not in the history, not among the proposals, not in the counts of use."""
     library = world.library()
-    library.manage([created("deploy")])
+    library.edit.apply([created("deploy")])
 
     def everything() -> dict[str, list[tuple[object, ...]]]:
         found: dict[str, list[tuple[object, ...]]] = {}
@@ -154,7 +159,7 @@ def test_a_batch_that_fails_leaves_no_trace_anywhere(world: World) -> None:
         created("new"),
         patched("other", "not there", "x"),
     ]
-    refused(lambda: library.manage(operations), "patch-not-found")
+    refused(lambda: library.edit.apply(operations).to_json(), "patch-not-found")
     assert (content(world.root), everything()) == before
     assert any("journal" in name for name in before[1])
     check_whole(world.state, world.root)
@@ -163,10 +168,12 @@ def test_a_batch_that_fails_leaves_no_trace_anywhere(world: World) -> None:
 @pytest.mark.parametrize("name", ["deploy\n", "\ndeploy", "deploy\r", "deploy\u2028", "deploy ", "deploy\0", ""])
 def test_a_name_with_a_line_break_or_nothing_in_it_makes_no_skill(world: World, name: str) -> None:
     library = world.library()
-    refused(lambda: library.manage([created(name)]), "bad-name")
+    refused(lambda: library.edit.apply([created(name)]).to_json(), "bad-name")
     assert os.listdir(world.root) == []
-    library.manage([created("deploy")])
+    library.edit.apply([created("deploy")])
     before = content(world.root)
-    refused(lambda: library.manage([created(name, "Better.\n")]), "bad-name")
-    refused(lambda: library.manage([{"action": "rename", "name": "deploy", "new_name": name}]), "bad-name")
+    refused(lambda: library.edit.apply([created(name, "Better.\n")]).to_json(), "bad-name")
+    refused(
+        lambda: library.edit.apply([{"action": "rename", "name": "deploy", "new_name": name}]).to_json(), "bad-name"
+    )
     assert content(world.root) == before

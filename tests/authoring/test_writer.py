@@ -238,16 +238,16 @@ def test_skills_and_state_may_lie_on_different_file_systems(world: World) -> Non
 
     with TemporaryDirectory(dir="/dev/shm") as place:
         library = world.library(home=place)
-        library.manage([created("a")])
-        library.manage(
+        library.edit.apply([created("a")])
+        library.edit.apply(
             [
                 {"action": "write_file", "name": "a", "file_path": "references/x.md", "content": "x"},
                 patched("a", "this", "it"),
             ]
         )
-        library.manage([{"action": "rename", "name": "a", "new_name": "b"}])
-        library.manage([{"action": "delete", "name": "b"}])
-        library.manage([{"action": "restore", "name": "b"}])
+        library.edit.apply([{"action": "rename", "name": "a", "new_name": "b"}])
+        library.edit.apply([{"action": "delete", "name": "b"}])
+        library.edit.apply([{"action": "restore", "name": "b"}])
         check_whole(place, world.root)
         assert sorted(content(world.root)) == ["b/SKILL.md", "b/references/x.md"]
         library.close()
@@ -261,7 +261,7 @@ def test_patches_keep_permissions_and_other_files_keep_their_times(world: World)
     os.utime(path / "references/x.md", ns=(10**18, 10**18))
     os.chmod(path / "SKILL.md", 0o600)
     library = world.library()
-    library.manage([patched("a", "Body", "Text")])
-    library.manage([{"action": "write_file", "name": "a", "file_path": "references/y.md", "content": "y"}])
+    library.edit.apply([patched("a", "Body", "Text")])
+    library.edit.apply([{"action": "write_file", "name": "a", "file_path": "references/y.md", "content": "y"}])
     assert stat.S_IMODE((path / "SKILL.md").stat().st_mode) == 0o600
     assert (path / "references/x.md").stat().st_mtime_ns == 10**18

@@ -22,7 +22,7 @@ __all__ = ["world"]
 TRY = """
 def tried(operations):
     try:
-        library.manage(operations)
+        library.edit.apply(operations)
     except WhetError as error:
         assert error.hint, error
         return error.code
@@ -41,8 +41,8 @@ for place in sys.argv[2].split():
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=800k", "whet-test", f"{top}/{place}"], check=True)
 os.makedirs(top + "/skills", exist_ok=True)
 library = opened()
-library.manage([create("one"), create("two")])
-before = library.digest()
+library.edit.apply([create("one"), create("two")])
+before = library.workspace.digest()
 filler = open(f"{top}/{sys.argv[2].split()[-1]}/filler", "wb", buffering=0)
 answer = []
 try:
@@ -56,10 +56,10 @@ for operations in (
      for name in ("one", "two")],
     [create("three", "y" * 50000)],
 ):
-    answer.append([tried(operations), library.digest() == before])
+    answer.append([tried(operations), library.workspace.digest() == before])
 filler.truncate(0)
 operations = [{"action": "patch", "name": "one", "find": "this", "replace": "that"}]
-answer.append([tried(operations), library.digest() == before])
+answer.append([tried(operations), library.workspace.digest() == before])
 library.close()
 say(answer)
 names = [name for _, directories, files in os.walk(top + "/skills") for name in (*directories, *files)]
@@ -117,8 +117,8 @@ def test_a_write_that_fails_anywhere_changes_nothing(
 ) -> None:
     """A batch over three skills."""
     library = world.library()
-    library.manage([created("one"), created("two")])
-    before, entries = library.digest(), library.edit.history.entries().to_json()["entries"]
+    library.edit.apply([created("one"), created("two")])
+    before, entries = library.workspace.digest(), library.edit.history.entries().to_json()["entries"]
     operations = [
         patched("one", "this", "that"),
         {"action": "write_file", "name": "two", "file_path": "references/x.md", "content": "x"},
@@ -137,11 +137,11 @@ def test_a_write_that_fails_anywhere_changes_nothing(
             return real(*args, **kwargs)
 
         patch.setattr(call, failing)
-        refused(lambda: library.manage(operations), "disk-full")
-    assert (library.digest(), library.edit.history.entries().to_json()["entries"]) == (before, entries)
-    library.manage(operations)
+        refused(lambda: library.edit.apply(operations).to_json(), "disk-full")
+    assert (library.workspace.digest(), library.edit.history.entries().to_json()["entries"]) == (before, entries)
+    library.edit.apply(operations)
     check_whole(world.state, world.root)
-    assert len(library.list()["skills"]) == 3
+    assert len(library.skills().to_json()["skills"]) == 3
 
 
 def _attribute(path: str, name: str) -> Callable[..., object]:
@@ -158,8 +158,8 @@ def _attribute(path: str, name: str) -> Callable[..., object]:
 
 def test_when_even_putting_back_fails_the_next_writer_does_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     library = world.library()
-    library.manage([created("one"), created("two")])
-    before = library.digest()
+    library.edit.apply([created("one"), created("two")])
+    before = library.workspace.digest()
     operations = [patched("one", "this", "that"), patched("two", "this", "that")]
     left = [1]
     from whet.authoring import trees
@@ -175,10 +175,10 @@ def test_when_even_putting_back_fails_the_next_writer_does_it(world: World, monk
 
     with monkeypatch.context() as patch:
         patch.setattr(trees, "_put_item", failing)
-        refused(lambda: library.manage(operations), "disk-full")
+        refused(lambda: library.edit.apply(operations).to_json(), "disk-full")
     assert len(list(library.edit.history.recover())) == 1
-    assert library.digest() == before
-    library.manage(operations)
+    assert library.workspace.digest() == before
+    library.edit.apply(operations)
     check_whole(world.state, world.root)
 
 
@@ -187,9 +187,9 @@ READ_ONLY = (
     + TRY
     + """
 library = opened()
-library.manage([create("one"), create("two")])
-library.manage([{"action": "write_file", "name": "one", "file_path": "references/x.md", "content": "x"}])
-before = library.digest()
+library.edit.apply([create("one"), create("two")])
+library.edit.apply([{"action": "write_file", "name": "one", "file_path": "references/x.md", "content": "x"}])
+before = library.workspace.digest()
 where = f"{top}/{sys.argv[2]}"
 attempts = [
     [{"action": "patch", "name": "one", "find": "this", "replace": "that"}],
@@ -205,7 +205,7 @@ if sys.argv[2] == "state":
         os.chmod(f"{where}/{name}", 0o555 if os.path.isdir(f"{where}/{name}") else 0o444)
 if sys.argv[2] == "skills":
     attempts = [[create("new")], attempts[2]]
-say([[tried(operations), library.digest() == before] for operations in attempts])
+say([[tried(operations), library.workspace.digest() == before] for operations in attempts])
 os.chmod(where, 0o755)
 if sys.argv[2] == "state":
     for name in os.listdir(where):

@@ -86,7 +86,7 @@ def arm(count):
 
 def change():
     library = opened()
-    library.list()
+    library.skills().to_json()
     arm(count)
     CHANGE
 
@@ -106,13 +106,13 @@ PREPARED = (
     + """
 library = opened()
 for name in ("one", "two"):
-    library.manage([
+    library.edit.apply([
         {"action": "create", "name": name, "description": f"Does {name}. Use it.", "body": "First line.\\n"},
         {"action": "write_file", "name": name, "file_path": "references/a.md", "content": "a"},
     ])
-library.manage([{"action": "patch", "name": "one", "find": "First", "replace": "Second"}])
-library.manage([{"action": "create", "name": "gone", "description": "Is gone. Use it.", "body": "Gone.\\n"}])
-library.manage([{"action": "delete", "name": "gone"}])
+library.edit.apply([{"action": "patch", "name": "one", "find": "First", "replace": "Second"}])
+library.edit.apply([{"action": "create", "name": "gone", "description": "Is gone. Use it.", "body": "Gone.\\n"}])
+library.edit.apply([{"action": "delete", "name": "gone"}])
 library.close()
 
 # A skill that an agent wrote long ago and nobody uses, which the curator has called stale.
@@ -120,9 +120,9 @@ for days in (120, 119, 80):
     library = opened(clock=lambda: time.time_ns() - days * 86400 * 10**9)
     if days == 120:
         old = {"action": "create", "name": "old", "description": "Is old. Use it.", "body": "Old.\\n"}
-        library.manage([old], actor="agent")
+        library.edit.apply([old], Provenance("agent"))
     else:
-        library.curating.curate(apply=True)
+        library.learning.curating.curate(apply=True)
     library.close()
 
 # Contents that nothing refers to, as writers leave them that are killed before they write down what they are about.
@@ -137,22 +137,22 @@ journal.state.close()
 )
 
 CHANGES = {
-    "create": "library.manage([{'action': 'create', 'name': 'new', 'description': 'New. Use it.', 'body': 'New.'}])",
-    "patch": "library.manage([{'action': 'patch', 'name': 'one', 'find': 'Second', 'replace': 'Third'}])",
-    "files": """library.manage([
+    "create": "library.edit.apply([{'action': 'create', 'name': 'new', 'description': 'New. Use.', 'body': 'New.'}])",
+    "patch": "library.edit.apply([{'action': 'patch', 'name': 'one', 'find': 'Second', 'replace': 'Third'}])",
+    "files": """library.edit.apply([
         {'action': 'write_file', 'name': 'one', 'file_path': 'scripts/run.sh', 'content': 'x', 'executable': True},
         {'action': 'remove_file', 'name': 'one', 'file_path': 'references/a.md'},
     ])""",
-    "delete": "library.manage([{'action': 'delete', 'name': 'one'}])",
-    "restore": "library.manage([{'action': 'restore', 'name': 'gone'}])",
+    "delete": "library.edit.apply([{'action': 'delete', 'name': 'one'}])",
+    "restore": "library.edit.apply([{'action': 'restore', 'name': 'gone'}])",
     "rollback": "library.edit.history.rollback('one')",
     "undo": "library.edit.history.undo('3')",
-    "batch": """library.manage([
+    "batch": """library.edit.apply([
         {'action': 'patch', 'name': 'one', 'find': 'Second', 'replace': 'Third'},
         {'action': 'patch', 'name': 'two', 'find': 'First', 'replace': 'Third'},
     ])""",
-    "rename": "library.manage([{'action': 'rename', 'name': 'one', 'new_name': 'other'}])",
-    "curate": "library.curating.curate(apply=True)",
+    "rename": "library.edit.apply([{'action': 'rename', 'name': 'one', 'new_name': 'other'}])",
+    "curate": "library.learning.curating.curate(apply=True)",
     "compact": "opened(clock=lambda: time.time_ns() + 2 * 3600 * 10**9).edit.history.compact()",
 }
 SEVERAL = ("batch", "rename")
@@ -228,7 +228,7 @@ random.seed(int(sys.argv[2]))
 library = opened()
 say("ready")
 while True:
-    names = [skill["name"] for skill in library.list()["skills"]]
+    names = [skill["name"] for skill in library.skills().to_json()["skills"]]
     def some(): return random.choice(names)
     text = str(random.random())
     whole = {"description": f"Does {text}. Use it.", "body": f"Body {text}."}
@@ -248,11 +248,11 @@ while True:
         if chosen == "compact":
             library.edit.history.compact()
         elif chosen == "rollback":
-            say([library.rollback(some())["entry"]])
+            say([library.history.rollback(some()).entries[-1].id])
         elif chosen == "undo":
-            say([library.undo(str(random.randrange(1, 50)))["entry"]])
+            say([library.history.undo(random.randrange(1, 50)).entries[-1].id])
         else:
-            say(library.manage(actions[chosen]())["entries"])
+            say(list(library.edit.apply(actions[chosen]()).entries))
     except (WhetError, IndexError, ValueError) as error:
         assert getattr(error, "exit_code", 1) != 4, error
 """

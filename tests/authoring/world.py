@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PRELUDE = """
 import json, os, sys, time
 from whet import Library
+from whet.authoring.writer import Provenance
 from whet.errors import WhetError
 top = sys.argv[1]
 

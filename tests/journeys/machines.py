@@ -119,7 +119,7 @@ class Machine:
 
     def library_digest(self) -> str:
         """What the whole library amounts to, by the Python interface."""
-        program = "from whet import Library\nwith Library.open() as library:\n    print(library.digest())\n"
+        program = "from whet import Library\nwith Library.open() as library:\n    print(library.workspace.digest())\n"
         command = [sys.executable, "-P", "-c", program]
         return subprocess.run(
             command, env=self.env, cwd=self.work, capture_output=True, check=True, encoding="utf-8"

@@ -155,12 +155,12 @@ def test_flags_are_answers_and_a_dry_run_writes_nothing(machine: Machine, tmp_pa
 
 def test_messages_in_memory_and_rounds_from_another_process(machine: Machine) -> None:
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library:
-        begun = library.begin_distillation(messages(database_migration()))
+        begun = library.learning.begin_distillation(messages(database_migration()))
         carried = json.dumps(begun.answer({"name": "add-column"}).to_json())
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library:
-        answer = library.finish_distillation(type(begun).from_json(json.loads(carried)))
+        answer = library.learning.finish_distillation(type(begun).from_json(json.loads(carried)))
         assert (answer["skill"], answer["version"]) == ("add-column", "1")
-        assert library.find_relevant("add a nullable column to a table")["results"][0]["name"] == "add-column"
+        assert library.find("add a nullable column to a table").to_json()["results"][0]["name"] == "add-column"
 
 
 @posix
@@ -311,7 +311,7 @@ def test_the_sessions_that_wait_are_offered(machine: Machine, tmp_path: Path) ->
         for transcript in (rollout(), release_notes()):
             path = claude_code(tmp_path / f"{transcript.session}.jsonl", transcript)
             name = transcript.session
-            library.sessions.note("claude-code", name, transcript=str(path), tools=8, prompts=1, ended=True)
+            library.learning.sessions.note("claude-code", name, transcript=str(path), tools=8, prompts=1, ended=True)
     with Terminal(machine, "distill") as terminal:
         terminal.until("Which one? [1] ").types("7").until("Give a number from 1 to 2.").types("2")
         for _ in range(7):
@@ -319,7 +319,7 @@ def test_the_sessions_that_wait_are_offered(machine: Machine, tmp_path: Path) ->
         assert terminal.end()[0] == 0
     assert machine.names() == ["find-service-namespace-restarting-deploy"]
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library:
-        assert [seen.id for seen in library.sessions.waiting()] == ["release-notes"]
+        assert [seen.id for seen in library.learning.sessions.waiting()] == ["release-notes"]
     answer = machine.ask("distill", code=2)
     assert answer["error"] == "FILE is missing."
 

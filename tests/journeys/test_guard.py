@@ -117,12 +117,12 @@ def test_a_running_process_notices_too(repo: Path, env: dict[str, str], tmp_path
     from whet import MODEL, Library, RefusedError
 
     with Library.open(project=repo, env=env) as library:
-        library.trust()
-        assert library.view("good", caller=MODEL)["success"]
+        library.settings.trust()
+        assert library.read("good", caller=MODEL).to_json()["success"]
         (repo / ".agents" / "skills" / "good" / "later.sh").write_text(EVIL)
         for file in (None, "later.sh"):
             with pytest.raises(RefusedError) as caught:
-                library.view("good", file, caller=MODEL)
+                library.read("good", file, caller=MODEL)
             assert caught.value.code == "guard-blocked"
     assert tmp_path.exists()
 

@@ -75,7 +75,7 @@ def tell(machine: Machine, client: str, kind: str, **changes: Any) -> str:
 def failures(machine: Machine) -> list[tuple[str, str]]:
     """The event and code of every failure that the doctor tells of."""
     with Library.open(project=machine.work, env=machine.env) as library:
-        told = [entry.message for entry in library.sessions.examine() if entry.code == "hook-failed"]
+        told = [entry.message for entry in library.learning.sessions.examine() if entry.code == "hook-failed"]
     return sorted((message.split("`")[1], message.split("(")[-1].rstrip(").")) for message in told)
 
 
@@ -126,9 +126,9 @@ def follow_a_session(machine: Machine, client: str) -> None:
     tell(machine, client, "compact")
     assert tell(machine, client, "stop") == tell(machine, client, "end") == ""
     with Library.open(project=machine.work, env=machine.env) as library:
-        total = library.usage.of(str(library.find("backport").id))
+        total = library.learning.usage.of(str(library.card("backport").id))
         assert total is not None and (total.views, total.uses) == (1, 0)
-        (seen,) = library.sessions.all()
+        (seen,) = library.learning.sessions.all()
     assert (seen.client, seen.id, seen.project, seen.ended) == (client, SESSION, str(machine.work), True)
     assert seen.counts == Counts(prompts=2, tools=1)
     assert failures(machine) == []
@@ -224,7 +224,7 @@ def test_a_server_that_is_suspended_is_done_without(machine: Machine) -> None:
         finally:
             suspended.send_signal(signal.SIGCONT)
     with Library.open(project=machine.work, env=machine.env) as library:
-        (seen,) = library.sessions.all()
+        (seen,) = library.learning.sessions.all()
     assert (seen.counts, failures(machine)) == (Counts(prompts=2), [])
 
 
@@ -496,6 +496,6 @@ def test_what_is_waiting_for_whoever_learns(machine: Machine) -> None:
     for number in range(5):
         tell(machine, "codex", "tool", tool_use_id=str(number))
     tell(machine, "codex", "end")
-    program = "from whet import Library; print(*Library.open().sessions.waiting())"
+    program = "from whet import Library; print(*Library.open().learning.sessions.waiting())"
     done = subprocess.run([sys.executable, "-P", "-c", program], env=machine.env, capture_output=True, text=True)
     assert f"client='codex', id='{SESSION}'" in done.stdout and "tools=5" in done.stdout

@@ -213,9 +213,9 @@ def tried(do):
     return ["done", state() == before]
 
 with opened() as library:
-    library.install(skill("one", "Do it."), skill("two", "Do it."))
+    library.sources.install(skill("one", "Do it."), skill("two", "Do it."))
 new, _ = skill("three", "x" * 60_000), skill("one", "y" * 60_000)
-commands = [lambda library: library.install(new), lambda library: library.update("one")]
+commands = [lambda library: library.sources.install(new), lambda library: library.sources.update("one")]
 filler = open(f"{top}/{place}/filler", "wb", buffering=0)
 try:
     while True:
@@ -225,13 +225,13 @@ except OSError:
 print(json.dumps([tried(do) for do in commands]))
 filler.truncate(0)
 with opened() as library:
-    told = library.verify()
-    print(json.dumps([told["valid"], library.edit.history.verify().valid, library.verify_audit()["valid"]]))
+    told = library.sources.verify()
+    print(json.dumps([told["valid"], library.edit.history.verify().valid, library.guard.verify_audit()["valid"]]))
 print(json.dumps([tried(do) for do in commands]))
 with opened() as library:
     library.repair()
     report = [entry.code for entry in library.doctor() if "sandbox" not in entry.code]
-    print(json.dumps([library.verify()["valid"], library.edit.history.verify().valid, report]))
+    print(json.dumps([library.sources.verify()["valid"], library.edit.history.verify().valid, report]))
 """
 
 

@@ -51,7 +51,7 @@ def test_a_tampered_archive_is_never_installed(machine: Machine, library: Librar
     archive.write_bytes(make())
     before = machine.digest()
     with pytest.raises(InvalidError) as caught:
-        library.install(str(archive), every=True)
+        library.sources.install(str(archive), every=True)
     assert caught.value.code in codes
     assert caught.value.message.isprintable() and caught.value.hint
     assert machine.digest() == before
@@ -102,7 +102,7 @@ def test_an_archive_without_a_skill_installs_nothing(machine: Machine, library: 
     archive.write_bytes(WITHOUT_SKILL[kind]())
     before = machine.digest()
     with pytest.raises(NotFoundError) as caught:
-        library.install(str(archive), every=True)
+        library.sources.install(str(archive), every=True)
     assert caught.value.code == "no-skills-found"
     assert machine.digest() == before
 

@@ -21,7 +21,7 @@ from learning.recordings import claude_code
 from journeys.machines import WHET, Machine
 from journeys.payloads import as_bytes, context, payload
 from journeys.test_hooks import resident
-from whet import Library, Session
+from whet import Library
 from whet.store.locks import lock_path
 
 if TYPE_CHECKING:
@@ -88,13 +88,13 @@ def over(machine: Machine, transcript: Transcript) -> None:
 
 def pending(machine: Machine) -> list[dict[str, Any]]:
     with Library.open(project=machine.work, env=machine.env) as library:
-        proposals: list[dict[str, Any]] = library.pending()["proposals"]
+        proposals: list[dict[str, Any]] = library.proposals.pending().to_json()["proposals"]
     return proposals
 
 
 def waiting(machine: Machine) -> list[str]:
     with Library.open(project=machine.work, env=machine.env) as library:
-        return [seen.id for seen in library.sessions.waiting()]
+        return [seen.id for seen in library.learning.sessions.waiting()]
 
 
 def skills(machine: Machine) -> list[str]:
@@ -175,7 +175,9 @@ def test_by_hand_it_is_the_same_and_quiet(machine: Machine) -> None:
     machine.settings('learn = "write"\n')
     path = claude_code(machine.work / "a.jsonl", release_notes())
     with Library.open(project=machine.work, env=machine.env) as library:
-        library.sessions.note("codex", "s", project=str(machine.work), transcript=str(path), tools=8, ended=True)
+        library.learning.sessions.note(
+            "codex", "s", project=str(machine.work), transcript=str(path), tools=8, ended=True
+        )
     assert machine.says("learn", "--waiting", "--quiet") == (0, "", "")
     assert (machine.names(), waiting(machine)) == ([NOTES], [])
     assert machine.says("learn", "--waiting") == (0, "", "0 sessions looked at.\n")
@@ -184,7 +186,7 @@ def test_by_hand_it_is_the_same_and_quiet(machine: Machine) -> None:
 
 def test_a_conversation_ends_with_a_proposal_and_a_step(machine: Machine) -> None:
     with Library.open(project=machine.work, env=machine.env) as library:
-        session = Session(library)
+        session = library.session()
         for event in release_notes().events:
             if event.kind == "call":
                 session.recorder.call(event.tool, event.given, event.id)

@@ -69,14 +69,14 @@ def rehearse(machine: Machine, session: Path, good: Path, bad: Path, patch: pyte
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library, serving() as server:
         model = f"openai-compatible:{server.url}/v1#tiny"
         patch.setattr(server, "next", obedient(BETTER))
-        library.distill(str(session), name=NAME)
+        library.learning.distill(str(session), name=NAME)
         put(machine, UPGRADING, SENTENCE)
-        library.eval_skill(NAME, f"recording:{good}#{model}")
-        assert library.improve(NAME, f"recording:{good}#{model}", write=True)["written"]
+        library.learning.eval_skill(NAME, f"recording:{good}#{model}")
+        assert library.learning.improve(NAME, f"recording:{good}#{model}", write=True)["written"]
         put(machine, UPGRADING, SENTENCE, THANKS)
         patch.setattr(server, "next", obedient(WORSE))
         for _ in range(2):
-            assert not library.improve(NAME, f"recording:{bad}#{model}", rounds=1)["improved"]
+            assert not library.learning.improve(NAME, f"recording:{bad}#{model}", rounds=1)["improved"]
 
 
 def test_a_session_becomes_a_skill_that_gets_better_by_its_evals(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet import Library
+from whet.authoring.writer import Provenance
 from whet.errors import ConflictError, RefusedError
 from whet.learning.curator import DAY
 
@@ -41,7 +42,7 @@ class World:
             "description": description or f"Handles {name} matters. Use when {name} comes up.",
             "body": body or f"# {name}\n\nDo what {name} needs, step by step.\n",
         }
-        self.library.manage([operation], actor=actor)
+        self.library.edit.apply([operation], by=Provenance(actor))
 
     def later(self, days: float) -> None:
         self.now += int(days * DAY)
@@ -67,27 +68,27 @@ def steps(answer: dict[str, object]) -> list[tuple[str, str]]:
 def test_a_skill_that_nobody_uses_goes_stale_then_away_and_comes_back_whole(world: World) -> None:
     for name in ("alpha", "bravo"):
         world.create(name)
-    before = world.library.digest()
-    world.library.curating.curate(apply=True)
+    before = world.library.workspace.digest()
+    world.library.learning.curating.curate(apply=True)
     world.later(40)
-    assert steps(world.library.curating.curate(apply=True)) == [("alpha", "stale"), ("bravo", "stale")]
+    assert steps(world.library.learning.curating.curate(apply=True)) == [("alpha", "stale"), ("bravo", "stale")]
     world.later(60)
-    world.library.record("use", world.library.find("bravo"), "sha256:0")
-    answer = world.library.curating.curate(apply=True)
+    world.library.learning.record("use", world.library.card("bravo"), "sha256:0")
+    answer = world.library.learning.curating.curate(apply=True)
     assert steps(answer) == [("alpha", "archived"), ("bravo", "active")]
     assert (world.names(), answer["run"] != "") == (["bravo"], True)
     world.library.edit.history.undo(answer["run"])
-    assert world.library.digest() == before
+    assert world.library.workspace.digest() == before
     assert world.library.edit.history.verify().valid
 
 
 def test_looking_at_the_plan_changes_nothing(world: World) -> None:
     world.create("alpha")
-    world.library.curating.curate(apply=True)
+    world.library.learning.curating.curate(apply=True)
     world.later(40)
     entries = world.library.edit.history.entries().to_json()["entries"]
     for _ in range(3):
-        assert steps(world.library.curating.curate()) == [("alpha", "stale")]
+        assert steps(world.library.learning.curating.curate()) == [("alpha", "stale")]
     assert world.library.edit.history.entries().to_json()["entries"] == entries
 
 
@@ -95,31 +96,31 @@ def test_what_a_person_wrote_is_never_touched(world: World) -> None:
     world.create("mine", actor="user")
     world.create("pinned")
     world.create("named")
-    world.library.curating.pin("pinned", "Once a year.")
-    world.library.save_bundle("yearly", ["named"])
-    world.library.curating.curate(apply=True)
+    world.library.learning.curating.pin("pinned", "Once a year.")
+    world.library.settings.save_bundle("yearly", ["named"])
+    world.library.learning.curating.curate(apply=True)
     for _ in range(4):
         world.later(60)
-        assert steps(world.library.curating.curate(apply=True)) == []
+        assert steps(world.library.learning.curating.curate(apply=True)) == []
     assert world.names() == ["mine", "named", "pinned"]
 
 
 def test_a_renamed_skill_is_still_the_agents(world: World) -> None:
     world.create("alpha")
-    world.library.manage([{"action": "rename", "name": "alpha", "new_name": "omega"}], actor="agent")
-    world.library.curating.curate(apply=True)
+    world.library.edit.apply([{"action": "rename", "name": "alpha", "new_name": "omega"}], by=Provenance("agent"))
+    world.library.learning.curating.curate(apply=True)
     world.later(40)
-    assert steps(world.library.curating.curate()) == [("omega", "stale")]
+    assert steps(world.library.learning.curating.curate()) == [("omega", "stale")]
 
 
 def test_a_schedule_runs_it_only_when_it_is_due(world: World) -> None:
     world.create("alpha")
-    assert world.library.curating.curate(if_due=True)["applied"] is False
+    assert world.library.learning.curating.curate(if_due=True)["applied"] is False
     world.later(3)
-    assert world.library.curating.curate(if_due=True)["applied"] is False
+    assert world.library.learning.curating.curate(if_due=True)["applied"] is False
     world.later(40)
-    assert world.library.curating.curate(if_due=True)["applied"] is True
-    assert world.library.curating.curate(if_due=True)["applied"] is False
+    assert world.library.learning.curating.curate(if_due=True)["applied"] is True
+    assert world.library.learning.curating.curate(if_due=True)["applied"] is False
 
 
 def test_near_duplicates_are_proposed_to_be_merged_and_wait(world: World) -> None:
@@ -129,49 +130,49 @@ def test_near_duplicates_are_proposed_to_be_merged_and_wait(world: World) -> Non
     about = "Writes release notes from merged changes since the last tag. Use when asked for release notes."
     world.create("release-notes", about, text)
     world.create("release-notes-writer", about, f"{text}\nLeave out refactorings.\n")
-    answer = world.library.curating.curate(apply=True)
+    answer = world.library.learning.curating.curate(apply=True)
     assert (world.names(), len(answer["proposals"])) == (["release-notes", "release-notes-writer"], 1)
-    assert world.library.curating.curate(apply=True)["proposals"] == [], "the same one is not proposed twice"
-    before = world.library.digest()
+    assert world.library.learning.curating.curate(apply=True)["proposals"] == [], "the same one is not proposed twice"
+    before = world.library.workspace.digest()
     approved = world.library.edit.proposals.approve(answer["proposals"][0]).to_json()
     assert len(world.names()) == 1
     (card,) = world.library.catalogue.cards
     assert os.listdir(os.path.join(card.directory, "references")) != []
     run = world.library.edit.history.entries().to_json()["entries"][-1]["run"]
     world.library.edit.history.undo(run)
-    assert (world.library.digest(), approved["state"]) == (before, "approved")
+    assert (world.library.workspace.digest(), approved["state"]) == (before, "approved")
 
 
 def test_archiving_by_hand_respects_pins_and_what_is_not_ones_own(world: World) -> None:
     world.create("alpha")
-    world.library.curating.pin("alpha")
+    world.library.learning.curating.pin("alpha")
     with pytest.raises(ConflictError) as pinned:
-        world.library.curating.archive("alpha")
+        world.library.learning.curating.archive("alpha")
     assert pinned.value.code == "pinned"
-    world.library.curating.unpin("alpha")
-    world.library.curating.archive("alpha", "Not needed.")
+    world.library.learning.curating.unpin("alpha")
+    world.library.learning.curating.archive("alpha", "Not needed.")
     assert world.names() == []
-    world.library.manage([{"action": "restore", "name": "alpha"}])
+    world.library.edit.apply([{"action": "restore", "name": "alpha"}])
     assert world.names() == ["alpha"]
 
 
 def test_what_ships_with_whet_cannot_be_archived(world: World) -> None:
     (world.top / "state" / "config.toml").write_text("")
     with pytest.raises(RefusedError) as caught:
-        world.library.curating.archive("commit-messages")
+        world.library.learning.curating.archive("commit-messages")
     assert caught.value.code == "protected"
 
 
 def test_a_skill_that_changed_meanwhile_is_not_archived(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.create("alpha")
-    world.library.curating.curate(apply=True)
+    world.library.learning.curating.curate(apply=True)
     for days in (40, 60):
         world.later(days)
-        world.library.curating.curate(apply=days == 40)
-    curating = world.library.curating
+        world.library.learning.curating.curate(apply=days == 40)
+    curating = world.library.learning.curating
     plan = curating.plan()
     assert [step.after for step in plan.steps] == ["archived"]
-    path = os.path.join(world.library.find("alpha").directory, "SKILL.md")
+    path = os.path.join(world.library.card("alpha").directory, "SKILL.md")
     with open(path, "a", encoding="utf-8") as file:
         file.write("\nOne more thing.\n")
     monkeypatch.setattr(curating, "plan", lambda: plan)

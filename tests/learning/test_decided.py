@@ -52,7 +52,7 @@ def packing(name: str, *more: tuple[str, str], said: str = "") -> Transcript:
 
 
 def text(library: Library, name: str) -> str:
-    with open(library.find(name).path, encoding="utf-8") as file:
+    with open(library.card(name).path, encoding="utf-8") as file:
         return file.read()
 
 
@@ -68,7 +68,7 @@ def change(library: Library, name: str, old: str, new: str) -> None:
     """What a person does with an editor."""
     before = text(library, name)
     assert old in before
-    with open(library.find(name).path, "w", encoding="utf-8") as file:
+    with open(library.card(name).path, "w", encoding="utf-8") as file:
         file.write(before.replace(old, new))
 
 
@@ -77,8 +77,8 @@ CHOSEN = ("Packs our wheel. Use when a release is due.", ("Bash(uv build:*)",), 
 
 
 def test_answers_stay_when_the_next_session_comes(library: Library) -> None:
-    name = library.distill(packing("first"), answers=ANSWERS)["skill"]
-    answer = library.distill(packing("second", ("pip download x", "Saved")))
+    name = library.learning.distill(packing("first"), answers=ANSWERS)["skill"]
+    answer = library.learning.distill(packing("second", ("pip download x", "Saved")))
     assert (answer["skill"], answer["version"], frame(library, name)) == (name, "2", CHOSEN)
     assert answer["warnings"][0] == (
         "Somebody decided its description, allowed tools and place where it runs: that stays."
@@ -88,68 +88,73 @@ def test_answers_stay_when_the_next_session_comes(library: Library) -> None:
 
 
 def test_answers_stay_when_nobody_looks(library: Library) -> None:
-    name = library.distill(packing("first"), answers=ANSWERS)["skill"]
-    report = library.learn(packing("second", ("pip download x", "Saved"), ("pip check", "ok")))["sessions"][0]
+    name = library.learning.distill(packing("first"), answers=ANSWERS)["skill"]
+    report = library.learning.learn(packing("second", ("pip download x", "Saved"), ("pip check", "ok")))["sessions"][0]
     assert report["warnings"][0].startswith("Somebody decided its description")
     library.edit.proposals.approve(report["proposal"])
     assert frame(library, name) == CHOSEN
 
 
 def test_new_answers_count_and_the_others_stay(library: Library) -> None:
-    name = library.distill(packing("first"), answers=ANSWERS)["skill"]
-    library.distill(packing("first"), answers={"tools": ["Read"]})
+    name = library.learning.distill(packing("first"), answers=ANSWERS)["skill"]
+    library.learning.distill(packing("first"), answers={"tools": ["Read"]})
     assert frame(library, name) == (CHOSEN[0], ("Read",), "fork", CHOSEN[3])
-    library.distill(packing("second"), answers={"description": "Packs it. Use when told."})
+    library.learning.distill(packing("second"), answers={"description": "Packs it. Use when told."})
     assert frame(library, name) == ("Packs it. Use when told.", ("Read",), "fork", CHOSEN[3])
 
 
 def test_a_goal_that_was_chosen_stays(library: Library) -> None:
-    name = library.distill(packing("first"), answers={"goal": "Ship the client"})["skill"]
-    library.distill(packing("second", ("pip download x", "Saved")), name=name)
+    name = library.learning.distill(packing("first"), answers={"goal": "Ship the client"})["skill"]
+    library.learning.distill(packing("second", ("pip download x", "Saved")), name=name)
     assert text(library, name).count("# Ship the client\n") == 1
     assert frame(library, name)[3] == "description goal"
 
 
 def test_the_same_session_changes_nothing_whatever_came_between(library: Library) -> None:
-    name = library.distill(packing("first"))["skill"]
-    library.distill(packing("second", ("pip download x", "Saved"), said="No, always sign the wheel first."))
+    name = library.learning.distill(packing("first"))["skill"]
+    library.learning.distill(packing("second", ("pip download x", "Saved"), said="No, always sign the wheel first."))
     change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
     before = text(library, name)
     for number in ("first", "second"):
-        answer = library.distill(packing(number, said="No, always sign the wheel first." * (number == "second")))
+        answer = library.learning.distill(
+            packing(number, said="No, always sign the wheel first." * (number == "second"))
+        )
         assert (answer["entry"], answer["warnings"]) == (None, [BEFORE, SAME])
     assert text(library, name) == before
-    assert library.learn(packing("first", ("pip check", "ok"), ("pip list", "ok")))["sessions"][0]["skill"] == name
+    assert (
+        library.learning.learn(packing("first", ("pip check", "ok"), ("pip list", "ok")))["sessions"][0]["skill"]
+        == name
+    )
 
 
 def test_a_session_that_went_on_adds_what_is_new_in_it(library: Library) -> None:
-    name = library.distill(packing("first"))["skill"]
-    answer = library.distill(packing("first", said="No, always sign the wheel first."))
+    name = library.learning.distill(packing("first"))["skill"]
+    answer = library.learning.distill(packing("first", said="No, always sign the wheel first."))
     assert (answer["version"], answer["warnings"]) == ("2", [BEFORE])
     assert "- Always sign the wheel first.\n" in text(library, name)
     assert library.edit.history.entries(name).to_json()["entries"][-1]["reason"].endswith("session first")
 
 
 def test_what_was_edited_by_hand_is_not_taken_back(library: Library) -> None:
-    name = library.distill(packing("first"))["skill"]
+    name = library.learning.distill(packing("first"))["skill"]
     change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
     pitfall = next(line for line in text(library, name).split("\n") if line.startswith("- `python -m build`"))
     change(library, name, f"{pitfall}\n", "")
     change(library, name, "description: ", "description: Ours. ")
-    answer = library.distill(packing("second", said="No, always sign the wheel first."))
+    answer = library.learning.distill(packing("second", said="No, always sign the wheel first."))
     new = text(library, name)
     assert answer["warnings"][:2] == ["Somebody decided its description: that stays.", EDITED]
     assert ("rm -rf dist && uv build" in new, pitfall in new, "- Always sign the wheel" in new) == (True, False, True)
     assert frame(library, name)[3] == "body description"
-    third = library.distill(packing("third", ("pip download x", "Saved")))
+    third = library.learning.distill(packing("third", ("pip download x", "Saved")))
     assert (third["warnings"][1], "rm -rf dist && uv build" in text(library, name)) == (EDITED, True)
     assert pitfall not in text(library, name)
 
 
 def test_what_was_edited_by_hand_is_not_taken_back_when_nobody_looks(library: Library) -> None:
-    name = library.distill(packing("first"))["skill"]
+    name = library.learning.distill(packing("first"))["skill"]
     change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
-    report = library.learn(packing("second", said="No, always sign the wheel first."))["sessions"][0]
+    report = library.learning.learn(packing("second", said="No, always sign the wheel first."))["sessions"][0]
     assert report["added"] == ["- Always sign the wheel first."]
     assert EDITED in report["warnings"]
     library.edit.proposals.approve(report["proposal"])
@@ -157,24 +162,24 @@ def test_what_was_edited_by_hand_is_not_taken_back_when_nobody_looks(library: Li
 
 
 def test_what_was_undone_was_not_learned(library: Library) -> None:
-    name = library.distill(packing("first"))["skill"]
-    second = library.distill(packing("second", ("pip download x", "Saved")))
+    name = library.learning.distill(packing("first"))["skill"]
+    second = library.learning.distill(packing("second", ("pip download x", "Saved")))
     library.edit.history.undo(str(second["entry"]))
     assert "pip download" not in text(library, name)
-    again = library.distill(packing("second", ("pip download x", "Saved")))
+    again = library.learning.distill(packing("second", ("pip download x", "Saved")))
     assert again["warnings"] == []
     assert 'distilled-sessions: "2"' in text(library, name)
     assert "pip download" in text(library, name)
 
 
 def test_of_a_skill_without_a_history_nothing_is_replaced(library: Library) -> None:
-    answer = library.distill(packing("first"), dry_run=True)
-    root = f"{library.place.home}/.agents/skills/{answer['skill']}"
+    answer = library.learning.distill(packing("first"), dry_run=True)
+    root = f"{library.workspace.place.home}/.agents/skills/{answer['skill']}"
     os.makedirs(root)
     main = set_value(replace_body(answer["text"], "\n# Mine\n"), "description", "Mine. Use it.")
     with open(f"{root}/SKILL.md", "w", encoding="utf-8") as file:
         file.write(main)
-    library.distill(packing("second"), name=answer["skill"])
+    library.learning.distill(packing("second"), name=answer["skill"])
     assert frame(library, answer["skill"])[0] == "Mine. Use it."
     assert "# Mine\n" in text(library, answer["skill"])
 
@@ -212,9 +217,9 @@ def exporting(table: str, *, name: str) -> Transcript:
 
 
 def test_a_second_session_does_not_make_a_value_of_an_input(library: Library) -> None:
-    name = library.distill(exporting("orders", name="first"))["skill"]
+    name = library.learning.distill(exporting("orders", name="first"))["skill"]
     assert "--from {table} --compress" in text(library, name)
-    library.distill(exporting("legacy_bank", name="second"), name=name)
+    library.learning.distill(exporting("legacy_bank", name="second"), name=name)
     assert ("--from {table} --compress" in text(library, name), "legacy_bank" in text(library, name)) == (True, False)
 
 

@@ -126,7 +126,7 @@ def test_an_output_cannot_talk_to_the_grader_unmarked() -> None:
 
 def test_a_comparison_is_kept_with_the_evals_and_shown_on_the_page(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
-        library.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BETTER}])
+        library.edit.apply([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BETTER}])
         with_evals(tmp_path)
         doer, out = obedient(), tmp_path / "out"
 
@@ -138,7 +138,7 @@ def test_a_comparison_is_kept_with_the_evals_and_shown_on_the_page(tmp_path: Pat
             return obedient()._answer(request)
 
         grader = Scripted(graded, "grader")
-        told = library.eval_skill(NAME, doer, grader=grader, blind=True, out=out)
+        told = library.learning.eval_skill(NAME, doer, grader=grader, blind=True, out=out)
     kept = json.loads((out / "iteration-1" / "comparison.json").read_text())
     assert (told["success"], told["grader"], told["model"]) == (True, "grader", "scripted")
     assert {"skill_name": NAME, "grader_model": "grader", **told["blind"]} == kept
@@ -156,8 +156,8 @@ def test_an_interrupt_leaves_no_empty_iteration(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with opened(tmp_path) as library:
-        library.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BETTER}])
+        library.edit.apply([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BETTER}])
         with_evals(tmp_path)
         with pytest.raises(KeyboardInterrupt):
-            library.eval_skill(NAME, Scripted(interrupted), out=tmp_path / "out")
+            library.learning.eval_skill(NAME, Scripted(interrupted), out=tmp_path / "out")
     assert [*(tmp_path / "out").iterdir()] == []

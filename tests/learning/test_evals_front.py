@@ -41,7 +41,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
 
 def created(top: Path) -> Library:
     library = opened(top)
-    library.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
+    library.edit.apply([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
     with_evals(top)
     return library
 
@@ -63,7 +63,7 @@ def test_progress_is_told_in_runs(tmp_path: Path) -> None:
     seen: list[Progress] = []
     with created(tmp_path) as library:
         library.progress = seen.append
-        library.eval_skill(NAME, obedient(), runs=2, blind=True)
+        library.learning.eval_skill(NAME, obedient(), runs=2, blind=True)
     assert [(item.what, item.unit, item.total) for item in seen] == [(f"Evals of {NAME}", "runs", 6)] * 7
     assert [item.done for item in seen] == [0, 1, 2, 3, 4, 5, 6]
 
@@ -71,22 +71,22 @@ def test_progress_is_told_in_runs(tmp_path: Path) -> None:
 def test_the_model_may_be_named_in_the_settings(tmp_path: Path) -> None:
     cassette = tmp_path / "answers.jsonl"
     with created(tmp_path) as library:
-        library.eval_skill(NAME, Recorded(str(cassette), obedient()))
+        library.learning.eval_skill(NAME, Recorded(str(cassette), obedient()))
         with pytest.raises(WhetError) as unnamed:
-            library.eval_skill(NAME)
+            library.learning.eval_skill(NAME)
     (tmp_path / "state" / "config.toml").write_text(f'model = "recorded:{cassette}"\n', encoding="utf-8")
     with opened(tmp_path) as library:
-        told = library.eval_skill(NAME)
+        told = library.learning.eval_skill(NAME)
         with pytest.raises(WhetError) as refused:
-            library.eval_skill(NAME, "")
+            library.learning.eval_skill(NAME, "")
     assert (unnamed.value.code, refused.value.code) == ("model-not-named", "model-not-named")
     assert (told["model"], told["grader"], told["blind"]) == (f"recorded:{cassette}", f"recorded:{cassette}", None)
 
 
 def test_a_budget_holds_for_both_models_together(tmp_path: Path) -> None:
     with created(tmp_path) as library:
-        whole = library.eval_skill(NAME, obedient(), grader=obedient())
-        short = library.eval_skill(NAME, obedient(), grader=obedient(), budget=whole["tokens"] - 50)
+        whole = library.learning.eval_skill(NAME, obedient(), grader=obedient())
+        short = library.learning.eval_skill(NAME, obedient(), grader=obedient(), budget=whole["tokens"] - 50)
     assert (whole["complete"], short["complete"], short["code"]) == (True, False, "eval-incomplete")
 
 
@@ -97,36 +97,36 @@ def test_tests_are_run_through_the_front_door(tmp_path: Path, run: Callable[...,
         folder.mkdir()
         (folder / "good.sh").write_text("exit 0\n", encoding="utf-8")
         library.progress = seen.append
-        assert library.run_tests(NAME, only_list=True)["tests"] == [{"path": "tests/good.sh"}]
+        assert library.learning.run_tests(NAME, only_list=True)["tests"] == [{"path": "tests/good.sh"}]
         assert run("test", NAME, "--list") == (0, "tests/good.sh\n", "1 test.\n")
         if not level().isolates:
             pytest.skip("this machine offers no sandbox")
-        told = library.run_tests(NAME)
+        told = library.learning.run_tests(NAME)
     assert (told["success"], told["passed"], told["failed"]) == (True, 1, 0)
     assert [(item.what, item.done, item.unit) for item in seen] == [("Tests", 1, "tests")]
 
 
 def test_a_better_description_is_written_only_when_asked_for(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
-        library.manage([{"action": "create", "name": "books", "description": "Helps.", "body": "Compare rows."}])
+        library.edit.apply([{"action": "create", "name": "books", "description": "Helps.", "body": "Compare rows."}])
         wanted = [f"reconcile the supplier invoices of month {at}" for at in range(8)]
         cases = [{"query": text, "should_trigger": True} for text in wanted]
         cases += [{"query": f"write poem {at}", "should_trigger": False} for at in range(6)]
         folder = tmp_path / "skills" / "books" / "evals"
         folder.mkdir()
         (folder / "triggers.json").write_text(json.dumps(cases), encoding="utf-8")
-        shown = library.optimise_description("books")
-        assert (shown["improved"], shown["applied"], library.skill("books").description) == (True, False, "Helps.")
-        written = library.optimise_description("books", apply=True)
+        shown = library.learning.optimise_description("books")
+        assert (shown["improved"], shown["applied"], library.read("books").skill.description) == (True, False, "Helps.")
+        written = library.learning.optimise_description("books", apply=True)
         assert (written["applied"], written["version"]) == (True, "2")
-        assert library.skill("books").description == written["description"]
+        assert library.read("books").skill.description == written["description"]
 
 
 def test_the_command_line_compares_blindly(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
     cassette, judge = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
     with created(tmp_path) as library:
-        library.manage([{"action": "edit", "name": NAME, "body": f"{BODY}\n{SIGNED['text']}\n"}])
-        library.eval_skill(
+        library.edit.apply([{"action": "edit", "name": NAME, "body": f"{BODY}\n{SIGNED['text']}\n"}])
+        library.learning.eval_skill(
             *(NAME, Recorded(str(cassette), obedient())),
             grader=Recorded(str(judge), comparing(obedient())),
             blind=True,
@@ -141,7 +141,7 @@ def test_the_command_line_compares_blindly(tmp_path: Path, run: Callable[..., tu
 def test_the_command_line_improves(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
     cassette = tmp_path / "answers.jsonl"
     with created(tmp_path) as library:
-        library.improve(NAME, Recorded(str(cassette), improver([SIGNED])), dry_run=True)
+        library.learning.improve(NAME, Recorded(str(cassette), improver([SIGNED])), dry_run=True)
     words = ("improve", NAME, "--model", f"recorded:{cassette}")
     code, out, said = run(*words, "--dry-run")
     row, *diff = out.split("\n")
@@ -177,7 +177,7 @@ def test_a_no_is_said_with_what_was_tried(tmp_path: Path, run: Callable[..., tup
     with created(tmp_path) as library:
         (tmp_path / "skills" / NAME / "evals" / "evals.json").write_text(json.dumps(evals), encoding="utf-8")
         worse = improver([edit("append", "Write nothing.")])
-        library.improve(NAME, Recorded(str(cassette), worse), rounds=1, dry_run=True)
+        library.learning.improve(NAME, Recorded(str(cassette), worse), rounds=1, dry_run=True)
     code, out, said = run("improve", NAME, "--model", f"recorded:{cassette}", "--rounds", "1")
     assert (code, out.split("\t")[:4]) == (1, ["1", "rejected", "0.50", "0.00"])
     told = said.split("\n")
@@ -202,9 +202,9 @@ def test_what_cannot_be_measured_costs_nothing(
 ) -> None:
     monkeypatch.setattr(levels, "level", lambda: levels.NONE)
     with opened(tmp_path) as library:
-        library.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
+        library.edit.apply([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
         with_evals(tmp_path, evals={"evals": [*EVALS["evals"], {"id": "last", "prompt": "Add it up.", **last}]})
         model = obedient()
         with pytest.raises(WhetError) as caught:
-            library.eval_skill(NAME, model)
+            library.learning.eval_skill(NAME, model)
     assert (caught.value.code, model.requests) == (code, [])

@@ -9,6 +9,7 @@ import pytest
 
 from learning.evaluated import BETTER, BODY, DESCRIPTION, NAME, obedient, opened, with_evals
 from whet.authoring.drafts import improve
+from whet.authoring.writer import Provenance
 from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli import main
 from whet.learning.evals.answer import earlier, eval_skill, scorer
@@ -27,7 +28,7 @@ WORSE = "# Commit notes\n\nWrite nothing.\n"
 
 def created(top: Path) -> Library:
     library = opened(top)
-    library.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
+    library.edit.apply([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
     with_evals(top)
     return library
 
@@ -48,12 +49,14 @@ def looped(top: Path, model: Model) -> list[Any]:
             verdict = Gate().judge(before, improve(before, body=body).tree, NAME, score)
             told.append((verdict.accepted, [reason.code for reason in verdict.reasons], verdict.before, verdict.after))
             if verdict.accepted:
-                library.manage([{"action": "edit", "name": NAME, "body": body}], actor="agent", viewed=lambda *_: True)
+                library.edit.apply(
+                    [{"action": "edit", "name": NAME, "body": body}], by=Provenance("agent"), viewed=lambda *_: True
+                )
         second = measured(library, model, out=str(top / "out"), against="old")
         told.append((second["success"], second["evals"], second["summary"]["delta"]["pass_rate"]))
         entries = library.edit.history.entries(NAME).to_json()["entries"]
         told.append([entry["action"] for entry in entries])
-        told.append(library.skill(NAME).version)
+        told.append(library.read(NAME).skill.version)
         history = json.loads((top / "out" / "history.json").read_text())
         told.append([(row["version"], row["grading_result"]) for row in history["iterations"]])
         return told
@@ -76,7 +79,7 @@ def test_the_loop_runs_offline_from_recorded_answers(tmp_path: Path) -> None:
 
 def test_a_worse_candidate_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     with created(tmp_path) as library:
-        library.manage([{"action": "edit", "name": NAME, "body": BETTER}])
+        library.edit.apply([{"action": "edit", "name": NAME, "body": BETTER}])
         before = dict(subject_at(library.workspace, NAME).tree)
         verdict = Gate().judge(
             before, improve(before, body=WORSE).tree, NAME, scorer(library.workspace, NAME, obedient())
@@ -87,7 +90,7 @@ def test_a_worse_candidate_is_refused_and_nothing_is_written(tmp_path: Path) -> 
 
 def test_what_is_asked_for_must_be_there(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
-        library.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
+        library.edit.apply([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
         with pytest.raises(NotFoundError) as missing:
             measured(library, obedient())
         with_evals(tmp_path)
@@ -103,7 +106,7 @@ def test_what_is_asked_for_must_be_there(tmp_path: Path) -> None:
 def test_a_skill_that_makes_it_worse_is_told(tmp_path: Path) -> None:
     evals = {"evals": [{"prompt": "login", "assertions": [{"type": "not_contains", "value": "Signed"}]}]}
     with opened(tmp_path) as library:
-        library.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BETTER}])
+        library.edit.apply([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BETTER}])
         with_evals(tmp_path, evals=evals)
         told = measured(library, obedient())
         assert (told["success"], told["code"], told["expectations"][0]["flags"]) == (

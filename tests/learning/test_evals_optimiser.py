@@ -76,7 +76,7 @@ def test_a_model_proposes_and_the_router_decides(library: Library) -> None:
     assert (told["success"], told["improved"], told["description"]) == (True, True, GOOD)
     assert told["after"]["held_out"] > told["before"]["held_out"]
     assert told["tried"][0]["verdict"] == "kept"
-    assert library.skill("bookkeeping").description == "Helps with numbers."
+    assert library.read("bookkeeping").skill.description == "Helps with numbers."
     seen = " ".join(asked)
     assert 0 < sum(message in seen for message in INVOICES) <= told["learned_from"] < len(INVOICES + OTHERS)
 
@@ -98,8 +98,8 @@ def test_without_a_model_words_of_the_evals_are_tried(library: Library) -> None:
     told = optimise_description(library.workspace, library.matcher.index_manager, "bookkeeping")
     assert told["improved"] and told["description"].startswith("Helps with numbers. Use for ")
     text = described(library.workspace, "bookkeeping", told["description"])
-    written = library.manage([{"action": "edit", "name": "bookkeeping", "body": text}])
-    assert library.skill("bookkeeping").description == told["description"] and written["success"]
+    written = library.edit.apply([{"action": "edit", "name": "bookkeeping", "body": text}]).to_json()
+    assert library.read("bookkeeping").skill.description == told["description"] and written["success"]
 
 
 def test_too_few_messages_prove_nothing(library: Library) -> None:

@@ -55,7 +55,7 @@ def echo(*answers: Any) -> Scripted:
 def library(tmp_path: Path) -> Iterator[Library]:
     """A skill that says alpha, and of which beta and gamma are expected, too."""
     with opened(tmp_path) as made:
-        made.manage([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
+        made.edit.apply([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
         with_evals(tmp_path, evals=words("alpha", "beta", "gamma"))
         yield made
 
@@ -66,7 +66,7 @@ def put(top: Path, evals: Any) -> None:
 
 
 def body(library: Library) -> str:
-    return library.skill(NAME).body.strip("\n")
+    return library.read(NAME).skill.body.strip("\n")
 
 
 def verdicts(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -88,9 +88,9 @@ def evaluated(model: Scripted) -> int:
 
 def test_what_is_better_becomes_the_next_version(library: Library, tmp_path: Path) -> None:
     model = echo([BETA], [edit("delete", anchor="Say alpha.")], [GAMMA])
-    answer = library.improve(NAME, model, write=True)
+    answer = library.learning.improve(NAME, model, write=True)
     text = "# Notes\n\nSay alpha.\nSay gamma.\n\nSay beta."
-    assert (body(library), library.skill(NAME).version) == (text, "2")
+    assert (body(library), library.read(NAME).skill.version) == (text, "2")
     assert verdicts(answer) == [
         ("accepted", [], 0.33, 0.67),
         ("rejected", ["gate-regression", "gate-not-better"], 0.67, 0.33),
@@ -141,7 +141,7 @@ def test_what_is_better_becomes_the_next_version(library: Library, tmp_path: Pat
         "report": [],
         "warnings": [],
     }
-    again = library.improve(NAME, model)
+    again = library.learning.improve(NAME, model)
     assert (again["success"], again["improved"], again["rounds"], again["stopped"]["code"]) == (
         *(True, False, []),
         "all-met",
@@ -149,32 +149,34 @@ def test_what_is_better_becomes_the_next_version(library: Library, tmp_path: Pat
 
 
 def test_by_default_it_is_a_proposal_and_a_dry_run_keeps_nothing(library: Library, tmp_path: Path) -> None:
-    tried = library.improve(NAME, echo([BETA], [edit("replace", "Say no more.", "Say alpha.")]), rounds=2, dry_run=True)
+    tried = library.learning.improve(
+        NAME, echo([BETA], [edit("replace", "Say no more.", "Say alpha.")]), rounds=2, dry_run=True
+    )
     assert (tried["improved"], tried["written"], "proposal" in tried) == (True, False, False)
-    assert library.pending()["proposals"] == []
+    assert library.proposals.pending().to_json()["proposals"] == []
     assert StateDatabase(str(tmp_path / "state")).read("SELECT * FROM rejected_edits") == []
-    answer = library.improve(NAME, echo([BETA]), rounds=1)
+    answer = library.learning.improve(NAME, echo([BETA]), rounds=1)
     assert (answer["written"], answer["staged"], answer["proposal"], answer["cause"], body(library)) == (
         *(False, True, 1, "Nobody has looked at it yet."),
         BODY.strip("\n"),
     )
-    again = library.improve(NAME, echo([BETA]), rounds=1)
+    again = library.learning.improve(NAME, echo([BETA]), rounds=1)
     assert (again["proposal"], again["cause"], again["version"]) == (1, "The same was proposed before.", "2")
-    assert library.pending()["count"] == 1
+    assert library.proposals.pending().to_json()["count"] == 1
     library.edit.proposals.approve(1)
     assert body(library) == f"{BODY}\nSay beta."
 
 
 def test_what_was_rejected_is_remembered_shown_and_not_tried_again(library: Library, tmp_path: Path) -> None:
     worse = [edit("replace", "Say nothing.", "Say alpha.")]
-    first = library.improve(NAME, echo(worse), rounds=1)
+    first = library.learning.improve(NAME, echo(worse), rounds=1)
     assert (first["success"], first["code"], first["improved"]) == (False, "not-improved", False)
     assert first["error"] == (
         f"{NAME} stays as it is: no candidate is better. The last one: Worse than before: alpha from 1.00 to 0.00."
     )
     same = [edit("delete", anchor="Say alpha."), edit("append", "Say nothing.")]
     model = echo(same, [edit("replace", "Say no more.", "Say alpha.")])
-    second = library.improve(NAME, model, rounds=2)
+    second = library.learning.improve(NAME, model, rounds=2)
     assert verdicts(second) == [
         ("known", ["rejected-before", "rejected-before"], None, None),
         ("rejected", ["gate-regression", "gate-not-better"], 0.33, 0.0),
@@ -183,16 +185,16 @@ def test_what_was_rejected_is_remembered_shown_and_not_tried_again(library: Libr
     assert "Say nothing." in asked(model)[0] and "It does worse than before on some task." in asked(model)[0]
     assert "alpha from 1.00" not in asked(model)[1]
     put(tmp_path, words("nothing", "beta"))  # another set of evals is another question
-    assert verdicts(library.improve(NAME, echo(worse), rounds=1)) == [("accepted", [], 0.0, 0.5)]
+    assert verdicts(library.learning.improve(NAME, echo(worse), rounds=1)) == [("accepted", [], 0.0, 0.5)]
 
 
 def test_what_a_person_rejected_is_told_and_not_proposed_again(library: Library) -> None:
-    library.improve(NAME, echo([BETA]), rounds=1)
+    library.learning.improve(NAME, echo([BETA]), rounds=1)
     library.edit.proposals.reject(1, "We say that elsewhere.")
-    library.note_outcome(NAME, "corrected")
-    library.feedback(NAME, "write a poem", fits=False)
+    library.learning.note_outcome(NAME, "corrected")
+    library.learning.feedback(NAME, "write a poem", fits=False)
     model = echo([BETA])
-    answer = library.improve(NAME, model, rounds=1)
+    answer = library.learning.improve(NAME, model, rounds=1)
     assert verdicts(answer) == [("known", ["rejected-before"], None, None)]
     told = json.loads(asked(model)[0].partition("What people said about it:\n")[2])
     assert told == {"corrected": 1, "refusals": ["We say that elsewhere."], "not_for": ["write a poem"]}
@@ -204,14 +206,14 @@ def test_what_a_person_rejected_is_told_and_not_proposed_again(library: Library)
 def test_an_edit_that_does_not_apply_is_told_back_once(library: Library) -> None:
     missing = edit("replace", "Say beta.", "Say aleph.")
     model = echo([missing, BETA], [BETA])
-    answer = library.improve(NAME, model, rounds=1)
+    answer = library.learning.improve(NAME, model, rounds=1)
     assert [(row["verdict"], row["edits"], row["refused"]) for row in answer["rounds"]] == [("accepted", [BETA], [])]
     reason = "The anchor is not there. The closest is 'Say alpha.'. Copy it exactly."
     assert asked(model)[1] == (
         f"These edits could not be applied:\n- replace 'Say aleph.': {reason}\n"
         "Answer again with all edits, those that could be applied included."
     )
-    again = library.improve(NAME, echo([missing, GAMMA]), rounds=1)
+    again = library.learning.improve(NAME, echo([missing, GAMMA]), rounds=1)
     assert [(row["edits"], row["refused"]) for row in again["rounds"]] == [
         ([GAMMA], [{**missing, "reason": reason}]),
     ]
@@ -236,11 +238,11 @@ def test_an_edit_that_does_not_apply_is_told_back_once(library: Library) -> None
 def test_what_is_not_sound_is_rejected_before_anybody_measures(
     library: Library, edits: list[dict[str, str]], verdict: str, codes: list[str]
 ) -> None:
-    before = library.digest()
+    before = library.workspace.digest()
     model = echo(edits)
-    answer = library.improve(NAME, model, rounds=1, write=True)
+    answer = library.learning.improve(NAME, model, rounds=1, write=True)
     assert [row[:2] for row in verdicts(answer)] == [(verdict, codes)]
-    assert (answer["success"], answer["code"], library.digest()) == (False, "not-improved", before)
+    assert (answer["success"], answer["code"], library.workspace.digest()) == (False, "not-improved", before)
     assert evaluated(model) == (6 if codes == ["gate-not-better"] else 3)
     assert TOKEN not in json.dumps(answer)
 
@@ -256,9 +258,9 @@ def test_what_is_not_sound_is_rejected_before_anybody_measures(
     ],
 )
 def test_a_model_that_is_no_help_is_told_and_changes_nothing(library: Library, answer: Any, code: str) -> None:
-    before = library.digest()
-    told = library.improve(NAME, echo(answer), write=True)
-    assert (told["success"], told["code"], told["stopped"]["code"], told["rounds"], library.digest()) == (
+    before = library.workspace.digest()
+    told = library.learning.improve(NAME, echo(answer), write=True)
+    assert (told["success"], told["code"], told["stopped"]["code"], told["rounds"], library.workspace.digest()) == (
         *(False, code, code, []),
         before,
     )
@@ -268,7 +270,7 @@ def test_a_model_that_is_no_help_is_told_and_changes_nothing(library: Library, a
 
 
 def test_a_model_that_fails_later_does_not_undo_what_was_proved(library: Library) -> None:
-    told = library.improve(NAME, echo([BETA], ModelError("model-timeout", "It took too long.")), write=True)
+    told = library.learning.improve(NAME, echo([BETA], ModelError("model-timeout", "It took too long.")), write=True)
     assert (told["success"], told["written"], told["version"], told["stopped"]) == (
         *(True, True, "2"),
         {"code": "model-timeout", "message": "It took too long.", "hint": ""},
@@ -278,28 +280,28 @@ def test_a_model_that_fails_later_does_not_undo_what_was_proved(library: Library
 
 def test_a_budget_that_is_used_up_is_told_and_the_candidate_stays_undecided(library: Library, tmp_path: Path) -> None:
     with pytest.raises(WhetError) as early:
-        library.improve(NAME, echo([BETA]), budget=60)
+        library.learning.improve(NAME, echo([BETA]), budget=60)
     with pytest.raises(WhetError) as middle:
-        library.improve(NAME, echo([BETA]), budget=220)
+        library.learning.improve(NAME, echo([BETA]), budget=220)
     assert (early.value.code, middle.value.code) == ("model-budget", "eval-incomplete")
-    whole = library.improve(NAME, echo([BETA]), rounds=1, dry_run=True)
-    told = library.improve(NAME, echo([BETA]), budget=whole["tokens"] - 20, write=True)
+    whole = library.learning.improve(NAME, echo([BETA]), rounds=1, dry_run=True)
+    told = library.learning.improve(NAME, echo([BETA]), budget=whole["tokens"] - 20, write=True)
     assert verdicts(told) == [("undecided", ["eval-incomplete"], None, None)]
     assert (told["success"], told["code"], body(library)) == (False, "eval-incomplete", BODY.strip("\n"))
     assert told["error"].startswith("Not everything was measured: ")
     assert StateDatabase(str(tmp_path / "state")).read("SELECT * FROM rejected_edits") == []
-    assert library.improve(NAME, echo([BETA]), rounds=1)["improved"]
+    assert library.learning.improve(NAME, echo([BETA]), rounds=1)["improved"]
 
 
 def test_an_interrupt_keeps_what_was_proved_as_a_proposal(library: Library) -> None:
     with pytest.raises(KeyboardInterrupt):
-        library.improve(NAME, echo([BETA], KeyboardInterrupt()), write=True)
-    (waiting,) = library.pending()["proposals"]
+        library.learning.improve(NAME, echo([BETA], KeyboardInterrupt()), write=True)
+    (waiting,) = library.proposals.pending().to_json()["proposals"]
     assert waiting["reason"].startswith("Improved by its evals: 0.33 before, 0.67 after")
     assert body(library) == BODY.strip("\n")
     with pytest.raises(KeyboardInterrupt):
-        library.improve(NAME, echo(KeyboardInterrupt()), write=True)
-    assert library.pending()["count"] == 1
+        library.learning.improve(NAME, echo(KeyboardInterrupt()), write=True)
+    assert library.proposals.pending().to_json()["count"] == 1
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -317,7 +319,7 @@ def test_a_skill_that_somebody_else_changed_meanwhile_is_left_alone(
 
     model._answer = meddling
     with pytest.raises(WhetError) as caught:
-        library.improve(NAME, model, rounds=2, write=True)
+        library.learning.improve(NAME, model, rounds=2, write=True)
     assert (caught.value.code, caught.value.hint) == (
         "skill-changed",
         "Nothing was written. Run it again; it is measured as it is then.",
@@ -329,7 +331,7 @@ def test_a_skill_that_somebody_else_changed_meanwhile_is_left_alone(
 def test_what_is_asked_for_must_be_there(library: Library, tmp_path: Path) -> None:
     def code(name: str = NAME, model: Any = None, **how: Any) -> str:
         with pytest.raises(WhetError) as caught:
-            library.improve(name, model, **how)
+            library.learning.improve(name, model, **how)
         return caught.value.code
 
     assert code() == "model-not-named"
@@ -350,15 +352,15 @@ def test_what_is_asked_for_must_be_there(library: Library, tmp_path: Path) -> No
 
 
 def test_pinned_and_installed_skills_are_only_proposed_for(library: Library, tmp_path: Path) -> None:
-    library.pin(NAME)
-    answer = library.improve(NAME, echo([BETA]), rounds=1, write=True)
+    library.settings.pin(NAME)
+    answer = library.learning.improve(NAME, echo([BETA]), rounds=1, write=True)
     assert (answer["written"], answer["proposal"], answer["cause"]) == (False, 1, "It is pinned.")
     source = tmp_path / "source" / "brought"
     (source / "evals").mkdir(parents=True)
     (source / "SKILL.md").write_text(f"---\nname: brought\ndescription: {DESCRIPTION}\n---\n\n{BODY}", encoding="utf-8")
     (source / "evals" / "evals.json").write_text(json.dumps(words("beta")), encoding="utf-8")
-    library.install(str(source))
-    brought = library.improve("brought", echo([BETA]), rounds=1, write=True)
+    library.sources.install(str(source))
+    brought = library.learning.improve("brought", echo([BETA]), rounds=1, write=True)
     assert (brought["written"], brought["proposal"], brought["cause"]) == (False, 2, "It is installed.")
 
 
@@ -368,12 +370,12 @@ def test_held_out_evals_are_never_shown_and_must_not_get_worse(library: Library,
     learn, held = split(read_evals(evals).evals)
     assert (len(learn), len(held), {*learn, *held}) == (4, 2, {*names})
     text = " ".join(f"Say {name}." for name in held)
-    library.manage([{"action": "edit", "name": NAME, "body": f"{text}\n"}])
+    library.edit.apply([{"action": "edit", "name": NAME, "body": f"{text}\n"}])
     put(tmp_path, evals)
     overfit = [edit("replace", " ".join(f"Say {name}." for name in learn), text)]
     better = [edit("append", f"Say {learn[0]}.")]
     model = echo(overfit, better)
-    answer = library.improve(NAME, model, rounds=2, write=True)
+    answer = library.learning.improve(NAME, model, rounds=2, write=True)
     assert verdicts(answer) == [("rejected", ["gate-regression"], 0.33, 0.67), ("accepted", [], 0.33, 0.5)]
     assert (answer["learned_from"], answer["held_out"]) == (4, 2)
     assert (answer["before"]["learned"], answer["before"]["held_out"], answer["after"]["held_out"]) == (0.0, 1.0, 1.0)
@@ -388,6 +390,6 @@ def test_the_grader_may_be_another_model(library: Library, tmp_path: Path) -> No
         {"results": [{"number": 1, "evidence": "Say beta.", "passed": "Say beta." in request.messages[-1].text}]}
     )
     model = echo([BETA])
-    answer = library.improve(NAME, model, grader=grader, write=True)
+    answer = library.learning.improve(NAME, model, grader=grader, write=True)
     assert (verdicts(answer), len(grader.requests)) == ([("accepted", [], 0.0, 1.0)], 2)
     assert not [request for request in model.requests if "You grade" in request.messages[0].text]

@@ -13,6 +13,7 @@ from learning.episodes import bash, edit, says, session, user
 from learning.outlines import TABLE
 from learning.recordings import claude_code
 from whet.api import Library
+from whet.authoring.writer import Provenance
 from whet.errors import WhetError
 from whet.learning.synthesis.budget import Allowance
 from whet.learning.synthesis.learn import Terms, learn
@@ -83,26 +84,28 @@ def names(library: Library) -> set[str]:
 
 
 def test_a_hard_session_becomes_a_proposal_and_nothing_else_changes(library: Library) -> None:
-    report = learn(library, migration())
+    report = learn(library.learning.context, migration())
     assert (report["captured"], report["action"], report["staged"], report["version"]) == (True, "create", True, "1")
     assert names(library) == set()
-    (proposal,) = library.pending()["proposals"]
+    (proposal,) = library.proposals.pending().to_json()["proposals"]
     assert (proposal["id"], proposal["actor"], proposal["origin"]) == (report["proposal"], "agent", "background")
     assert proposal["reason"].startswith("Learned from claude-code session first, events ")
-    assert library.approve(report["proposal"])["state"] == "approved"
+    assert library.proposals.approve(report["proposal"]).to_json()["state"] == "approved"
     assert names(library) == {report["skill"]}
 
 
 def test_a_second_session_of_the_kind_improves_the_same_skill(library: Library) -> None:
-    first = learn(library, migration())
-    library.approve(first["proposal"])
-    before = library.view(first["skill"])["content"]
-    second = learn(library, migration(correction="No, always name the revision after the table.", name="second"))
+    first = learn(library.learning.context, migration())
+    library.proposals.approve(first["proposal"])
+    before = library.read(first["skill"]).content
+    second = learn(
+        library.learning.context, migration(correction="No, always name the revision after the table.", name="second")
+    )
     assert (second["captured"], second["action"], second["skill"]) == (True, "improve", first["skill"])
     assert (second["version"], second["staged"]) == ("2", True)
-    assert library.view(first["skill"])["content"] == before
-    library.approve(second["proposal"])
-    after = library.view(first["skill"])
+    assert library.read(first["skill"]).content == before
+    library.proposals.approve(second["proposal"])
+    after = library.read(first["skill"]).to_json()
     assert (after["version"], names(library)) == ("2", {first["skill"]})
     assert "Always name the revision after the table." in after["content"]
     lines = [line for line in before.splitlines() if line.strip() and not line.strip().startswith("version:")]
@@ -110,63 +113,71 @@ def test_a_second_session_of_the_kind_improves_the_same_skill(library: Library) 
 
 
 def test_a_session_that_adds_nothing_is_told_so(library: Library) -> None:
-    library.approve(learn(library, migration())["proposal"])
-    report = learn(library, migration(name="again"))
+    library.proposals.approve(learn(library.learning.context, migration())["proposal"])
+    report = learn(library.learning.context, migration(name="again"))
     assert (report["captured"], report["code"], report["added"]) == (False, "nothing-new", [])
-    assert library.pending()["count"] == 0
+    assert library.proposals.pending().to_json()["count"] == 0
 
 
 def test_what_waits_is_not_proposed_twice(library: Library) -> None:
-    first = learn(library, migration())
-    report = learn(library, migration(name="second"))
+    first = learn(library.learning.context, migration())
+    report = learn(library.learning.context, migration(name="second"))
     assert (report["captured"], report["code"], report["proposal"]) == (False, "waiting", first["proposal"])
-    assert library.pending()["count"] == 1
+    assert library.proposals.pending().to_json()["count"] == 1
 
 
 def test_what_was_rejected_is_not_proposed_again(library: Library) -> None:
-    library.edit.proposals.reject(learn(library, migration())["proposal"], "no")
-    report = learn(library, migration(name="second"))
+    library.edit.proposals.reject(learn(library.learning.context, migration())["proposal"], "no")
+    report = learn(library.learning.context, migration(name="second"))
     assert (report["captured"], report["code"]) == (False, "rejected-before")
 
 
 def test_a_rejected_improvement_is_not_proposed_again(library: Library) -> None:
-    library.approve(learn(library, migration())["proposal"])
+    library.proposals.approve(learn(library.learning.context, migration())["proposal"])
     said = "No, always name the revision after the table."
-    library.edit.proposals.reject(learn(library, migration(correction=said, name="second"))["proposal"], "no")
-    assert learn(library, migration(correction=said, name="third"))["code"] == "nothing-new"
+    library.edit.proposals.reject(
+        learn(library.learning.context, migration(correction=said, name="second"))["proposal"], "no"
+    )
+    assert learn(library.learning.context, migration(correction=said, name="third"))["code"] == "nothing-new"
 
 
 def test_with_write_an_agents_skill_is_written_and_a_persons_is_not(library: Library) -> None:
-    first = learn(library, migration(), WRITE)
+    first = learn(library.learning.context, migration(), WRITE)
     assert (first["staged"], names(library)) == (False, {first["skill"]})
-    second = learn(library, migration(correction="No, always name the revision after the table."), WRITE)
+    second = learn(
+        library.learning.context, migration(correction="No, always name the revision after the table."), WRITE
+    )
     assert (second["staged"], second["version"]) == (False, "2")
-    text = library.view(first["skill"])["content"]
-    library.manage([{"action": "delete", "name": first["skill"]}])
+    text = library.read(first["skill"]).content
+    library.edit.apply([{"action": "delete", "name": first["skill"]}])
     about = "Adds a column to a table with an Alembic migration."
-    library.manage([{"action": "create", "name": "my-migrations", "description": about, "body": text}])
-    third = learn(library, migration(correction="No, never touch the production database."), WRITE)
+    library.edit.apply([{"action": "create", "name": "my-migrations", "description": about, "body": text}])
+    third = learn(library.learning.context, migration(correction="No, never touch the production database."), WRITE)
     assert (third["action"], third["skill"], third["staged"]) == ("improve", "my-migrations", True)
 
 
 def test_a_pinned_skill_is_left_alone(library: Library) -> None:
-    made = learn(library, migration(), WRITE)
-    library.pin(made["skill"])
-    report = learn(library, migration(correction="No, always name the revision after the table."))
+    made = learn(library.learning.context, migration(), WRITE)
+    library.settings.pin(made["skill"])
+    report = learn(library.learning.context, migration(correction="No, always name the revision after the table."))
     assert (report["captured"], report["code"], report["skill"]) == (False, "not-ours", made["skill"])
 
 
 def test_an_unresolved_failure_is_not_captured(library: Library) -> None:
-    report = learn(library, failing())
-    assert (report["captured"], report["code"], library.pending()["count"]) == (False, "unresolved", 0)
+    report = learn(library.learning.context, failing())
+    assert (report["captured"], report["code"], library.proposals.pending().to_json()["count"]) == (
+        False,
+        "unresolved",
+        0,
+    )
 
 
 def test_a_dry_run_changes_nothing_at_all(library: Library) -> None:
-    answer = learn_from(library, [migration()], dry_run=True)
+    answer = learn_from(library.learning.context, [migration()], dry_run=True)
     assert answer["sessions"][0]["preview"].startswith("---\nname: ")
     assert (answer["captured"], answer["used"]) == (1, {"sessions": 0, "skills": 0, "tokens": 0})
     assert library.workspace.state.read("SELECT * FROM learning") == []
-    assert library.pending()["count"] == 0
+    assert library.proposals.pending().to_json()["count"] == 0
 
 
 def saved(path: Path, transcript: Transcript) -> str:
@@ -185,14 +196,14 @@ def saved(path: Path, transcript: Transcript) -> str:
 
 def waits(library: Library, path: str, id_: str) -> None:
     """A session that hooks told of and that is over."""
-    library.sessions.note("claude-code", id_, transcript=path, tools=6, ended=True)
+    library.learning.sessions.note("claude-code", id_, transcript=path, tools=6, ended=True)
 
 
 def test_all_that_wait_are_learned_from_the_newest_first(library: Library, tmp_path: Path) -> None:
     waits(library, saved(tmp_path / "a.jsonl", migration(name="a")), "a")
     waits(library, saved(tmp_path / "b.jsonl", failing()), "b")
     waits(library, str(tmp_path / "gone.jsonl"), "c")
-    answer = learn_from(library)
+    answer = learn_from(library.learning.context)
     told = [(report["session"], report["code"]) for report in answer["sessions"]]
     assert told == [
         ("claude-code:c", "transcript-missing"),
@@ -200,40 +211,40 @@ def test_all_that_wait_are_learned_from_the_newest_first(library: Library, tmp_p
         ("claude-code:a", "hard"),
     ]
     assert (answer["captured"], answer["failed"], answer["left"]) == (1, 1, 0)
-    assert library.sessions.waiting() == ()
-    assert learn_from(library)["sessions"] == []
+    assert library.learning.sessions.waiting() == ()
+    assert learn_from(library.learning.context)["sessions"] == []
 
 
 def test_the_allowance_and_the_limit_hold_back_what_waits(library: Library, tmp_path: Path) -> None:
     path = saved(tmp_path / "b.jsonl", failing())
     for number in range(4):
         waits(library, path, f"s{number}")
-    first = learn_from(library, limit=1)
+    first = learn_from(library.learning.context, limit=1)
     assert (len(first["sessions"]), first["stopped"], first["left"]) == (1, "limit", 3)
-    second = learn_from(library, allowance=Allowance(sessions=2))
+    second = learn_from(library.learning.context, allowance=Allowance(sessions=2))
     assert (len(second["sessions"]), second["stopped"], second["left"]) == (1, "allowance", 2)
-    assert [seen.id for seen in library.sessions.waiting()] == ["s0", "s1"]
-    named = learn_from(library, ["claude-code:s0"], allowance=Allowance(sessions=2))
+    assert [seen.id for seen in library.learning.sessions.waiting()] == ["s0", "s1"]
+    named = learn_from(library.learning.context, ["claude-code:s0"], allowance=Allowance(sessions=2))
     assert [report["session"] for report in named["sessions"]] == ["claude-code:s0"]
 
 
 def test_rejections_stop_what_waits_but_not_what_is_named(library: Library, tmp_path: Path) -> None:
     hard = [outline.transcript for outline in TABLE if outline.code == "hard"]
     for transcript in (hard[0], hard[1], migration()):
-        library.edit.proposals.reject(learn(library, transcript)["proposal"], "no")
+        library.edit.proposals.reject(learn(library.learning.context, transcript)["proposal"], "no")
     path = saved(tmp_path / "b.jsonl", failing())
     waits(library, path, "s")
-    answer = learn_from(library)
+    answer = learn_from(library.learning.context)
     assert (answer["sessions"], answer["stopped"], answer["left"]) == ([], "breaker", 1)
     assert answer["stopped_why"].startswith("3 proposals in a row were rejected. Learning goes on at 20")
-    assert learn_from(library, [path])["sessions"][0]["session"] == "claude-code:s"
+    assert learn_from(library.learning.context, [path])["sessions"][0]["session"] == "claude-code:s"
 
 
 def test_a_new_skill_is_one_that_distill_would_have_made(library: Library) -> None:
-    made = learn(library, migration(), WRITE)
+    made = learn(library.learning.context, migration(), WRITE)
     name, main = made["skill"], os.path.join(made["place"], "SKILL.md")
     assert 'distilled-sessions: "1"' in Path(main).read_text()
-    again = library.distill(migration(correction="No, never touch the production database.", name="second"))
+    again = library.learning.distill(migration(correction="No, never touch the production database.", name="second"))
     assert (again["skill"], again["version"], again["created"]) == (name, "2", False)
     assert 'distilled-sessions: "2"' in Path(main).read_text()
     entries = library.edit.history.entries(name).to_json()["entries"]
@@ -249,7 +260,7 @@ def test_the_setting_says_what_becomes_of_a_session_that_is_over(library: Librar
         config = tmp_path / "home" / "state" / "config.toml"
         config.parent.mkdir(exist_ok=True)
         config.write_text(f'learn = "{level}"\n')
-        report = library.finish(next(one.transcript for one in TABLE[number + 2 :] if one.code == "hard"))
+        report = library.learning.finish(next(one.transcript for one in TABLE[number + 2 :] if one.code == "hard"))
         found[level] = (report["captured"], report["code"], report.get("staged"))
     assert found == {
         "off": (False, "learning-off", None),
@@ -261,19 +272,19 @@ def test_the_setting_says_what_becomes_of_a_session_that_is_over(library: Librar
 
 def test_what_nobody_asked_for_is_held_back_and_fails_in_silence(library: Library) -> None:
     for _ in range(3):
-        report = library.finish("no/such/file")
+        report = library.learning.finish("no/such/file")
         assert (report["captured"], report["code"]) == (False, "transcript-missing")
-    report = library.finish(migration())
+    report = library.learning.finish(migration())
     assert (report["captured"], report["code"]) == (False, "breaker")
     assert report["why"][0].startswith("3 failures in a row, the last: There is no file no/such/file.")
-    assert library.learn(migration())["captured"] == 1
+    assert library.learning.learn(migration())["captured"] == 1
 
 
 def test_a_version_that_asks_for_more_tools_is_not_written_unseen(library: Library) -> None:
-    made = learn(library, migration(), WRITE)
+    made = learn(library.learning.context, migration(), WRITE)
     plain = migration(name="second")
     wider = plain._replace(events=(*plain.events[:-1], *bash("mypy src", "Success: no issues found"), plain.events[-1]))
-    report = learn(library, wider, WRITE)
+    report = learn(library.learning.context, wider, WRITE)
     assert (report["skill"], report["staged"]) == (made["skill"], True)
     assert report["gate"]["reasons"] == [
         {"code": "gate-tools", "message": "It asks for tools that it did not have before: Bash(mypy:*)."}
@@ -283,29 +294,29 @@ def test_a_version_that_asks_for_more_tools_is_not_written_unseen(library: Libra
 def noted(library: Library, tmp_path: Path) -> Path:
     """The file of a session that hooks told of, and that waits."""
     path = claude_code(tmp_path / "s.jsonl", migration(name="s"))
-    library.sessions.note("claude-code", "s", transcript=str(path), tools=8, ended=True)
+    library.learning.sessions.note("claude-code", "s", transcript=str(path), tools=8, ended=True)
     return path
 
 
 def test_a_session_that_does_not_wait_any_more_is_no_error(library: Library, tmp_path: Path) -> None:
     noted(library, tmp_path)
-    (seen,) = library.sessions.waiting()
-    assert library.finish(seen)["captured"]
+    (seen,) = library.learning.sessions.waiting()
+    assert library.learning.finish(seen)["captured"]
     why = ["It goes on, or somebody has learned from it already."]
-    assert library.finish(seen) == {"captured": False, "evidence": [], "code": "not-waiting", "why": why}
+    assert library.learning.finish(seen) == {"captured": False, "evidence": [], "code": "not-waiting", "why": why}
 
 
 def test_state_that_cannot_be_kept_is_an_error_in_the_report(library: Library) -> None:
     with library.workspace.state.write() as connection:
         connection.execute("ALTER TABLE learning RENAME TO elsewhere")
-    report = library.finish(migration())
+    report = library.learning.finish(migration())
     assert (report["captured"], report["code"], report["why"]) == (False, "state-failed", [report["error"]])
 
 
 def test_a_model_that_cannot_be_opened_is_a_warning_in_the_report(library: Library, tmp_path: Path) -> None:
     (tmp_path / "home" / "state").mkdir()
     (tmp_path / "home" / "state" / "config.toml").write_text('model = "nobody:knows"\n')
-    report = library.finish(migration())
+    report = library.learning.finish(migration())
     assert (report["captured"], [text.partition(":")[0] for text in report["warnings"]]) == (
         True,
         ["The skill was made without the model of the settings (bad-model)"],
@@ -314,7 +325,7 @@ def test_a_model_that_cannot_be_opened_is_a_warning_in_the_report(library: Libra
 
 def test_a_path_is_as_good_as_its_text(library: Library, tmp_path: Path) -> None:
     path = noted(library, tmp_path)
-    assert library.learn(path, dry_run=True) == library.learn(str(path), dry_run=True)
+    assert library.learning.learn(path, dry_run=True) == library.learning.learn(str(path), dry_run=True)
 
 
 def test_a_transcript_in_memory_keeps_no_secret(library: Library) -> None:
@@ -322,16 +333,16 @@ def test_a_transcript_in_memory_keeps_no_secret(library: Library) -> None:
     events = migration().events
     said = events[0]._replace(text=f"{events[0].text} The token is {token}; always use it.")
     spoken = migration()._replace(events=(said, *(event._replace(id="") for event in events[1:])))
-    report = library.learn(spoken)["sessions"][0]
+    report = library.learning.learn(spoken)["sessions"][0]
     assert report["captured"]
-    assert token not in json.dumps([report, library.pending(report["proposal"])])
-    assert token not in json.dumps(library.distill(spoken, dry_run=True))
+    assert token not in json.dumps([report, library.proposals.show(report["proposal"]).to_json()])
+    assert token not in json.dumps(library.learning.distill(spoken, dry_run=True))
 
 
 @pytest.mark.parametrize("source", ["codex:none", "no/such/file", ""])
 def test_a_session_that_is_not_there_is_an_error(library: Library, source: str) -> None:
     with pytest.raises(WhetError) as caught:
-        learn_from(library, [source])
+        learn_from(library.learning.context, [source])
     assert caught.value.code == ("transcript-missing" if "/" in source else "no-such-session")
 
 
@@ -346,7 +357,7 @@ def test_an_agent_loop_finds_the_step_in_its_transcript(library: Library, tmp_pa
             recorder.user(event.text)
         else:
             recorder.assistant(event.text)
-    report = library.finish(recorder)
+    report = library.learning.finish(recorder)
     call, result = recorder.transcript().events[-2:]
     assert (call.tool, dict(call.given)) == (
         "skill_create",
@@ -384,12 +395,12 @@ def test_secrets_never_come_out(library: Library, tmp_path: Path) -> None:
         else:
             rows.append({"role": event.kind, "content": event.text})
     path.write_text("\n".join(map(json.dumps, rows)))
-    answer = learn_from(library, [str(path)])
+    answer = learn_from(library.learning.context, [str(path)])
     report: dict[str, Any] = answer["sessions"][0]
     assert report["captured"]
-    shown = json.dumps([answer, library.pending(report["proposal"])])
-    library.approve(report["proposal"], "looked at")
-    shown += json.dumps(library.view(report["skill"]))
+    shown = json.dumps([answer, library.proposals.show(report["proposal"]).to_json()])
+    library.proposals.approve(report["proposal"], Provenance("user", reason="looked at"))
+    shown += json.dumps(library.read(report["skill"]).to_json())
     assert [secret for secret in planted if secret in shown] == []
     kept = [file.read_bytes() for file in (tmp_path / "home").rglob("*") if file.is_file()]
     assert [secret for secret in planted if any(secret.encode() in data for data in kept)] == []

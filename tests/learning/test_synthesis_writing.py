@@ -45,11 +45,11 @@ def scripted(rows: int, name: str) -> Transcript:
 
 
 def test_a_skill_with_files_is_one_change_without_remarks(library: Library) -> None:
-    answer = library.distill(scripted(400, "first"))
-    (file,) = (item["path"] for item in library.view(answer["skill"])["files"] if item["path"] != "SKILL.md")
+    answer = library.learning.distill(scripted(400, "first"))
+    (file,) = (item["path"] for item in library.read(answer["skill"]).to_json()["files"] if item["path"] != "SKILL.md")
     assert file.startswith("templates/")
     assert (answer["warnings"], answer["version"], answer["entry"]) == ([], "1", answer["entries"][-1])
-    again = library.distill(scripted(401, "second"))
+    again = library.learning.distill(scripted(401, "second"))
     assert (again["skill"], again["version"], again["warnings"]) == (answer["skill"], "2", [])
 
 
@@ -57,23 +57,27 @@ def test_of_several_operations_only_what_holds_in_the_end_is_told(library: Libra
     body = "# Notes\n\nRead `references/a.md` and `references/b.md`.\n"
     create = {"action": "create", "name": "notes", "description": "Writes notes. Use when asked.", "body": body}
     file = {"action": "write_file", "name": "notes", "file_path": "references/a.md", "content": "a", "version": "keep"}
-    told = [text for text in library.manage([create, file])["warnings"] if "package" in text or "version" in text]
+    told = [
+        text
+        for text in library.edit.apply([create, file]).to_json()["warnings"]
+        if "package" in text or "version" in text
+    ]
     assert told == ["references/b.md is not in the package."]
 
 
 def test_what_a_dry_run_foresees_is_what_is_written(library: Library) -> None:
     versions = []
     for transcript in (scripted(400, "first"), scripted(401, "second"), scripted(401, "second")):
-        foreseen = library.distill(transcript, dry_run=True)
-        written = library.distill(transcript)
+        foreseen = library.learning.distill(transcript, dry_run=True)
+        written = library.learning.distill(transcript)
         assert (foreseen["skill"], foreseen["created"]) == (written["skill"], written["created"])
         versions.append((foreseen["version"], written["version"]))
     assert versions == [("1", "1"), ("2", "2"), ("2", "2")]
 
 
 def test_a_session_learned_from_and_then_distilled_counts_once(library: Library) -> None:
-    name = library.learn(migration(), write=True)["sessions"][0]["skill"]
-    again = library.distill(migration())
+    name = library.learning.learn(migration(), write=True)["sessions"][0]["skill"]
+    again = library.learning.distill(migration())
     assert (again["skill"], again["version"], again["entry"]) == (name, "1", None)
 
 
@@ -92,6 +96,6 @@ def test_a_context_in_the_metadata_is_one(lines: str, context: str) -> None:
 
 
 def test_a_distilled_skill_that_runs_apart_says_so_to_the_model(library: Library) -> None:
-    name = library.distill(migration(), answers={"fork": True})["skill"]
-    (told,) = library.render(name)["skills"]
+    name = library.learning.distill(migration(), answers={"fork": True})["skill"]
+    (told,) = library.render(name).to_json()["skills"]
     assert told["context"] == "fork"

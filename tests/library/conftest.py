@@ -45,7 +45,7 @@ def library():
     return Library.open([top + "/root"], home=top + "/state", project=top, env={"HOME": top})
 
 def report(opened):
-    return [[entry.code, entry.severity, os.path.relpath(entry.path, top)] for entry in opened.report()]
+    return [[entry.code, entry.severity, os.path.relpath(entry.path, top)] for entry in opened.workspace.report()]
 """
 )
 

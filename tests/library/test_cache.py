@@ -43,11 +43,11 @@ argument-hint: [file]
 
 
 def names(library: Library) -> list[str]:
-    return [item["name"] for item in library.list()["skills"]]
+    return [item["name"] for item in library.skills().to_json()["skills"]]
 
 
 def codes(library: Library) -> list[str]:
-    return [entry.code for entry in library.report()]
+    return [entry.code for entry in library.workspace.report()]
 
 
 @pytest.fixture
@@ -143,16 +143,16 @@ def test_where_links_may_lead_matters_only_where_there_are_links(
 def test_another_reader_starts_over(
     filled: str, opened: Callable[..., Library], io: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened(filled, settled=True).list()
+    opened(filled, settled=True).skills()
     cold = io["read"]
     library = opened(filled, settled=True)
     io.clear()
-    library.list()
+    library.skills()
     assert io["read"] == 0
     monkeypatch.setattr(cache_module, "READER", "another")
     later = opened(filled, settled=True)
     io.clear()
-    later.list()
+    later.skills()
     assert io["read"] == cold > 0
     assert codes(later) == codes(library)
 
@@ -179,7 +179,7 @@ def test_when_to_use_it_and_what_to_type_come_from_the_cache_until_the_file_chan
     library = opened(root, settled=True)
     assert said(library) == [("Now.", "[file]")]
     skill(root, "guided", more="when_to_use: Soon\nargument-hint: [file]\n")
-    assert library.reload()["changed"] == ["guided"]
+    assert library.reload().changed == ("guided",)
     assert said(library) == [("Soon", "[file]")]
     later = opened(root, settled=True)
     io.clear()
@@ -196,13 +196,13 @@ def test_one_edit_in_a_large_flat_root_writes_one_row(
     for number in range(300):
         skill(root, f"skill-{number:03}")
     library = opened(root, settled=True)
-    library.list()
+    library.skills().to_json()
     connection = library.workspace.cache_database.open().connection
 
     def written(action: Callable[[], Any]) -> int:
         before = connection.total_changes
         action()
-        library.list()
+        library.skills()
         return connection.total_changes - before
 
     assert written(lambda: None) == 0
@@ -216,7 +216,7 @@ def test_only_what_is_out_of_the_ordinary_is_written_beside_the_columns(
 ) -> None:
     skill(root, "guided", more="when_to_use: Now.\n")
     skill(root, "plain")
-    opened(root, settled=True).list()
+    opened(root, settled=True).skills()
     with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
         rows = dict(connection.execute("SELECT name, more FROM cards"))
     connection.close()
@@ -229,7 +229,7 @@ def test_a_failed_save_is_made_up_for(
     """While another process holds the database, saves are left out; no row may be missing from the next one."""
     skill(root, "one")
     library = opened(root, settled=True)
-    library.list()
+    library.skills()
     blocker = sqlite3.connect(tmp_path / "state" / "cache.db", isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
     skill(root, "two")
@@ -303,13 +303,13 @@ def damage(path: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["truncated", "garbage", "zero bytes", "zeros", "text"])
 def test_a_damaged_cache_is_rebuilt(how: str, filled: str, tmp_path: Path, opened: Callable[..., Library]) -> None:
     first = opened(filled, settled=True)
-    expected, reported = first.list(), first.report()
+    expected, reported = first.skills().to_json(), first.workspace.report()
     first.close()
     damage(tmp_path / "state" / "cache.db", how)
     for attempt in range(2):
         library = opened(filled, settled=True)
-        assert library.list() == expected
-        remarks = [entry for entry in library.report() if entry not in reported]
+        assert library.skills().to_json() == expected
+        remarks = [entry for entry in library.workspace.report() if entry not in reported]
         expected_codes = [] if attempt or how == "zero bytes" else ["cache-rebuilt"]
         assert [entry.code for entry in remarks] == expected_codes
         library.close()
@@ -320,7 +320,7 @@ def test_bytes_flipped_in_the_middle_never_raise_and_lose_no_skill(
 ) -> None:
     """SQLite keeps no checksums, and would not notice most of this."""
     first = opened(filled, settled=True)
-    expected = first.list()
+    expected = first.skills().to_json()
     first.close()
     path = tmp_path / "state" / "cache.db"
     sound = path.read_bytes()
@@ -335,7 +335,7 @@ def test_bytes_flipped_in_the_middle_never_raise_and_lose_no_skill(
             (tmp_path / "state" / other).unlink(missing_ok=True)
         path.write_bytes(data)
         library = opened(filled, settled=True)
-        assert library.list() == expected
+        assert library.skills().to_json() == expected
         outcomes.add(library.workspace.cache_database.problem.code if library.workspace.cache_database.problem else "")
         library.close()
     assert outcomes == {"", "cache-rebuilt"}
@@ -364,13 +364,13 @@ def test_rows_that_no_whet_has_written_are_thrown_away(
     statement: str, filled: str, tmp_path: Path, opened: Callable[..., Library]
 ) -> None:
     first = opened(filled, settled=True)
-    expected = first.list()
+    expected = first.skills().to_json()
     first.close()
     with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
         connection.executescript(statement)
     connection.close()
     library = opened(filled, settled=True)
-    assert library.list() == expected
+    assert library.skills().to_json() == expected
     assert "cache-rebuilt" in codes(library)
     assert names(opened(filled, settled=True)) == names(library)
 
@@ -380,14 +380,14 @@ def test_rows_that_lie_are_caught_by_their_signature(
 ) -> None:
     skill(root, "honest")
     library = opened(root, settled=True)
-    library.list()
+    library.skills()
 
     def tamper(assignment: str) -> list[dict[str, Any]]:
-        opened(root, settled=True).list()
+        opened(root, settled=True).skills()
         with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
             connection.execute(f"UPDATE cards SET {assignment}")
         connection.close()
-        found: list[dict[str, Any]] = opened(root, settled=True).list()["skills"]
+        found: list[dict[str, Any]] = opened(root, settled=True).skills().to_json()["skills"]
         return found
 
     for column in ("mtime", "ctime", "size", "inode", "folder"):
@@ -398,7 +398,7 @@ def test_rows_that_lie_are_caught_by_their_signature(
     # Whoever can write here can do worse: a row that fits the disk and its own checksum is believed.
     (item,) = tamper(f"description = 'A lie.', proof = {cache_module._proof(*_texts(root, 'A lie.'))}")
     assert item["description"] == "A lie."
-    assert opened(root, settled=True).view("honest")["description"] == "Does honest."
+    assert opened(root, settled=True).read("honest").to_json()["description"] == "Does honest."
 
 
 def _texts(root: str, description: str) -> tuple[str, ...]:
@@ -414,7 +414,7 @@ def test_a_foreign_file_is_set_aside_and_kept(filled: str, tmp_path: Path, opene
     connection.close()
     library = opened(filled, settled=True)
     assert "gated" in names(library)
-    (problem,) = [entry for entry in library.report() if entry.code == "cache-rebuilt"]
+    (problem,) = [entry for entry in library.workspace.report() if entry.code == "cache-rebuilt"]
     (aside,) = [name for name in os.listdir(tmp_path / "state") if ".broken-" in name]
     assert aside in problem.message
     with sqlite3.connect(tmp_path / "state" / aside) as connection:
@@ -428,9 +428,9 @@ skill("root/one")
 os.mkdir(top + "/state")
 os.chmod(top + "/state", 0o555)
 opened = library()
-answer = [[card["name"] for card in opened.list()["skills"]], opened.view("one")["content"], report(opened)]
+answer = [[card["name"] for card in opened.skills().to_json()["skills"]], opened.read("one").content, report(opened)]
 opened = Library.open([top + "/root"], home=top + "/state/deeper", project=top, env={"HOME": top})
-answer += [[card["name"] for card in opened.list()["skills"]], [entry.code for entry in opened.report()]]
+answer += [[card.name for card in opened.skills()], [entry.code for entry in opened.workspace.report()]]
 """) == [["one"], "Body.\n", [["cache-unavailable", "info", "state/cache.db"]], ["one"], ["cache-unavailable"]]
 
 
@@ -491,5 +491,5 @@ def test_what_the_database_cannot_hold_is_done_without(
     for _ in range(2):
         library = opened(root, settled=True)
         assert names(library) == ["coffee", "old"]
-        assert library.view("coffee")["name"] == "coffee"
+        assert library.read("coffee").to_json()["name"] == "coffee"
         assert not [code for code in codes(library) if code.startswith("cache")]

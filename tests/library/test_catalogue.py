@@ -43,7 +43,7 @@ def set_up(tmp_path: Path, places: dict[str, str], *lines: str) -> None:
 
 
 def descriptions(library: Library) -> list[tuple[str, str]]:
-    return [(item["name"], item["description"]) for item in library.list()["skills"]]
+    return [(item["name"], item["description"]) for item in library.skills().to_json()["skills"]]
 
 
 # who wins
@@ -55,10 +55,10 @@ def test_scopes_take_precedence_in_their_order(
     for scope in SCOPES:
         skill(places[scope], "deploy", description=f"Of {scope}.")
     library = opened()
-    library.trust()
+    library.settings.trust()
     for position, scope in enumerate(SCOPES):
         assert descriptions(library) == [("deploy", f"Of {scope}.")]
-        assert library.find("deploy").scope == scope
+        assert library.card("deploy").scope == scope
         assert [loser.scope for loser, _ in library.catalogue.shadowed] == list(SCOPES[position + 1 :])
         os.unlink(f"{places[scope]}/deploy/SKILL.md")
     assert descriptions(library) == []
@@ -70,7 +70,7 @@ def test_the_order_of_scopes_can_be_set(
     for scope in SCOPES:
         skill(places[scope], "deploy", description=f"Of {scope}.")
     library = opened()
-    library.trust()
+    library.settings.trust()
     set_up(tmp_path, places, 'precedence = ["org", "bundled", "user", "project", "external"]')
     assert descriptions(library) == [("deploy", "Of org.")]
     assert [loser.scope for loser, _ in library.catalogue.shadowed] == ["bundled", "user", "project", "external"]
@@ -107,7 +107,7 @@ def test_the_loser_is_reported_with_the_way_to_reach_it(
     beside = skill(places["user"], "b/deploy")
     other = skill(places["org"], "deploy")
     message = f"{winner} (user) answers to this name."
-    assert opened().report() == (
+    assert opened().workspace.report() == (
         Note(
             "shadowed",
             "warning",
@@ -142,8 +142,8 @@ def test_names_are_compared_whatever_their_spelling(
         with open(f"{root}/{directory}/SKILL.md", "w", encoding="utf-8") as file:
             file.write(f'---\nname: "{name}"\ndescription: The {directory} one.\n---\n')
     library = opened(root)
-    assert [item["description"] for item in library.list()["skills"]] == ["The first one."]
-    assert library.find(one) == library.find(other)
+    assert [item["description"] for item in library.skills().to_json()["skills"]] == ["The first one."]
+    assert library.card(one) == library.card(other)
 
 
 # by which names
@@ -155,13 +155,13 @@ def test_every_skill_is_reached_by_its_qualified_name(
     for scope in (*SCOPES, "plugin"):
         skill(places[scope], "deploy", description=f"Of {scope}.")
     library = opened()
-    library.trust()
+    library.settings.trust()
     for scope in SCOPES:
-        assert library.find(f"{scope}:deploy").description == f"Of {scope}."
-        assert library.find(f"{scope}:DEPLOY").qualified == f"{scope}:deploy"
-        assert library.view(f"{scope}:deploy")["scope"] == scope
-    assert library.find("acme:deploy").description == "Of plugin."
-    assert library.find("acme:deploy").full_name == "acme:deploy"
+        assert library.card(f"{scope}:deploy").description == f"Of {scope}."
+        assert library.card(f"{scope}:DEPLOY").qualified == f"{scope}:deploy"
+        assert library.read(f"{scope}:deploy").to_json()["scope"] == scope
+    assert library.card("acme:deploy").description == "Of plugin."
+    assert library.card("acme:deploy").full_name == "acme:deploy"
     assert descriptions(library) == [("acme:deploy", "Of plugin."), ("deploy", "Of project.")]
 
 
@@ -181,19 +181,19 @@ def test_a_skill_is_reached_by_its_path(
         os.path.dirname(path),
         path,
     ]
-    assert {library.find(name).description for name in names} == {"Second."}
+    assert {library.card(name).description for name in names} == {"Second."}
     for wrong in ("b", "c/deploy", "/b/deploy", f"{root}/b", "../b/deploy", "b/deploy/other"):
         with pytest.raises(NotFoundError):
-            library.find(wrong)
+            library.card(wrong)
 
 
 def test_a_flat_skill_is_reached_by_its_file(root: str, opened: Callable[..., Library]) -> None:
     with open(f"{root}/flat.md", "w") as file:
         file.write("---\nname: other\ndescription: Flat.\n---\n")
     library = opened(root)
-    assert library.find("other") == library.find(f"{root}/flat.md") == library.find("external:other")
+    assert library.card("other") == library.card(f"{root}/flat.md") == library.card("external:other")
     with pytest.raises(NotFoundError):
-        library.find(root)
+        library.card(root)
 
 
 def test_a_skill_is_reached_by_the_name_of_its_directory(
@@ -203,7 +203,7 @@ def test_a_skill_is_reached_by_the_name_of_its_directory(
     with open(path, "w") as file:
         file.write("---\nname: another-name\ndescription: Named otherwise.\n---\n")
     library = opened(root)
-    assert library.find("my-directory") == library.find("another-name")
+    assert library.card("my-directory") == library.card("another-name")
 
 
 def test_a_name_that_several_answer_to_is_refused_with_the_candidates(
@@ -213,9 +213,9 @@ def test_a_name_that_several_answer_to_is_refused_with_the_candidates(
     one = os.path.dirname(skill(places["user"], "deploy"))
     two = os.path.dirname(skill(str(tmp_path / "home" / ".claude" / "skills"), "deploy"))
     library = opened()
-    library.trust()
+    library.settings.trust()
     with pytest.raises(AmbiguousError) as caught:
-        library.find("user:deploy")
+        library.card("user:deploy")
     assert caught.value.to_json() == {
         "success": False,
         "error": "2 skills answer to 'user:deploy'.",
@@ -233,7 +233,7 @@ def test_an_unknown_name_gets_the_closest_ones(
     library = opened(root)
     for wrong, expected in (("deploy", ["deploy-api", "deploy-web"]), ("reveiw", ["review"]), ("zzz", [])):
         with pytest.raises(NotFoundError) as caught:
-            library.find(wrong)
+            library.card(wrong)
         assert (caught.value.code, caught.value.details["suggestions"]) == ("skill-not-found", expected)
     assert caught.value.hint == "`whet list` shows every skill."
 
@@ -246,7 +246,7 @@ def test_a_name_that_makes_no_sense_is_not_found(
 ) -> None:
     skill(root, "deploy")
     with pytest.raises(NotFoundError) as caught:
-        opened(root).find(name)
+        opened(root).card(name)
     assert caught.value.code == "skill-not-found"
 
 
@@ -259,18 +259,18 @@ def test_skills_of_an_untrusted_repository_wait(
     path = skill(places["project"], "web/deploy", description="Of the project.")
     skill(places["user"], "other")
     library = opened()
-    answer = library.list(include_hidden=True)
+    answer = library.skills(include_hidden=True).to_json()
     assert ([item["name"] for item in answer["skills"]], answer["waiting"]) == (["other"], 1)
     assert [card.name for card in library.catalogue.waiting] == ["deploy"]
     location = os.path.dirname(path)
     for name in ("deploy", "Deploy", "project:deploy", "web/deploy", location, path):
         with pytest.raises(RefusedError) as caught:
-            library.find(name)
+            library.card(name)
         assert (caught.value.code, caught.value.details) == ("untrusted", {"path": location})
-    assert [(entry.code, entry.path) for entry in library.report()] == [("untrusted", path)]
+    assert [(entry.code, entry.path) for entry in library.workspace.report()] == [("untrusted", path)]
     skill(places["user"], "deploy", description="Of the user.")
-    assert library.find("deploy").description == "Of the user."
-    trusted = library.trust()
+    assert library.card("deploy").description == "Of the user."
+    trusted = library.settings.trust()
     assert [(item["name"], item["verdict"]) for item in trusted.pop("verdicts")] == [("deploy", "safe")]
     assert trusted == {
         "success": True,
@@ -279,7 +279,7 @@ def test_skills_of_an_untrusted_repository_wait(
         "changed": True,
         "skills": ["deploy"],
     }
-    assert library.find("deploy").description == "Of the project."
+    assert library.card("deploy").description == "Of the project."
 
 
 def test_a_waiting_skill_is_never_offered_even_if_a_link_in_a_trusted_root_leads_to_it(
@@ -290,7 +290,7 @@ def test_a_waiting_skill_is_never_offered_even_if_a_link_in_a_trusted_root_leads
     os.symlink(f"{places['project']}/deploy", f"{places['user']}/deploy")
     library = opened()
     with pytest.raises(RefusedError) as caught:
-        library.find("deploy")
+        library.card("deploy")
     assert (caught.value.code, len(library.catalogue.waiting)) == ("link-escape", 1)
 
 
@@ -311,7 +311,7 @@ def test_categories_come_from_the_paths_of_all_roots(
         file.write("Nobody is here.")
     library = opened(root, str(tmp_path / "second"))
     assert library.catalogue.categories == {"web": "The web.", "ops": "", "empty": "Nobody is here."}
-    assert library.list()["categories"] == [
+    assert library.skills().to_json()["categories"] == [
         {"name": "ops", "count": 2, "description": ""},
         {"name": "web", "count": 2, "description": "The web."},
     ]

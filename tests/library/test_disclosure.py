@@ -11,6 +11,7 @@ import pytest
 from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.library.disclosure import MAX_TEXT, PAGE, Loaded
 from whet.library.visibility import MODEL
+from whet.prompt.viewing import view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,7 @@ def guide(root: str, skill: Callable[..., str]) -> str:
 
 
 def test_a_list_tells_names_descriptions_and_categories(guide: str, root: str, opened: Callable[..., Library]) -> None:
-    assert opened(root).list() == {
+    assert opened(root).skills().to_json() == {
         "success": True,
         "skills": [
             {
@@ -101,7 +102,7 @@ def many(root: str, skill: Callable[..., str]) -> str:
 def test_a_list_is_narrowed_by_category_and_words(
     category: str | None, query: str | None, expected: list[str], many: str, opened: Callable[..., Library]
 ) -> None:
-    answer = opened(many).list(category, query)
+    answer = opened(many).skills(category, query).to_json()
     found = [item["name"] for item in answer["skills"]]
     assert (sorted(found, key=str.casefold) if query else found, answer["total"]) == (expected, len(expected))
     assert [item["name"] for item in answer["categories"]] == ["ops", "web", "web/css", "webby"]
@@ -115,19 +116,19 @@ def test_pages_stay_in_step_when_skills_come_and_go(
     for number in range(10):
         skill(root, f"skill-{number}")
     library = opened(root)
-    first = library.list(limit=4)
+    first = library.skills(limit=4).to_json()
     assert [item["name"] for item in first["skills"]] == [f"skill-{number}" for number in range(4)]
     assert (first["count"], first["total"], first["next"]) == (4, 10, "skill-3")
     assert first["hint"] == "4 of 10; ask again with cursor 'skill-3' for more."
     skill(root, "another")  # before the cursor
     skill(root, "skill-35")  # behind it
     os.unlink(f"{root}/skill-3/SKILL.md")  # the one it names
-    second = library.list(limit=4, cursor=first["next"])
+    second = library.skills(limit=4, cursor=first["next"]).to_json()
     assert [item["name"] for item in second["skills"]] == ["skill-35", "skill-4", "skill-5", "skill-6"]
-    third = library.list(limit=4, cursor=second["next"])
+    third = library.skills(limit=4, cursor=second["next"]).to_json()
     assert [item["name"] for item in third["skills"]] == ["skill-7", "skill-8", "skill-9"]
     assert third["next"] is None
-    assert library.list(limit=100)["next"] is None
+    assert library.skills(limit=100).next is None
 
 
 def test_with_a_query_the_best_match_comes_first(
@@ -140,7 +141,7 @@ def test_with_a_query_the_best_match_comes_first(
     library = opened(root)
 
     def found(query: str) -> list[str]:
-        return [item["name"] for item in library.list(query=query)["skills"]]
+        return [item["name"] for item in library.skills(query=query).to_json()["skills"]]
 
     assert found("maps") == ["zip-maps", "atlas"]
     assert (found("capital"), found("syllables of a verse")) == (["geography"], ["poems"]), "bodies count, too"
@@ -152,14 +153,14 @@ def test_pages_of_a_query_stay_in_step_when_skills_come_and_go(
     for number in range(10):
         skill(root, f"skill-{number}", description="Draws maps.")
     library = opened(root)
-    everything = [item["name"] for item in library.list(query="maps")["skills"]]
-    first = library.list(query="maps", limit=4)
+    everything = [item["name"] for item in library.skills(query="maps").to_json()["skills"]]
+    first = library.skills(query="maps", limit=4).to_json()
     assert [item["name"] for item in first["skills"]] == everything[:4]
     os.unlink(f"{root}/{everything[3]}/SKILL.md")  # the one that the cursor names
     skill(root, "poems", description="Writes verse.")
     seen, cursor = everything[:4], first["next"]
     while cursor:
-        page = library.list(query="maps", limit=4, cursor=cursor)
+        page = library.skills(query="maps", limit=4, cursor=cursor).to_json()
         seen += [item["name"] for item in page["skills"]]
         cursor = page["next"]
     assert sorted(seen) == sorted(everything)
@@ -168,12 +169,12 @@ def test_pages_of_a_query_stay_in_step_when_skills_come_and_go(
 @pytest.mark.parametrize("cursor", ["skill-3", "x.skill-3", "1.", ".", "1" * 30 + ".skill-3"])
 def test_a_cursor_of_something_else_is_refused(cursor: str, root: str, opened: Callable[..., Library]) -> None:
     with pytest.raises(UsageError) as caught:
-        opened(root).list(query="maps", cursor=cursor)
+        opened(root).skills(query="maps", cursor=cursor)
     assert caught.value.code == "bad-cursor"
 
 
 def test_an_empty_library_is_an_answer(root: str, opened: Callable[..., Library]) -> None:
-    answer = opened(root).list()
+    answer = opened(root).skills().to_json()
     assert (answer["success"], answer["skills"], answer["total"]) == (True, [], 0)
     assert answer["hint"] == "No skills yet. `whet new NAME` makes one."
 
@@ -181,7 +182,7 @@ def test_an_empty_library_is_an_answer(root: str, opened: Callable[..., Library]
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_page_of_nothing_makes_no_sense(limit: int, root: str, opened: Callable[..., Library]) -> None:
     with pytest.raises(UsageError) as caught:
-        opened(root).list(limit=limit)
+        opened(root).skills(limit=limit)
     assert caught.value.code == "bad-limit"
 
 
@@ -190,8 +191,8 @@ def test_a_page_of_nothing_makes_no_sense(limit: int, root: str, opened: Callabl
 
 def test_a_view_tells_everything_about_one_skill(guide: str, root: str, opened: Callable[..., Library]) -> None:
     library = opened(root)
-    answer = library.view("guide")
-    assert answer.pop("digest") == library.workspace.open(library.find("guide")).digest
+    answer = library.read("guide").to_json()
+    assert answer.pop("digest") == library.workspace.open(library.card("guide")).digest
     assert answer == {
         "success": True,
         "name": "guide",
@@ -233,12 +234,12 @@ def test_a_long_body_comes_in_pages(root: str, skill: Callable[..., str], opened
     body = "".join(f"{number:06} é\n" for number in range(30_000))
     skill(root, "long", body=body)
     library = opened(root)
-    first = library.view("long")
+    first = library.read("long").to_json()
     assert (first["pages"], len(first["content"])) == (3, PAGE)
-    assert "".join(library.view("long", page=number)["content"] for number in (1, 2, 3)) == body
+    assert "".join(library.read("long", page=number).content for number in (1, 2, 3)) == body
     for number in (0, 4, -1):
         with pytest.raises(UsageError) as caught:
-            library.view("long", page=number)
+            library.read("long", page=number)
         assert (caught.value.code, caught.value.details) == ("no-such-page", {"pages": 3})
 
 
@@ -247,7 +248,7 @@ def test_flat_skills_and_commands_are_viewed_too(root: str, opened: Callable[...
         with open(f"{root}/{name}.md", "w") as file:
             file.write(f"---\ndescription: Flat {name}.\n---\nBody {name}.\n")
     library = opened(root, settled=True)
-    answers = [library.view(name) for name in ("one", "two", "one")]
+    answers = [library.read(name).to_json() for name in ("one", "two", "one")]
     assert [(answer["content"], answer["files"], answer["path"]) for answer in answers[:2]] == [
         ("Body one.\n", [], f"{root}/one.md"),
         ("Body two.\n", [], f"{root}/two.md"),
@@ -255,7 +256,7 @@ def test_flat_skills_and_commands_are_viewed_too(root: str, opened: Callable[...
     assert answers[0]["digest"] == answers[2]["digest"] != answers[1]["digest"]
     assert "flat-skill" in {note["code"] for note in answers[0]["diagnostics"]}
     with pytest.raises(NotFoundError) as caught:
-        library.view("one", "references/a.md")
+        library.read("one", "references/a.md")
     assert caught.value.code == "file-not-found"
 
 
@@ -267,7 +268,7 @@ def test_what_is_wrong_with_its_files_does_not_keep_a_skill_from_being_read(
     with open(f"{guide}/skill.json", "w") as file:
         file.write("{")
     library = opened(root)
-    answer = library.view("guide")
+    answer = library.read("guide").to_json()
     assert answer["content"].startswith("# Guide")
     assert not {"out", "pipe"} & {item["path"] for item in answer["files"]}
     assert sorted(note["code"] for note in answer["diagnostics"]) == [
@@ -275,12 +276,12 @@ def test_what_is_wrong_with_its_files_does_not_keep_a_skill_from_being_read(
         "sidecar-unreadable",
         "special-file",
     ]
-    assert library.digest().startswith("sha256:")
+    assert library.workspace.digest().startswith("sha256:")
 
 
 def test_a_skill_that_is_gone_a_moment_later_is_said_so(guide: str, root: str, opened: Callable[..., Library]) -> None:
     library = opened(root)
-    card = library.find("guide")
+    card = library.card("guide")
     os.rename(guide, f"{root}/elsewhere")
     with pytest.raises(NotFoundError) as caught:
         library.workspace.open(card)
@@ -292,11 +293,11 @@ def test_a_file_that_may_not_be_read_is_said_so(unprivileged: Callable[[str], An
 base = skill("root/one")
 open(base + "/notes.md", "w").close()
 opened = library()
-card = opened.find("one")
+card = opened.card("one")
 os.chmod(base + "/notes.md", 0)
-answer = [[note["code"] for note in opened.view("one")["diagnostics"]]]
+answer = [[note["code"] for note in opened.read("one").to_json()["diagnostics"]]]
 os.chmod(base + "/SKILL.md", 0)
-for attempt in (lambda: opened.view("one", "notes.md"), lambda: opened.workspace.open(card)):
+for attempt in (lambda: opened.read("one", "notes.md").to_json(), lambda: opened.workspace.open(card)):
     try:
         attempt()
     except WhetError as error:
@@ -323,7 +324,7 @@ for attempt in (lambda: opened.view("one", "notes.md"), lambda: opened.workspace
 def test_one_file_is_given_and_a_binary_one_described(
     path: str, content: str, binary: bool, guide: str, root: str, opened: Callable[..., Library]
 ) -> None:
-    answer = opened(root).view("guide", path)
+    answer = opened(root).read("guide", path).to_json()
     assert (answer["file"], answer["content"], answer["binary"]) == (path, content, binary)
     assert answer["size"] == os.path.getsize(f"{guide}/{path}")
 
@@ -333,11 +334,11 @@ def test_a_long_file_comes_in_pages(guide: str, root: str, opened: Callable[...,
     with open(f"{guide}/references/long.md", "w", encoding="utf-8") as file:
         file.write(text)
     library = opened(root)
-    pages = [library.view("guide", "references/long.md", number) for number in (1, 2)]
+    pages = [library.read("guide", "references/long.md", number).to_json() for number in (1, 2)]
     assert ["".join(page["content"] for page in pages), pages[0]["pages"], len(pages[1]["content"])] == [text, 2, 10]
     assert pages[0]["digest"] == pages[1]["digest"]
     with pytest.raises(UsageError) as caught:
-        library.view("guide", "references/long.md", 3)
+        library.read("guide", "references/long.md", 3)
     assert caught.value.code == "no-such-page"
 
 
@@ -347,7 +348,7 @@ def test_a_huge_file_is_described(
 ) -> None:
     with open(f"{guide}/huge", "wb") as file:
         file.write(start.ljust(MAX_TEXT + 100, b"x"))
-    answer = opened(root).view("guide", "huge")
+    answer = opened(root).read("guide", "huge").to_json()
     assert answer["content"] == f"[{described}: huge, {MAX_TEXT + 100:,} bytes]"
     expected = hashlib.sha256(start.ljust(MAX_TEXT + 100, b"x")).hexdigest()
     assert answer["digest"] == f"sha256:{expected}"
@@ -356,11 +357,11 @@ def test_a_huge_file_is_described(
 def test_an_unknown_file_gets_the_closest_ones(guide: str, root: str, opened: Callable[..., Library]) -> None:
     library = opened(root)
     with pytest.raises(NotFoundError) as caught:
-        library.view("guide", "references/deep/b.md")
+        library.read("guide", "references/deep/b.md")
     assert (caught.value.code, caught.value.details["suggestions"][0]) == ("file-not-found", "references/deep/b.txt")
     assert len(caught.value.details["files"]) == 9
     with pytest.raises(NotFoundError) as caught:
-        library.view("guide", "zzzzzzz/qqqqqqqq")
+        library.read("guide", "zzzzzzz/qqqqqqqq")
     assert caught.value.hint.startswith("Files: .env, SKILL.md,")
     assert guide
 
@@ -372,9 +373,9 @@ def test_what_is_in_the_context_already_is_not_given_twice(
     guide: str, root: str, opened: Callable[..., Library]
 ) -> None:
     library, loaded = opened(root), Loaded()
-    first = library.view("guide", loaded=loaded)
+    first = view(library.workspace, "guide", loaded=loaded).to_json()
     assert "already_loaded" not in first
-    assert library.view("guide", loaded=loaded) == {
+    assert view(library.workspace, "guide", loaded=loaded).to_json() == {
         "success": True,
         "name": "guide",
         "file": "",
@@ -384,33 +385,33 @@ def test_what_is_in_the_context_already_is_not_given_twice(
         "content": "[guide is already loaded above and has not changed.]",
         "hint": "Use what is in the context. After a compaction it can be loaded again.",
     }
-    assert library.view("guide") == first  # nobody asked for it to be remembered
-    assert "already_loaded" not in library.view("guide", "references/a.md", loaded=loaded)
-    stub = library.view("guide", "references/a.md", loaded=loaded)
+    assert library.read("guide").to_json() == first  # nobody asked for it to be remembered
+    assert "already_loaded" not in view(library.workspace, "guide", "references/a.md", loaded=loaded).to_json()
+    stub = view(library.workspace, "guide", "references/a.md", loaded=loaded).to_json()
     assert (stub["already_loaded"], stub["content"]) == (
         True,
         "[references/a.md of guide is already loaded above and has not changed.]",
     )
     loaded.clear()
-    assert library.view("guide", loaded=loaded) == first
-    assert library.view("guide", loaded=loaded)["already_loaded"]
+    assert view(library.workspace, "guide", loaded=loaded).to_json() == first
+    assert view(library.workspace, "guide", loaded=loaded).to_json()["already_loaded"]
     with open(f"{guide}/SKILL.md", "a") as file:
         file.write("More.\n")
-    again = library.view("guide", loaded=loaded)
+    again = view(library.workspace, "guide", loaded=loaded).to_json()
     assert again["content"].endswith("More.\n") and again["digest"] != first["digest"]
-    assert library.view("guide", loaded=loaded)["already_loaded"]
+    assert view(library.workspace, "guide", loaded=loaded).to_json()["already_loaded"]
     with open(f"{guide}/references/a.md", "a") as file:
         file.write("More.\n")
-    assert "already_loaded" not in library.view("guide", loaded=loaded)
-    assert library.view("guide", "references/a.md", loaded=loaded)["content"] == "# A\nMore.\n"
+    assert "already_loaded" not in view(library.workspace, "guide", loaded=loaded).to_json()
+    assert view(library.workspace, "guide", "references/a.md", loaded=loaded).content == "# A\nMore.\n"
 
 
 def test_pages_are_loaded_one_by_one(root: str, skill: Callable[..., str], opened: Callable[..., Library]) -> None:
     skill(root, "long", body="x" * (2 * PAGE))
     library, loaded = opened(root), Loaded()
     for number in (1, 2):
-        assert "already_loaded" not in library.view("long", page=number, loaded=loaded)
-        assert library.view("long", page=number, loaded=loaded)["page"] == number
-    library.disable("long")
+        assert "already_loaded" not in view(library.workspace, "long", page=number, loaded=loaded).to_json()
+        assert view(library.workspace, "long", page=number, loaded=loaded).page == number
+    library.settings.disable("long")
     with pytest.raises(RefusedError):
-        library.view("long", caller=MODEL, loaded=loaded)
+        view(library.workspace, "long", caller=MODEL, loaded=loaded)

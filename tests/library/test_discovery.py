@@ -269,7 +269,7 @@ os.chmod(top + "/root/shut", 0)
 os.makedirs(top + "/root/passing/inside")
 os.chmod(top + "/root/passing", 0o311)
 opened = library()
-answer = [[card["name"] for card in opened.list()["skills"]], sorted(report(opened))]
+answer = [[card["name"] for card in opened.skills().to_json()["skills"]], sorted(report(opened))]
 """) == [
         ["good", "react"],
         [
@@ -288,13 +288,13 @@ def test_a_root_that_may_not_be_read_is_reported(unprivileged: Callable[[str], A
 skill("root/good")
 os.chmod(top + "/root", 0)
 opened = library()
-answer = [opened.list()["skills"], report(opened)]
+answer = [opened.skills().to_json()["skills"], report(opened)]
 os.chmod(top + "/root", 0o755)
-answer.append([card["name"] for card in opened.list()["skills"]])
+answer.append([card["name"] for card in opened.skills().to_json()["skills"]])
 skill("parent/root/good")
 os.chmod(top + "/parent", 0)
 opened = Library.open([top + "/parent/root"], home=top + "/state", project=top, env={"HOME": top})
-answer += [opened.list()["skills"], report(opened)]
+answer += [opened.skills().to_json()["skills"], report(opened)]
 """) == [
         [],
         [["unreadable-directory", "error", "root"]],

@@ -92,7 +92,7 @@ def test_a_directory_named_in_the_settings_that_is_missing_is_reported(
         ("root-missing", "away"),
         ("root-missing", "gone"),
     ]
-    assert library.list()["missing_roots"] == [f"{tmp_path}/gone", f"{tmp_path}/away"]
+    assert library.skills().to_json()["missing_roots"] == [f"{tmp_path}/gone", f"{tmp_path}/away"]
 
 
 def test_a_root_that_is_a_skill_has_no_buried_ones(
@@ -176,12 +176,12 @@ def test_leftovers_are_cleaned_wherever_they_are(
     skill(root, "group/lost")
     os.rename(f"{root}/group/lost", f"{root}/group/.lost.whet-old-0123456789abcdef")
     library = opened(root)
-    assert [item["name"] for item in library.list()["skills"]] == ["kept"]
-    assert library.repair() == {
+    assert [item["name"] for item in library.skills().to_json()["skills"]] == ["kept"]
+    assert library.repair().to_json() == {
         "repaired": [f"{root}/group/.lost.whet-old-0123456789abcdef: restored.", f"{temporary}: removed."],
         "lost": [],
     }
-    assert [item["name"] for item in library.list()["skills"]] == ["kept", "lost"]
+    assert [item["name"] for item in library.skills().to_json()["skills"]] == ["kept", "lost"]
     assert library.doctor() == ()
 
 
@@ -213,11 +213,11 @@ def test_a_damaged_state_database_is_set_aside_and_its_rows_saved(
     path.write_bytes(data)
     library = opened(root)
     assert "state-corrupt" in [entry.code for entry in library.doctor()]
-    answer = library.repair()
+    answer = library.repair().to_json()
     assert answer["repaired"][0].startswith(f"Set the damaged state database aside as {path}.broken-")
     assert list(examine_state(str(tmp_path / "state"))) == []
     assert library.workspace.decisions.disabled()
-    assert library.repair() == {"repaired": [], "lost": []}
+    assert library.repair().to_json() == {"repaired": [], "lost": []}
 
 
 def test_nothing_is_mended_where_nothing_is_wrong(root: str, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_no_path_leads_out_of_a_skill(
     os.symlink("references/../../../secret", f"{guide}/sneaky")
     os.mkfifo(f"{guide}/pipe")
     with pytest.raises(WhetError) as caught:
-        opened(root).view("guide", path)
+        opened(root).read("guide", path)
     assert caught.value.code == code
     assert caught.value.hint
 
@@ -141,8 +141,8 @@ def test_a_race_of_directory_and_link_never_gives_out_a_secret(
         with_own = opened(root)
         while not stop.is_set():
             try:
-                seen.add(with_own.view("guide", "references/a.md")["content"])
-                answer = with_own.view("guide")
+                seen.add(with_own.read("guide", "references/a.md").content)
+                answer = with_own.read("guide").to_json()
                 seen.add(answer["content"])
                 seen.update(note["code"] for note in answer["diagnostics"])
             except WhetError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from whet.api import Reload
 from whet.errors import NotFoundError, RefusedError, WhetError
 from whet.library.visibility import MODEL
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from whet.api import Change, Library
+    from whet.api import Library
 
 QUIETLY = """
 def quietly(path, text):
@@ -39,12 +40,12 @@ os.chdir(sys.argv[1])
 """
 
 
-def change(added: list[str], removed: list[str], edited: list[str], unchanged: int, total: int) -> Change:
-    return {"added": added, "removed": removed, "changed": edited, "unchanged": unchanged, "total": total}
+def change(added: list[str], removed: list[str], edited: list[str], unchanged: int, total: int) -> Reload:
+    return Reload(tuple(added), tuple(removed), tuple(edited), unchanged, total)
 
 
-def unmoved(found: Change) -> bool:
-    return not (found["added"] or found["removed"] or found["changed"])
+def unmoved(found: Reload) -> bool:
+    return not (found.added or found.removed or found.changed)
 
 
 class Case(NamedTuple):
@@ -52,12 +53,12 @@ class Case(NamedTuple):
 
     name: str
     code: str
-    change: Change
+    change: Reload
     seen: dict[str, Any]
     """Facts by question, see `facts`."""
 
 
-def changed(name: str) -> Change:
+def changed(name: str) -> Reload:
     return change([], [], [name], 3, 4)
 
 
@@ -189,11 +190,11 @@ def facts(library: Library, root: str) -> dict[str, Callable[[], Any]]:
     """Questions about the library, each asked by one call."""
 
     def listed(name: str, key: str) -> Any:
-        return {item["name"]: item[key] for item in library.list()["skills"]}.get(name)
+        return {item["name"]: item[key] for item in library.skills().to_json()["skills"]}.get(name)
 
     def viewed(name: str, key: str) -> Any:
         try:
-            return library.view(name)[key]
+            return library.read(name).to_json()[key]
         except NotFoundError:
             return None
 
@@ -203,19 +204,21 @@ def facts(library: Library, root: str) -> dict[str, Callable[[], Any]]:
 
     def author() -> Any:
         try:
-            return library.skill("alpha").author
+            return library.read("alpha").skill.author
         except NotFoundError:
             return None
 
     return {
-        "names": lambda: " ".join(item["name"] for item in library.list()["skills"]),
-        "to a model": lambda: " ".join(item["name"] for item in library.list(caller=MODEL)["skills"]),
+        "names": lambda: " ".join(item["name"] for item in library.skills().to_json()["skills"]),
+        "to a model": lambda: " ".join(item["name"] for item in library.skills(caller=MODEL).to_json()["skills"]),
         "description": lambda: listed("alpha", "description"),
         "body": lambda: viewed("alpha", "content"),
         "path": place,
         "author": author,
         "version": lambda: viewed("beta", "version"),
-        "tools": lambda: {item["name"]: item["description"] for item in library.list()["categories"]}.get("tools"),
+        "tools": lambda: {item["name"]: item["description"] for item in library.skills().to_json()["categories"]}.get(
+            "tools"
+        ),
     }
 
 
@@ -270,25 +273,25 @@ def test_what_another_process_decides_is_seen_by_the_next_call(
     library = opened(settled=True)
 
     def names() -> list[str]:
-        return [item["name"] for item in library.list()["skills"]]
+        return [item["name"] for item in library.skills().to_json()["skills"]]
 
     def decide(code: str) -> None:
         opening = "Library.open(home=sys.argv[1], project=sys.argv[2], env={'HOME': sys.argv[3]})"
         state, home = str(tmp_path / "state"), str(tmp_path / "home")
         elsewhere(f"from whet import Library\n{opening}.{code}", state, str(project), home)
 
-    assert (names(), library.list()["waiting"]) == (["always"], 1)
+    assert (names(), library.skills().to_json()["waiting"]) == (["always"], 1)
     with pytest.raises(RefusedError) as caught:
-        library.find("mine")
+        library.card("mine")
     assert caught.value.code == "untrusted"
     decide("trust()")
     library.reload()
-    assert library.view("mine")["name"] == "mine"
+    assert library.read("mine").to_json()["name"] == "mine"
     assert names() == ["always", "mine"]
     decide("disable('mine')")
     assert names() == ["always"]
     with pytest.raises(RefusedError) as caught:
-        library.view("mine", caller=MODEL)
+        library.read("mine", caller=MODEL)
     assert caught.value.code == "disabled"
     decide("enable('mine')")
     assert names() == ["always", "mine"]
@@ -305,14 +308,14 @@ def test_a_file_beside_the_main_one_is_seen_as_it_is(
 ) -> None:
     skill(root, "alpha")
     library = opened(root, settled=True)
-    before = library.view("alpha")
+    before = library.read("alpha").to_json()
     elsewhere("os.makedirs(sys.argv[1]); open(sys.argv[1] + '/a.md', 'w').write('one')", f"{root}/alpha/references")
-    after = library.view("alpha")
+    after = library.read("alpha").to_json()
     assert [item["path"] for item in after["files"]] == ["SKILL.md", "references/a.md"]
-    assert library.view("alpha", "references/a.md")["content"] == "one"
+    assert library.read("alpha", "references/a.md").content == "one"
     elsewhere("open(sys.argv[1], 'w').write('two')", f"{root}/alpha/references/a.md")
-    assert library.view("alpha", "references/a.md")["content"] == "two"
-    assert len({before["digest"], after["digest"], library.view("alpha")["digest"]}) == 3
+    assert library.read("alpha", "references/a.md").content == "two"
+    assert len({before["digest"], after["digest"], library.read("alpha").digest}) == 3
 
 
 def test_nobody_sees_a_skill_that_lost_its_name_to_a_new_one(
@@ -323,16 +326,16 @@ def test_nobody_sees_a_skill_that_lost_its_name_to_a_new_one(
     skill(str(tmp_path / "second"), "other")
     for place in (f"{root}/early/same", f"{root}/early-2/same"):
         library = opened(root, str(tmp_path / "second"), settled=True)
-        assert library.find("same").description == "The later one."
-        assert opened(root, settled=True).find("same").description == "The later one."
+        assert library.card("same").description == "The later one."
+        assert opened(root, settled=True).card("same").description == "The later one."
         elsewhere(f"{QUIETLY}skill(sys.argv[2], 'The earlier one.')", root, place)
         for fresh in (library, opened(root, str(tmp_path / "second"), settled=True)):
-            assert fresh.find("same").description == "The earlier one."
+            assert fresh.card("same").description == "The earlier one."
         elsewhere("import shutil; shutil.rmtree(sys.argv[1])", place)
     library = opened(str(tmp_path / "second"), root, settled=True)
-    assert library.find("same").description == "The later one."
+    assert library.card("same").description == "The later one."
     elsewhere(f"{QUIETLY}skill(sys.argv[2], 'The winner.')", root, str(tmp_path / "second" / "same"))
-    assert library.find("same").description == "The winner."
+    assert library.card("same").description == "The winner."
 
 
 # within one tick of the clock
@@ -351,16 +354,16 @@ def test_edits_within_one_tick_are_all_seen(root: str, opened: Callable[..., Lib
         with open(f"{root}/alpha/notes.txt", "w") as file:
             file.write(f"Notes {number:04}.")
         ticks.add(os.stat(f"{root}/alpha/SKILL.md").st_mtime_ns)
-        (listed,) = library.list()["skills"]
-        answer = other.view("alpha")
-        notes = other.view("alpha", "notes.txt")["content"]
+        (listed,) = library.skills().to_json()["skills"]
+        answer = other.read("alpha").to_json()
+        notes = other.read("alpha", "notes.txt").content
         assert [listed["description"], answer["content"], answer["version"], notes] == [
             f"Number {number:04}.",
             f"Body {number:04}.\n",
             f"{number:04}",
             f"Notes {number:04}.",
         ]
-        assert library.view("alpha")["digest"] == answer["digest"]
+        assert library.read("alpha").digest == answer["digest"]
     assert len(ticks) > 1
 
 
@@ -370,9 +373,9 @@ def test_additions_and_removals_within_one_tick_are_all_seen(
     library = opened(root)
     for number in range(100):
         skill(root, f"group/skill-{number}")
-        assert [item["name"] for item in library.list()["skills"]] == [f"skill-{number}"]
+        assert [item["name"] for item in library.skills().to_json()["skills"]] == [f"skill-{number}"]
         os.unlink(f"{root}/group/skill-{number}/SKILL.md")
-        assert library.list()["skills"] == []
+        assert library.skills().to_json()["skills"] == []
         os.rmdir(f"{root}/group/skill-{number}")
 
 
@@ -409,8 +412,8 @@ def test_a_checkout_by_git_is_seen(root: str, skill: Callable[..., str], opened:
     library = opened(root)
     for _ in range(3):
         git("checkout", "-q", "one")
-        assert (library.view("alpha")["content"], library.reload()["total"]) == ("One.\n", 1)
+        assert (library.read("alpha").content, library.reload().total) == ("One.\n", 1)
         git("checkout", "-q", "two")
-        assert (library.view("alpha")["content"], library.reload()["total"]) == ("Two.\n", 2)
+        assert (library.read("alpha").content, library.reload().total) == ("Two.\n", 2)
     with pytest.raises(WhetError):
-        library.view("gamma")
+        library.read("gamma")

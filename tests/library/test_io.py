@@ -43,14 +43,14 @@ def test_a_warm_look_is_two_stats_a_skill_and_one_a_directory(
 ) -> None:
     fill(root, skill, count, categories)
     library = opened(root, settled=True)
-    library.list()
+    library.skills()
     stats = Counter({"stat": 2 * count + categories + 1})
     for _ in range(2):
         io.clear()
         library.reload()
         assert io == stats + SURVEY
         io.clear()
-        library.list()
+        library.skills()
         assert io == stats + SURVEY + LIST
 
 
@@ -60,7 +60,7 @@ def test_a_cold_look_lists_each_directory_and_reads_one_piece_of_each_skill(
     fill(root, skill, 12, 3)
     library = opened(root, settled=True)
     io.clear()
-    library.list()
+    library.skills()
     assert {name: io[name] for name in ("scandir", "open", "read", "stat")} == {
         "scandir": 4,
         "open": 15,  # the main file of each skill, and one looked for in vain in each category
@@ -77,11 +77,11 @@ def test_a_list_never_reads_a_body(
     assert os.path.getsize(path) > 900_000
     library = opened(root, settled=True)
     io.clear()
-    library.list()
+    library.skills()
     assert (io["read"], io["bytes"]) == (1, HEAD)
-    library.list(query="word")  # makes the index, for all queries to come
+    library.skills(query="word")  # makes the index, for all queries to come
     io.clear()
-    assert library.list(query="word")["count"] == 1
+    assert library.skills(query="word").to_json()["count"] == 1
     assert (io["read"], io["open"], io["bytes"]) == (0, 0, 0)
 
 
@@ -90,10 +90,10 @@ def test_after_one_edit_one_file_is_read(
 ) -> None:
     fill(root, skill, 30, 3)
     library = opened(root, settled=True)
-    library.list()
+    library.skills()
     skill(root, "c1/skill-001", description="New.")
     io.clear()
-    assert library.reload()["changed"] == ["skill-001"]
+    assert library.reload().changed == ("skill-001",)
     assert {name: io[name] for name in ("open", "read", "scandir", "listdir")} == {
         "open": 1,
         "read": 1,
@@ -109,10 +109,10 @@ def test_after_one_addition_only_its_directory_is_listed(
 ) -> None:
     fill(root, skill, 30, 3)
     library = opened(root, settled=True)
-    library.list()
+    library.skills()
     skill(root, "c1/another")
     io.clear()
-    assert library.reload()["added"] == ["another"]
+    assert library.reload().added == ("another",)
     assert (io["scandir"], io["read"]) == (1, 1)
 
 
@@ -124,13 +124,13 @@ def test_finding_a_skill_costs_the_same_in_a_small_and_in_a_large_library(
         root = str(tmp_path / f"root-{count}")
         fill(root, skill, count, 3)
         library = opened(root, settled=True, home=str(tmp_path / f"state-{count}"))
-        library.list()
+        library.skills()
         io.clear()
-        library.find("skill-003")
+        library.card("skill-003")
         warm = io.copy()
         again = opened(root, settled=True, home=str(tmp_path / f"state-{count}"))
         io.clear()
-        again.find("skill-003")
+        again.card("skill-003")
         counts.append((warm, io.copy()))
     assert counts[0] == counts[1]
     # Its file and its folder; the root and the three categories, where a skill of the same name could come to be.
@@ -141,10 +141,10 @@ def test_a_new_process_with_a_warm_cache_reads_nothing(
     root: str, skill: Callable[..., str], opened: Callable[..., Library], io: Counter[str]
 ) -> None:
     fill(root, skill, 20, 4)
-    opened(root, settled=True).list()
+    opened(root, settled=True).skills()
     library = opened(root, settled=True)
     io.clear()
-    assert library.list()["count"] == 20
+    assert library.skills().to_json()["count"] == 20
     assert io == Counter({"stat": 45}) + SURVEY + LIST
 
 
@@ -160,10 +160,10 @@ def test_a_cache_is_warm_wherever_one_stands(
     fill(str(tmp_path / "home" / ".agents" / "skills"), skill, 20, 4)
     for name in ("one", "two"):
         skill(str(tmp_path / name / ".agents" / "skills"), f"of-{name}")
-    opened(settled=True, project=str(tmp_path / "one")).list()
+    opened(settled=True, project=str(tmp_path / "one")).skills()
     library = opened(settled=True, project=str(tmp_path / "two"))
     io.clear()
-    assert library.list()["count"] == 20
+    assert library.skills().to_json()["count"] == 20
     assert io["read"] == 3  # the one skill of the other project, and the settings to their end
 
 
@@ -176,16 +176,16 @@ def test_a_view_reads_only_the_files_of_that_skill(
         with open(f"{root}/skill-007/references/{name}", "w") as file:
             file.write("x" * 1000)
     library = opened(root, settled=True)
-    library.list()
+    library.skills()
     size = os.path.getsize(f"{root}/skill-007/SKILL.md")
     io.clear()
-    assert len(library.view("skill-007")["files"]) == 3
+    assert len(library.read("skill-007").to_json()["files"]) == 3
     assert io["bytes"] == size + 2000
     io.clear()
-    library.view("skill-007")  # the digest is known by now
+    library.read("skill-007")  # the digest is known by now
     assert io["bytes"] == size
     io.clear()
-    library.view("skill-007", "references/a.md")
+    library.read("skill-007", "references/a.md")
     assert io["bytes"] == 1000
 
 
@@ -195,7 +195,7 @@ def test_a_skill_without_metadata_files_costs_one_question_for_each_kind(
     skill(root, "plain")
     library = opened(root, settled=True)
     io.clear()
-    library.list()
+    library.skills()
     assert (io["access"], io["open"]) == (1, 1)
 
 
@@ -206,7 +206,7 @@ def test_what_cannot_be_read_is_not_tried_again_until_it_changes(
     os.mkfifo(f"{root}/pipe/SKILL.md")
     os.symlink("nowhere", f"{root}/broken")
     library = opened(root, settled=True)
-    assert library.list()["skills"] == []
+    assert library.skills().to_json()["skills"] == []
     io.clear()
     library.reload()
     assert io == Counter({"stat": 3, "lstat": 1}) + SURVEY
@@ -218,7 +218,7 @@ def test_a_date_in_the_future_costs_nothing(
     path = skill(root, "future")
     os.utime(path, (4_000_000_000, 4_000_000_000))
     library = opened(root, settled=True)
-    library.list()
+    library.skills()
     io.clear()
     library.reload()
     assert io == Counter({"stat": 3}) + SURVEY

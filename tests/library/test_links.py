@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def names(library: Library) -> list[str]:
-    return [item["name"] for item in library.list()["skills"]]
+    return [item["name"] for item in library.skills().to_json()["skills"]]
 
 
 def places(library: Library, base: str) -> list[tuple[str, str]]:
     """Where each skill is listed, and its category."""
-    return [(os.path.relpath(item["path"], base), item["category"]) for item in library.list()["skills"]]
+    return [(os.path.relpath(item["path"], base), item["category"]) for item in library.skills().to_json()["skills"]]
 
 
 def notes(library: Library, base: str) -> list[tuple[str, str, str]]:
     """What is reported about places; that a skill's name is not that of a link to it is not of interest here."""
-    entries = [entry for entry in library.report() if entry.code != "name-directory-mismatch"]
+    entries = [entry for entry in library.workspace.report() if entry.code != "name-directory-mismatch"]
     return sorted((entry.code, entry.severity, os.path.relpath(entry.path, base)) for entry in entries)
 
 
@@ -49,7 +49,7 @@ def test_a_link_to_a_directory_in_a_declared_root_is_followed(
     library = opened(root, str(tmp_path / "other"))
     assert places(library, str(tmp_path)) == [("root/alias", "")]
     assert notes(library, root) == []
-    assert library.view("shared")["content"] == "Body.\n"
+    assert library.read("shared").content == "Body.\n"
 
 
 def test_a_link_to_a_declared_target_outside_the_roots_is_followed(
@@ -74,14 +74,14 @@ def test_a_main_file_that_is_a_link_is_followed_listed_and_opened(
     os.symlink("../shared.txt", f"{root}/renamed/SKILL.md")
     library = opened(root)
     assert places(library, root) == [("original", ""), ("renamed", "")]
-    assert library.view("original")["content"] == "The original.\n"
-    answer = library.view("renamed")
+    assert library.read("original").content == "The original.\n"
+    answer = library.read("renamed").to_json()
     assert (answer["content"], answer["files"]) == ("The text.\n", [{"path": "SKILL.md", "size": 58}])
-    assert library.view("renamed", "SKILL.md")["content"].endswith("The text.\n")
+    assert library.read("renamed", "SKILL.md").content.endswith("The text.\n")
     before = answer["digest"]
     with open(f"{root}/shared.txt", "a") as file:
         file.write("More.\n")
-    assert library.view("renamed")["digest"] != before
+    assert library.read("renamed").digest != before
 
 
 def test_a_hidden_directory_is_found_behind_a_visible_link(
@@ -102,7 +102,7 @@ def test_the_same_target_twice_is_one_skill(
     os.symlink("again", f"{root}/and-again")
     library = opened(root)
     assert places(library, root) == [("real", "")]
-    assert library.report() == ()
+    assert library.workspace.report() == ()
 
 
 def test_a_linked_category_is_searched_once_and_under_its_own_name(
@@ -123,7 +123,7 @@ def test_a_root_may_be_a_link(
     os.symlink(root, tmp_path / "link")
     library = opened(str(tmp_path / "link"))
     assert places(library, str(tmp_path)) == [("link/one", "")]
-    assert library.view("one")["path"] == str(tmp_path / "link" / "one")
+    assert library.read("one").to_json()["path"] == str(tmp_path / "link" / "one")
     assert names(opened(str(tmp_path / "link"), root)) == ["one"]
 
 
@@ -152,7 +152,9 @@ def test_a_link_that_leaves_every_root_is_refused(root: str, outside: str, opene
         ("link-escape", "error", "linked-main/SKILL.md"),
         ("link-escape", "error", "skill"),
     ]
-    assert f"Add {outside} to `links`" in {entry.path: entry for entry in library.report()}[f"{root}/skill"].hint
+    assert (
+        f"Add {outside} to `links`" in {entry.path: entry for entry in library.workspace.report()}[f"{root}/skill"].hint
+    )
 
 
 def test_a_name_that_only_begins_like_a_root_is_outside(
@@ -194,8 +196,8 @@ def test_categories_that_link_to_each_other_are_searched_once(
                 os.symlink(f"../{other}", f"{root}/{one}/to-{other}")
     library = opened(root)
     assert places(library, root) == [(f"{one}/skill-{one}", one) for one in letters]
-    assert {entry.code for entry in library.report()} == {"link-repeated"}
-    assert len(library.report()) == len(letters) * (len(letters) - 1)
+    assert {entry.code for entry in library.workspace.report()} == {"link-repeated"}
+    assert len(library.workspace.report()) == len(letters) * (len(letters) - 1)
 
 
 def test_hidden_directories_that_link_to_each_other_are_searched_once(
@@ -270,7 +272,7 @@ def test_a_link_behind_a_link_that_is_turned_outside_is_refused_at_once(
     os.symlink(".current/group/inner", f"{root}/a-skill")
     library = opened(root, settled=True)
     assert places(library, root) == [("a-skill", "")]
-    card = library.find("inner")
+    card = library.card("inner")
     os.mkdir(f"{outside}/group")
     os.rename(f"{outside}/foreign", f"{outside}/group/inner")
     os.unlink(f"{root}/.current")
@@ -288,8 +290,8 @@ def test_a_declared_target_that_is_taken_back_is_refused_at_once(
     os.symlink(f"{outside}/foreign", f"{root}/alias")
     config(f"links = ['{outside}']")
     library = opened(root, settled=True)
-    assert library.find("foreign").name == "foreign"
+    assert library.card("foreign").name == "foreign"
     config()
     assert names(library) == []
     with pytest.raises(Exception, match="There is no skill 'foreign'"):
-        library.find("foreign")
+        library.card("foreign")

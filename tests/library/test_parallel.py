@@ -58,18 +58,18 @@ def check(text):
 def read():
     try:
         for _ in range(4):
-            listed = {item["name"]: item["description"] for item in library.list()["skills"]}
+            listed = {item["name"]: item["description"] for item in library.skills().to_json()["skills"]}
             assert {"one", "two"} <= set(listed) <= {"one", "two", "passing"}, listed
             for name in ("one", "two"):
                 number, _, end = listed[name].partition(" ")
                 assert proof(number) == end, listed[name]
-                answer = library.view(name)
+                answer = library.read(name).to_json()
                 check(answer["content"])
                 number, _, end = answer["description"].partition(" ")
                 assert proof(number) == end, answer["description"]
                 assert not answer["diagnostics"], answer["diagnostics"]
                 seen.add(number)
-                check(library.view(name, "references/notes.md")["content"])
+                check(library.read(name, "references/notes.md").content)
     except BaseException:
         failures.append(traceback.format_exc())
 
@@ -127,8 +127,8 @@ from whet import Library
 root, state, home = sys.argv[1:]
 for _ in range(15):
     library = Library.open([root], home=state, project=home, env={"HOME": home})
-    assert len(library.list()["skills"]) == 7, library.list()
-    assert not library.report(), library.report()
+    assert len(library.skills().to_json()["skills"]) == 7, library.skills().to_json()
+    assert not library.workspace.report(), library.workspace.report()
     library.close()
 """
     command = [sys.executable, "-W", "error", "-c", code, root, str(tmp_path / "state"), str(tmp_path)]
@@ -136,7 +136,7 @@ for _ in range(15):
     for process in running:
         _, errors = process.communicate()
         assert process.returncode == 0, errors.decode()
-    assert opened(root).list()["count"] == 7
+    assert opened(root).skills().to_json()["count"] == 7
 
 
 def test_threads_share_one_library(root: str, skill: Callable[..., str], opened: Callable[..., Library]) -> None:
@@ -150,11 +150,11 @@ def test_threads_share_one_library(root: str, skill: Callable[..., str], opened:
         barrier.wait()
         try:
             for turn in range(15):
-                assert len(library.list()["skills"]) >= 7
-                library.view(f"skill-{number % 7}")
-                library.find(f"skill-{turn % 7}")
+                assert len(library.skills().to_json()["skills"]) >= 7
+                library.read(f"skill-{number % 7}")
+                library.card(f"skill-{turn % 7}")
                 library.reload()
-                library.report()
+                library.workspace.report()
         except BaseException as error:  # noqa: BLE001  whatever it is, the test must fail with it
             failures.append(repr(error))
 
@@ -172,4 +172,4 @@ def test_threads_share_one_library(root: str, skill: Callable[..., str], opened:
         thread.join()
     assert failures == []
     assert library.workspace.cache_database.problem is None
-    assert library.list()["count"] == 10
+    assert library.skills().to_json()["count"] == 10

@@ -146,9 +146,9 @@ def test_missing_setup_never_hides_a_skill(
 ) -> None:
     skill(root, "frob", more=NEEDS)
     library = opened(root)
-    (item,) = library.list()["skills"]
+    (item,) = library.skills().to_json()["skills"]
     assert (item["name"], item["ready"]) == ("frob", False)
-    answer = library.view("frob")
+    answer = library.read("frob").to_json()
     assert (answer["ready"], [(entry["kind"], entry["name"]) for entry in answer["missing"]]) == (
         False,
         [("env", "FROB_TOKEN"), ("command", "frobnicate")],
@@ -163,7 +163,7 @@ def test_what_is_installed_later_is_noticed_at_the_next_call(
     library = opened(root, env=env)
 
     def ready() -> list[bool]:
-        return [library.list()["skills"][0]["ready"], library.view("frob")["ready"]]
+        return [library.skills().to_json()["skills"][0]["ready"], library.read("frob").ready]
 
     assert ready() == [False, False]
     program(tmp_path / "bin" / "frobnicate")
@@ -182,7 +182,7 @@ def test_the_environment_that_will_run_it_is_asked(
     skill(root, "frob", more=NEEDS)
     library = opened(root, probe=probe)
     assert library.workspace.config().probe is probe
-    assert (library.list()["skills"][0]["ready"], library.view("frob")["ready"]) == (ready, ready)
+    assert (library.skills().to_json()["skills"][0]["ready"], library.read("frob").ready) == (ready, ready)
 
 
 def test_characters_that_no_command_has_do_no_harm(root: str, opened: Callable[..., Library]) -> None:
@@ -192,6 +192,6 @@ def test_characters_that_no_command_has_do_no_harm(root: str, opened: Callable[.
             '---\nname: odd\ndescription: Odd.\nprerequisites: {commands: ["a\\0b", "../x"], env_vars: ["A\\0"]}\n---\n'
         )
     library = opened(root)
-    assert [item["name"] for item in library.list()["skills"]] == ["odd"]
-    assert library.view("odd")["ready"] is False
+    assert [item["name"] for item in library.skills().to_json()["skills"]] == ["odd"]
+    assert library.read("odd").ready is False
     assert "not-ready" in {entry.code for entry in library.doctor()}

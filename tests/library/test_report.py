@@ -72,7 +72,7 @@ def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
 def guarded(tmp_path: Path, opened: Callable[..., Library]) -> Library:
     """A library whose record was changed, in a repository that wants to be looser than its user."""
     library = opened(home=str(tmp_path / "changed"))
-    library.trust()
+    library.settings.trust()
     library.workspace.judge.audit.state.close()
     connection = sqlite3.connect(tmp_path / "changed" / "state.db")
     with connection:
@@ -94,14 +94,14 @@ def test_everything_that_can_be_reported_is_reported(
     # Some exclude each other, and get a place of their own.
     write(tmp_path / "small" / "config.toml", "max_directories = 1")
     skill(root, "group/one")
-    said |= {entry.code for entry in opened(root, home=str(tmp_path / "small")).report()}
+    said |= {entry.code for entry in opened(root, home=str(tmp_path / "small")).workspace.report()}
     write(tmp_path / "damaged" / "cache.db", "no database")
-    said |= {entry.code for entry in opened(root, home=str(tmp_path / "damaged")).report()}
+    said |= {entry.code for entry in opened(root, home=str(tmp_path / "damaged")).workspace.report()}
     write(tmp_path / "corrupt" / "state.db", "no database" * 1000)
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "corrupt")).doctor()}
     said |= {entry.code for entry in guarded(tmp_path, opened).doctor()}
     write(tmp_path / "file")
-    said |= {entry.code for entry in opened(str(tmp_path / "file"), home=str(tmp_path / "file")).report()}
+    said |= {entry.code for entry in opened(str(tmp_path / "file"), home=str(tmp_path / "file")).workspace.report()}
     said |= set(
         unprivileged("""
 os.mkdir(top + "/state")
@@ -131,16 +131,18 @@ def test_every_reason_to_hide_is_given(
     write(Path(root) / "empty" / "SKILL.md")
     write(Path(root) / "product" / "agents" / "openai.yaml", "policy: {products: [chatgpt]}")
     library = opened(root, platform="linux", probe=LocalProbe({}, "linux", tools=["search"]))
-    library.disable("off")
+    library.settings.disable("off")
     callers = (Caller(), Caller(model=True, product="codex", files=()))
     given = {
-        item.get("hidden") for caller in callers for item in library.list(caller=caller, include_hidden=True)["skills"]
+        item.get("hidden")
+        for caller in callers
+        for item in library.skills(caller=caller, include_hidden=True).to_json()["skills"]
     }
     skill(f"{tmp_path}/project/.agents/skills", "kept-back")
     project = opened()
-    project.trust()
-    project.workspace.decisions.block(project.find("kept-back").resolved, "It steals keys.")
-    given |= {item.get("hidden") for item in project.list(include_hidden=True)["skills"]}
+    project.settings.trust()
+    project.workspace.decisions.block(project.card("kept-back").resolved, "It steals keys.")
+    given |= {item.get("hidden") for item in project.skills(include_hidden=True).to_json()["skills"]}
     assert given - {None} == sayable("visibility.py")
 
 

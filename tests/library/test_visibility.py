@@ -125,7 +125,7 @@ def test_the_way_back_depends_on_who_switched_it_off() -> None:
 
 
 def names(library: Library, caller: Caller = PERSON) -> list[str]:
-    return [item["name"] for item in library.list(caller=caller)["skills"]]
+    return [item["name"] for item in library.skills(caller=caller).to_json()["skills"]]
 
 
 def test_every_place_to_switch_off_counts(
@@ -139,18 +139,18 @@ def test_every_place_to_switch_off_counts(
     (tmp_path / "project" / ".whet.toml").write_text('disabled = ["By-Project"]')
     library = opened()
     assert names(library) == ["by-command", "by-project", "on-mcp", "on-mcp-by-config", "stays"]
-    library.trust()
-    library.disable("by-command")
-    library.disable("on-mcp", "mcp")
+    library.settings.trust()
+    library.settings.disable("by-command")
+    library.settings.disable("on-mcp", "mcp")
     assert names(library) == ["on-mcp", "on-mcp-by-config", "stays"]
     assert names(library, Caller(model=True, surface="mcp")) == ["stays"]
-    reasons = {entry.skill: entry.message for entry in library.report() if entry.code == "disabled"}
+    reasons = {entry.skill: entry.message for entry in library.workspace.report() if entry.code == "disabled"}
     assert reasons == {
         "by-command": "Switched off by whet disable.",
         "by-config": "Switched off by config.toml.",
         "by-project": "Switched off by .whet.toml.",
     }
-    everything = library.list(include_hidden=True)["skills"]
+    everything = library.skills(include_hidden=True).to_json()["skills"]
     assert {item["name"]: item.get("hidden") for item in everything} == {
         "by-command": "disabled",
         "by-config": "disabled",
@@ -189,23 +189,26 @@ def test_every_reason_reaches_the_caller(root: str, skill: Callable[..., str], o
     skill(root, "open")
     caller = Caller(model=True, product="codex", files=("a.md",))
     library = opened(root, platform="linux", probe=LINUX)
-    shown = {item["name"]: item.get("hidden") for item in library.list(caller=caller, include_hidden=True)["skills"]}
+    shown = {
+        item["name"]: item.get("hidden")
+        for item in library.skills(caller=caller, include_hidden=True).to_json()["skills"]
+    }
     assert shown == {**{name: name for name in MORE}, "model-only": None, "open": None}
     assert names(library, caller) == ["model-only", "open"]
     for name in MORE:
         if name == "model-only":
             continue
         with pytest.raises(RefusedError) as caught:
-            library.view(name, caller=caller)
+            library.read(name, caller=caller)
         assert caught.value.code == name
         assert caught.value.hint
-    reported = {entry.code for entry in library.report()}
+    reported = {entry.code for entry in library.workspace.report()}
     assert {"wrong-platform", "model-only"} <= reported
 
 
 def test_a_person_may_look_at_anything(root: str, skill: Callable[..., str], opened: Callable[..., Library]) -> None:
     skill(root, "elsewhere", more="platforms: [beos]\n")
-    answer = opened(root, platform="linux").view("elsewhere")
+    answer = opened(root, platform="linux").read("elsewhere").to_json()
     assert answer["content"] == "Body.\n"
     assert answer["hidden"] == {
         "code": "wrong-platform",

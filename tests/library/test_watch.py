@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from whet.api import Reload
 from whet.errors import UsageError
 from whet.library.watch import wait_for_changes
 
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from whet.api import Change, Library
+    from whet.api import Library
 
 
-def change(added: list[str], removed: list[str], edited: list[str], unchanged: int, total: int) -> Change:
-    return {"added": added, "removed": removed, "changed": edited, "unchanged": unchanged, "total": total}
+def change(added: list[str], removed: list[str], edited: list[str], unchanged: int, total: int) -> Reload:
+    return Reload(tuple(added), tuple(removed), tuple(edited), unchanged, total)
 
 
 def test_a_change_is_told_as_it_happens(root: str, skill: Callable[..., str], opened: Callable[..., Library]) -> None:

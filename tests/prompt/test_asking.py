@@ -118,9 +118,9 @@ def test_who_may_invoke_is_for_the_skill_to_say(world: World) -> None:
     assert names(ask(world, "/quiet", MODEL)) == ["quiet"]
     assert names(ask(world, "/asked")) == ["asked"]
     library = world.library()
-    assert library.view("quiet", caller=MODEL)["content"] == "Body.\n"
+    assert library.read("quiet", caller=MODEL).content == "Body.\n"
     with pytest.raises(RefusedError) as caught:
-        library.view("asked", caller=MODEL)
+        library.read("asked", caller=MODEL)
     assert caught.value.code == "explicit-only"
 
 
@@ -130,7 +130,7 @@ def test_a_skill_waiting_for_trust_is_refused_until_it_is_trusted(world: World) 
         error = refused(world, line)
         assert (type(error), error.code) == (RefusedError, "untrusted")
     assert missing(ask(world, "use $ours")) == [("ours", "untrusted")]
-    world.library().trust()
+    world.library().settings.trust()
     assert names(ask(world, "/ours")) == ["ours"]
     assert names(ask(world, "use $ours")) == ["ours"]
 
@@ -148,7 +148,7 @@ def test_reserved_words_stay_with_the_client_and_the_skill_within_reach(world: W
 def test_skill_reaches_the_one_that_is_shadowed(world: World) -> None:
     mine = world.skill("deploy", "Mine.\n")
     ours = world.skill("deploy", "Ours.\n", where="project/.agents/skills")
-    world.library().trust()
+    world.library().settings.trust()
     assert [card.path for card in ask(world, "/deploy").cards] == [ours]
     assert [card.path for card in ask(world, "/skill user:deploy").cards] == [mine]
     assert [card.path for card in ask(world, "/skill user:deploy /skill deploy x").cards] == [mine, ours]
@@ -330,7 +330,7 @@ def test_a_projects_bundles_count_once_it_is_trusted(world: World) -> None:
     world.skill("ours", where="project/.agents/skills")
     bundle(world.project / ".agents" / "bundles", "release", "ours")
     assert refused(world, "/release").code == "command-not-found"
-    world.library().trust()
+    world.library().settings.trust()
     assert names(ask(world, "/release")) == ["ours"]
     bundle(world.state / "bundles", "release", "notes")
     assert names(ask(world, "/release")) == ["ours"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prompt.world import World, card, world_in
-from whet import Library, Need, Session
+from whet import Library, Need
 from whet.errors import NotFoundError
 from whet.library.readiness import LocalProbe
 from whet.prompt.needs import Given, collect_needs
@@ -58,7 +58,7 @@ def fill(world: World) -> None:
 
 def test_each_thing_is_listed_once_with_all_who_want_it(world: World) -> None:
     fill(world)
-    assert world.library().needs() == {
+    assert world.library().needs().to_json() == {
         "success": True,
         "ready": False,
         "needs": [
@@ -101,9 +101,9 @@ def test_each_thing_is_listed_once_with_all_who_want_it(world: World) -> None:
 def test_only_the_named_skills_are_asked_about(world: World) -> None:
     fill(world)
     library = world.library()
-    assert [need["name"] for need in library.needs("wiki")["needs"]] == ["WIKI_TOKEN", "wiki.path"]
-    assert [need["skills"] for need in library.needs("wiki", "wiki")["needs"]] == [["wiki"], ["wiki"]]
-    assert library.needs("plain") == {"success": True, "ready": True, "needs": []}
+    assert [need["name"] for need in library.needs("wiki").to_json()["needs"]] == ["WIKI_TOKEN", "wiki.path"]
+    assert [need["skills"] for need in library.needs("wiki", "wiki").to_json()["needs"]] == [["wiki"], ["wiki"]]
+    assert library.needs("plain").to_json() == {"success": True, "ready": True, "needs": []}
     with pytest.raises(NotFoundError):
         library.needs("wikki")
 
@@ -112,8 +112,8 @@ def test_what_is_there_is_not_needed(world: World) -> None:
     fill(world)
     world.config('[skill_settings.wiki]\npath = "/srv"')
     library = world.library(env={**world.env, "WIKI_TOKEN": SECRET, "BOT_TOKEN": "x"})
-    assert [need["name"] for need in library.needs()["needs"]] == ["no-such-program"]
-    assert SECRET not in json.dumps(library.needs())
+    assert [need["name"] for need in library.needs().to_json()["needs"]] == ["no-such-program"]
+    assert SECRET not in json.dumps(library.needs().to_json())
 
 
 def test_the_platform_does_not_matter_for_what_is_missing() -> None:
@@ -175,11 +175,11 @@ def test_everything_is_asked_in_one_go_and_only_once(world: World) -> None:
     session.invoke("/wiki /bot")
     desk = Desk(WIKI_TOKEN=SECRET, **{"wiki.path": "/srv", "unasked": "x"})
     names = ["BOT_TOKEN", "WIKI_TOKEN", "wiki.path", "no-such-program"]
-    answer = session.collect(desk.ask, desk.keep)
+    answer = session.collect(desk.ask, desk.keep).to_json()
     assert (answer["given"], answer["skipped"]) == (["WIKI_TOKEN", "wiki.path"], ["BOT_TOKEN", "no-such-program"])
     assert [need["name"] for need in answer["asked"]] == names
     assert (desk.asked, desk.kept) == ([names], [("WIKI_TOKEN", SECRET)])
-    again = session.collect(desk.ask, desk.keep)
+    again = session.collect(desk.ask, desk.keep).to_json()
     assert again == {"success": True, "asked": [], "given": [], "skipped": []}
     assert (session.needs(), session.needs("bot")) == ((), ())
     assert (len(desk.asked), len(desk.kept)) == (1, 1)
@@ -191,7 +191,7 @@ def test_a_skill_that_comes_later_brings_only_its_own_questions(world: World) ->
     assert session.needs() == ()
     session.view("wiki")
     desk = Desk()
-    assert session.collect(desk.ask, desk.keep)["skipped"] == ["WIKI_TOKEN", "wiki.path"]
+    assert session.collect(desk.ask, desk.keep).to_json()["skipped"] == ["WIKI_TOKEN", "wiki.path"]
     session.invoke("/bot")
     session.collect(desk.ask, desk.keep)
     assert desk.asked == [["WIKI_TOKEN", "wiki.path"], ["BOT_TOKEN", "no-such-program"]]
@@ -201,7 +201,7 @@ def test_a_skill_that_comes_later_brings_only_its_own_questions(world: World) ->
 def test_skills_can_be_asked_about_before_they_are_loaded(world: World) -> None:
     fill(world)
     session, desk = world.session(), Desk(WIKI_TOKEN=SECRET)
-    assert session.collect(desk.ask, desk.keep, "wiki")["given"] == ["WIKI_TOKEN"]
+    assert session.collect(desk.ask, desk.keep, "wiki").to_json()["given"] == ["WIKI_TOKEN"]
     assert session.active == ()
 
 
@@ -217,27 +217,27 @@ def test_a_user_who_gives_nothing_is_left_in_peace(world: World) -> None:
     for _ in range(2):
         session.collect(decline, lambda name, value: pytest.fail(f"{name} {value}"))
     assert asked == [2]
-    assert not session.invoke("/wiki x")["skills"][0]["ready"]
+    assert not session.invoke("/wiki x").to_json()["skills"][0]["ready"]
 
 
 def test_what_was_given_makes_the_skill_ready_in_this_session(world: World) -> None:
     fill(world)
     session = world.session()
-    before = session.invoke("/wiki")
+    before = session.invoke("/wiki").to_json()
     assert [item["name"] for item in before["skills"][0]["missing"]] == ["WIKI_TOKEN", "wiki.path"]
     assert "[Setup needed: env WIKI_TOKEN. Make one under Settings.]" in before["message"]
     assert "wiki.path = (not set); wiki.rows = 10" in before["message"]
     desk = Desk(WIKI_TOKEN=SECRET, **{"wiki.path": "/srv/wiki"})
     session.collect(desk.ask, desk.keep)
     session.after_compaction(each=1)
-    after = session.invoke("/wiki")
+    after = session.invoke("/wiki").to_json()
     assert (after["skills"][0]["ready"], after["skills"][0]["missing"]) == (True, [])
     assert "Setup needed" not in after["message"]
     assert "[Settings: wiki.path = /srv/wiki; wiki.rows = 10.]" in after["message"]
-    viewed = session.view("bot")
+    viewed = session.view("bot").to_json()
     assert [item["name"] for item in viewed["missing"]] == ["BOT_TOKEN", "no-such-program"]
-    assert session.view("wiki", page=1)["name"] == "wiki"
-    assert not world.library().invoke("/wiki")["skills"][0]["ready"], "another session knows nothing of it"
+    assert session.view("wiki", page=1).to_json()["name"] == "wiki"
+    assert not world.library().invoke("/wiki").to_json()["skills"][0]["ready"], "another session knows nothing of it"
 
 
 def test_a_value_of_the_session_comes_before_that_of_the_settings(world: World) -> None:
@@ -245,20 +245,30 @@ def test_a_value_of_the_session_comes_before_that_of_the_settings(world: World) 
     session, desk = world.session(), Desk(**{"wiki.path": "/mine"})
     session.collect(desk.ask, desk.keep, "wiki")
     world.config('[skill_settings.wiki]\npath = "/theirs"\nrows = 3')
-    assert "[Settings: wiki.path = /mine; wiki.rows = 3.]" in session.invoke("/wiki")["message"]
+    assert "[Settings: wiki.path = /mine; wiki.rows = 3.]" in session.invoke("/wiki").message
 
 
 def test_a_secret_is_nowhere_but_with_its_keeper(world: World) -> None:
     fill(world)
     session = world.session()
-    answers: list[Any] = [session.invoke("/wiki /bot do it", budget=400)]
+    answers: list[Any] = [session.invoke("/wiki /bot do it", budget=400).to_json()]
     desk = Desk(WIKI_TOKEN=SECRET, BOT_TOKEN=SECRET, **{"no-such-program": SECRET})
-    answers.append(session.collect(desk.ask, desk.keep))
-    answers.append(session.collect(desk.ask, desk.keep))
+    answers.append(session.collect(desk.ask, desk.keep).to_json())
+    answers.append(session.collect(desk.ask, desk.keep).to_json())
     assert desk.kept == [("BOT_TOKEN", SECRET), ("WIKI_TOKEN", SECRET)]
-    answers += [session.view("wiki"), session.view("bot"), session.invoke("/wiki /bot again"), session.index()]
-    answers += [session.after_compaction(), session.view("wiki"), session.to_json(), list(session.needs())]
-    restored = Session.from_json(world.library(), json.loads(json.dumps(session.to_json())))
+    answers += [
+        session.view("wiki").to_json(),
+        session.view("bot").to_json(),
+        session.invoke("/wiki /bot again").to_json(),
+        session.index().to_json(),
+    ]
+    answers += [
+        session.after_compaction().to_json(),
+        session.view("wiki").to_json(),
+        session.to_json(),
+        list(session.needs()),
+    ]
+    restored = world.library().session(saved=json.loads(json.dumps(session.to_json())))
     answers += [restored.to_json(), restored.invoke("/wiki /bot"), restored.after_compaction(budget=10)]
     told = [json.dumps(answers), repr(session), str(session), repr(restored), repr(session.active), repr(vars(session))]
     assert not [text for text in told if SECRET in text]
@@ -269,8 +279,9 @@ def test_an_agent_that_keeps_nothing_is_asked_again_elsewhere(world: World) -> N
     fill(world)
     first, desk = world.session(), Desk(WIKI_TOKEN=SECRET)
     first.collect(desk.ask, desk.keep, "wiki")
-    second = Session(Library.open(home=world.state, project=world.project, env={**world.env, "WIKI_TOKEN": SECRET}))
+    library = Library.open(home=world.state, project=world.project, env={**world.env, "WIKI_TOKEN": SECRET})
+    second = library.session()
     assert [need.name for need in second.needs("wiki")] == ["wiki.path"]
-    second.library.workspace.close()
+    library.close()
     third = world.session()
     assert [need.name for need in third.needs("wiki")] == ["WIKI_TOKEN", "wiki.path"]

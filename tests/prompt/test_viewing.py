@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prompt.world import Recorder, World, world_in
-from whet import MODEL, PERSON, Caller, Loaded
+from whet import MODEL, PERSON, Caller
 from whet.errors import NotFoundError, RefusedError, UsageError
+from whet.library.disclosure import Loaded
 from whet.library.readiness import LocalProbe
-from whet.prompt.viewing import view_card
+from whet.prompt.viewing import view, view_card
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +30,10 @@ def test_a_body_is_rendered_and_places_for_arguments_stay(world: World) -> None:
     directory = os.path.dirname(path)
     library = world.library()
     for caller in (Caller(), MODEL):
-        assert library.view("deploy", caller=caller, session_id="s9")["content"] == (
+        assert view(library.workspace, "deploy", caller=caller, session_id="s9").content == (
             f"In {directory}, for $ARGUMENTS and $0, as s9; $1.\n"
         )
-    answer = library.view("deploy")
+    answer = library.read("deploy").to_json()
     assert answer["content"] == f"In {directory}, for $ARGUMENTS and $0, as ${{HERMES_SESSION_ID}}; $1.\n"
     assert [note["code"] for note in answer["diagnostics"]] == ["variable-without-value"]
 
@@ -43,7 +44,7 @@ def test_a_file_is_given_as_it_lies_on_disk(world: World) -> None:
     with open(os.path.join(os.path.dirname(path), "notes.md"), "w") as file:
         file.write(text)
     world.config('inline_shell = ["local"]')
-    answer = world.library().view("deploy", "notes.md", caller=MODEL)
+    answer = world.library().read("deploy", "notes.md", caller=MODEL).to_json()
     assert (answer["content"], answer["file"], answer["pages"]) == (text, "notes.md", 1)
     assert not (world.project / "made").exists()
 
@@ -56,14 +57,14 @@ def test_a_hidden_skill_is_refused_to_a_model_and_marked_for_a_person(world: Wor
     library = world.library()
     for file_path in (None, "notes.md"):
         with pytest.raises(RefusedError) as caught:
-            library.view("deploy", file_path, caller=MODEL)
+            library.read("deploy", file_path, caller=MODEL)
         assert caught.value.code == "disabled"
-    assert library.view("deploy")["hidden"] == {
+    assert library.read("deploy").to_json()["hidden"] == {
         "code": "disabled",
         "message": "Switched off by config.toml.",
         "hint": "Take it out of `disabled` in config.toml to have it back.",
     }
-    assert library.view("deploy", "notes.md")["content"] == "notes"
+    assert library.read("deploy", "notes.md").content == "notes"
 
 
 def test_what_is_loaded_is_a_stub_until_it_changes(world: World) -> None:
@@ -71,9 +72,9 @@ def test_what_is_loaded_is_a_stub_until_it_changes(world: World) -> None:
     with open(os.path.join(os.path.dirname(path), "notes.md"), "w") as file:
         file.write("notes")
     library, loaded = world.library(), Loaded()
-    first = library.view("deploy", caller=MODEL, loaded=loaded)
+    first = view(library.workspace, "deploy", caller=MODEL, loaded=loaded).to_json()
     assert (first["page"], first["pages"]) == (1, 2)
-    assert library.view("deploy", caller=MODEL, loaded=loaded) == {
+    assert view(library.workspace, "deploy", caller=MODEL, loaded=loaded).to_json() == {
         "success": True,
         "name": "deploy",
         "file": "",
@@ -83,17 +84,17 @@ def test_what_is_loaded_is_a_stub_until_it_changes(world: World) -> None:
         "content": "[deploy is already loaded above and has not changed.]",
         "hint": "Use what is in the context. After a compaction it can be loaded again.",
     }
-    assert library.view("deploy", page=2, loaded=loaded)["content"] == "b"
-    assert library.view("deploy", page=2, loaded=loaded)["already_loaded"]
-    assert library.view("deploy", "notes.md", loaded=loaded)["content"] == "notes"
-    assert library.view("deploy", "notes.md", loaded=loaded)["content"] == (
+    assert view(library.workspace, "deploy", page=2, loaded=loaded).content == "b"
+    assert view(library.workspace, "deploy", page=2, loaded=loaded).to_json()["already_loaded"]
+    assert view(library.workspace, "deploy", "notes.md", loaded=loaded).content == "notes"
+    assert view(library.workspace, "deploy", "notes.md", loaded=loaded).content == (
         "[notes.md of deploy is already loaded above and has not changed.]"
     )
     world.skill("deploy", "Changed.\n")
-    assert library.view("deploy", caller=MODEL, loaded=loaded)["content"] == "Changed.\n"
-    assert library.view("deploy", "notes.md", loaded=loaded)["already_loaded"]
+    assert view(library.workspace, "deploy", caller=MODEL, loaded=loaded).content == "Changed.\n"
+    assert view(library.workspace, "deploy", "notes.md", loaded=loaded).to_json()["already_loaded"]
     loaded.clear()
-    assert library.view("deploy", caller=MODEL, loaded=loaded)["content"] == "Changed.\n"
+    assert view(library.workspace, "deploy", caller=MODEL, loaded=loaded).content == "Changed.\n"
 
 
 def test_what_is_refused_is_not_taken_for_loaded(world: World) -> None:
@@ -101,11 +102,11 @@ def test_what_is_refused_is_not_taken_for_loaded(world: World) -> None:
     library, loaded = world.library(), Loaded()
     for page in (0, 2):
         with pytest.raises(UsageError) as caught:
-            library.view("deploy", page=page, loaded=loaded)
+            view(library.workspace, "deploy", page=page, loaded=loaded)
         assert caught.value.code == "no-such-page"
     with pytest.raises(NotFoundError):
-        library.view("deploy", "nothing.md", loaded=loaded)
-    assert library.view("deploy", loaded=loaded)["content"] == "Body.\n"
+        view(library.workspace, "deploy", "nothing.md", loaded=loaded)
+    assert view(library.workspace, "deploy", loaded=loaded).content == "Body.\n"
 
 
 def test_skills_that_are_one_file_are_viewed_like_any_other(world: World) -> None:
@@ -114,11 +115,11 @@ def test_skills_that_are_one_file_are_viewed_like_any_other(world: World) -> Non
     commands.mkdir(parents=True)
     (commands / "ship.md").write_text("Ship $ARGUMENTS.\n")
     library = world.library()
-    assert library.view("flat")["content"] == f"In {world.mine}.\n"
-    assert library.view("ship")["content"] == "Ship $ARGUMENTS.\n"
-    assert (library.view("flat")["files"], library.view("ship")["files"]) == ([], [])
+    assert library.read("flat").content == f"In {world.mine}.\n"
+    assert library.read("ship").content == "Ship $ARGUMENTS.\n"
+    assert (library.read("flat").to_json()["files"], library.read("ship").to_json()["files"]) == ([], [])
     with pytest.raises(NotFoundError) as caught:
-        library.view("flat", "SKILL.md")
+        library.read("flat", "SKILL.md")
     assert caught.value.code == "file-not-found"
 
 
@@ -139,8 +140,8 @@ def test_a_session_brings_its_own_runner_and_probe(world: World) -> None:
 def test_a_skill_that_was_removed_is_not_found(world: World) -> None:
     path = world.skill("deploy")
     library, loaded = world.library(), Loaded()
-    library.view("deploy", loaded=loaded)
+    view(library.workspace, "deploy", loaded=loaded)
     os.remove(path)
     with pytest.raises(NotFoundError) as caught:
-        library.view("deploy", loaded=loaded)
+        view(library.workspace, "deploy", loaded=loaded)
     assert caught.value.code == "skill-not-found"

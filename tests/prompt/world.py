@@ -10,7 +10,6 @@ from whet import Library
 from whet.library.card import Card
 from whet.library.roots import Root
 from whet.prompt.message import Part
-from whet.prompt.session import Session
 from whet.prompt.shell import Ran
 from whet.prompt.tokens import Tokenizer
 from whet.skill.model import Skill
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from whet.api.session import Session
 
 WORDS = Tokenizer("words", lambda text: len(text.split()), exact=True)
 """Counts words: easy to reason about in a test."""
@@ -56,7 +57,7 @@ class World:
         return library
 
     def session(self, **more: Any) -> Session:
-        return Session(self.library(), "s1", **{"tokenizer": WORDS, **more})
+        return self.library().session("s1", **{"tokenizer": WORDS, **more})
 
 
 class Recorder:

@@ -60,13 +60,13 @@ def test_feedback_is_given_and_listed(world: World) -> None:
 
 
 def test_feedback_on_a_skill_that_cannot_come_up_says_so(world: World) -> None:
-    world.library.disable("pdf")
+    world.library.settings.disable("pdf")
     (note,) = give(world.feedback, world.library.workspace, "pdf", "Fill it", fits=True)["notes"]
     assert note == {
         "code": "disabled",
         "severity": "info",
         "skill": "pdf",
-        "path": world.library.find("pdf").path,
+        "path": world.library.card("pdf").path,
         "message": "pdf does not come up by itself, whatever is said: Switched off by whet disable.",
         "hint": "Run `whet enable pdf` to have it back.",
         "line": None,

@@ -51,7 +51,7 @@ for line in sys.stdin:
         made = eval(plan)
         if how == "applying":
             arm(int(amount))
-        library.apply(made)
+        library.sources.apply(made)
         os._exit(0)
     if how == "after":
         time.sleep(float(amount))
@@ -110,14 +110,14 @@ class Machine:
 
     def check_whole(self, library: Library, *, edited: tuple[str, ...] = ()) -> None:
         """History, record, lock and disk agree; `edited` are skills that somebody edited by hand."""
-        told = library.verify()
+        told = library.sources.verify()
         assert {item["name"] for item in told["skills"] if item["status"] != "ok"} <= {*edited}
         assert library.edit.history.verify().to_json()["problems"] == []
-        assert library.verify_audit()["valid"]
+        assert library.guard.verify_audit()["valid"]
         locked = {os.path.basename(entry.path): entry.digest for entry in read(str(self.lock)).entries}
         there = self.state().skills
         assert locked == {name: locked[name] if name in edited else there[name] for name in locked}
-        assert library.ledger.records.pending(str(self.lock)) == ()
+        assert library.sources.ledger.records.pending(str(self.lock)) == ()
         assert library.edit.journal.intents() == []
 
 
@@ -137,7 +137,7 @@ def prepared() -> Iterator[Machine]:
     for name in ("four", "five"):
         machine.write("more", name, a="1")
     with machine.library() as library:
-        library.install(str(machine.top / "src"), every=True)
+        library.sources.install(str(machine.top / "src"), every=True)
     machine.write("src", "one", BODY.replace("Last", "Newer"), a="2", c="new")
     machine.write("src", "two", BODY.replace("Last", "Newer"), a="2")
     machine.write("home/.agents/skills", "two", BODY.replace("First", "My"), b="mine")

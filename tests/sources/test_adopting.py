@@ -41,28 +41,31 @@ def from_git(repository: Repository, path: Path, **more: str) -> dict[str, Any]:
 
 
 def reasons(library: Library, **how: Any) -> dict[str, str]:
-    return {step.name: step.reason for step in library.plan_adopt(**how).steps}
+    return {step.name: step.reason for step in library.sources.plan_adopt(**how).steps}
 
 
 def test_what_comes_from_nowhere_is_known_from_now_on(world: World) -> None:
     world.offer("deploy", where=world.root, more="metadata:\n  version: '3'\n")
     (world.offer("mine", where=world.root) / "SKILL.md").write_text(main("PDF Tools"))
     library = world.library()
-    plan = library.plan_adopt()
+    plan = library.sources.plan_adopt()
     assert told(plan) == {"deploy": ("adopt", "ready", ""), "PDF Tools": ("adopt", "ready", "")}
     assert {step.reason for step in plan.steps} == {NO_SOURCE}
-    library.apply(plan)
+    library.sources.apply(plan)
     entries = world.locked()
     assert {path: (entry.name, entry.source, entry.trust, entry.version) for path, entry in entries.items()} == {
         "skills/deploy": ("deploy", "", "local", "3"),
         "skills/mine": ("PDF Tools", "", "local", ""),
     }
-    assert library.verify()["valid"]
-    assert library.plan_adopt().steps == ()
-    assert told(library.plan_update()) == {"deploy": ("keep", "nothing", ""), "PDF Tools": ("keep", "nothing", "")}
+    assert library.sources.verify()["valid"]
+    assert library.sources.plan_adopt().steps == ()
+    assert told(library.sources.plan_update()) == {
+        "deploy": ("keep", "nothing", ""),
+        "PDF Tools": ("keep", "nothing", ""),
+    }
     shutil.rmtree(world.root / "mine")
-    library.apply(library.plan_restore())
-    assert library.verify()["valid"]
+    library.sources.apply(library.sources.plan_restore())
+    assert library.sources.verify()["valid"]
 
 
 def test_skills_are_named_by_their_name_or_their_directory(world: World) -> None:
@@ -70,8 +73,8 @@ def test_skills_are_named_by_their_name_or_their_directory(world: World) -> None
     world.offer("deploy", where=world.root)
     library = world.library()
     for name in ("pdf tools", "mine", "skills/mine"):
-        assert list(told(library.plan_adopt(name))) == ["PDF Tools"]
-    error = refused(lambda: library.plan_adopt("deplyo"), "skill-not-found")
+        assert list(told(library.sources.plan_adopt(name))) == ["PDF Tools"]
+    error = refused(lambda: library.sources.plan_adopt("deplyo"), "skill-not-found")
     assert error.details["suggestions"] == ["deploy"]
 
 
@@ -80,15 +83,15 @@ def test_a_link_is_left_to_whom_it_belongs(world: World) -> None:
     target = world.offer("deploy", where=world.root.parent.parent / ".claude" / "skills")
     (world.root / "deploy").symlink_to(target)
     library = world.library()
-    assert told(library.plan_adopt()) == {"deploy": ("adopt", "nothing", "fixed-directory")}
-    assert told(library.plan_adopt("deploy")) == {"deploy": ("adopt", "conflict", "fixed-directory")}
+    assert told(library.sources.plan_adopt()) == {"deploy": ("adopt", "nothing", "fixed-directory")}
+    assert told(library.sources.plan_adopt("deploy")) == {"deploy": ("adopt", "conflict", "fixed-directory")}
 
 
 def test_a_skill_that_cannot_be_read_stops_no_other(world: World) -> None:
     for name in ("deploy", "pdf"):
         world.offer(name, where=world.root)
     os.mkfifo(world.root / "deploy" / "pipe")
-    assert told(world.library().plan_adopt()) == {
+    assert told(world.library().sources.plan_adopt()) == {
         "deploy": ("keep", "failed", "special-file"),
         "pdf": ("adopt", "ready", ""),
     }
@@ -102,15 +105,15 @@ def test_a_skill_that_comes_from_where_the_user_says(world: World) -> None:
     world.offer("deploy")
     world.offer("pdf")
     library = world.library()
-    plan = library.plan_adopt("deploy", source=str(world.shelf))
+    plan = library.sources.plan_adopt("deploy", source=str(world.shelf))
     place = f"path:{world.shelf}#path=deploy"
     assert [step.reason for step in plan.steps] == [f"It comes from {place}. What differs from it are your edits."]
-    library.apply(plan)
+    library.sources.apply(plan)
     entry = world.locked()["skills/deploy"]
     assert (entry.source, entry.digest) == (place, digest(read_tree(str(world.shelf / "deploy"))))
-    assert [item["status"] for item in library.verify()["skills"]] == ["edited"]
+    assert [item["status"] for item in library.sources.verify()["skills"]] == ["edited"]
     world.offer("deploy", NEWER)
-    library.update()
+    library.sources.update()
     assert world.text("deploy") == main("deploy", NEWER.replace("First", "My"))
 
 
@@ -119,10 +122,10 @@ def test_a_source_is_for_one_skill_and_has_to_have_it(world: World) -> None:
         world.offer(name, where=world.root)
     world.offer("deploy")
     library = world.library()
-    refused(lambda: library.plan_adopt(source=str(world.shelf)), "usage")
-    plan = library.plan_adopt("pdf", source=str(world.shelf))
+    refused(lambda: library.sources.plan_adopt(source=str(world.shelf)), "usage")
+    plan = library.sources.plan_adopt("pdf", source=str(world.shelf))
     assert told(plan) == {"pdf": ("keep", "failed", "skill-not-in-source")}
-    library.apply(plan)
+    library.sources.apply(plan)
     assert not world.lock().exists()
 
 
@@ -130,12 +133,12 @@ def test_what_is_adopted_from_a_source_is_judged_and_stays(world: World) -> None
     repository = world.repository({"deploy/SKILL.md": main("deploy", DANGER)})
     world.offer("deploy", DANGER, where=world.root)
     library = world.library()
-    plan = library.plan_adopt("deploy", source=repository.url)
+    plan = library.sources.plan_adopt("deploy", source=repository.url)
     assert told(plan) == {"deploy": ("adopt", "ready", "")}
-    library.apply(plan)
+    library.sources.apply(plan)
     entry = world.locked()["skills/deploy"]
     assert (entry.trust, entry.verdict) == ("community", "dangerous")
-    (found,) = (item for item in library.audit()["results"] if item["name"] == "deploy")
+    (found,) = (item for item in library.guard.audit()["results"] if item["name"] == "deploy")
     assert (found["trust"], found["decision"]) == ("community", "block")
 
 
@@ -148,11 +151,11 @@ def test_what_another_tool_installed_is_known_by_its_hash(world: World) -> None:
     foreign_lock(world.project, deploy=from_git(repository, path, skillPath="skills/deploy/SKILL.md"))
     shutil.rmtree(repository.path)
     library = world.library()
-    plan = library.plan_adopt(here=True)
+    plan = library.sources.plan_adopt(here=True)
     source = f"git:{repository.url}#path=skills/deploy"
     assert told(plan) == {"deploy": ("adopt", "ready", "")}, "its source need not be asked"
-    assert plan.steps[0].reason == f"It comes from {shown(read_ref(source, library.place))}."
-    library.apply(plan)
+    assert plan.steps[0].reason == f"It comes from {shown(read_ref(source, library.workspace.place))}."
+    library.sources.apply(plan)
     entry = world.locked(world.here)["skills/deploy"]
     assert (entry.source, entry.trust) == (source, "community")
 
@@ -163,13 +166,13 @@ def test_where_the_skill_is_in_its_source_is_found_by_its_name_later(world: Worl
     foreign_lock(world.home, deploy=from_git(repository, world.offer("deploy", where=world.root)))
     world.offer("pdf", where=world.root)
     library = world.library()
-    library.apply(library.plan_adopt("deploy"))
+    library.sources.apply(library.sources.plan_adopt("deploy"))
     assert world.locked()["skills/deploy"].source == f"git:{repository.url}"
-    assert told(library.plan_update()) == {"deploy": ("keep", "ready", "")}
-    library.update()
+    assert told(library.sources.plan_update()) == {"deploy": ("keep", "ready", "")}
+    library.sources.update()
     assert world.locked()["skills/deploy"].source == f"git:{repository.url}#path=a/deploy"
     repository.commit({**files, "a/deploy/SKILL.md": main("deploy", NEWER)})
-    assert told(library.plan_update()) == {"deploy": ("update", "ready", "")}
+    assert told(library.sources.plan_update()) == {"deploy": ("update", "ready", "")}
 
 
 def test_edits_are_told_from_what_the_source_still_has(world: World) -> None:
@@ -178,11 +181,11 @@ def test_edits_are_told_from_what_the_source_still_has(world: World) -> None:
     world.offer("deploy", BODY.replace("First", "My"), where=world.root)
     foreign_lock(world.home, deploy=from_git(repository, remote, skillPath="deploy/SKILL.md"))
     library = world.library()
-    place = shown(read_ref(f"git:{repository.url}#path=deploy", library.place))
+    place = shown(read_ref(f"git:{repository.url}#path=deploy", library.workspace.place))
     assert reasons(library) == {"deploy": f"It comes from {place}. What differs from it are your edits."}
-    library.apply(library.plan_adopt())
+    library.sources.apply(library.sources.plan_adopt())
     repository.commit({"deploy/SKILL.md": main("deploy", NEWER)})
-    library.update()
+    library.sources.update()
     assert world.text("deploy") == main("deploy", NEWER.replace("First", "My"))
 
 
@@ -195,7 +198,7 @@ def test_what_can_be_told_from_nothing_gets_no_source(world: World) -> None:
     why = "It is neither what its source has nor what was installed from there."
     rest = "Therefore its source is not recorded, and updates leave it alone."
     assert reasons(library) == {"deploy": f"{why} {rest}"}
-    library.apply(library.plan_adopt())
+    library.sources.apply(library.sources.plan_adopt())
     entry = world.locked()["skills/deploy"]
     assert (entry.source, entry.revision, entry.trust) == ("", "", "local")
 
@@ -221,7 +224,7 @@ def test_what_is_wrong_with_another_tools_lock_reaches_the_plan(world: World) ->
     world.offer("deploy", where=world.here)
     path = foreign_lock(world.project)
     path.write_text('{"version": 1, "skills": {"deploy": 3}}')
-    plan = world.library().plan_adopt(here=True)
+    plan = world.library().sources.plan_adopt(here=True)
     assert [(note.code, note.skill, note.path) for note in plan.notes] == [
         ("foreign-lock-damaged", "deploy", str(path))
     ]
@@ -234,10 +237,10 @@ def test_a_pin_of_another_tool_is_kept(world: World) -> None:
     repository.commit({"deploy/SKILL.md": main("deploy", more=pinned)})
     world.offer("deploy", where=world.root, more=pinned)
     library = world.library()
-    library.apply(library.plan_adopt())
+    library.sources.apply(library.sources.plan_adopt())
     entry = world.locked()["skills/deploy"]
     assert (entry.source, entry.pinned) == (f"git:{repository.url}#ref=main&path=deploy", "main")
-    assert told(library.plan_update()) == {"deploy": ("keep", "held", "pinned")}
+    assert told(library.sources.plan_update()) == {"deploy": ("keep", "held", "pinned")}
 
 
 def test_many_skills_of_one_source_are_asked_for_once(world: World) -> None:
@@ -250,7 +253,7 @@ def test_many_skills_of_one_source_are_asked_for_once(world: World) -> None:
             skills[name] = {**installed, "source": f"{server.url}/repository"}
             world.offer(name, BODY.replace("First", "My"), where=world.here)
         foreign_lock(world.project, **skills)
-        plan = world.library().plan_adopt(here=True)
+        plan = world.library().sources.plan_adopt(here=True)
         assert server.fetches == 2
     assert {step.state for step in plan.steps} == {"ready"}
     assert all(step.entry and step.entry.source for step in plan.steps)

@@ -32,10 +32,10 @@ def test_skills_of_one_repository_are_asked_for_once(world: World) -> None:
     repository = world.repository(files)
     with serving_git(world.top) as server:
         library = world.library()
-        library.install(f"git:{server.url}/{repository.path.name}", every=True)
+        library.sources.install(f"git:{server.url}/{repository.path.name}", every=True)
         repository.commit({**files, "skill-3/SKILL.md": main("skill-3", NEWER)})
         server.requests.clear()
-        plan = library.plan_update()
+        plan = library.sources.plan_update()
         assert len([request for request in server.requests if request.startswith("GET")]) == 2
     states = {name: "ready" if name == "skill-3" else "nothing" for name in names}
     assert {step.name: step.state for step in plan.steps} == states
@@ -44,21 +44,21 @@ def test_skills_of_one_repository_are_asked_for_once(world: World) -> None:
 def test_a_skill_at_the_root_of_its_source(world: World) -> None:
     repository = world.repository({"SKILL.md": main("deploy")})
     library = world.library()
-    library.install(repository.url)
+    library.sources.install(repository.url)
     assert world.locked()["skills/deploy"].source == f"git:{repository.url}"
     repository.commit({"SKILL.md": main("deploy", NEWER)})
-    assert told(library.plan_update()) == {"deploy": ("update", "ready", "")}
+    assert told(library.sources.plan_update()) == {"deploy": ("update", "ready", "")}
 
 
 def test_one_source_that_does_not_answer_stops_no_other(world: World) -> None:
     world.offer("here")
     gone = world.repository({"SKILL.md": main("gone")})
     library = world.library()
-    library.install(str(world.shelf))
-    library.install(gone.url)
+    library.sources.install(str(world.shelf))
+    library.sources.install(gone.url)
     shutil.rmtree(gone.path)
     world.offer("here", NEWER)
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     assert told(plan) == {"gone": ("keep", "failed", "source-not-found"), "here": ("update", "ready", "")}
 
 
@@ -66,7 +66,7 @@ def test_one_skill_that_cannot_be_taken_stops_no_other(world: World) -> None:
     files = {name: main(name) for name in ("one", "two", "three")}
     repository = world.repository({f"{name}/SKILL.md": text for name, text in files.items()})
     library = world.library()
-    library.install(repository.url, every=True)
+    library.sources.install(repository.url, every=True)
     repository.commit(
         {
             "one/SKILL.md": main("one", NEWER),
@@ -75,28 +75,28 @@ def test_one_skill_that_cannot_be_taken_stops_no_other(world: World) -> None:
             "three/CON": "A device.",
         }
     )
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     assert told(plan) == {
         "one": ("update", "ready", ""),
         "three": ("keep", "failed", "archive-unsafe-path"),
         "two": ("keep", "failed", "not-a-skill"),
     }
-    assert [item["status"] for item in library.outdated()["skills"]] == ["newer", "unavailable", "newer"]
+    assert [item["status"] for item in library.sources.outdated()["skills"]] == ["newer", "unavailable", "newer"]
 
 
 def test_a_source_that_this_whet_cannot_read_fails_alone(world: World) -> None:
     for name in ("one", "two"):
         world.offer(name)
     library = world.library()
-    library.install(str(world.shelf), every=True)
+    library.sources.install(str(world.shelf), every=True)
     lock = read(lock_file(str(world.root)))
     one, two = lock.entries
     write(lock_file(str(world.root)), lock._replace(entries=(one._replace(source="npm:left-pad"), two)))
     world.offer("two", NEWER)
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     assert told(plan) == {"one": ("keep", "failed", "unknown-source"), "two": ("update", "ready", "")}
-    assert library.why("one")["installed"]["shown"] == "npm:left-pad"
-    assert told(library.plan_install(str(world.shelf), skills=["one"])) == {
+    assert library.sources.why("one")["installed"]["shown"] == "npm:left-pad"
+    assert told(library.sources.plan_install(str(world.shelf), skills=["one"])) == {
         "one": ("install", "conflict", "other-source")
     }
 
@@ -104,9 +104,9 @@ def test_a_source_that_this_whet_cannot_read_fails_alone(world: World) -> None:
 def test_several_skills_of_one_name_where_the_old_place_is_gone(world: World) -> None:
     repository = world.repository({"old/SKILL.md": main("deploy")})
     library = world.library()
-    library.install(repository.url)
+    library.sources.install(repository.url)
     repository.commit({"a/SKILL.md": main("deploy", NEWER), "b/SKILL.md": main("deploy", "Another.\n")})
-    assert told(library.plan_update()) == {"deploy": ("keep", "failed", "ambiguous-skill")}
+    assert told(library.sources.plan_update()) == {"deploy": ("keep", "failed", "ambiguous-skill")}
 
 
 def archive(*names: str, body: str = BODY) -> bytes:
@@ -122,10 +122,10 @@ def test_an_archive_with_several_skills_is_followed(world: World) -> None:
     path = world.top / "skills.zip"
     path.write_bytes(archive("one", "two"))
     library = world.library()
-    library.install(str(path), every=True)
-    assert told(library.plan_update()) == dict.fromkeys(("one", "two"), ("keep", "nothing", ""))
+    library.sources.install(str(path), every=True)
+    assert told(library.sources.plan_update()) == dict.fromkeys(("one", "two"), ("keep", "nothing", ""))
     path.write_bytes(archive("one", "two", body=NEWER))
-    assert told(library.plan_update()) == dict.fromkeys(("one", "two"), ("update", "ready", ""))
+    assert told(library.sources.plan_update()) == dict.fromkeys(("one", "two"), ("update", "ready", ""))
 
 
 def live(routes: dict[str, Any]) -> dict[str, Any]:
@@ -141,10 +141,10 @@ def test_an_address_with_several_skills_is_visited_once(world: World) -> None:
     routes: dict[str, Any] = {"/skills.zip": archive("one", "two")}
     with serving(live(routes)) as server:
         library = world.library()
-        library.install(f"{server.url}/skills.zip", every=True)
+        library.sources.install(f"{server.url}/skills.zip", every=True)
         routes["/skills.zip"] = archive("one", "two", body=NEWER)
         before = len(server.requests)
-        assert told(library.plan_update()) == dict.fromkeys(("one", "two"), ("update", "ready", ""))
+        assert told(library.sources.plan_update()) == dict.fromkeys(("one", "two"), ("update", "ready", ""))
         assert len(server.requests) == before + 1
 
 
@@ -178,26 +178,26 @@ def test_a_site_and_an_address_are_followed_and_restored(world: World) -> None:
     routes["/three/SKILL.md"] = answer(main("three").encode(), content_type="text/markdown")
     with serving(live(routes)) as server:
         library = world.library()
-        library.install(server.url, every=True)
-        library.install(f"{server.url}/three/SKILL.md")
+        library.sources.install(server.url, every=True)
+        library.sources.install(f"{server.url}/three/SKILL.md")
         wanted = world.there()
         assert sorted(wanted) == ["one", "three", "two"]
-        assert {item["status"] for item in library.outdated()["skills"]} == {"current"}
+        assert {item["status"] for item in library.sources.outdated()["skills"]} == {"current"}
         routes.update(site(one=packed("one", description="Does another thing."), two=packed("two")))
-        assert told(library.plan_update()) == {
+        assert told(library.sources.plan_update()) == {
             "one": ("update", "ready", ""),
             "three": ("keep", "nothing", ""),
             "two": ("keep", "nothing", ""),
         }
         routes["/three/SKILL.md"] = answer(main("three", NEWER).encode(), content_type="text/markdown")
         other = forget(world)
-        plan = other.plan_restore()
+        plan = other.sources.plan_restore()
         assert told(plan) == {
             "one": ("restore", "failed", "digest-mismatch"),
             "three": ("keep", "failed", "digest-mismatch"),
             "two": ("restore", "ready", ""),
         }
-        other.apply(plan)
+        other.sources.apply(plan)
         assert world.there() == {"two": wanted["two"]}
 
 
@@ -206,37 +206,37 @@ def test_a_hub_is_followed_and_restored_at_the_version(world: World) -> None:
     hub.publish("acme", "review", "1.0.0", packed("review"))
     with hub_serving(hub) as server:
         library = world.library()
-        library.install(f"hub:{server.url}/acme/review")
+        library.sources.install(f"hub:{server.url}/acme/review")
         first = world.there()
         hub.publish("acme", "review", "1.1.0", packed("review", description="Does it better."))
-        (told_of,) = library.outdated()["skills"]
+        (told_of,) = library.sources.outdated()["skills"]
         assert (told_of["status"], told_of["version"], told_of["latest"]) == (
             "newer",
             "1.0.0",
             {"revision": "1.1.0", "version": "1.1.0"},
         )
         other = forget(world)
-        other.apply(other.plan_restore())
+        other.sources.apply(other.sources.plan_restore())
         assert world.there() == first
-        assert told(other.plan_update()) == {"review": ("update", "ready", "")}
+        assert told(other.sources.plan_update()) == {"review": ("update", "ready", "")}
 
 
 def test_nothing_is_asked_when_nothing_is_installed(world: World) -> None:
     library = world.library()
-    assert library.plan_update().steps == library.plan_restore().steps == ()
-    assert library.outdated()["skills"] == []
-    refused(lambda: library.plan_update("deploy"), "not-installed")
-    assert ask(library.installer(), (), lambda *_: True) == []
+    assert library.sources.plan_update().steps == library.sources.plan_restore().steps == ()
+    assert library.sources.outdated()["skills"] == []
+    refused(lambda: library.sources.plan_update("deploy"), "not-installed")
+    assert ask(library.sources.installer(), (), lambda *_: True) == []
 
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_what_a_source_has_now_or_had_then(world: World, *, recorded: bool) -> None:
     repository = world.repository({"deploy/SKILL.md": main("deploy")})
     library = world.library()
-    library.install(repository.url)
+    library.sources.install(repository.url)
     repository.commit({"deploy/SKILL.md": main("deploy", NEWER)})
     entry = world.locked()["skills/deploy"]
-    (found,) = ask(library.installer(), (entry,), lambda *_: True, recorded=recorded)
+    (found,) = ask(library.sources.installer(), (entry,), lambda *_: True, recorded=recorded)
     assert found.package is not None
     assert found.package.tree["SKILL.md"].data.decode() == main("deploy", BODY if recorded else NEWER)
     assert found.package.offer.revision == (entry.revision if recorded else repository.git("rev-parse", "main"))

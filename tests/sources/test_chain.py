@@ -33,7 +33,7 @@ def installed(world: World, *names: str, **more: Any) -> Library:
     for name in names:
         world.offer(name, **more)
     library = world.library()
-    library.install(str(world.shelf), skills=names)
+    library.sources.install(str(world.shelf), skills=names)
     return library
 
 
@@ -58,16 +58,16 @@ def test_a_hundred_skills_are_one_fetch_one_run_and_one_lock(world: World, monke
     monkeypatch.setattr(os, "replace", counted)
     with serving_git(world.top) as server:
         library = world.library()
-        answer = library.install(f"git:{server.url}/{repository.path.name}", every=True)
+        answer = library.sources.install(f"git:{server.url}/{repository.path.name}", every=True)
         assert (len(answer["done"]), server.fetches) == (100, 1)
         server.bodies.clear()
-        assert {state for _, state, _ in told(library.plan_update()).values()} == {"nothing"}
+        assert {state for _, state, _ in told(library.sources.plan_update()).values()} == {"nothing"}
         assert server.fetches == 1, "the names of all files tell that nothing changed"
     assert written.count(str(world.lock())) == 1
     entries = library.edit.history.entries().to_json()["entries"]
     assert (len(entries), len({entry["run"] for entry in entries})) == (100, 1)
-    assert library.verify()["valid"]
-    assert len(library.undo(entries[0]["run"])["skills"]) == 100
+    assert library.sources.verify()["valid"]
+    assert len(library.history.undo(entries[0]["run"]).to_json()["skills"]) == 100
     assert (world.there(), world.locked()) == ({}, {})
 
 
@@ -77,14 +77,14 @@ def test_installing_raises_for_what_cannot_be_done_and_does_nothing(world: World
     world.offer("mine")
     library = world.library()
     before = state(world)
-    error = refused(lambda: library.install(repository.url, every=True), "policy-blocks")
+    error = refused(lambda: library.sources.install(repository.url, every=True), "policy-blocks")
     assert isinstance(error, RefusedError)
-    assert isinstance(refused(lambda: library.install(str(world.shelf)), "skill-exists"), ConflictError)
+    assert isinstance(refused(lambda: library.sources.install(str(world.shelf)), "skill-exists"), ConflictError)
     assert state(world) == before
-    assert library.install(repository.url, every=True, override="I read it.")["done"] == ["bad", "good"]
-    library.pin("good")
+    assert library.sources.install(repository.url, every=True, override="I read it.")["done"] == ["bad", "good"]
+    library.settings.pin("good")
     repository.commit({"good/SKILL.md": main("good", NEWER)})
-    assert isinstance(refused(lambda: library.install(repository.url), "pinned"), ConflictError)
+    assert isinstance(refused(lambda: library.sources.install(repository.url), "pinned"), ConflictError)
 
 
 def test_a_step_that_is_not_ready_is_not_done_and_stops_nobody(world: World) -> None:
@@ -93,7 +93,7 @@ def test_a_step_that_is_not_ready_is_not_done_and_stops_nobody(world: World) -> 
     for name in ("one", "two"):
         world.offer(name, NEWER)
     shutil.rmtree(world.shelf / "three")
-    answer = library.update()
+    answer = library.sources.update()
     assert (answer["done"], answer["counts"]) == (["two"], {"conflict": 1, "failed": 1, "ready": 1})
     assert [world.text(name) for name in ("one", "two", "three")] == [
         main("one", BODY.replace("Last", "Mine")),
@@ -119,32 +119,32 @@ def test_a_plan_for_something_that_is_different_by_now(
     library = installed(world, "deploy", "pdf")
     for name in ("deploy", "pdf"):
         world.offer(name, NEWER)
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     meanwhile(world, world.library())
     before = state(world)
-    assert isinstance(refused(lambda: library.apply(plan), "skill-changed"), ConflictError)
+    assert isinstance(refused(lambda: library.sources.apply(plan), "skill-changed"), ConflictError)
     assert state(world) == before
 
 
 def test_a_plan_to_install_what_somebody_else_has_put_there_by_now(world: World) -> None:
     world.offer("deploy")
     library, other = world.library(), world.library()
-    plan = library.plan_install(str(world.shelf))
-    other.install(str(world.shelf))
+    plan = library.sources.plan_install(str(world.shelf))
+    other.sources.install(str(world.shelf))
     before = state(world)
-    refused(lambda: library.apply(plan), "skill-changed")
+    refused(lambda: library.sources.apply(plan), "skill-changed")
     assert state(world) == before
-    other.uninstall("deploy")
+    other.sources.uninstall("deploy")
     world.offer("deploy", where=world.root)
-    refused(lambda: library.apply(plan), "skill-changed")
+    refused(lambda: library.sources.apply(plan), "skill-changed")
 
 
 def test_an_adoption_of_something_that_is_different_by_now(world: World) -> None:
     world.offer("deploy", where=world.root)
     library = world.library()
-    plan = library.plan_adopt()
+    plan = library.sources.plan_adopt()
     world.edit("deploy", "First", "My")
-    refused(lambda: library.apply(plan), "skill-changed")
+    refused(lambda: library.sources.apply(plan), "skill-changed")
     assert not world.lock().exists()
 
 
@@ -166,21 +166,21 @@ def test_ctrl_c_at_any_step_leaves_the_old_or_the_new(world: World, monkeypatch:
 
     for name in ("rename", "replace", "mkdir", "link", "unlink", "chmod", "write"):
         monkeypatch.setattr(os, name, armed(getattr(os, name)))
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     outcomes = []
     for step in count(1):
         left[0] = step
         with suppress(KeyboardInterrupt):
-            library.apply(plan)
+            library.sources.apply(plan)
         done, left[0] = left[0] > 0, 0
-        library.verify()
+        library.sources.verify()
         outcomes.append(state(world))
         if done:
             break
         if outcomes[-1] != old:
-            library.undo(library.edit.history.entries(last=1).to_json()["entries"][0]["run"])
+            library.history.undo(library.edit.history.entries(last=1).to_json()["entries"][0]["run"])
             assert world.there() == old[0]
-            old, plan = state(world), library.plan_update()
+            old, plan = state(world), library.sources.plan_update()
     assert len(outcomes) > 10
     assert len({*map(str, outcomes)} - {str(old)}) >= 1
     for there, _ in outcomes:
@@ -194,10 +194,12 @@ def test_ctrl_c_at_any_step_leaves_the_old_or_the_new(world: World, monkeypatch:
 def test_every_decision_is_recorded(world: World) -> None:
     repository = world.repository({"good/SKILL.md": main("good"), "bad/SKILL.md": main("bad", DANGER)})
     library = world.library()
-    library.apply(library.plan_install(repository.url, every=True))
-    library.apply(library.plan_install(repository.url, skills=["bad"]), override="I read it.", actor="user")
-    library.uninstall("good")
-    records = [(item["action"], item["skill"], item["decision"]) for item in library.audit_log()["records"]]
+    library.sources.apply(library.sources.plan_install(repository.url, every=True))
+    library.sources.apply(
+        library.sources.plan_install(repository.url, skills=["bad"]), override="I read it.", actor="user"
+    )
+    library.sources.uninstall("good")
+    records = [(item["action"], item["skill"], item["decision"]) for item in library.guard.audit_log()["records"]]
     assert records == [
         ("install", "bad", "block"),
         ("install", "good", "allow"),
@@ -205,7 +207,7 @@ def test_every_decision_is_recorded(world: World) -> None:
         ("install", "bad", "block"),
         ("uninstall", "good", "allow"),
     ]
-    assert library.verify_audit()["valid"]
+    assert library.guard.verify_audit()["valid"]
 
 
 # --- uninstall, restore ---------------------------------------------------------------------------------------------
@@ -215,33 +217,33 @@ def test_what_is_uninstalled_comes_back_with_its_edits_and_its_entry(world: Worl
     library = installed(world, "deploy", "pdf")
     world.edit("deploy", "First", "My")
     before = world.there(), world.locked()
-    plan = library.plan_uninstall("deploy")
+    plan = library.sources.plan_uninstall("deploy")
     assert [step.reason for step in plan.steps] == ["Your edits go with it."]
-    library.apply(plan)
+    library.sources.apply(plan)
     assert (list(world.there()), list(world.locked())) == (["pdf"], ["skills/pdf"])
-    library.undo(str(library.edit.history.entries("deploy").to_json()["entries"][-1]["id"]))
+    library.history.undo(str(library.edit.history.entries("deploy").to_json()["entries"][-1]["id"]))
     assert (world.there(), world.locked()) == before
 
 
 def test_names_that_are_not_installed_or_not_clear(world: World) -> None:
     library = installed(world, "deploy")
     (world.offer("two/deploy", "Another.\n", where=world.root)).rename(world.root / "two" / "other")
-    library.apply(library.plan_adopt())
-    error = refused(lambda: library.plan_uninstall("deplyo"), "not-installed")
+    library.sources.apply(library.sources.plan_adopt())
+    error = refused(lambda: library.sources.plan_uninstall("deplyo"), "not-installed")
     assert error.details["suggestions"] == ["deploy"]
-    error = refused(lambda: library.plan_uninstall("deploy"), "ambiguous-skill")
+    error = refused(lambda: library.sources.plan_uninstall("deploy"), "ambiguous-skill")
     assert error.details["candidates"] == ["skills/deploy", "skills/two/other"]
-    assert told(library.plan_uninstall("skills/two/other")) == {"deploy": ("uninstall", "ready", "")}
-    assert told(library.plan_uninstall("two/other")) == {"deploy": ("uninstall", "ready", "")}
-    assert library.plan_uninstall().steps == ()
+    assert told(library.sources.plan_uninstall("skills/two/other")) == {"deploy": ("uninstall", "ready", "")}
+    assert told(library.sources.plan_uninstall("two/other")) == {"deploy": ("uninstall", "ready", "")}
+    assert library.sources.plan_uninstall().steps == ()
 
 
 def test_a_lock_entry_without_a_skill_can_be_uninstalled(world: World) -> None:
     library = installed(world, "deploy")
     shutil.rmtree(world.root / "deploy")
-    plan = library.plan_uninstall("deploy")
+    plan = library.sources.plan_uninstall("deploy")
     assert [step.reason for step in plan.steps] == ["It was not there any more."]
-    library.apply(plan)
+    library.sources.apply(plan)
     assert world.locked() == {}
 
 
@@ -251,32 +253,32 @@ def test_everything_comes_back_from_what_is_kept_here(world: World) -> None:
     shutil.rmtree(world.root / "one")
     world.edit("two", "First", "My")
     shutil.rmtree(world.shelf)
-    plan = library.plan_restore()
+    plan = library.sources.plan_restore()
     assert told(plan) == {
         "one": ("restore", "ready", ""),
         "three": ("keep", "nothing", ""),
         "two": ("keep", "nothing", ""),
     }
-    library.apply(plan)
-    library.apply(library.plan_restore(force=True))
+    library.sources.apply(plan)
+    library.sources.apply(library.sources.plan_restore(force=True))
     assert state(world) == before
-    library.rollback("two")
+    library.history.rollback("two")
     assert "My line." in world.text("two"), "the edits are in the history"
 
 
 def test_another_machine_restores_from_the_sources_at_their_revisions(world: World) -> None:
     repository = world.repository({"deploy/SKILL.md": main("deploy"), "pdf/SKILL.md": main("pdf")})
-    world.library().install(repository.url, every=True)
+    world.library().sources.install(repository.url, every=True)
     wanted = state(world)
     repository.commit({"deploy/SKILL.md": main("deploy", NEWER)})
     shutil.rmtree(world.root)
     shutil.rmtree(world.state)
     world.state.mkdir()
     library = world.library()
-    library.apply(library.plan_restore())
+    library.sources.apply(library.sources.plan_restore())
     assert state(world) == wanted
-    assert library.verify()["valid"]
-    assert told(library.plan_update()) == {
+    assert library.sources.verify()["valid"]
+    assert told(library.sources.plan_update()) == {
         "deploy": ("update", "ready", ""),
         "pdf": ("keep", "failed", "gone-from-source"),
     }
@@ -289,32 +291,32 @@ def test_a_source_that_has_something_else_now_restores_nothing(world: World) -> 
     world.state.mkdir()
     world.offer("deploy", NEWER)
     library = world.library()
-    plan = library.plan_restore()
+    plan = library.sources.plan_restore()
     assert told(plan) == {"deploy": ("restore", "failed", "digest-mismatch"), "pdf": ("restore", "ready", "")}
-    library.apply(plan)
+    library.sources.apply(plan)
     assert list(world.there()) == ["pdf"]
 
 
 def test_what_has_no_source_and_is_not_kept_cannot_be_restored(world: World) -> None:
     world.offer("deploy", where=world.root)
     library = world.library()
-    library.apply(library.plan_adopt())
+    library.sources.apply(library.sources.plan_adopt())
     shutil.rmtree(world.root / "deploy")
-    assert told(library.plan_restore()) == {"deploy": ("restore", "ready", "")}, "what was adopted is kept"
+    assert told(library.sources.plan_restore()) == {"deploy": ("restore", "ready", "")}, "what was adopted is kept"
     entry = world.locked()["skills/deploy"]._replace(digest=f"sha256:{'0' * 64}")
     write(lock_file(str(world.root)), read(lock_file(str(world.root)))._replace(entries=(entry,)))
-    assert told(library.plan_restore()) == {"deploy": ("keep", "failed", "no-source")}
+    assert told(library.sources.plan_restore()) == {"deploy": ("keep", "failed", "no-source")}
 
 
 def test_what_is_restored_is_judged_again(world: World) -> None:
     repository = world.repository({"deploy/SKILL.md": main("deploy", DANGER)})
     library = world.library()
-    library.install(repository.url, override="I read it.")
+    library.sources.install(repository.url, override="I read it.")
     shutil.rmtree(world.root / "deploy")
-    assert told(library.plan_restore()) == {"deploy": ("restore", "ready", "")}, "the override holds"
+    assert told(library.sources.plan_restore()) == {"deploy": ("restore", "ready", "")}, "the override holds"
     with library.workspace.state.write() as connection:
         connection.execute("DELETE FROM audit")
-    assert told(library.plan_restore()) == {"deploy": ("restore", "blocked", "policy-blocks")}
+    assert told(library.sources.plan_restore()) == {"deploy": ("restore", "blocked", "policy-blocks")}
 
 
 # --- the lock of a repository ---------------------------------------------------------------------------------------
@@ -337,40 +339,40 @@ def outside(world: World, kind: str) -> str:
 def test_the_lock_of_a_repository_does_not_lead_out_of_it(world: World, kind: str) -> None:
     world.offer("deploy", where=world.project / "src")
     library = world.library()
-    library.install(str(world.project / "src"), here=True)
+    library.sources.install(str(world.project / "src"), here=True)
     (entry,) = world.locked(world.here).values()
     assert entry.source == "path:../src#path=deploy"
     forged = entry._replace(source=outside(world, kind), marker="another", digest=f"sha256:{'0' * 64}")
     write(str(world.lock(world.here)), read(str(world.lock(world.here)))._replace(entries=(forged,)))
     shutil.rmtree(world.here)
-    reads = [library.plan_restore(here=True), library.plan_update(here=True)]
+    reads = [library.sources.plan_restore(here=True), library.sources.plan_update(here=True)]
     assert [told(plan) for plan in reads] == [{"deploy": ("keep", "failed", "outside-project")}] * 2
-    assert library.outdated(here=True)["skills"][0]["code"] == "outside-project"
+    assert library.sources.outdated(here=True)["skills"][0]["code"] == "outside-project"
 
 
 def test_the_lock_of_a_repository_may_lead_into_it(world: World) -> None:
     world.offer("deploy", where=world.project / "src")
     library = world.library()
-    library.install(str(world.project / "src"), here=True)
+    library.sources.install(str(world.project / "src"), here=True)
     world.offer("deploy", NEWER, where=world.project / "src")
-    assert told(library.plan_update(here=True)) == {"deploy": ("update", "ready", "")}
+    assert told(library.sources.plan_update(here=True)) == {"deploy": ("update", "ready", "")}
 
 
 def test_the_users_own_lock_may_lead_anywhere(world: World) -> None:
     library = installed(world, "deploy")
     world.offer("deploy", NEWER)
-    assert told(library.plan_update()) == {"deploy": ("update", "ready", "")}
+    assert told(library.sources.plan_update()) == {"deploy": ("update", "ready", "")}
 
 
 def test_a_lock_cannot_say_that_a_skill_is_trusted(world: World) -> None:
     world.offer("deploy", DANGER, where=world.here)
     library = world.library()
-    library.apply(library.plan_adopt(here=True))
+    library.sources.apply(library.sources.plan_adopt(here=True))
     (entry,) = world.locked(world.here).values()
     forged = entry._replace(trust="builtin")
     write(str(world.lock(world.here)), read(str(world.lock(world.here)))._replace(entries=(forged,)))
     shutil.rmtree(world.here / "deploy")
-    assert told(library.plan_restore(here=True)) == {"deploy": ("restore", "blocked", "policy-blocks")}
+    assert told(library.sources.plan_restore(here=True)) == {"deploy": ("restore", "blocked", "policy-blocks")}
 
 
 # --- what merges start from -----------------------------------------------------------------------------------------
@@ -380,10 +382,10 @@ def test_compacting_keeps_what_merges_start_from(world: World) -> None:
     now = [1_800_000_000 * 10**9]
     world.offer("deploy")
     library = world.library(clock=lambda: now[0])
-    library.install(str(world.shelf))
+    library.sources.install(str(world.shelf))
     world.edit("deploy", "First", "My")
     world.offer("deploy", NEWER)
-    library.update()
+    library.sources.update()
     base = world.locked()["skills/deploy"].digest
     journal = library.edit.journal
     assert base not in held_contents(journal), "what the source had was never on disk"
@@ -391,27 +393,27 @@ def test_compacting_keeps_what_merges_start_from(world: World) -> None:
     library.edit.history.compact()
     assert journal.content(base) == {"SKILL.md": journal.content(base)["SKILL.md"]}  # type: ignore[index]  # kept
     world.offer("deploy", NEWER.replace("Middle", "Other"))
-    assert told(library.plan_update()) == {"deploy": ("merge", "ready", "")}
-    library.update()
+    assert told(library.sources.plan_update()) == {"deploy": ("merge", "ready", "")}
+    library.sources.update()
     assert world.text("deploy") == main("deploy", NEWER.replace("Middle", "Other").replace("First", "My"))
     # Back to the first merge: what that one started from is still kept.
     now[0] += 2 * HOUR
-    library.rollback("deploy")
+    library.history.rollback("deploy")
     library.edit.history.compact()
     assert world.locked()["skills/deploy"].digest == base
-    assert told(library.plan_update()) == {"deploy": ("merge", "ready", "")}
+    assert told(library.sources.plan_update()) == {"deploy": ("merge", "ready", "")}
 
 
 def test_uninstalling_lets_go_of_what_merges_start_from(world: World) -> None:
     now = [1_800_000_000 * 10**9]
     world.offer("deploy")
     library = world.library(clock=lambda: now[0])
-    library.install(str(world.shelf))
+    library.sources.install(str(world.shelf))
     world.edit("deploy", "First", "My")
     world.offer("deploy", NEWER)
-    library.update()
+    library.sources.update()
     base = world.locked()["skills/deploy"].digest
-    library.uninstall("deploy")
+    library.sources.uninstall("deploy")
     now[0] += 2 * HOUR
     assert library.edit.history.compact() == 1
     refused(lambda: library.edit.journal.content(base), "no-such-content")
@@ -422,8 +424,8 @@ def test_taking_one_update_back_leaves_the_others_of_its_run(world: World) -> No
     world.edit("one", "First", "My")
     for name in ("one", "two"):
         world.offer(name, NEWER)
-    library.update()
-    library.undo(str(library.edit.history.entries("one").to_json()["entries"][-1]["id"]))
+    library.sources.update()
+    library.history.undo(str(library.edit.history.entries("one").to_json()["entries"][-1]["id"]))
     assert (world.text("one"), world.text("two")) == (main("one", BODY.replace("First", "My")), main("two", NEWER))
 
 
@@ -441,16 +443,16 @@ def test_cancelling_ends_every_fetch_and_leaves_nothing(world: World) -> None:
 
         def end() -> None:
             wait_until(lambda: len({request.split("/")[1] for request in server.requests}) == 3)
-            library.cancel()
+            library.sources.cancel()
 
         ending = threading.Thread(target=end)
         ending.start()
-        assert isinstance(refused(lambda: library.install(*sources), "cancelled"), FailedError)
+        assert isinstance(refused(lambda: library.sources.install(*sources), "cancelled"), FailedError)
         ending.join()
         assert (world.left(), world.there()) == ([], {})
         server.ended.set()
         server.behaviour.clear()
-        assert library.install(*sources)["done"] == list(names), "the next plan is not concerned"
+        assert library.sources.install(*sources)["done"] == list(names), "the next plan is not concerned"
     assert world.left() == []
 
 
@@ -461,11 +463,11 @@ def test_one_source_that_fails_ends_the_others_and_is_the_one_that_is_told(world
         library = world.library()
         server.behaviour.update({"one": "hang", "two": "hang"})
         sources = [f"git:{server.url}/{name}" for name in ("one", "two", "nowhere")]
-        assert refused(lambda: library.install(*sources), "source-not-found").code != "cancelled"
+        assert refused(lambda: library.sources.install(*sources), "source-not-found").code != "cancelled"
         assert (world.left(), world.there()) == ([], {})
         server.ended.set()
         server.behaviour.clear()
-        assert library.install(*sources[:2])["done"] == ["one", "two"]
+        assert library.sources.install(*sources[:2])["done"] == ["one", "two"]
 
 
 def test_fetching_reports_how_far_it_has_come(world: World) -> None:
@@ -474,8 +476,8 @@ def test_fetching_reports_how_far_it_has_come(world: World) -> None:
     library = world.library()
     seen: list[Progress] = []
     library.progress = seen.append
-    library.install(repository.url)
-    library.install(str(world.shelf))
+    library.sources.install(repository.url)
+    library.sources.install(str(world.shelf))
     assert [progress for progress in seen if progress.unit == "skills"] == [
         (str(world.shelf), 0, 1, "skills"),
         ("pdf", 0, 1, "skills"),

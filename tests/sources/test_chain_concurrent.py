@@ -24,7 +24,7 @@ from whet import Library
 from whet.errors import WhetError
 state, project, home = sys.argv[1:4]
 library = Library.open(home=state, project=project, env={"HOME": home, "PATH": ""})
-library.list()
+library.skills().to_json()
 print("ready", flush=True)
 for line in sys.stdin:
     call, *given = json.loads(line)
@@ -35,7 +35,7 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 """
 """Another process with a library, which calls what it is told and says what came of it."""
-INSTALL = "lambda library, source, name: library.install(source, skills=[name])"
+INSTALL = "lambda library, source, name: library.sources.install(source, skills=[name])"
 
 
 class Other:
@@ -68,9 +68,9 @@ class Other:
 
 def check_whole(world: World, library: Library) -> None:
     """Lock, history and disk agree."""
-    assert library.verify()["valid"]
+    assert library.sources.verify()["valid"]
     assert {entry.path.partition("/")[2]: entry.digest for entry in world.locked().values()} == world.there()
-    assert library.edit.history.verify().valid and library.verify_audit()["valid"]
+    assert library.edit.history.verify().valid and library.guard.verify_audit()["valid"]
     assert library.doctor() == ()
 
 
@@ -109,13 +109,13 @@ def test_pins_and_updates_at_once_lose_nothing(world: World) -> None:
     for name in names:
         world.offer(name)
     library = world.library()
-    library.install(str(world.shelf), every=True)
+    library.sources.install(str(world.shelf), every=True)
     for name in names:
         world.offer(name, NEWER)
     with Other(world) as pinning, Other(world) as updating:
         for name in names:
-            pinning.begin("lambda library, name: library.pin(name)", name)
-            updating.begin("lambda library, name: library.update(name)", name)
+            pinning.begin("lambda library, name: library.settings.pin(name)", name)
+            updating.begin("lambda library, name: library.sources.update(name)", name)
         pinned = [pinning.answer() for _ in names]
         updated = [updating.answer() for _ in names]
     assert [answer["changed"] for answer in pinned] == [True] * len(names)
@@ -124,7 +124,7 @@ def test_pins_and_updates_at_once_lose_nothing(world: World) -> None:
         taken = answer.get("done") == [name]
         assert taken or answer.get("code") == "skill-changed" or answer["counts"] == {"held": 1}
         assert world.text(name) == main(name, NEWER if taken else BODY)
-    assert library.verify()["valid"]
+    assert library.sources.verify()["valid"]
 
 
 def test_threads_of_one_library_do_not_end_each_other(world: World) -> None:
@@ -135,7 +135,7 @@ def test_threads_of_one_library_do_not_end_each_other(world: World) -> None:
     def install(name: str) -> str:
         wanted = [repository.url, f"git:file://{world.top}/nowhere"] if int(name[-1]) % 2 else [repository.url]
         try:
-            library.install(*wanted, skills=[name])
+            library.sources.install(*wanted, skills=[name])
         except Exception as error:  # noqa: BLE001  whatever it is, the test shows it
             return getattr(error, "code", repr(error))
         return "installed"

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PLANS = {
-    "install": "library.plan_install(str(machine.top / 'more'), every=True)",
-    "merge": "library.plan_update()",
-    "uninstall": "library.plan_uninstall('one', 'three')",
-    "update": "library.plan_update('one', 'three')",
-    "restore": "library.plan_restore(force=True)",
-    "adopt": "library.plan_adopt('own', 'other')",
+    "install": "library.sources.plan_install(str(machine.top / 'more'), every=True)",
+    "merge": "library.sources.plan_update()",
+    "uninstall": "library.sources.plan_uninstall('one', 'three')",
+    "update": "library.sources.plan_update('one', 'three')",
+    "restore": "library.sources.plan_restore(force=True)",
+    "adopt": "library.sources.plan_adopt('own', 'other')",
 }
 REPEATED = 3
 """After every so many kills, the doctor comes, and what was planned is planned and done again."""
@@ -50,7 +50,7 @@ def settled(machine: Machine) -> State:
 def check_repaired(machine: Machine, found: State) -> None:
     """The doctor removes what is left, and changes nothing else."""
     with machine.library() as library:
-        assert library.repair()["lost"] == []
+        assert library.repair().to_json()["lost"] == []
     assert machine.left() == []
     assert machine.state() == found
 

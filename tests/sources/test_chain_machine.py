@@ -41,7 +41,7 @@ class Chain(RuleBasedStateMachine):
         self.library = self.world.library(clock=lambda: self.now)
         for name in ("deploy", "pdf"):
             self.world.offer(name, "".join(f"{line}: zero.\n\n" for line in LINES))
-        self.library.install(str(self.world.shelf), every=True)
+        self.library.sources.install(str(self.world.shelf), every=True)
 
     def teardown(self) -> None:
         if hasattr(self, "world"):
@@ -84,8 +84,8 @@ class Chain(RuleBasedStateMachine):
         self.edit(name, theirs, f"not {word}", here=False, prefer=prefer)
 
     def update(self, prefer: Prefer) -> None:
-        assert self.done(lambda: self.library.update(prefer=prefer))
-        again = self.library.plan_update(prefer=prefer)
+        assert self.done(lambda: self.library.sources.update(prefer=prefer))
+        again = self.library.sources.plan_update(prefer=prefer)
         assert again.ready == (), "once is enough"
         left = {step.code for step in again.steps if step.state not in ("nothing", "held")}
         assert left <= {"locked-missing"} | (set() if prefer else {"update-conflict", "no-base"})
@@ -95,10 +95,10 @@ class Chain(RuleBasedStateMachine):
         entry = data.draw(st.sampled_from(self.library.edit.history.entries().to_json()["entries"]))
         refusals = ("cannot-undo", "no-such-version", "nothing-changes")
         if way == "rollback":
-            self.done(lambda: self.library.rollback(entry["skill"]), *refusals)
+            self.done(lambda: self.library.history.rollback(entry["skill"]).to_json(), *refusals)
         else:
             what = entry["run"] if way == "run" and entry["run"] else str(entry["id"])
-            self.done(lambda: self.library.undo(what), *refusals)
+            self.done(lambda: self.library.history.undo(what).to_json(), *refusals)
 
     @rule(
         name=names,
@@ -111,39 +111,41 @@ class Chain(RuleBasedStateMachine):
 
     def install(self, name: str) -> None:
         refusals = ("update-conflict", "pinned", "skill-exists", "no-base")
-        if self.done(lambda: self.library.install(str(self.world.shelf), skills=[name]), *refusals):
+        if self.done(lambda: self.library.sources.install(str(self.world.shelf), skills=[name]), *refusals):
             assert (self.world.root / name).exists()
-            assert self.library.is_locked(name)
+            assert self.library.sources.is_locked(name)
 
     def uninstall(self, name: str) -> None:
-        if self.done(lambda: self.library.uninstall(name), "not-installed"):
+        if self.done(lambda: self.library.sources.uninstall(name), "not-installed"):
             assert not (self.world.root / name).exists()
-            assert not self.library.is_locked(name)
+            assert not self.library.sources.is_locked(name)
 
     def restore(self, name: str) -> None:
         force = name == "pdf"
-        assert self.done(lambda: self.library.apply(self.library.plan_restore(force=force)))
-        told = self.library.verify()
+        assert self.done(lambda: self.library.sources.apply(self.library.sources.plan_restore(force=force)))
+        told = self.library.sources.verify()
         assert {item["status"] for item in told["skills"]} <= ({"ok"} if force else {"ok", "edited"})
         assert {path.partition("/")[2] for path in self.world.locked()} <= {*self.world.there()}
 
     def adopt(self, name: str) -> None:
-        if self.done(lambda: self.library.apply(self.library.plan_adopt(name)), "skill-not-found"):
-            assert self.library.verify(name)["valid"]
+        if self.done(lambda: self.library.sources.apply(self.library.sources.plan_adopt(name)), "skill-not-found"):
+            assert self.library.sources.verify(name)["valid"]
 
     def pin(self, name: str) -> None:
-        self.done(lambda: self.library.pin(name), "skill-not-found")
+        self.done(lambda: self.library.settings.pin(name), "skill-not-found")
 
     def unpin(self, name: str) -> None:
-        assert self.done(lambda: self.library.unpin(name))
+        assert self.done(lambda: self.library.settings.unpin(name))
 
     def delete(self, name: str) -> None:
-        if self.done(lambda: self.library.manage([{"action": "delete", "name": name}]), "skill-not-found"):
+        if self.done(
+            lambda: self.library.edit.apply([{"action": "delete", "name": name}]).to_json(), "skill-not-found"
+        ):
             assert not (self.world.root / name).exists()
 
     def bring_back(self, name: str) -> None:
         refusals = ("nothing-to-restore", "skill-exists")
-        if self.done(lambda: self.library.manage([{"action": "restore", "name": name}]), *refusals):
+        if self.done(lambda: self.library.edit.apply([{"action": "restore", "name": name}]).to_json(), *refusals):
             assert (self.world.root / name).exists()
 
     def lose(self, name: str) -> None:
@@ -158,7 +160,7 @@ class Chain(RuleBasedStateMachine):
     @invariant()
     def everything_agrees(self) -> None:
         if hasattr(self, "library"):
-            assert self.library.ledger.known(str(self.world.lock())) == self.world.locked()
+            assert self.library.sources.ledger.known(str(self.world.lock())) == self.world.locked()
             assert self.library.edit.journal.intents() == []
             assert {entry.code for entry in self.library.doctor()} <= {"locked-missing"}
 

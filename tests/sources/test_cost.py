@@ -31,6 +31,6 @@ def test_an_install_opens_two_databases_and_each_once(tmp_path: Path, monkeypatc
     monkeypatch.setattr(sqlite3, "connect", counting)
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
     with Library.open(home=tmp_path / "state", project=tmp_path / "home", env=env) as library:
-        library.install(str(source))
+        library.sources.install(str(source))
     assert (tmp_path / "home" / ".agents" / "skills" / "deploy" / "SKILL.md").is_file()
     assert opened == {"state.db": 1, "cache.db": 1}

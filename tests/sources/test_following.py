@@ -24,7 +24,7 @@ def library(world: World) -> Library:
     for name in ("deploy", "pdf"):
         world.offer(name)
     made = world.library()
-    made.install(str(world.shelf), every=True)
+    made.sources.install(str(world.shelf), every=True)
     return made
 
 
@@ -35,9 +35,9 @@ def last(library: Library, name: str) -> str:
 
 def test_undoing_an_installation_takes_it_out_of_the_lock(world: World, library: Library) -> None:
     before = world.locked()
-    answer = library.undo(last(library, "deploy"))
+    answer = library.history.undo(last(library, "deploy")).to_json()
     assert (list(world.there()), list(world.locked())) == (["pdf"], ["skills/pdf"])
-    library.undo(str(answer["entry"]))
+    library.history.undo(str(answer["entry"]))
     assert world.locked() == before
 
 
@@ -50,88 +50,88 @@ def test_going_back_before_an_update_makes_it_outdated_again(
         world.edit("deploy", "First", "My")
     before = world.there(), world.locked()
     world.offer("deploy", NEWER)
-    library.update()
+    library.sources.update()
     after = world.there(), world.locked()
     if how == "rollback":
-        library.rollback("deploy")
+        library.history.rollback("deploy")
     else:
         entry = library.edit.history.entries("deploy").to_json()["entries"][-1]
-        library.undo(entry["run"] if how == "run" else str(entry["id"]))
+        library.history.undo(entry["run"] if how == "run" else str(entry["id"]))
     assert (world.there(), world.locked()) == before
-    assert library.verify("deploy")["valid"] is not edited
-    library.undo(last(library, "deploy"))
+    assert library.sources.verify("deploy")["valid"] is not edited
+    library.history.undo(last(library, "deploy"))
     assert (world.there(), world.locked()) == after, "going forward again"
-    library.rollback("deploy")
-    assert told(library.plan_update("deploy")) == {"deploy": ("merge" if edited else "update", "ready", "")}
-    library.update()
+    library.history.rollback("deploy")
+    assert told(library.sources.plan_update("deploy")) == {"deploy": ("merge" if edited else "update", "ready", "")}
+    library.sources.update()
     assert world.there() == after[0]
 
 
 def test_going_back_several_updates_and_edits(world: World, library: Library) -> None:
     seen = [world.locked()["skills/deploy"]]
     change = {"action": "patch", "name": "deploy", "find": "First", "replace": "My"}
-    library.manage([change])
-    library.manage([{**change, "find": "Middle", "replace": "Our"}])
+    library.edit.apply([change])
+    library.edit.apply([{**change, "find": "Middle", "replace": "Our"}])
     for body in (NEWER, NEWEST):
         world.offer("deploy", body)
-        library.update()
+        library.sources.update()
         seen.append(world.locked()["skills/deploy"])
     numbers = [entry["version"] for entry in library.edit.history.entries("deploy").to_json()["entries"]]
     assert len(numbers) == 5
     for number, entry in ((1, seen[0]), (2, seen[0]), (3, seen[0]), (4, seen[1]), (5, seen[2]), (2, seen[0])):
-        library.rollback("deploy", number)
+        library.history.rollback("deploy", number)
         assert world.locked()["skills/deploy"] == entry, number
-    assert told(library.plan_update("deploy")) == {"deploy": ("merge", "ready", "")}
+    assert told(library.sources.plan_update("deploy")) == {"deploy": ("merge", "ready", "")}
 
 
 def test_an_edit_that_happens_to_be_an_earlier_content_is_an_edit(world: World, library: Library) -> None:
     world.offer("deploy", NEWER)
-    library.update()
+    library.sources.update()
     now = world.locked()
-    library.manage([{"action": "patch", "name": "deploy", "find": "Newer", "replace": "Last"}])
+    library.edit.apply([{"action": "patch", "name": "deploy", "find": "Newer", "replace": "Last"}])
     assert world.locked() == now
-    assert told(library.plan_update()) == {"deploy": ("keep", "nothing", ""), "pdf": ("keep", "nothing", "")}
+    assert told(library.sources.plan_update()) == {"deploy": ("keep", "nothing", ""), "pdf": ("keep", "nothing", "")}
 
 
 def test_a_pin_outlives_going_back(world: World, library: Library) -> None:
     world.offer("deploy", NEWER)
-    library.update()
-    library.pin("deploy", "It works.")
-    library.rollback("deploy")
+    library.sources.update()
+    library.settings.pin("deploy", "It works.")
+    library.history.rollback("deploy")
     assert world.locked()["skills/deploy"].pinned == "It works."
 
 
 def test_what_is_deleted_leaves_the_lock_and_comes_back_into_it(world: World, library: Library) -> None:
     world.edit("deploy", "First", "My")
     before = world.there(), world.locked()
-    library.manage([{"action": "delete", "name": "deploy"}])
+    library.edit.apply([{"action": "delete", "name": "deploy"}])
     assert list(world.locked()) == ["skills/pdf"]
-    library.manage([{"action": "restore", "name": "deploy"}])
+    library.edit.apply([{"action": "restore", "name": "deploy"}])
     assert (world.there(), world.locked()) == before
-    library.archive("deploy", "Not needed.")
+    library.learning.archive("deploy", "Not needed.")
     assert list(world.locked()) == ["skills/pdf"]
 
 
 def test_a_renamed_skill_keeps_its_source(world: World, library: Library) -> None:
     before = world.locked()
-    library.manage([{"action": "rename", "name": "deploy", "new_name": "ship"}])
+    library.edit.apply([{"action": "rename", "name": "deploy", "new_name": "ship"}])
     entry = before["skills/deploy"]._replace(path="skills/ship")
     assert world.locked() == {"skills/pdf": before["skills/pdf"], "skills/ship": entry}
     world.offer("deploy", NEWER)
-    library.update()
+    library.sources.update()
     assert world.text("ship").startswith("---\nname: ship\n") and "Newer line." in world.text("ship")
-    library.rollback("ship")
+    library.history.rollback("ship")
     renamed = next(
         entry for entry in library.edit.history.entries("ship").to_json()["entries"] if entry["action"] == "rename"
     )
-    library.undo(renamed["run"])
+    library.history.undo(renamed["run"])
     assert world.locked() == before
 
 
 def test_skills_that_are_renamed_together_are_told_to_have_lost_their_source(world: World, library: Library) -> None:
-    answer = library.manage(
+    answer = library.edit.apply(
         [{"action": "rename", "name": name, "new_name": f"my-{name}"} for name in ("deploy", "pdf")]
-    )
+    ).to_json()
     assert answer["warnings"] == [
         f"{name} was renamed together with others, so that its source is not known any more."
         for name in ("deploy", "pdf")
@@ -140,51 +140,51 @@ def test_skills_that_are_renamed_together_are_told_to_have_lost_their_source(wor
 
 
 def test_what_is_approved_is_followed(world: World, library: Library) -> None:
-    answer = library.manage([{"action": "delete", "name": "deploy"}], stage=True)
+    answer = library.edit.apply([{"action": "delete", "name": "deploy"}], stage=True).to_json()
     assert len(world.locked()) == 2
-    library.approve(answer["proposal"])
+    library.proposals.approve(answer["proposal"])
     assert list(world.locked()) == ["skills/pdf"]
 
 
 def test_a_damaged_lock_is_a_warning_after_the_fact(world: World, library: Library) -> None:
     world.lock().write_text("{")
-    answer = library.manage([{"action": "delete", "name": "deploy"}])
+    answer = library.edit.apply([{"action": "delete", "name": "deploy"}]).to_json()
     (warning,) = answer["warnings"]
     assert warning.startswith(f"The lock was not changed: {world.lock()}, line 1: It is no JSON: ")
     assert list(world.there()) == ["pdf"]
     assert world.lock().read_text() == "{"
-    assert "warnings" in library.undo(str(answer["entry"]))
+    assert "warnings" in library.history.undo(str(answer["entry"])).to_json()
 
 
 def test_a_lock_that_cannot_be_read_is_no_matter_to_skills_elsewhere(world: World, library: Library) -> None:
     world.offer("own", where=world.here)
-    library.trust()
-    library.install(str(world.shelf), skills=["pdf"], here=True)
+    library.settings.trust()
+    library.sources.install(str(world.shelf), skills=["pdf"], here=True)
     world.lock().write_text("{")
-    assert library.manage([{"action": "delete", "name": "own"}])["warnings"] == []
+    assert library.edit.apply([{"action": "delete", "name": "own"}]).to_json()["warnings"] == []
 
 
 def test_a_pin_stands_in_the_lock_of_the_skill_it_is_for(world: World, library: Library) -> None:
-    library.install(str(world.shelf), skills=["deploy"], here=True)
-    assert library.pin("deploy", "It works.")["changed"]
+    library.sources.install(str(world.shelf), skills=["deploy"], here=True)
+    assert library.settings.pin("deploy", "It works.")["changed"]
     assert world.locked()["skills/deploy"].pinned == "It works."
     assert world.locked(world.here)["skills/deploy"].pinned == ""
-    assert not library.pin("deploy", "It works.")["changed"]
+    assert not library.settings.pin("deploy", "It works.")["changed"]
     shutil.rmtree(world.root / "deploy")
-    assert library.unpin("deploy")["changed"], "also when it is gone"
+    assert library.settings.unpin("deploy")["changed"], "also when it is gone"
     assert world.locked()["skills/deploy"].pinned == ""
-    assert not library.unpin("deploy")["changed"]
+    assert not library.settings.unpin("deploy")["changed"]
 
 
 def test_a_pin_that_cannot_be_written_changes_nothing(world: World, library: Library) -> None:
     world.lock().write_text("{")
-    refused(lambda: library.pin("deploy"), "lock-damaged")
-    assert library.curating.unpin("deploy")["changed"] is False
+    refused(lambda: library.settings.pin("deploy"), "lock-damaged")
+    assert library.learning.curating.unpin("deploy")["changed"] is False
 
 
 def test_a_skill_of_another_name_at_its_source_is_pinned_too(world: World, library: Library) -> None:
     (world.root / "deploy" / "SKILL.md").write_text(main("Ship It"))
-    library.pin("Ship It")
+    library.settings.pin("Ship It")
     assert world.locked()["skills/deploy"].pinned == "yes"
-    library.unpin("Ship It")
+    library.settings.unpin("Ship It")
     assert world.locked()["skills/deploy"].pinned == ""

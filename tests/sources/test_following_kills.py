@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CHANGES = {
-    "rollback": "library.rollback('one')",
-    "undo": "library.undo(str(library.edit.history.entries().entries[-1].id))",
-    "delete": "library.manage([{'action': 'delete', 'name': 'one'}])",
-    "rename": "library.manage([{'action': 'rename', 'name': 'one', 'new_name': 'uno'}])",
+    "rollback": "library.history.rollback('one')",
+    "undo": "library.history.undo(str(library.edit.history.entries().entries[-1].id))",
+    "delete": "library.edit.apply([{'action': 'delete', 'name': 'one'}])",
+    "rename": "library.edit.apply([{'action': 'rename', 'name': 'one', 'new_name': 'uno'}])",
 }
 
 
@@ -25,7 +25,7 @@ CHANGES = {
 def machine() -> Iterator[Machine]:
     with prepared() as made:
         with made.library() as library:
-            assert library.update("one")["done"] == ["one"]
+            assert library.sources.update("one")["done"] == ["one"]
         keep(made.top)
         yield made
 
@@ -52,7 +52,7 @@ def test_the_lock_follows_what_a_killed_process_has_done(
     edited = ("two", "one", "uno") if name == "rename" else ("two",)
     before, outcomes = settled(machine, edited), list[State]()
     for step in count(1, 40 if quick else 3):
-        more = victim.killed(f"({CHANGES[name]}, library.plan_update('three'))[1]", "planning", step)
+        more = victim.killed(f"({CHANGES[name]}, library.sources.plan_update('three'))[1]", "planning", step)
         outcomes.append(settled(machine, edited))
         again(machine.top)
         if not more:

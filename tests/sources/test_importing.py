@@ -30,11 +30,11 @@ def exported(world: World) -> Path:
     for name in ("deploy", "pdf"):
         world.offer(name)
     library = world.library()
-    library.install(str(world.shelf), every=True)
+    library.sources.install(str(world.shelf), every=True)
     world.edit("deploy", "First", "My")
     world.offer("category/own", where=world.root)
     path = world.top / "library.zip"
-    answer = library.export_snapshot(str(path))
+    answer = library.sources.export_snapshot(str(path))
     assert (answer["skills"], answer["contents"], answer["left_out"]) == (["own", "deploy", "pdf"], 4, [])
     return path
 
@@ -47,9 +47,9 @@ def other(world: World) -> tuple[World, Library]:
 
 def test_a_library_comes_out_as_it_went_in_and_can_still_be_updated(world: World, exported: Path) -> None:
     there, library = other(world)
-    plan = library.plan_import(str(exported))
+    plan = library.sources.plan_import(str(exported))
     assert told(plan) == dict.fromkeys(("own", "deploy", "pdf"), ("install", "ready", ""))
-    library.apply(plan)
+    library.sources.apply(plan)
     assert there.there() == world.there()
     kept = ("name", "source", "revision", "marker", "digest", "files")
     for path, entry in world.locked().items():
@@ -58,23 +58,23 @@ def test_a_library_comes_out_as_it_went_in_and_can_still_be_updated(world: World
         }
     assert {entry.trust for entry in there.locked().values()} == {"community"}
     world.offer("deploy", NEWER)
-    assert told(library.plan_update()) == {
+    assert told(library.sources.plan_update()) == {
         "deploy": ("merge", "ready", ""),
         "own": ("keep", "nothing", ""),
         "pdf": ("keep", "nothing", ""),
     }
-    library.update()
+    library.sources.update()
     assert there.text("deploy") == main("deploy", NEWER.replace("First", "My"))
     there.close()
 
 
 def test_importing_twice_changes_nothing(world: World, exported: Path) -> None:
     there, library = other(world)
-    library.apply(library.plan_import(str(exported)))
+    library.sources.apply(library.sources.plan_import(str(exported)))
     before = there.there(), there.locked()
-    plan = library.plan_import(str(exported))
+    plan = library.sources.plan_import(str(exported))
     assert told(plan) == dict.fromkeys(("own", "deploy", "pdf"), ("keep", "nothing", ""))
-    library.apply(plan)
+    library.sources.apply(plan)
     assert (there.there(), there.locked()) == before
     there.close()
 
@@ -84,13 +84,13 @@ def test_what_is_there_already_is_not_replaced(world: World, exported: Path) -> 
     there.offer("deploy", "Mine.\n", where=there.root)
     there.offer("pdf", where=there.root)
     (there.offer("OWN", where=there.root) / "SKILL.md").write_text(main("own"))
-    plan = library.plan_import(str(exported))
+    plan = library.sources.plan_import(str(exported))
     assert told(plan) == {
         "own": ("install", "conflict", "skill-exists"),
         "deploy": ("install", "conflict", "skill-exists"),
         "pdf": ("adopt", "ready", ""),
     }
-    library.apply(plan)
+    library.sources.apply(plan)
     assert list(there.locked()) == ["skills/pdf"]
     there.close()
 
@@ -108,19 +108,19 @@ def test_a_snapshot_is_trusted_by_nobodys_word(world: World) -> None:
     path = str(world.top / "forged.zip")
     export_snapshot([Exported("user", "deploy", "deploy", content, forged)], (), path)
     library = world.library()
-    plan = library.plan_import(path)
+    plan = library.sources.plan_import(path)
     assert told(plan) == {"deploy": ("install", "blocked", "policy-blocks")}
-    library.apply(plan, override="I read it.")
+    library.sources.apply(plan, override="I read it.")
     entry = world.locked()["skills/deploy"]
     assert (entry.trust, entry.verdict) == ("community", "dangerous")
-    (found,) = (item for item in library.audit()["results"] if item["name"] == "deploy")
+    (found,) = (item for item in library.guard.audit()["results"] if item["name"] == "deploy")
     assert found["trust"] == "community"
 
 
 def test_a_skill_without_a_source_from_a_snapshot_stays_a_strangers(world: World, exported: Path) -> None:
     there, library = other(world)
-    library.apply(library.plan_import(str(exported)))
-    (found,) = (item for item in library.audit()["results"] if item["name"] == "own")
+    library.sources.apply(library.sources.plan_import(str(exported)))
+    (found,) = (item for item in library.guard.audit()["results"] if item["name"] == "own")
     assert found["trust"] == "community"
     there.close()
 
@@ -130,47 +130,47 @@ def test_the_projects_skills_are_taken_along_when_asked_for(world: World) -> Non
     world.offer("ours", where=world.here)
     library = world.library()
     path = str(world.top / "both.zip")
-    assert library.export_snapshot(path, here=True)["skills"] == ["own", "deploy", "pdf", "ours"]
-    refused(lambda: library.export_snapshot(path), "file-exists")
+    assert library.sources.export_snapshot(path, here=True)["skills"] == ["own", "deploy", "pdf", "ours"]
+    refused(lambda: library.sources.export_snapshot(path), "file-exists")
     there, elsewhere = other(world)
-    assert list(told(elsewhere.plan_import(path))) == ["own", "deploy", "pdf"]
-    plan = elsewhere.plan_import(path, here=True)
-    elsewhere.apply(plan)
+    assert list(told(elsewhere.sources.plan_import(path))) == ["own", "deploy", "pdf"]
+    plan = elsewhere.sources.plan_import(path, here=True)
+    elsewhere.sources.apply(plan)
     assert (list(told(plan)), list(there.there(there.here))) == (["ours"], ["ours"])
     there.close()
 
 
 def test_a_skill_that_cannot_be_read_is_left_out_and_told(world: World, exported: Path) -> None:
     os.mkfifo(world.root / "pdf" / "pipe")
-    answer = world.library().export_snapshot(str(exported), overwrite=True)
+    answer = world.library().sources.export_snapshot(str(exported), overwrite=True)
     assert answer["skills"] == ["own", "deploy"]
     assert [(entry["code"], entry["skill"]) for entry in answer["left_out"]] == [("special-file", "pdf")]
 
 
 def test_a_file_that_is_no_snapshot(world: World) -> None:
     library = world.library()
-    refused(lambda: library.plan_import(str(world.top / "nothing.zip")), "path-not-found")
+    refused(lambda: library.sources.plan_import(str(world.top / "nothing.zip")), "path-not-found")
     (world.top / "other.zip").write_bytes(b"nothing of the kind")
-    refused(lambda: library.plan_import(str(world.top / "other.zip")), "snapshot-damaged")
+    refused(lambda: library.sources.plan_import(str(world.top / "other.zip")), "snapshot-damaged")
 
 
 def test_taps_come_along_and_replace_nobodys(world: World) -> None:
     library = world.library()
-    library.add_tap("team", str(world.shelf))
-    library.add_tap("other", str(world.shelf))
+    library.sources.add_tap("team", str(world.shelf))
+    library.sources.add_tap("other", str(world.shelf))
     path = str(world.top / "taps.zip")
-    assert library.export_snapshot(path)["taps"] == 2
+    assert library.sources.export_snapshot(path)["taps"] == 2
     there, elsewhere = other(world)
-    elsewhere.add_tap("other", str(there.shelf))
-    plan = elsewhere.plan_import(path)
+    elsewhere.sources.add_tap("other", str(there.shelf))
+    plan = elsewhere.sources.plan_import(path)
     assert plan.to_json()["taps"] == [{"name": "team", "source": f"path:{world.shelf}"}]
     assert [(note.code, note.path) for note in plan.notes] == [("tap-exists", "other")]
-    assert "team" not in {tap["name"] for tap in elsewhere.list_taps()["taps"]}, "a plan changes nothing"
-    elsewhere.apply(plan)
-    elsewhere.apply(plan)
-    added = {tap["name"]: tap["source"] for tap in elsewhere.list_taps()["taps"] if not tap["default"]}
+    assert "team" not in {tap["name"] for tap in elsewhere.sources.list_taps()["taps"]}, "a plan changes nothing"
+    elsewhere.sources.apply(plan)
+    elsewhere.sources.apply(plan)
+    added = {tap["name"]: tap["source"] for tap in elsewhere.sources.list_taps()["taps"] if not tap["default"]}
     assert added == {"other": f"path:{there.shelf}", "team": f"path:{world.shelf}"}
-    assert elsewhere.plan_import(path, here=True).taps == ()
+    assert elsewhere.sources.plan_import(path, here=True).taps == ()
     there.close()
 
 
@@ -183,6 +183,6 @@ def test_taps_that_cannot_be_are_told(world: World) -> None:
         {},
     ]
     export_snapshot([], odd, path)
-    plan = world.library().plan_import(path)
+    plan = world.library().sources.plan_import(path)
     assert plan.taps == ()
     assert [note.code for note in plan.notes] == ["bad-tap-name", "bad-source", "bad-tap-name", "bad-tap-name"]

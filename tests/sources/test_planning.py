@@ -29,7 +29,7 @@ def installed(world: World, *names: str, **more: Any) -> Library:
     for name in names:
         world.offer(name, **more)
     library = world.library()
-    library.install(str(world.shelf), skills=names)
+    library.sources.install(str(world.shelf), skills=names)
     return library
 
 
@@ -39,7 +39,7 @@ def installed(world: World, *names: str, **more: Any) -> Library:
 def test_a_plan_tells_everything_about_a_new_skill(world: World) -> None:
     path = world.offer("deploy", more="metadata:\n  version: '2'\n", guide="How.\n")
     library = world.library()
-    plan = library.plan_install(str(world.shelf))
+    plan = library.sources.plan_install(str(world.shelf))
     content = digest(read_tree(str(path)))
     source = f"path:{world.shelf}#path=deploy"
     assert plan.to_json() == {
@@ -87,22 +87,28 @@ def test_a_skill_lies_where_its_name_says(world: World, name: str, directory: st
     path = world.offer("deploy")
     (path / "SKILL.md").write_text(main(name), encoding="utf-8")
     library = world.library()
-    library.install(str(world.shelf))
+    library.sources.install(str(world.shelf))
     assert {path: entry.name for path, entry in world.locked().items()} == {f"skills/{directory}": name}
-    assert library.verify(name)["skills"] == library.verify(directory)["skills"] == library.verify()["skills"]
-    assert told(library.plan_update(name)) == {name: ("keep", "nothing", "")}
+    assert (
+        library.sources.verify(name)["skills"]
+        == library.sources.verify(directory)["skills"]
+        == library.sources.verify()["skills"]
+    )
+    assert told(library.sources.plan_update(name)) == {name: ("keep", "nothing", "")}
 
 
 def test_a_name_that_no_directory_may_have_is_a_conflict(world: World) -> None:
     path = world.offer("deploy")
     (path / "SKILL.md").write_text(main("nul"), encoding="utf-8")
-    assert told(world.library().plan_install(str(world.shelf))) == {"nul": ("install", "conflict", "path-reserved")}
+    assert told(world.library().sources.plan_install(str(world.shelf))) == {
+        "nul": ("install", "conflict", "path-reserved")
+    }
 
 
 def test_a_skill_that_is_asked_for_twice_is_taken_once(world: World) -> None:
     world.offer("deploy")
     world.offer("pdf")
-    plan = world.library().plan_install(str(world.shelf), str(world.shelf), skills=["deploy"])
+    plan = world.library().sources.plan_install(str(world.shelf), str(world.shelf), skills=["deploy"])
     assert told(plan) == {"deploy": ("install", "ready", "")}
     assert len(plan.steps) == 1
 
@@ -112,9 +118,9 @@ def test_two_skills_of_one_plan_that_want_one_directory(world: World) -> None:
     path = world.offer("two/other", "Another body.\n")
     (path / "SKILL.md").write_text(main("PDF Tools", "Another body.\n"), encoding="utf-8")
     library = world.library()
-    plan = library.plan_install(str(world.shelf), every=True)
+    plan = library.sources.plan_install(str(world.shelf), every=True)
     assert told(plan) == {"pdf-tools": ("install", "ready", ""), "PDF Tools": ("install", "conflict", "same-name")}
-    library.apply(plan)
+    library.sources.apply(plan)
     assert list(world.there()) == ["pdf-tools"]
     assert "Another" not in world.text("pdf-tools")
 
@@ -122,7 +128,7 @@ def test_two_skills_of_one_plan_that_want_one_directory(world: World) -> None:
 def test_what_somebody_wrote_is_never_replaced(world: World) -> None:
     world.offer("deploy", "Mine.\n", where=world.root)
     world.offer("deploy")
-    plan = world.library().plan_install(str(world.shelf))
+    plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
     assert plan.steps[0].reason == (
         "skills/deploy exists already, with another content. Rename or delete it, or `whet adopt` it."
@@ -133,23 +139,23 @@ def test_what_somebody_wrote_and_adopted_is_never_replaced(world: World) -> None
     world.offer("deploy", "Mine.\n", where=world.root)
     world.offer("deploy")
     library = world.library()
-    library.apply(library.plan_adopt())
-    assert told(library.plan_install(str(world.shelf))) == {"deploy": ("install", "conflict", "skill-exists")}
-    assert told(library.plan_update()) == {"deploy": ("keep", "nothing", "")}
+    library.sources.apply(library.sources.plan_adopt())
+    assert told(library.sources.plan_install(str(world.shelf))) == {"deploy": ("install", "conflict", "skill-exists")}
+    assert told(library.sources.plan_update()) == {"deploy": ("keep", "nothing", "")}
 
 
 def test_the_same_content_that_lies_there_already_gets_a_source(world: World) -> None:
     world.offer("deploy", where=world.root)
     world.offer("deploy")
     library = world.library()
-    plan = library.plan_install(str(world.shelf))
+    plan = library.sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("adopt", "ready", "")}
-    library.apply(plan)
+    library.sources.apply(plan)
     assert world.locked()["skills/deploy"].source == f"path:{world.shelf}#path=deploy"
     assert library.edit.history.entries().to_json()["entries"] == [], "nothing was changed"
     world.offer("deploy", NEWER)
     world.edit("deploy", *MINE)
-    assert told(library.plan_update()) == {"deploy": ("merge", "ready", "")}, "what was adopted is kept"
+    assert told(library.sources.plan_update()) == {"deploy": ("merge", "ready", "")}, "what was adopted is kept"
 
 
 @pytest.mark.parametrize("what", ["file", "dangling", "link", "special"])
@@ -168,7 +174,7 @@ def test_whatever_is_in_the_way_is_a_conflict_of_this_skill_alone(world: World, 
         os.mkfifo(target / "pipe")
     world.offer("deploy")
     world.offer("pdf")
-    plan = world.library().plan_install(str(world.shelf), every=True)
+    plan = world.library().sources.plan_install(str(world.shelf), every=True)
     action = "adopt" if what == "link" else "install"
     assert told(plan) == {"deploy": (action, "conflict", codes[what]), "pdf": ("install", "ready", "")}
 
@@ -177,7 +183,7 @@ def test_whatever_is_in_the_way_is_a_conflict_of_this_skill_alone(world: World, 
 def test_directories_that_some_systems_cannot_tell_apart(world: World, here: str) -> None:
     (world.offer(here, where=world.root) / "SKILL.md").write_text(main("something-else"), encoding="utf-8")
     world.offer("deploy")
-    plan = world.library().plan_install(str(world.shelf))
+    plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
     assert plan.steps[0].reason == (
         f"skills/{here} exists already, and some systems cannot tell it from skills/deploy. Rename or delete it."
@@ -187,7 +193,7 @@ def test_directories_that_some_systems_cannot_tell_apart(world: World, here: str
 def test_a_skill_of_that_name_that_lies_elsewhere_in_the_root(world: World) -> None:
     (world.offer("mine", where=world.root) / "SKILL.md").write_text(main("Deploy"), encoding="utf-8")
     world.offer("deploy")
-    plan = world.library().plan_install(str(world.shelf))
+    plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
     assert plan.steps[0].reason == "skills/mine is called deploy already. Rename or delete it, or `whet adopt` it."
 
@@ -195,7 +201,7 @@ def test_a_skill_of_that_name_that_lies_elsewhere_in_the_root(world: World) -> N
 def test_a_skill_from_another_source_stays(world: World) -> None:
     library = installed(world, "deploy")
     world.offer("deploy", "Another one.\n", where=world.top / "other")
-    plan = library.plan_install(str(world.top / "other"))
+    plan = library.sources.plan_install(str(world.top / "other"))
     assert told(plan) == {"deploy": ("install", "conflict", "other-source")}
     source = f"path:{world.shelf}#path=deploy"
     assert plan.steps[0].reason == f"skills/deploy was installed from {source}. Uninstall that one first."
@@ -205,30 +211,30 @@ def test_installing_again_follows_the_source_and_the_ref_that_is_named(world: Wo
     repository = world.repository({"deploy/SKILL.md": main("deploy")})
     repository.commit({"deploy/SKILL.md": main("deploy", NEWER)}, branch="next")
     library = world.library()
-    library.install(repository.url)
-    assert told(library.plan_install(repository.url)) == {"deploy": ("keep", "nothing", "")}
+    library.sources.install(repository.url)
+    assert told(library.sources.plan_install(repository.url)) == {"deploy": ("keep", "nothing", "")}
     world.edit("deploy", *MINE)
-    library.install(f"git:{repository.url}#ref=next")
+    library.sources.install(f"git:{repository.url}#ref=next")
     assert world.text("deploy") == main("deploy", NEWER.replace(*MINE))
     assert world.locked()["skills/deploy"].source == f"git:{repository.url}#ref=next&path=deploy"
 
 
 def test_a_skill_under_another_directory_is_known_by_its_source(world: World) -> None:
     library = installed(world, "deploy")
-    library.manage([{"action": "rename", "name": "deploy", "new_name": "ship"}])
+    library.edit.apply([{"action": "rename", "name": "deploy", "new_name": "ship"}])
     world.offer("deploy", NEWER)
-    plan = library.plan_install(str(world.shelf))
+    plan = library.sources.plan_install(str(world.shelf))
     assert [(step.path, step.action, step.state) for step in plan.steps] == [("skills/ship", "merge", "ready")]
-    library.apply(plan)
+    library.sources.apply(plan)
     assert (list(world.there()), "Newer line." in world.text("ship")) == (["ship"], True)
 
 
 def test_what_is_pinned_stays_also_when_it_is_installed_again(world: World) -> None:
     library = installed(world, "deploy")
-    library.pin("deploy", "It works.")
-    assert told(library.plan_install(str(world.shelf))) == {"deploy": ("keep", "nothing", "")}
+    library.settings.pin("deploy", "It works.")
+    assert told(library.sources.plan_install(str(world.shelf))) == {"deploy": ("keep", "nothing", "")}
     world.offer("deploy", NEWER)
-    for plan in (library.plan_install(str(world.shelf)), library.plan_update()):
+    for plan in (library.sources.plan_install(str(world.shelf)), library.sources.plan_update()):
         assert told(plan) == {"deploy": ("keep", "held", "pinned")}
         assert plan.steps[0].reason == "It is pinned. `whet unpin deploy` lets it follow its source again."
 
@@ -238,9 +244,9 @@ def test_a_lock_entry_whose_skill_is_gone_is_installed_again(world: World) -> No
     before = world.locked()
     (world.root / "deploy" / "SKILL.md").unlink()
     (world.root / "deploy").rmdir()
-    assert told(library.plan_update()) == {"deploy": ("keep", "conflict", "locked-missing")}
-    library.install(str(world.shelf))
-    assert library.verify()["valid"]
+    assert told(library.sources.plan_update()) == {"deploy": ("keep", "conflict", "locked-missing")}
+    library.sources.install(str(world.shelf))
+    assert library.sources.verify()["valid"]
     assert world.locked()["skills/deploy"].installed == before["skills/deploy"].installed
 
 
@@ -280,14 +286,14 @@ def test_an_update_by_who_changed_what(
     if remote:
         world.edit("deploy", *remote, root=world.shelf)
     before = world.locked()
-    plan = library.plan_update(prefer=prefer)
+    plan = library.sources.plan_update(prefer=prefer)
     assert told(plan) == {"deploy": step}
-    library.apply(plan)
+    library.sources.apply(plan)
     assert world.text("deploy") == main("deploy", text)
     taken = remote is not None and step[1] == "ready"
     theirs = digest(read_tree(str(world.shelf / "deploy")))
     assert world.locked()["skills/deploy"].digest == (theirs if taken else before["skills/deploy"].digest)
-    again = told(library.plan_update(prefer=prefer))
+    again = told(library.sources.plan_update(prefer=prefer))
     assert again == ({"deploy": ("keep", "nothing", "")} if step[1] != "conflict" else told(plan))
 
 
@@ -295,7 +301,7 @@ def test_a_clash_is_told_and_changes_nothing(world: World) -> None:
     library = installed(world, "deploy", guide="How.\n")
     world.edit("deploy", "Last", "Mine")
     world.offer("deploy", NEWER, guide="How else.\n")
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     (step,) = plan.to_json()["plan"]
     assert step["reason"] == "Your edits and the source's changes clash in SKILL.md."
     assert step["clashes"] == [
@@ -307,7 +313,7 @@ def test_a_clash_is_told_and_changes_nothing(world: World) -> None:
         }
     ]
     before = world.there(), world.locked()
-    assert library.apply(plan)["done"] == []
+    assert library.sources.apply(plan)["done"] == []
     assert (world.there(), world.locked()) == before
 
 
@@ -319,15 +325,15 @@ def test_without_what_was_installed_a_person_decides(world: World, prefer: Prefe
     entry = world.locked()["skills/deploy"]
     lock = read(lock_file(str(world.root)))
     write(lock_file(str(world.root)), lock._replace(entries=(entry._replace(digest=f"sha256:{'0' * 64}"),)))
-    plan = library.plan_update(prefer=prefer)
+    plan = library.sources.plan_update(prefer=prefer)
     if not prefer:
         assert told(plan) == {"deploy": ("merge", "conflict", "no-base")}
         return
     assert told(plan) == {"deploy": ("merge", "ready", "")}
-    library.apply(plan)
+    library.sources.apply(plan)
     assert world.text("deploy") == main("deploy", BODY.replace("Last", "Mine") if prefer == "ours" else NEWER)
     assert world.text("deploy", "references/more_.md") == "More.\n"
-    assert told(library.plan_update()) == {"deploy": ("keep", "nothing", "")}
+    assert told(library.sources.plan_update()) == {"deploy": ("keep", "nothing", "")}
 
 
 def test_a_main_file_that_was_taken_away_stops_nobody(world: World) -> None:
@@ -335,9 +341,9 @@ def test_a_main_file_that_was_taken_away_stops_nobody(world: World) -> None:
     (world.root / "deploy" / "SKILL.md").unlink()
     world.offer("deploy", guide="How else.\n")
     world.offer("pdf", NEWER, guide="How.\n")
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     assert told(plan) == {"deploy": ("merge", "ready", ""), "pdf": ("update", "ready", "")}
-    library.apply(plan)
+    library.sources.apply(plan)
     assert sorted(os.listdir(world.root / "deploy")) == ["references"]
 
 
@@ -346,11 +352,11 @@ def test_a_skill_that_cannot_be_read_fails_alone(world: World) -> None:
     os.mkfifo(world.root / "deploy" / "pipe")
     for name in ("deploy", "pdf"):
         world.offer(name, NEWER)
-    for plan in (library.plan_update(), library.plan_restore()):
+    for plan in (library.sources.plan_update(), library.sources.plan_restore()):
         assert told(plan)["deploy"] == ("keep", "failed", "special-file")
-    assert told(library.plan_update())["pdf"] == ("update", "ready", "")
-    assert [item["status"] for item in library.outdated()["skills"]] == ["newer", "newer"]
-    assert [item["status"] for item in library.verify()["skills"]] == ["unreadable", "ok"]
+    assert told(library.sources.plan_update())["pdf"] == ("update", "ready", "")
+    assert [item["status"] for item in library.sources.outdated()["skills"]] == ["newer", "newer"]
+    assert [item["status"] for item in library.sources.verify()["skills"]] == ["unreadable", "ok"]
 
 
 def test_a_linked_skill_is_not_changed_through_the_link(world: World) -> None:
@@ -358,39 +364,39 @@ def test_a_linked_skill_is_not_changed_through_the_link(world: World) -> None:
     (world.root / "deploy").rename(world.top / "elsewhere")
     (world.root / "deploy").symlink_to(world.top / "elsewhere")
     world.offer("deploy", NEWER)
-    assert told(library.plan_update()) == {"deploy": ("update", "conflict", "fixed-directory")}
-    plan = library.plan_uninstall("deploy")
+    assert told(library.sources.plan_update()) == {"deploy": ("update", "conflict", "fixed-directory")}
+    plan = library.sources.plan_uninstall("deploy")
     assert told(plan) == {"deploy": ("uninstall", "conflict", "fixed-directory")}
-    library.apply(plan)
+    library.sources.apply(plan)
     assert (world.top / "elsewhere" / "SKILL.md").read_text() == main("deploy")
 
 
 def test_only_the_revision_moves_on_when_something_else_changed(world: World) -> None:
     repository = world.repository({"deploy/SKILL.md": main("deploy"), "README.md": "One."})
     library = world.library()
-    library.install(repository.url)
+    library.sources.install(repository.url)
     first = world.locked()["skills/deploy"]
     second = repository.commit({"deploy/SKILL.md": main("deploy"), "README.md": "Two."})
-    assert told(library.plan_update()) == {"deploy": ("keep", "nothing", "")}, "its own tree is the same"
+    assert told(library.sources.plan_update()) == {"deploy": ("keep", "nothing", "")}, "its own tree is the same"
     assert world.locked()["skills/deploy"] == first
-    plan = library.plan_install(repository.url)
+    plan = library.sources.plan_install(repository.url)
     assert told(plan) == {"deploy": ("keep", "ready", "")}
-    library.apply(plan)
+    library.sources.apply(plan)
     assert world.locked()["skills/deploy"] == first._replace(revision=second)
-    assert told(library.plan_install(repository.url)) == {"deploy": ("keep", "nothing", "")}
+    assert told(library.sources.plan_install(repository.url)) == {"deploy": ("keep", "nothing", "")}
 
 
 def test_a_skill_that_moved_at_its_source_is_found_by_its_name(world: World) -> None:
     repository = world.repository({"deploy/SKILL.md": main("deploy"), "pdf/SKILL.md": main("pdf")})
     library = world.library()
-    library.install(repository.url, every=True)
+    library.sources.install(repository.url, every=True)
     repository.commit({"skills/deploy/SKILL.md": main("deploy", NEWER)})
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     assert told(plan) == {"deploy": ("update", "ready", ""), "pdf": ("keep", "failed", "gone-from-source")}
     assert [note.message for note in plan.steps[0].notes] == ["At its source it moved from deploy to skills/deploy."]
-    library.apply(plan)
+    library.sources.apply(plan)
     assert world.locked()["skills/deploy"].source == f"git:{repository.url}#path=skills/deploy"
-    assert told(library.plan_update("deploy")) == {"deploy": ("keep", "nothing", "")}
+    assert told(library.sources.plan_update("deploy")) == {"deploy": ("keep", "nothing", "")}
 
 
 def test_what_a_later_whet_wrote_into_an_entry_is_kept(world: World) -> None:
@@ -399,7 +405,7 @@ def test_what_a_later_whet_wrote_into_an_entry_is_kept(world: World) -> None:
     document["skills"]["skills/deploy"]["signed"] = {"by": "somebody"}
     world.lock().write_text(json.dumps(document))
     world.offer("deploy", NEWER)
-    library.update()
+    library.sources.update()
     assert json.loads(world.lock().read_text())["skills"]["skills/deploy"]["signed"] == {"by": "somebody"}
 
 
@@ -409,7 +415,7 @@ def test_what_a_later_whet_wrote_into_an_entry_is_kept(world: World) -> None:
 def test_what_an_update_can_do_that_was_not_possible_before(world: World) -> None:
     library = installed(world, "deploy", more="allowed-tools: Read\n")
     world.offer("deploy", "Run `sudo systemctl restart app`.\n", more="allowed-tools: Read Bash(git:*)\n")
-    (step,) = library.plan_update().steps
+    (step,) = library.sources.plan_update().steps
     assert step.powers[0] == "asks for the tool Bash(git:*)"
     assert step.judgement is not None
     assert step.powers[1:] == tuple(dict.fromkeys(finding.rule for finding in step.judgement.scan.findings))
@@ -418,25 +424,25 @@ def test_what_an_update_can_do_that_was_not_possible_before(world: World) -> Non
 def test_a_dangerous_update_waits_and_the_skill_stays(world: World) -> None:
     repository = world.repository({"deploy/SKILL.md": main("deploy")})
     library = world.library()
-    library.install(repository.url)
+    library.sources.install(repository.url)
     repository.commit({"deploy/SKILL.md": main("deploy", BODY + DANGER)})
     before = world.there(), world.locked()
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     assert told(plan) == {"deploy": ("update", "blocked", "policy-blocks")}
-    assert library.apply(plan)["done"] == []
+    assert library.sources.apply(plan)["done"] == []
     assert (world.there(), world.locked()) == before
-    assert library.apply(plan, override="I read it.")["done"] == ["deploy"]
+    assert library.sources.apply(plan, override="I read it.")["done"] == ["deploy"]
     assert (DANGER in world.text("deploy"), world.locked()["skills/deploy"].verdict) == (True, "dangerous")
-    assert told(library.plan_update()) == {"deploy": ("keep", "nothing", "")}
+    assert told(library.sources.plan_update()) == {"deploy": ("keep", "nothing", "")}
 
 
 def test_what_is_merged_is_judged_as_it_will_be(world: World) -> None:
     repository = world.repository({"deploy/SKILL.md": main("deploy")})
     library = world.library()
-    library.install(repository.url)
+    library.sources.install(repository.url)
     world.edit("deploy", "First line.\n", f"First line.\n\n{DANGER}")
     repository.commit({"deploy/SKILL.md": main("deploy", NEWER)})
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     assert told(plan) == {"deploy": ("merge", "blocked", "policy-blocks")}
 
 
@@ -445,17 +451,19 @@ def test_notes_of_a_source_reach_the_plan(world: World) -> None:
     world.offer("pdf")
     (world.shelf / "pdf" / "away").symlink_to("/etc/passwd")
     library = world.library()
-    plan = library.plan_install(str(world.shelf), every=True)
+    plan = library.sources.plan_install(str(world.shelf), every=True)
     assert [(note.code, note.skill, note.severity) for note in plan.notes] == [("link-escape", "pdf", "error")]
     assert told(plan) == {"deploy": ("install", "ready", "")}
-    assert library.plan_install(str(world.shelf), skills=["deploy"]).notes == (), "nobody asked for the other one"
+    assert library.sources.plan_install(str(world.shelf), skills=["deploy"]).notes == (), (
+        "nobody asked for the other one"
+    )
 
 
 def test_every_content_of_a_plan_is_in_it(world: World) -> None:
     library = installed(world, "deploy")
     world.edit("deploy", *MINE)
     world.offer("deploy", NEWER)
-    plan = library.plan_update()
+    plan = library.sources.plan_update()
     (step,) = plan.steps
     assert step.entry is not None
     assert set(plan.trees) == {step.after, step.entry.digest}

@@ -404,11 +404,15 @@ def test_a_linked_skill_is_one_skill_to_the_library(world: World) -> None:
     (Path(world.place.state)).mkdir()
     (Path(world.place.state) / "config.toml").write_text("bundled_skills = false\n")
     with world.library() as library:
-        names = [item["name"] for item in library.list()["skills"]]
-        alone = (names, [item["path"] for item in library.list()["skills"]], library.report())
+        names = [item["name"] for item in library.skills().to_json()["skills"]]
+        alone = (names, [item["path"] for item in library.skills().to_json()["skills"]], library.workspace.report())
         world.sync("claude", "cursor", "windsurf", "codex", force=True)
-        names = [item["name"] for item in library.list()["skills"]]
-        assert (names, [item["path"] for item in library.list()["skills"]], library.report()) == alone
+        names = [item["name"] for item in library.skills().to_json()["skills"]]
+        assert (
+            names,
+            [item["path"] for item in library.skills().to_json()["skills"]],
+            library.workspace.report(),
+        ) == alone
     assert names == ["alpha", "beta"]
 
 

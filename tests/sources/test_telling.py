@@ -26,7 +26,7 @@ def library(world: World) -> Library:
     for name in ("deploy", "notes", "pdf"):
         world.offer(name, guide="How.\n", table="One.\n")
     made = world.library()
-    made.install(str(world.shelf), every=True)
+    made.sources.install(str(world.shelf), every=True)
     return made
 
 
@@ -52,7 +52,7 @@ def test_verifying_tells_every_difference(world: World, library: Library) -> Non
             "reason": reason,
         }
 
-    assert library.verify() == {
+    assert library.sources.verify() == {
         "success": True,
         "valid": False,
         "root": str(world.root),
@@ -63,12 +63,12 @@ def test_verifying_tells_every_difference(world: World, library: Library) -> Non
         ],
         "unmanaged": ["category/other", "own"],
     }
-    assert library.verify("deploy")["unmanaged"] == []
-    refused(lambda: library.verify("own"), "not-installed")
+    assert library.sources.verify("deploy")["unmanaged"] == []
+    refused(lambda: library.sources.verify("own"), "not-installed")
 
 
 def test_a_fresh_machine_has_nothing_to_verify(world: World) -> None:
-    told = world.library().verify()
+    told = world.library().sources.verify()
     assert told == {"success": True, "valid": True, "root": str(world.root), "skills": [], "unmanaged": []}
 
 
@@ -76,10 +76,10 @@ def test_what_is_outdated_is_told_with_what_is_there(world: World, library: Libr
     entries = world.locked()
     world.edit("deploy", "First", "My")
     world.offer("deploy", NEWER, guide="How.\n", table="One.\n")
-    library.pin("deploy")
+    library.settings.pin("deploy")
     shutil.rmtree(world.shelf / "notes")
     world.offer("own", where=world.root)
-    library.apply(library.plan_adopt("own"))
+    library.sources.apply(library.sources.plan_adopt("own"))
     newest = digest(read_tree(str(world.shelf / "deploy")))
 
     def told(name: str, **changes: object) -> dict[str, object]:
@@ -91,7 +91,7 @@ def test_what_is_outdated_is_told_with_what_is_there(world: World, library: Libr
     nothing = {"name": "own", "path": "skills/own", "source": "", "revision": "", "status": "no-source"}
     gone = f"path:{world.shelf}#path=notes has no skill there any more."
     latest = {"revision": newest, "version": ""}
-    assert library.outdated() == {
+    assert library.sources.outdated() == {
         "success": True,
         "root": str(world.root),
         "outdated": 1,
@@ -102,16 +102,16 @@ def test_what_is_outdated_is_told_with_what_is_there(world: World, library: Libr
             told("pdf"),
         ],
     }
-    assert [item["name"] for item in library.outdated("pdf")["skills"]] == ["pdf"]
+    assert [item["name"] for item in library.sources.outdated("pdf")["skills"]] == ["pdf"]
 
 
 def test_why_a_skill_is_there(world: World) -> None:
     repository = world.repository({"deploy/SKILL.md": main("deploy", DANGER)})
     library = world.library()
-    library.install(repository.url, override="I read it.")
+    library.sources.install(repository.url, override="I read it.")
     world.edit("deploy", "Run", "Never run")
     entry = world.locked()["skills/deploy"]
-    told = library.why("deploy")
+    told = library.sources.why("deploy")
     decision, history = told.pop("decision"), told.pop("history")
     assert told == {
         "success": True,
@@ -128,7 +128,7 @@ def test_why_a_skill_is_there(world: World) -> None:
 def test_why_a_skill_is_there_that_nobody_installed(world: World) -> None:
     world.offer("own", where=world.root)
     library = world.library()
-    assert library.why("own") == {
+    assert library.sources.why("own") == {
         "success": True,
         "name": "own",
         "path": str(world.root / "own"),
@@ -137,14 +137,14 @@ def test_why_a_skill_is_there_that_nobody_installed(world: World) -> None:
         "history": [],
         "decision": None,
     }
-    refused(lambda: library.why("nothing"), "skill-not-found")
+    refused(lambda: library.sources.why("nothing"), "skill-not-found")
 
 
 def test_the_projects_skills_are_told_of_their_own_lock(world: World) -> None:
     world.offer("deploy")
     library = world.library()
-    library.install(str(world.shelf), here=True)
-    library.trust()
-    assert library.why("deploy")["installed"]["path"] == "skills/deploy"
-    assert library.verify()["skills"] == []
-    assert [item["status"] for item in library.verify(here=True)["skills"]] == ["ok"]
+    library.sources.install(str(world.shelf), here=True)
+    library.settings.trust()
+    assert library.sources.why("deploy")["installed"]["path"] == "skills/deploy"
+    assert library.sources.verify()["skills"] == []
+    assert [item["status"] for item in library.sources.verify(here=True)["skills"]] == ["ok"]

@@ -2,9 +2,9 @@
 
 world.offer("deploy", "Ship it.\n")                  # in the directory `shelf`
 library = world.library()
-library.install(str(world.shelf), skills=["deploy"])
+library.sources.install(str(world.shelf), skills=["deploy"])
 world.edit("deploy", "Ship", "Send")                 # where it is installed
-assert world.told(library.plan_update()) == {...}
+assert world.told(library.sources.plan_update()) == {...}
 """
 
 from __future__ import annotations

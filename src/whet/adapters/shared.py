@@ -22,16 +22,15 @@ if TYPE_CHECKING:
 
 def open_pool(skills: Library | Tools, *, writes: Writes, only: Collection[str] | None) -> tuple[Tools, SessionPool]:
     """The tools as they are defined in every conversation, and those of each: the same where `skills` are tools."""
-    example = skills if isinstance(skills, Tools) else skills.tools(writes=writes, only=only)
-    library = example.library
-    pool = SessionPool(
-        lambda _: library,
-        writes=writes,
-        only=only,
-        tokenizer=tokenizer_for(library.workspace.config().settings),
-        shared=example if isinstance(skills, Tools) else None,
-    )
-    return example, pool
+    if isinstance(skills, Tools):
+        return skills, SessionPool(_opens_none, shared=skills)
+    example = skills.tools(writes=writes, only=only)
+    tokenizer = tokenizer_for(skills.workspace.config().settings)
+    return example, SessionPool(lambda _: skills, writes=writes, only=only, tokenizer=tokenizer)
+
+
+def _opens_none(_: str | None) -> Library:
+    raise AssertionError("Tools that are shared begin no session.")
 
 
 def instructions(tools: Tools, budget: int | None) -> str:

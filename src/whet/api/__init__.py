@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from whet.api.library import Change, Library
+from whet.api.library import Library, Reload
 
-__all__ = ["Change", "Library"]
+__all__ = ["Library", "Reload"]

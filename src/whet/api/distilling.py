@@ -17,11 +17,10 @@ from whet.learning.distilling.rounds import ROUNDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.api.library import Library
+    from whet.api.session import Session
     from whet.learning.distilling.rounds import Distillation
     from whet.learning.sessions import Seen
     from whet.learning.transcripts.events import Transcript
-    from whet.prompt.session import Session
 
 CURRENT = "current"
 """Stands for the session that is going on in the project."""
@@ -34,7 +33,7 @@ _NAMED = 5
 _REPORTED = 10
 
 
-def distill(library: Library, session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[str, Any]:
+def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[str, Any]:
     """What the tool answers to arguments of the right kinds.
 
     Answers may be for any round; a mistake in them loses nothing, for the error tells the id, and the call can be made
@@ -45,12 +44,13 @@ def distill(library: Library, session: Session, given: Mapping[str, Any], *, sta
         raise UsageError("bad-arguments", f"{named[0]} and {named[1]} are both given.", hint="Give one of them.")
     if given.get("back") and ("answers" in given or given.get("finish")):
         raise UsageError("bad-arguments", "back is given with something else.", hint="Go back first, then answer.")
-    kept = Kept(library.workspace.state, library.workspace.clock)
+    workspace, learning = session.workspace, session.learning
+    kept = Kept(workspace.state, workspace.clock)
     told: dict[str, Any] = {}
     number = given.get("distillation", "")
     if not number:
-        transcript = _transcript(library, session, given)
-        number = kept.keep(_begun(library, session, transcript))
+        transcript = _transcript(session, given)
+        number = kept.keep(_begun(session, transcript))
         label = f"{transcript.client}:{transcript.session}" if transcript.session else ""
         told = {"session": label, "report": [entry.message for entry in transcript.report[:_REPORTED]]}
     try:
@@ -58,8 +58,7 @@ def distill(library: Library, session: Session, given: Mapping[str, Any], *, sta
             moved = _moved(kept, number, given)
             if not given.get("finish"):
                 return {"success": True, "distillation": number, **told, **_asked(moved)}
-            how: dict[str, Any] = {"stage": stage, "actor": "agent", "allowed": session.allow}
-            answer = library.finish_distillation(moved, **how)
+            answer = learning.finish_distillation(moved, stage=stage, actor="agent", allowed=session.allow)
             kept.forget(number)
     except WhetError as error:
         error.details.setdefault("distillation", number)
@@ -101,43 +100,43 @@ def _asked(distillation: Distillation) -> dict[str, Any]:
     return {**at, "answers": answers, "hint": _AGREE}
 
 
-def _begun(library: Library, session: Session, transcript: Transcript) -> Distillation:
+def _begun(session: Session, transcript: Transcript) -> Distillation:
     """The first round. A skill for the same job that the model may not have is not told of."""
-    distillation = library.begin_distillation(transcript, model="")
+    distillation = session.learning.begin_distillation(transcript, model="")
     if distillation.known:
         try:
-            session.allow(library.find(distillation.known))
+            session.allow(session.workspace.find(distillation.known)[0])
         except WhetError:  # finishing under its name is refused, with the reason
             return distillation._replace(known="")
     return distillation
 
 
-def _transcript(library: Library, session: Session, given: Mapping[str, Any]) -> Transcript:
+def _transcript(session: Session, given: Mapping[str, Any]) -> Transcript:
     """The session that is meant. What comes with the call is none of those that hooks told of, whatever it says."""
     from whet.learning.transcripts.reading import from_messages, read_transcript
 
     if "messages" in given:
         return from_messages(given["messages"])._replace(session="")
     if "transcript" in given:
-        return _from_text(library.place.state, given["transcript"])._replace(session="")
-    seen = _seen(library, session, given.get("session", ""))
+        return _from_text(session.workspace.place.state, given["transcript"])._replace(session="")
+    seen = _seen(session, given.get("session", ""))
     if not seen.transcript:
         raise NotFoundError("no-transcript", f"{seen.client} does not tell where {seen.id} is.", hint=_HERE)
     return read_transcript(seen.transcript)._replace(client=seen.client, session=seen.id)
 
 
-def _seen(library: Library, session: Session, label: str) -> Seen:
+def _seen(session: Session, label: str) -> Seen:
     """The session of this name, the one that goes on, or the newest that waits."""
     from whet.learning.synthesis.consent import offered
 
-    sessions = library.sessions
+    sessions = session.learning.sessions
     if label == CURRENT:
         client = session.caller.surface.partition("/")[2]
         for seen in sessions.all():
-            if not seen.ended and seen.transcript and client in ("", seen.client) and _is_here(library, seen.project):
+            if not seen.ended and seen.transcript and client in ("", seen.client) and _is_here(session, seen.project):
                 return seen
         raise NotFoundError("no-such-session", "Hooks told of no session that goes on here.", hint=_HERE)
-    waiting = [seen for seen in reversed(offered(library)) if os.path.isfile(seen.transcript)]
+    waiting = [seen for seen in reversed(offered(session.learning.context)) if os.path.isfile(seen.transcript)]
     if not label:
         if not waiting:
             raise NotFoundError("no-session-waits", "No session waits to be learned from.", hint=_HERE)
@@ -150,9 +149,9 @@ def _seen(library: Library, session: Session, label: str) -> Seen:
     raise NotFoundError("no-such-session", f"No session {label!r:.80} is known.", hint=hint)
 
 
-def _is_here(library: Library, project: str) -> bool:
+def _is_here(session: Session, project: str) -> bool:
     """Is one of the two directories within the other?"""
-    here, there = (os.path.join(os.path.realpath(path), "") for path in (library.place.directory, project))
+    here, there = (os.path.join(os.path.realpath(path), "") for path in (session.workspace.place.directory, project))
     return bool(project) and (here.startswith(there) or there.startswith(here))
 
 

@@ -1,38 +1,347 @@
-"""The part of the front door that makes skills of sessions. `Library` is made of it.
+"""How skills get better: what is counted and said about them, the curator, evals, and skills made of sessions.
 
-library.distill("session.jsonl")["skill"]
+library.learning.distill("session.jsonl")["skill"]
+library.learning.improve("release-notes", "openai:gpt-5")["rounds"]
 
-distillation = library.begin_distillation("session.jsonl")
+distillation = library.learning.begin_distillation("session.jsonl")
 while not distillation.done:
     distillation = distillation.answer(ask_somebody(distillation.question()))
-library.finish_distillation(distillation)
+library.learning.finish_distillation(distillation)
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.api.evaluating import Evaluating
-from whet.errors import FailedError, WhetError
+from whet.authoring.writer import Provenance
+from whet.errors import FailedError, UsageError, WhetError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
+    from whet.api.sources import SkillSources
+    from whet.api.stores import Stores
+    from whet.authoring.editor import SkillEditor
+    from whet.learning.context import LearningContext
+    from whet.learning.curating import Curating
     from whet.learning.distilling.draft import Draft
     from whet.learning.distilling.rounds import Distillation
     from whet.learning.distilling.writing import Writing
     from whet.learning.models.door import Model
-    from whet.learning.sessions import Seen
+    from whet.learning.sessions import Seen, Sessions
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder
+    from whet.learning.usage import Kind, Usage
     from whet.library.card import Card
+    from whet.library.workspace import Workspace
+    from whet.prompt.matcher import SkillMatcher
+    from whet.prompt.ranking import Use
+    from whet.sources.model import Progress
 
     Session = str | os.PathLike[str] | Transcript | Recorder | Sequence[Any]
 
+TOKENS = 1_000_000
+"""What one call may spend on models, where the caller does not say."""
+OUTCOMES: dict[str, Kind] = {"helped": "helped", "failed": "failed", "corrected": "corrected"}
+"""How a skill can have done."""
 
-class Learning(Evaluating):
-    """From experience to skill."""
+
+class SkillLearning:
+    """From experience to skill. What it works with is made when it is first needed."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        stores: Stores,
+        *,
+        editor: Callable[[], SkillEditor],
+        sources: Callable[[], SkillSources],
+        matcher: Callable[[], SkillMatcher],
+        progress: Callable[[Progress], None],
+    ) -> None:
+        self._workspace = workspace
+        self._place = workspace.place
+        self._stores = stores
+        self._editor, self._sources, self._matcher, self._progress = editor, sources, matcher, progress
+
+    @property
+    def context(self) -> LearningContext:
+        """What the functions of `whet.learning` work with."""
+        from whet.learning.context import LearningContext
+
+        is_installed = self._sources().is_installed
+        stores = self._stores
+        return LearningContext(
+            self._workspace, self._editor(), stores.sessions, stores.usage, stores.feedback, is_installed
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """How often each skill is viewed and used, and whether it helped. All of it stays on this machine."""
+        return self._stores.usage
+
+    @property
+    def sessions(self) -> Sessions:
+        """The sessions of existing agents, as their hooks tell of them, and what hooks failed at."""
+        return self._stores.sessions
+
+    # how skills did
+
+    def note_outcome(self, name: str, outcome: str) -> dict[str, Any]:
+        """Note how a skill did: it `helped`, it `failed`, or the user `corrected` what came of it.
+
+        It counts for the version that is there now. `recorded` is false when it could not be noted. Raises UsageError
+        `bad-outcome`.
+        """
+        if outcome not in OUTCOMES:
+            raise UsageError("bad-outcome", f"{outcome!r} is no outcome.", hint=f"Say one of {', '.join(OUTCOMES)}.")
+        card, _ = self._workspace.find(name)
+        recorded = self.usage.record(OUTCOMES[outcome], str(card.id), self._workspace.open(card).digest)
+        return {"success": True, "name": card.full_name, "outcome": outcome, "recorded": recorded}
+
+    def used(self) -> dict[str, Use]:
+        """How often each skill was used and when last, by the key of its name."""
+        from whet.prompt.ranking import used
+
+        names = {str(card.id): card.qualified for card in self._workspace.snapshot().catalogue.cards}
+        return used(self.usage.named(names))
+
+    def record(self, kind: Kind, card: Card, digest: str, session: str = "") -> None:
+        """Count that a skill was viewed or used. It never fails and never waits."""
+        self.usage.record(kind, str(card.id), digest, session=session)
+
+    # the curator
+
+    @property
+    def curating(self) -> Curating:
+        """The curator behind `curate`, `pin` and `archive`."""
+        from whet.learning.curating import Curating
+
+        return Curating(self._editor(), self.usage, self._stores.lifecycle)
+
+    def archive(self, name: str, reason: str = "") -> dict[str, Any]:
+        """Put a skill away by hand: it is no longer there, and `undo` brings it back. The lock goes with it.
+
+        Raises ConflictError for a pinned skill, RefusedError for one that is not the user's to put away.
+        """
+        return self.curating.archive(name, reason)
+
+    def curate(self, *, apply: bool = False, if_due: bool = False) -> dict[str, Any]:
+        """What the curator would do, or with `apply` did, about skills that an agent wrote and nobody uses.
+
+        With `if_due`, it works only when an interval has gone by. `plan` and `report` tell the same for programs and
+        for people. What is archived is one `run`, which `undo` takes back; merges become proposals.
+        """
+        return self.curating.curate(apply=apply, if_due=if_due)
+
+    # which skill a message is for
+
+    def duplicates(
+        self, name: str | None = None, threshold: float | None = None, limit: int | None = None
+    ) -> dict[str, Any]:
+        """The pairs of skills that are for the same job, or what is like one skill, the most alike first.
+
+        `pairs` are {one, other, score, shared, paths} with a score of at least `threshold` (0.5), at most `limit`.
+        """
+        from whet.routing.duplicates_answer import duplicates_answer
+
+        most = {} if limit is None else {"most": limit}
+        return duplicates_answer(self._workspace, name, threshold, **most)
+
+    def eval_triggers(
+        self, names: Sequence[str] = (), *, file: str | None = None, held_out: bool = False, suggest: bool = False
+    ) -> dict[str, Any]:
+        """How well skills, or all that have trigger evals, come up for the messages they are for.
+
+        The cases come with the skills, or from a `file`. With `held_out` the numbers are about two fifths of them and
+        suggestions come from the others; with `suggest`, `suggestions` are words that would help. `overall` and each
+        of `skills` have precision, recall and F1 for what must and what may come up; `confusions` are which skill came
+        up instead. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
+        """
+        from whet.routing.evals.answer import eval_triggers
+        from whet.routing.index_manager import key_of
+        from whet.routing.trying import Judge, Trial
+
+        index_manager, snapshot = self._matcher().index_manager, self._workspace.snapshot()
+        with Trial(index_manager, snapshot) as trial:
+            return eval_triggers(
+                self._workspace,
+                Judge(index_manager, snapshot),
+                names,
+                key_of=key_of,
+                file=file,
+                held_out=held_out,
+                suggest=suggest,
+                try_phrase=trial,
+            )
+
+    def feedback(self, name: str | None, message: str, *, fits: bool, origin: str = "person") -> dict[str, Any]:
+        """Note that a message is, or is not, for a skill; later answers take it into account.
+
+        With None for the name and `fits=False`, no skill comes up for such a message any more. `examples` and
+        `counterexamples` are how many messages are known now. How a skill did once it was used is for `note_outcome`.
+        """
+        from whet.routing.feedback_answer import give
+
+        return give(self._stores.feedback, self._workspace, name, message, fits=fits, origin=origin)
+
+    def list_feedback(self, name: str | None = None) -> dict[str, Any]:
+        """What was said about a skill, or about all of them, the newest first; "" is for messages for no skill."""
+        from whet.routing.feedback_answer import listed
+
+        return listed(self._stores.feedback, self._workspace, name)
+
+    def forget_feedback(self, name: str | None, message: str | None = None) -> dict[str, Any]:
+        """Take back what was said about a message, or about a skill altogether; None is for messages for no skill."""
+        from whet.routing.feedback_answer import forget
+
+        return forget(self._stores.feedback, self._workspace, name, message)
+
+    # tests and evals
+
+    def model(self, spec: str | Model | None = None) -> Model | None:
+        """The language model of that name, such as `openai:gpt-5`, or else the one that the settings name.
+
+        A model is taken as it is; an empty name is no model, whatever the settings say.
+        """
+        named = self._workspace.config().settings.model if spec is None else spec
+        if not isinstance(named, str):
+            return named
+        if not named:
+            return None
+        from whet.learning.models.providers import open_model
+
+        return open_model(named, self._place.env)
+
+    def run_tests(self, name: str, *, only_list: bool = False) -> dict[str, Any]:
+        """Run a skill's own tests in the sandbox, or only tell which there are.
+
+        `tests` are {path, status, code, seconds, output, level}. `success` is false, with the code `tests-failed`,
+        where one failed. Raises NotFoundError `no-tests`, RefusedError `no-sandbox`.
+        """
+        from whet.learning.evals.answer import run_own_tests
+
+        return run_own_tests(self._workspace, name, only_list=only_list, progress=self._counting("Tests", "tests"))
+
+    def eval_skill(
+        self,
+        name: str,
+        model: str | Model | None = None,
+        *,
+        grader: str | Model | None = None,
+        runs: int = 1,
+        against: str = "none",
+        blind: bool = False,
+        out: str | os.PathLike[str] | None = None,
+        min_pass_rate: float | None = None,
+        budget: int = TOKENS,
+    ) -> dict[str, Any]:
+        """Have a model do a skill's evals with the skill and without it, or with its version before, and compare.
+
+        `evals` are the pass rates of each, `summary` mean, deviation and difference of pass rate, time and tokens,
+        `expectations` the same for each expectation, with `flags` for what says nothing. Sentences are judged by
+        `grader`, else by the model itself. With `blind`, that also says which of two outputs is better without knowing
+        which had the skill. With `out`, everything is kept there. `budget` is in tokens, for all of it. `success` is
+        false, with a code, where runs are missing (`eval-incomplete`), the skill does worse than what it is compared
+        with (`eval-worse`), or stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError `no-output-evals`,
+        UsageError `model-not-named`, and ModelError where not a single run came to anything.
+        """
+        import os
+
+        from whet.learning.evals.answer import eval_skill
+
+        self._workspace.find(name)
+        return eval_skill(
+            self._workspace,
+            self._editor().journal,
+            name,
+            self._needed(model, "Evals of what a skill does need a model."),
+            grader=self.model(grader or ""),
+            runs=runs,
+            against=against,
+            blind=blind,
+            out=None if out is None else os.fspath(out),
+            min_pass_rate=min_pass_rate,
+            tokens=budget,
+            progress=self._counting(f"Evals of {name}", "runs"),
+        )
+
+    def optimise_description(self, name: str, model: str | Model | None = "", *, apply: bool = False) -> dict[str, Any]:
+        """Look for a description that brings a skill up more often when it should, and less when it should not.
+
+        Candidates are of a model, where one is named, else made of words from the trigger evals. One is `improved`
+        only if it does better on messages that were held out, and no other skill does worse. It is written only with
+        `apply`; `applied` tells whether it was. Raises NotFoundError `too-few-trigger-evals`.
+        """
+        from whet.learning.evals.describing import described, optimise_description
+
+        answer = optimise_description(self._workspace, self._matcher().index_manager, name, self.model(model))
+        answer["applied"] = False
+        if apply and answer["improved"]:
+            text = described(self._workspace, name, answer["description"])
+            gain = f"{answer['before']['held_out']:.2f} to {answer['after']['held_out']:.2f}"
+            reason = f"A description that does better on held-out trigger evals, {gain}."
+            change = self._editor().edit(name, text, by=Provenance("user", reason=reason))
+            answer |= {"applied": change.proposal is None, "version": change.version}
+        return answer
+
+    def improve(
+        self,
+        name: str,
+        model: str | Model | None = None,
+        *,
+        grader: str | Model | None = None,
+        rounds: int = 3,
+        edits: int = 4,
+        runs: int = 1,
+        write: bool = False,
+        dry_run: bool = False,
+        budget: int = TOKENS,
+    ) -> dict[str, Any]:
+        """Improve a skill by its evals: a model proposes at most `edits` small edits a round, and the gate decides.
+
+        A candidate is accepted only if it is sound and strictly better on the evals, and worse on none. What is
+        accepted becomes a proposal, or with `write` the next version; a skill that is pinned, installed or not the
+        user's own is only ever proposed for. With `dry_run`, nothing is kept at all. `rounds` are {verdict, edits,
+        refused, reasons, before, after, tokens}, `before` and `after` the scores, `diff` what changes, `stopped` why it
+        ended early. What is rejected is remembered, and not tried again. `success` is false, with a code, where nothing
+        is better (`not-improved`) or a model failed. Raises NotFoundError `no-output-evals`, ConflictError
+        `skill-changed` where somebody else changed the skill meanwhile, FailedError where the skill cannot be measured
+        as it is.
+        """
+        from whet.learning.improving.improve import improve
+
+        self._workspace.find(name)
+        return improve(
+            self.context,
+            name,
+            self._needed(model, "Improving a skill needs a model."),
+            grader=self.model(grader or ""),
+            rounds=rounds,
+            edits=edits,
+            runs=runs,
+            write=write,
+            dry_run=dry_run,
+            tokens=budget,
+            progress=self._counting(f"Evals of {name}", "runs"),
+        )
+
+    def _needed(self, spec: str | Model | None, why: str) -> Model:
+        """The model of that name or of the settings. Raises UsageError where there is none."""
+        model = self.model(spec)
+        if model is None:
+            hint = "Name one with --model, such as openai:gpt-5 or recorded:FILE, or as `model` in config.toml."
+            raise UsageError("model-not-named", why, hint=hint)
+        return model
+
+    def _counting(self, what: str, unit: str) -> Callable[[int, int], None]:
+        """What tells `progress` how much of something is done."""
+        from whet.sources.model import Progress
+
+        return lambda done, every: self._progress(Progress(what, done, every, unit))
+
+    # sessions
 
     def transcript(self, source: Session, *, facts: bool = False) -> dict[str, Any]:
         """A session as it is read, secrets hidden: {client, session, project, events, report}, and its `facts`.
@@ -100,7 +409,7 @@ class Learning(Evaluating):
             return distillation._replace(known=known)
         from whet.learning.distilling.refining import renamed
 
-        return renamed(distillation, {card.name for card in self.workspace.snapshot().catalogue.cards})
+        return renamed(distillation, {card.name for card in self._workspace.snapshot().catalogue.cards})
 
     def finish_distillation(
         self,
@@ -123,18 +432,20 @@ class Learning(Evaluating):
         from whet.learning.distilling.writing import reason_of, writing_of
 
         distillation = distillation.answer_all({})
-        writing = writing_of(self.workspace, self.edit.journal, distillation)
+        writing = writing_of(self._workspace, self._editor().journal, distillation)
         told = _told(writing)
         if dry_run:
             made = writing.made
             files = dict(made.files)
-            similar = [item.to_json() for item in self.edit.similar(made.name, made.description, made.body)]
+            similar = [item.to_json() for item in self._editor().similar(made.name, made.description, made.body)]
             answer = {**told, **_foreseen(writing), "text": writing.text, "files": files, "warnings": []}
             answer["similar"] = similar if answer["created"] else []
         else:
             answer = {
                 **told,
-                **self._written(writing, reason_of(distillation), stage=stage, actor=actor, allowed=allowed),
+                **self._written(
+                    writing, Provenance(actor, reason=reason_of(distillation)), stage=stage, allowed=allowed
+                ),
             }
             if stage or not answer.get("staged"):
                 self._note_learned(distillation, answer)
@@ -163,7 +474,7 @@ class Learning(Evaluating):
         """What takes down an agent loop, for `finish`; with a `path`, into a file that `whet learn` reads, too."""
         from whet.learning.transcripts.recorder import Recorder
 
-        return Recorder(path, session=session, project=self.place.directory, clock=self.workspace.clock)
+        return Recorder(path, session=session, project=self._place.directory, clock=self._workspace.clock)
 
     def finish(
         self, source: Session | Seen, *, write: bool | None = None, model: str | Model | None = None
@@ -174,7 +485,7 @@ class Learning(Evaluating):
         back, nor where a session that hooks told of does not wait; `code` says so. `write` and `model` are those of
         `learn`. What fails is an `error` in the report.
         """
-        level = self.workspace.config().settings.learn
+        level = self._workspace.config().settings.learn
         told: dict[str, Any] = {"captured": False, "evidence": []}
         if level in ("off", "note"):
             return {**told, "code": "learning-off", "why": [f"The setting `learn` is {level}."]}
@@ -199,10 +510,10 @@ class Learning(Evaluating):
 
         sources = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in sources)
         if write is None:
-            write = self.workspace.config().settings.learn == "write"
+            write = self._workspace.config().settings.learn == "write"
         warnings: list[str] = []
         opened = None if how.get("dry_run") else self._opened(model, warnings)
-        answer = learn_from(self, sources, write=write, model=opened, **how)
+        answer = learn_from(self.context, sources, write=write, model=opened, **how)
         return answer | ({"warnings": [*warnings, *answer.get("warnings", ())]} if warnings else {})
 
     def _opened(self, named: str | Model | None, warnings: list[str]) -> Model | None:
@@ -219,9 +530,9 @@ class Learning(Evaluating):
         """The skill that a draft will improve; empty where it is a new one."""
         from whet.learning.distilling.relatives import relative_of
 
-        if made.name in {card.name for card in self.workspace.snapshot().catalogue.cards}:
+        if made.name in {card.name for card in self._workspace.snapshot().catalogue.cards}:
             return made.name
-        near = relative_of(self, made)
+        near = relative_of(self.context, made)
         return near.card.name if near is not None and near.own else ""
 
     def _helped(self, distillation: Distillation, named: str | Model | None) -> Distillation:
@@ -234,8 +545,15 @@ class Learning(Evaluating):
 
         return helped(distillation, model)
 
-    def _written(self, writing: Writing, reason: str, **how: Any) -> dict[str, Any]:
-        answer = self.manage(list(writing.operations), reason=reason, **how)
+    def _written(
+        self,
+        writing: Writing,
+        by: Provenance,
+        *,
+        stage: bool,
+        allowed: Callable[[Card], None] | None,
+    ) -> dict[str, Any]:
+        answer = self._editor().apply(list(writing.operations), by, stage=stage, allowed=allowed).to_json()
         results = answer.pop("results", None)
         if results is not None:
             last = {name: results[-1][name] for name in ("version", "digest")}

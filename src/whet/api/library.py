@@ -3,80 +3,99 @@
     from whet import Library
 
     library = Library.open()
-    for skill in library.list()["skills"]:
-        print(skill["name"], "-", skill["description"])
-    print(library.view("writing-skills")["content"])
+    for card in library.skills():
+        print(card.name, "-", card.description)
+    print(library.read("writing-skills").content)
 
 Every call looks at the disk again (a few microseconds a skill), so that edits by anyone are seen; the snapshot in
-`catalogue` only changes when something changed. A `Library` may be shared between threads: snapshots are immutable and
-replaced as a whole.
+`catalogue` only changes when something changed. What is not for every day lies one level down, by subject: `edit`,
+`history`, `proposals`, `sources`, `guard`, `learning`, `settings`. Results are frozen values; `to_json()` gives what
+the command line prints. What fails raises a `WhetError`. A `Library` may be shared between threads: snapshots are
+immutable and replaced as a whole.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Self, overload
 
-from whet.api.learning import Learning
+from whet.api.stores import Stores
 from whet.errors import UsageError, WhetError
+from whet.library.card import main_file
 from whet.library.roots import Place
-from whet.library.visibility import MODEL, PERSON, Caller, hidden
+from whet.library.visibility import MODEL, PERSON, Caller
 from whet.library.workspace import Workspace
-from whet.notes import Note
 from whet.store.clock import system_clock
 from whet.store.home import user_home, whet_home
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from whet.api.guard import SkillGuard
+    from whet.api.learning import SkillLearning
+    from whet.api.session import Session
+    from whet.api.settings import SkillSettings
+    from whet.api.sources import SkillSources
     from whet.api.tools import Tools, Writes
     from whet.authoring.checks import Check
-    from whet.guard.permissions.deciding import Policy
+    from whet.authoring.commits import Committed
+    from whet.authoring.editor import SkillEditor
+    from whet.authoring.history import History
+    from whet.authoring.proposals import Proposals
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
-    from whet.library.disclosure import Loaded
+    from whet.library.disclosure import FileView, SkillView
+    from whet.library.listing import Skills
     from whet.library.readiness import Probe
-    from whet.notes import Severity
+    from whet.notes import Note
+    from whet.prompt.asking import Commands
+    from whet.prompt.index import Index
     from whet.prompt.invocation import Invocation
+    from whet.prompt.matcher import Detection, Matches, SkillMatcher
+    from whet.prompt.needs import Needs
     from whet.prompt.ranking import Use
-    from whet.prompt.session import Session
+    from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
-    from whet.skill.model import Skill
+    from whet.sources.model import Progress
     from whet.store.clock import Clock
+    from whet.store.state import Repaired
 
 
-class Change(TypedDict):
-    """What a reload found: a `dict` with these keys."""
+class Reload(NamedTuple):
+    """What a reload found."""
 
-    added: list[str]
+    added: tuple[str, ...]
     """Names of skills that are new."""
-    removed: list[str]
+    removed: tuple[str, ...]
     """Names of skills that are gone."""
-    changed: list[str]
+    changed: tuple[str, ...]
     """Names of skills that are not as they were, or come from another place."""
     unchanged: int
     """How many are as they were."""
     total: int
     """How many there are now."""
 
+    def to_json(self) -> Json:
+        """The reload as JSON carries it."""
+        return fields_json(self)
 
-class Library(Learning):
+
+class Library:
     """The skills of one place, always as they are on disk now. Make one with `Library.open`.
 
     Every call looks at the disk again, so that edits by anyone are seen. A library may be shared between threads.
     """
 
-    def __init__(
-        self,
-        place: Place,
-        roots: Sequence[str] | None,
-        *,
-        clock: Clock,
-        probe: Probe | None = None,
-        check: Check | None = None,
-    ) -> None:
-        super().__init__(Workspace(place, roots, clock, probe), check)
+    def __init__(self, workspace: Workspace, *, check: Check | None = None) -> None:
+        self.workspace = workspace
+        """Where its skills lie: the configuration, the catalogue, the clock."""
+        self.progress: Callable[[Progress], None] = lambda _: None
+        """Set it to be told how far fetching and indexing have come. It is called from several threads."""
+        self._check = check
+        self._stores = Stores(workspace)
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
 
@@ -117,14 +136,17 @@ class Library(Learning):
             state if named is not None and not env.get("HOME") and platform != "win32" else user_home(env, platform)
         )
         place = Place(directory, person, state, platform, env)
-        return cls(place, named, clock=clock, probe=probe, check=check)
+        return cls(Workspace(place, named, clock, probe), check=check)
 
     def close(self) -> None:
         """Let the databases go. The library can still be used; they are opened again when needed.
 
         A `with` block does it at its end.
         """
-        super().close()
+        if "sources" in self.__dict__:
+            self.sources.close()
+        if "matcher" in self.__dict__:
+            self.matcher.index_manager.close()
         self.workspace.close()
 
     def __enter__(self) -> Self:
@@ -133,6 +155,107 @@ class Library(Learning):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # by subject
+
+    @cached_property
+    def edit(self) -> SkillEditor:
+        """Creating, editing and deleting skills. Everything that is known about a skill follows what is done to it."""
+        from whet.authoring.checks import Guarded
+        from whet.authoring.commits import follow_moves
+        from whet.authoring.editor import SkillEditor
+        from whet.authoring.journal import Journal
+
+        workspace, guard = self.workspace, Guarded(self.workspace)
+        check, accepted = (self._check, None) if self._check else (guard, guard.accepted)
+        journal = Journal(workspace.state, workspace.clock)
+        editor = SkillEditor(workspace, journal, check=check, new_root=workspace.new_root, accepted=accepted)
+        editor.on_commit(follow_moves(workspace.decisions))
+        editor.on_commit(self._stores.lifecycle.follow)
+        editor.on_commit(follow_moves(self._stores.feedback))
+        editor.committer.after_commit(self._stores.usage.follow, "The change is not counted")
+        editor.committer.after_commit(self._follow_bundles, "Bundles keep the old name")
+        editor.committer.after_commit(self._follow_locks, "The lock was not changed")
+        return editor
+
+    def _follow_bundles(self, commits: Sequence[Committed]) -> Iterable[str]:
+        if not any(commit.moved for commit in commits):
+            return ()
+        from whet.prompt.asking import bundle_directories
+        from whet.prompt.bundles import follow_bundles
+
+        directories = bundle_directories(self.workspace, self.workspace.snapshot())
+        return tuple(follow_bundles(directories, directories[-1], commits))
+
+    def _follow_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
+        return self.sources.follow(commits)
+
+    @property
+    def history(self) -> History:
+        """Who changed what and why, what is different, and every way back."""
+        return self.edit.history
+
+    @property
+    def proposals(self) -> Proposals:
+        """Changes that wait for a person."""
+        return self.edit.proposals
+
+    @cached_property
+    def sources(self) -> SkillSources:
+        """Where skills come from and go to: installing, updating, the lock, syncing, publishing."""
+        from whet.api.sources import SkillSources
+
+        return SkillSources(self.workspace, self.edit, self._tell)
+
+    @cached_property
+    def guard(self) -> SkillGuard:
+        """Is it safe: scanning, the policy, the record of decisions, what a skill may do."""
+        from whet.api.guard import SkillGuard
+
+        return SkillGuard(self.workspace, self._origins)
+
+    def _origins(self) -> Mapping[str, str]:
+        return self.sources.origins()
+
+    @cached_property
+    def learning(self) -> SkillLearning:
+        """How skills get better: usage, the curator, feedback, evals, and skills made of sessions."""
+        from whet.api.learning import SkillLearning
+
+        return SkillLearning(
+            self.workspace,
+            self._stores,
+            editor=lambda: self.edit,
+            sources=lambda: self.sources,
+            matcher=lambda: self.matcher,
+            progress=self._tell,
+        )
+
+    @cached_property
+    def settings(self) -> SkillSettings:
+        """What a person decides: what to trust, what to switch off, what to leave as it is, what goes together."""
+        from whet.api.settings import SkillSettings
+
+        return SkillSettings(self.workspace, lambda: self.sources, lambda: self.learning.curating)
+
+    @cached_property
+    def matcher(self) -> SkillMatcher:
+        """What answers `find` and `detect`: the index of what skills say, kept in step."""
+        from whet.prompt.matcher import SkillMatcher
+        from whet.routing.index_manager import IndexManager
+
+        return SkillMatcher(IndexManager(self.workspace, self._stores.feedback, self._indexed), self._used)
+
+    def _tell(self, progress: Progress) -> None:
+        self.progress(progress)
+
+    def _indexed(self, count: int) -> None:
+        from whet.sources.model import Progress
+
+        self.progress(Progress("Indexing", count, 0, "skills"))
+
+    def _used(self) -> Mapping[str, Use]:
+        return self.learning.used()
+
     # looking
 
     @property
@@ -140,7 +263,7 @@ class Library(Learning):
         """The skills as they are on disk now, as a snapshot that never changes. Looking again is cheap."""
         return self.workspace.snapshot().catalogue
 
-    def reload(self) -> Change:
+    def reload(self) -> Reload:
         """Look at the disk and tell what changed since the last reload, or since the first look of this library.
 
         Nobody has to call it to see changes: every other call looks, too.
@@ -149,13 +272,23 @@ class Library(Learning):
         before = {card.full_name: card for card in last.cards} if last else {}
         self._reported = self.catalogue
         now = {card.full_name: card for card in self._reported.cards}
-        added = [name for name in now if name not in before]
-        removed = [name for name in before if name not in now]
+        added = tuple(name for name in now if name not in before)
+        removed = tuple(name for name in before if name not in now)
         same = {name for name, card in now.items() if name in before and before[name].settled() == card.settled()}
-        changed = [name for name in now if name in before and name not in same]
-        return Change(added=added, removed=removed, changed=changed, unchanged=len(same), total=len(now))
+        changed = tuple(name for name in now if name in before and name not in same)
+        return Reload(added, removed, changed, len(same), len(now))
 
-    def find(self, name: str) -> Card:
+    def watch(self) -> Iterator[Reload]:
+        """Wait for changes and tell them as they happen, without end. Needs the `watch` extra; nothing else does."""
+        from whet.library.watch import wait_for_changes
+
+        roots = self.workspace.snapshot().config.roots
+        for _ in wait_for_changes([root.real for root in roots]):
+            change = self.reload()
+            if change.added or change.removed or change.changed:
+                yield change
+
+    def card(self, name: str) -> Card:
         """The skill that a name, a qualified name or a path means; the card has no body.
 
         It is checked against the disk, without looking at the others where that is safe. Raises NotFoundError with
@@ -165,7 +298,7 @@ class Library(Learning):
 
     # the three tiers
 
-    def list(
+    def skills(
         self,
         category: str | None = None,
         query: str | None = None,
@@ -174,13 +307,13 @@ class Library(Learning):
         *,
         caller: Caller = PERSON,
         include_hidden: bool = False,
-    ) -> dict[str, Any]:
-        """Tier 1: names, descriptions and categories of the skills this caller may see; never a body.
+    ) -> Skills:
+        """Tier 1: the cards of the skills this caller may see; never a body.
 
-        With a `query` the best match comes first; what the bodies say counts, too, as far as the index knows it.
-        `skills` are {name, description, category, scope, path, ready}, with `include_hidden` also {hidden}, a code.
-        `next` is the `cursor` of the page behind, None after the last. `categories` are counted over all skills. What
-        else there is is counted where it is not 0: `waiting` for trust, `hidden`, `shadowed`, `left_out`.
+        With a `query` the best match comes first; what the bodies say counts, too, as far as the index knows it. The
+        cards tell whether they are `ready`, with `include_hidden` also why they are `hidden`, a code. `next` is the
+        `cursor` of the page behind, None after the last. `categories` are counted over all skills, and `aside` counts
+        what else there is: skills that wait for trust, are hidden, shadowed or left out.
         """
         from whet.library.listing import list_skills
 
@@ -193,40 +326,53 @@ class Library(Learning):
             limit=limit,
             cursor=cursor,
             include_hidden=include_hidden,
-        ).to_json()
+        )
 
     def _scores(self, query: str, cards: Sequence[Card]) -> Mapping[str, float]:
         """How well skills fit a query; without one, the index is not even loaded."""
         return self.matcher.scores(query, cards)
 
-    def view(
-        self,
-        name: str,
-        file_path: str | None = None,
-        page: int = 1,
-        *,
-        caller: Caller = PERSON,
-        loaded: Loaded | None = None,
-        session_id: str = "",
-    ) -> dict[str, Any]:
-        """Tier 2, one skill's instructions; with `file_path` tier 3, one of its files.
+    @overload
+    def read(self, name: str, file: None = None, page: int = 1, *, caller: Caller = PERSON) -> SkillView: ...
+    @overload
+    def read(self, name: str, file: str, page: int = 1, *, caller: Caller = PERSON) -> FileView: ...
+    def read(
+        self, name: str, file: str | None = None, page: int = 1, *, caller: Caller = PERSON
+    ) -> SkillView | FileView:
+        """Tier 2, one skill's instructions; with `file` tier 3, one of its files. It counts as a view.
 
         `content` is one of `pages`; `files` are all files of the package, `digest` names their content, and `ready`
-        and `missing` say what is to be set up. A binary file is described, not decoded. With `loaded`, content this
-        conversation has seen already is answered with a short stub, `already_loaded`. A skill hidden from a model is
+        and `missing` say what is to be set up. A binary file is described, not decoded. A skill hidden from a model is
         refused (RefusedError); a person may look at anything. Raises NotFoundError for a name or a file that is not
-        there, UsageError for a page.
+        there, UsageError for a page. In a `session`, nothing is paid for twice.
         """
-        from whet.library.card import main_file
         from whet.library.disclosure import AlreadyLoaded
-        from whet.prompt.viewing import view_card
+        from whet.prompt.viewing import view
 
-        card, config = self.workspace.find(name)
-        how: dict[str, Any] = {"caller": caller, "loaded": loaded, "session_id": session_id}
-        found = view_card(self.workspace, card, config, file_path, page, **how)
-        if file_path in (None, main_file(card)) and page == 1 and not isinstance(found, AlreadyLoaded):
-            self.record("view", card, found.digest, session_id)
-        return found.to_json()
+        found = view(self.workspace, name, file, page, caller=caller)
+        assert not isinstance(found, AlreadyLoaded)  # noqa: S101  only a conversation has seen anything
+        if file in (None, main_file(found.card)) and page == 1:
+            self._stores.usage.record("view", str(found.card.id), found.digest)
+        return found
+
+    # which skill
+
+    def find(self, message: str, k: int = 5, *, caller: Caller = MODEL) -> Matches:
+        """The skills that fit a message best, the best first, each with its `card`, its `fit` and `why`.
+
+        Skills that the message names come first. `fit` is how probable it is that the skill is the right one. `notes`
+        are what else is worth knowing, such as a skill that fits and is hidden from this caller; `semantic` says
+        whether meaning counted beside words.
+        """
+        return self.matcher.find(message, k, caller)
+
+    def detect(self, message: str, *, caller: Caller = MODEL, skill: str | None = None) -> Detection:
+        """Should a skill be brought up for a message? `level` is must, may or none, with `evidence`.
+
+        `others` may come up, too; where none does, `nearest` is what comes closest. A skill that only a person may
+        invoke comes up when the message names it. With a `skill`, `about` tells why that one comes up, or why not.
+        """
+        return self.matcher.detect(message, caller, skill)
 
     # what the model sees
 
@@ -245,17 +391,16 @@ class Library(Learning):
         relevance: Callable[[Card], float] | None = None,
         used: Mapping[str, Use] | None = None,
         tokenizer: Tokenizer | None = None,
-    ) -> dict[str, Any]:
+    ) -> Index:
         """The list of skills for a model's prompt, never larger than its budget, and a report of what was cut.
 
         The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. With a `message`,
         what fits it stands first, described in full, when not all can be; with a `limit` besides, only the few skills
         that fit it are listed, which is the variant for one turn. `relevance` says instead how much each skill
-        matters. `used` says what was used how often (by default, what `usage` has counted); after relevance and before
-        scope, it decides. `format` is bullet, xml, json or tool.
+        matters. `used` says what was used how often (by default, what was counted); after relevance and before scope,
+        it decides. `format` is bullet, xml, json or tool.
 
-        `text` goes into the prompt; it is the same, byte for byte, for the same skills. `report` counts what is
-        `included`, `shortened` and `omitted`, and what it costs.
+        The text, which is what `str()` gives, goes into the prompt; it is the same, byte for byte, for the same skills.
         """
         from whet.prompt.index import Options, budget_for, index_skills
         from whet.prompt.tokens import tokenizer_for
@@ -263,15 +408,19 @@ class Library(Learning):
 
         room, few, fits = budget_for(budget, tokens, window), message is not None and limit is not None, None
         if message is not None and relevance is None:
-            relevance = relevant = self.relevance(checked(message), caller=caller, few=few)
+            relevance = relevant = self.matcher.relevance(checked(message), caller, few=few)
             fits = relevant.fits
-        options = Options(format, rules, paths, limit, relevant=few)
-        known = self.used if used is None else used
         snapshot = self.workspace.snapshot()
-        counter = tokenizer or tokenizer_for(snapshot.config.settings)
         return index_skills(
-            snapshot, room, options, counter, caller=caller, relevance=relevance, used=known, fits=fits
-        ).to_json()
+            snapshot,
+            room,
+            Options(format, rules, paths, limit, relevant=few),
+            tokenizer or tokenizer_for(snapshot.config.settings),
+            caller=caller,
+            relevance=relevance,
+            used=self._used if used is None else used,
+            fits=fits,
+        )
 
     def invoke(
         self,
@@ -281,78 +430,89 @@ class Library(Learning):
         note: str = "",
         reserved: Collection[str] | None = None,
         caller: Caller = PERSON,
-    ) -> dict[str, Any]:
+    ) -> Invocation:
         """What a user's line asks for (`/name args`, `$name`, bundles, several at once), as one message for the model.
 
         Several skills share `budget` tokens and step down from their full text to their description, the least wanted
         first. A line that asks for no skill comes back as it is. `reserved` are the client's own commands, which no
-        skill can take. `note` is a remark of the client's that the message carries. Use a `Session` to have nothing
-        repeated.
+        skill can take. `note` is a remark of the client's that the message carries. It counts as use. In a `session`,
+        nothing is repeated.
 
         `message` is what the model gets; `request` are the user's own words in it. `skills` tells of each how much of
-        it is there (`strategy`), what it costs in `tokens`, and what it asks for: `context`, `model`, `allowed_tools`.
-        `missing` are members of bundles that cannot be had.
+        it is there (`strategy`), what it costs in `tokens`, and what it asks for. `missing` is what cannot be had.
         """
         from whet.prompt.invocation import invoke_line
 
         made = invoke_line(self.workspace, text, caller, budget=budget, note=note, reserved=reserved)
-        return self._count_uses(made).to_json()
+        return self._count_uses(made)
 
     def render(
         self, *names: str, arguments: str = "", budget: int | None = None, caller: Caller = PERSON
-    ) -> dict[str, Any]:
+    ) -> Invocation:
         """The message that `invoke` gives, for skills, or a bundle, given by name.
 
         For a single skill, `strategies` tells what each step from the full text to the description costs.
         """
         from whet.prompt.invocation import render_named
 
-        return self._count_uses(render_named(self.workspace, names, arguments, caller, budget=budget)).to_json()
+        return self._count_uses(render_named(self.workspace, names, arguments, caller, budget=budget))
 
     def _count_uses(self, made: Invocation) -> Invocation:
         for block in made.blocks:
             if block.strategy != "omitted":
-                self.record("use", block.part.card, block.part.digest)
+                self._stores.usage.record("use", str(block.part.card.id), block.part.digest)
         return made
 
     def commands(
         self, prefix: str = "", limit: int = 50, *, reserved: Collection[str] | None = None, caller: Caller = PERSON
-    ) -> dict[str, Any]:
-        """What a client offers while a user types a slash command, and which skills go without one.
-
-        `commands` are {name, menu, kind, description, hint}; `report` says who lost a name to whom.
-        """
+    ) -> Commands:
+        """What a client offers while a user types a slash command; `notes` tell which skills go without one."""
         from whet.prompt.asking import menu_of
         from whet.prompt.commands import RESERVED
 
         kept = RESERVED if reserved is None else reserved
-        return menu_of(self.workspace, self.workspace.snapshot(), caller, kept).complete(prefix, limit).to_json()
+        return menu_of(self.workspace, self.workspace.snapshot(), caller, kept).complete(prefix, limit)
 
-    def needs(self, *names: str, caller: Caller = PERSON) -> dict[str, Any]:
-        """Everything the named skills, or all of them, still need, in one list: keys, programs, settings, tools.
-
-        `needs` are what `Need.to_json` gives, each thing once; `ready` is whether there are none.
-        """
+    def needs(self, *names: str, caller: Caller = PERSON) -> Needs:
+        """Everything the named skills, or all of them, still need: keys, programs, settings, tools, each thing once."""
         from whet.prompt.asking import visible
         from whet.prompt.needs import Needs, collect_needs
 
         snapshot = self.workspace.snapshot()
-        cards = [self.find(name) for name in names] or visible(snapshot, caller)
-        return Needs(collect_needs(cards, snapshot.config.probe)).to_json()
+        cards = [self.card(name) for name in names] or visible(snapshot, caller)
+        return Needs(collect_needs(cards, snapshot.config.probe))
 
-    # values
+    # for one conversation
 
-    def skill(self, name: str) -> Skill:
-        """The skill as a typed value: its frontmatter, whatever dialect it is in, and its body as it is written."""
-        return self.workspace.open(self.find(name)).skill
+    def session(
+        self,
+        id: str = "",  # noqa: A002  what it is called everywhere else
+        *,
+        caller: Caller = PERSON,
+        tokenizer: Tokenizer | None = None,
+        runner: Runner | None = None,
+        stubs: bool = True,
+        saved: Json | None = None,
+    ) -> Session:
+        """A conversation, new or as `Session.to_json` saved it: what was given in it is not given again.
 
-    def digest(self) -> str:
-        """One digest over all skills: the same wherever names, scopes and contents are the same."""
-        from whet.skill.tree import library_digest
+        `caller` is who the user is; what a model asks for is judged as a model's. `stubs` is for a caller that tells of
+        compactions; without them a skill is given in full each time. Raises UsageError `bad-session`.
+        """
+        from whet.api.session import Session
 
-        return library_digest((card.qualified, self.workspace.open(card).digest) for card in self.catalogue.cards)
-
-    # for models
+        return Session(
+            self.workspace,
+            self.learning,
+            lambda: self.matcher,
+            lambda: self.edit,
+            id=id,
+            caller=caller,
+            tokenizer=tokenizer,
+            runner=runner,
+            stubs=stubs,
+            saved=saved,
+        )
 
     def tools(
         self, session: Session | None = None, *, writes: Writes = "allow", only: Collection[str] | None = None
@@ -364,113 +524,54 @@ class Library(Learning):
         as already seen. Raises UsageError for a tool or a way of writing that there is not.
         """
         from whet.api.tools import Tools
-        from whet.prompt.session import Session
 
-        return Tools(self, Session(self, stubs=False) if session is None else session, writes=writes, only=only)
+        return Tools(self.session(stubs=False) if session is None else session, writes=writes, only=only)
 
-    # permissions
-
-    def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> dict[str, Any]:
-        """May this skill make this tool call? `allow`, `deny` or `ask`, and why in a sentence.
-
-        `given` is the tool's input as the client has it; paths are judged from the project directory. A `policy` cuts
-        further than the skill's own `allowed-tools`. `problems` tells of grants that cannot be read and grant nothing.
-        """
-        from whet.guard.permissions.deciding import NO_POLICY, declared_tools, skill_permits
-
-        card = self.find(name)
-        skill, home = self.workspace.open(card).skill, self.place.env.get("HOME", "")
-        decision = skill_permits(
-            skill,
-            tool,
-            given,
-            cwd=self.place.directory,
-            skill_dir=card.directory,
-            home=home,
-            policy=NO_POLICY if policy is None else policy,
-        )
-        problems = [grant.problem for grant in declared_tools(skill) or () if grant.problem]
-        return {**decision.to_json(), **({"problems": problems} if problems else {})}
-
-    # places
-
-    def roots(self) -> dict[str, Any]:
-        """Where skills are looked for, most important first, and how many are in each place.
-
-        `roots` are {path, scope, client, kind, namespace, trusted, real, exists, skills}.
-        """
-        roots = [
-            {**shelf.root.to_json(), "exists": os.path.isdir(shelf.root.real), "skills": sum(1 for _ in shelf.cards())}
-            for shelf in self.workspace.snapshot().shelves
-        ]
-        return {"success": True, "roots": roots}
-
-    # telling
-
-    def report(self) -> tuple[Note, ...]:
-        """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""
-        snapshot = self.workspace.snapshot()
-        entries, probe = [*snapshot.config.notes, *snapshot.catalogue.report()], snapshot.config.probe
-        for card in snapshot.catalogue.cards:
-            if card.description and (reason := hidden(card, PERSON, snapshot.config.disabled, probe)):
-                severity: Severity = "warning" if reason.code == "guard-blocked" else "info"
-                entries.append(
-                    Note(reason.code, severity, reason.message, reason.hint, skill=card.full_name, path=card.path)
-                )
-        if self.workspace.cache_database.problem:
-            entries.append(self.workspace.cache_database.problem)
-        return tuple(entries)
+    # mending
 
     def doctor(self) -> tuple[Note, ...]:
-        """The report, and what a closer look at the machine brings up, worst first.
+        """What is wrong or surprising about the skills, and what a closer look at the machine brings up, worst first.
 
         A library that cannot be looked at at all, such as one with a damaged state database, still gets a report.
         """
         from whet.library.doctor import examine, examine_state, worst_first
         from whet.library.guarding import examine_audit
+        from whet.notes import Note
         from whet.prompt.asking import menu_of
+        from whet.routing.telling import examine as examine_routing
 
-        entries = [*examine_state(self.place.state), *self.sessions.examine()]
+        workspace, stores = self.workspace, self._stores
+        entries = [*examine_state(workspace.place.state), *stores.sessions.examine()]
         try:
-            report, snapshot = self.report(), self.workspace.snapshot()
+            report, snapshot = workspace.report(), workspace.snapshot()
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.config.probe)))
-            entries.extend(menu_of(self.workspace, snapshot, PERSON).report)
-            entries.extend((*self.edit.history.interrupted(), *self.usage.problems, *examine_audit(self.workspace)))
-            entries.extend((*self.examine_locks(), *self.examine_routing()))
+            entries.extend(menu_of(workspace, snapshot, PERSON).report)
+            entries.extend((*self.history.interrupted(), *stores.usage.problems, *examine_audit(workspace)))
+            entries.extend((*self.sources.examine(), *examine_routing(workspace.config().settings)))
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
                 entries.append(Note.from_error(error, "error"))
         return worst_first(entries)
 
-    def repair(self) -> dict[str, Any]:
-        """Mend what can be mended without asking: {repaired, lost}, both lists of sentences.
+    def repair(self) -> Repaired:
+        """Mend what can be mended without asking; what was `done` and what is `lost`, in sentences.
 
         Damaged databases and locks are set aside and made again from what can be saved, interrupted changes settled,
-        leftovers of killed processes removed. `lost` is what could not be saved.
+        leftovers of killed processes removed.
         """
         from whet.library.doctor import repair_roots, repair_workplaces
-        from whet.store.state import repair_state
+        from whet.store.state import Repaired, repair_state
 
-        self.workspace.close()
-        state = repair_state(self.place.state, self.workspace.clock)
-        roots = repair_roots(root for root in self.workspace.config().roots if root.trusted)
-        settled = [*self.edit.history.recover(), *repair_workplaces(self.place.state).done]
-        locks, heard = self.repair_locks(), self.sessions.repair()
-        if removed := self.edit.history.compact():
+        workspace = self.workspace
+        workspace.close()
+        state = repair_state(workspace.place.state, workspace.clock)
+        roots = repair_roots(root for root in workspace.config().roots if root.trusted)
+        settled = [*self.history.recover(), *repair_workplaces(workspace.place.state).done]
+        parts = [state, roots, self.sources.repair(), self._stores.sessions.repair()]
+        if removed := self.history.compact():
             settled.append(f"{removed} stored contents that nothing refers to were removed.")
-        done = [*state.done, *roots.done, *locks.done, *heard.done, *settled]
-        lost = [*state.lost, *roots.lost, *locks.lost, *heard.lost]
-        return {"repaired": done, "lost": lost}
-
-    def watch(self) -> Iterator[Change]:
-        """Wait for changes and tell them as they happen, without end. Needs the `watch` extra; nothing else does."""
-        from whet.library.watch import wait_for_changes
-
-        roots = self.workspace.snapshot().config.roots
-        for _ in wait_for_changes([root.real for root in roots]):
-            change = self.reload()
-            if change["added"] or change["removed"] or change["changed"]:
-                yield change
+        done = [*(item for part in parts for item in part.done), *settled]
+        return Repaired(tuple(done), tuple(item for part in parts for item in part.lost))
 
 
 def _working_directory() -> str:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from whet.api.library import Library
+    from whet.api.session import Session
     from whet.api.tools import Tools, Writes
-    from whet.prompt.session import Session
     from whet.prompt.tokens import Tokenizer
 
 MOST_SESSIONS = 1_000
@@ -107,7 +107,7 @@ class SessionPool:
         self._open = open_library
         self._writes: Writes = writes
         self._only = None if only is None else frozenset(only)
-        self._how: dict[str, Any] = {"tokenizer": tokenizer, "stubs": stubs}
+        self._tokenizer, self._stubs = tokenizer, stubs
         self._saved = saved
         self._shared = shared
         self._tools = RecentlyUsed(self._begin, most)
@@ -125,16 +125,14 @@ class SessionPool:
 
     def session(self, key: SessionKey, library: Library | None = None) -> Session:
         """The session of a conversation, as it was saved or a new one; `library` is that of its project where open."""
-        from whet.prompt.session import Session
-
         library = library or self._open(key.project)
         state = self._saved.state(key.client, key.conversation) if self._saved else None
         if state is not None:
             try:
-                return Session.from_json(library, state, caller=key.caller, **self._how)
+                return library.session(saved=state, caller=key.caller, tokenizer=self._tokenizer, stubs=self._stubs)
             except WhetError:
                 pass  # of another version: what was offered is forgotten, and at worst offered again
-        return Session(library, key.conversation, caller=key.caller, **self._how)
+        return library.session(key.conversation, caller=key.caller, tokenizer=self._tokenizer, stubs=self._stubs)
 
     def save(self, key: SessionKey, session: Session) -> None:
         """Keep the session for whoever asks for it next."""

@@ -25,8 +25,7 @@ from whet.skill.schema import find_problems
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from whet.api.library import Library
-    from whet.prompt.session import Session
+    from whet.api.session import Session
 
 Writes: TypeAlias = Literal["allow", "propose", "none"]
 """Whether a model's changes are made, wait for a person as proposals, or are not offered."""
@@ -74,12 +73,9 @@ class Tool(NamedTuple):
 class Tools:
     """The tools of one conversation. They may be called from several threads."""
 
-    def __init__(
-        self, library: Library, session: Session, *, writes: Writes = "allow", only: Collection[str] | None = None
-    ) -> None:
+    def __init__(self, session: Session, *, writes: Writes = "allow", only: Collection[str] | None = None) -> None:
         if writes not in ("allow", "propose", "none"):
             raise UsageError("bad-writes", f"writes is {writes!r}.", hint="Say allow, propose or none.")
-        self.library = library
         self.session = session
         self.writes = writes
         self._one_at_a_time = threading.Lock()
@@ -124,7 +120,7 @@ class Tools:
 
     def instructions(self, budget: int | None = None) -> str:
         """The part of a system prompt that goes with the tools: which skills there are, and how to use them."""
-        text: str = self.session.index(budget, rules="skill_view" in self._answers)["text"]
+        text = str(self.session.index(budget, rules="skill_view" in self._answers))
         return "\n\n".join(part for part in (text.rstrip(), self._usage()) if part)
 
     def offer(self, message: str, *, again: bool = False) -> str:
@@ -135,7 +131,7 @@ class Tools:
         if not message.strip():
             return ""
         with self._one_at_a_time:
-            text: str = self.session.offer(message, again=again)["text"]
+            text = self.session.offer(message, again=again).text
         return f"{_OFFER}\n{text.rstrip()}" if text else ""
 
     def _usage(self) -> str:
@@ -207,25 +203,23 @@ class Tools:
     def invoke(self, line: str) -> dict[str, Any]:
         """What a line that a person typed asks for, as `Session.invoke` gives it, with no word kept by the client."""
         with self._one_at_a_time:
-            return self.session.invoke(line, reserved=())
+            return self.session.invoke(line, reserved=()).to_json()
 
     # the six
 
     def _list(self, given: dict[str, Any]) -> dict[str, Any]:
-        limit = given.get("limit", LISTED)
-        page: dict[str, Any] = {"category": given.get("category"), "query": given.get("query")}
-        page |= {"cursor": given.get("cursor"), "caller": self.session.as_model}
-        answer = self._told_list(limit, page)
+        answer = self._listed(given, given.get("limit", LISTED))
         room = max(1, fitting(answer["skills"], LIST_ROOM))
         if room < len(answer["skills"]):
-            answer = self._told_list(room, page)
+            answer = self._listed(given, room)
         answer.pop("missing_roots", None)
         if (left := len(answer["categories"]) - _MOST_CATEGORIES) > 0:
             answer |= {"categories": answer["categories"][:_MOST_CATEGORIES], "more_categories": left}
         return answer
 
-    def _told_list(self, limit: int, page: dict[str, Any]) -> dict[str, Any]:
-        answer = self.library.list(limit=limit, **page)
+    def _listed(self, given: dict[str, Any], limit: int) -> dict[str, Any]:
+        skills = self.session.skills(given.get("category"), given.get("query"), limit, given.get("cursor"))
+        answer = skills.to_json()
         for skill in answer["skills"]:
             skill["description"] = skill["description"][:_DESCRIPTION]
         for category in answer["categories"]:
@@ -234,7 +228,7 @@ class Tools:
 
     def _view(self, given: dict[str, Any]) -> dict[str, Any]:
         with self._one_at_a_time:
-            answer = self.session.view(given["name"], given.get("file_path"), given.get("page", 1))
+            answer = self.session.view(given["name"], given.get("file_path"), given.get("page", 1)).to_json()
         for key, most, room in (("files", _MOST_FILES, _FILES_ROOM), ("diagnostics", _MOST_NOTES, _NOTES_ROOM)):
             items = answer.get(key, [])
             shown = items[: fitting(items[:most], room)]
@@ -243,7 +237,7 @@ class Tools:
         return answer
 
     def _search(self, given: dict[str, Any]) -> dict[str, Any]:
-        answer = self.library.find_relevant(given["message"], given.get("limit", FOUND), caller=self.session.as_model)
+        answer = self.session.find(given["message"], given.get("limit", FOUND)).to_json()
         for row in answer["results"]:
             row["description"] = row["description"][:_DESCRIPTION]
         return answer
@@ -255,9 +249,9 @@ class Tools:
     def _feedback(self, given: dict[str, Any]) -> dict[str, Any]:
         name, outcome, message, fits = (given.get(key) for key in ("name", "outcome", "message", "fits"))
         if name is not None:
-            self.session.allow(self.library.find(name))
+            self.session.allow(self.session.workspace.find(name)[0])
         if outcome is not None and name is not None:
-            told = self.library.note_outcome(name, outcome)
+            told = self.session.learning.note_outcome(name, outcome)
             if message is None:
                 return told
         elif outcome is not None or message is None:
@@ -268,12 +262,12 @@ class Tools:
                 return told
             hint = "Say with fits whether the message is for that skill."
             raise UsageError("bad-arguments", "fits is missing.", hint=hint)
-        return self.library.feedback(name, message or "", fits=fits is not False, origin="agent")
+        return self.session.learning.feedback(name, message or "", fits=fits is not False, origin="agent")
 
     def _distill(self, given: dict[str, Any]) -> dict[str, Any]:
         from whet.api.distilling import distill
 
-        return distill(self.library, self.session, given, stage=self.writes == "propose")
+        return distill(self.session, given, stage=self.writes == "propose")
 
 
 def definitions(writes: Writes = "allow") -> Iterator[Tool]:

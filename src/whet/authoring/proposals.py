@@ -17,6 +17,7 @@ from whet.errors import ConflictError, NotFoundError, RefusedError
 from whet.library.package import read_tree
 from whet.store.clock import iso
 from whet.store.locks import FileLock, lock_path
+from whet.values import Json, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +65,27 @@ class Proposal(NamedTuple):
         changes = [change._asdict() for change in self.changes]
         decided = iso(self.decided) if self.decided else ""
         return {**self._asdict(), "time": iso(self.time), "decided": decided, "changes": changes}
+
+
+class PendingProposals(Rows[Proposal]):
+    """The proposals that wait for a person."""
+
+    __slots__ = ()
+
+    def to_json(self) -> Json:
+        """They as JSON carries them."""
+        return {"success": True, "proposals": [proposal.to_json() for proposal in self], "count": len(self)}
+
+
+class ShownProposal(NamedTuple):
+    """A proposal, and what it would change."""
+
+    proposal: Proposal
+    diff: str
+
+    def to_json(self) -> Json:
+        """The proposal as JSON carries it."""
+        return {"success": True, **self.proposal.to_json(), "diff": self.diff}
 
 
 class Proposals:
@@ -134,9 +156,14 @@ class Proposals:
             for change in proposal.changes
         ]
 
-    def pending(self) -> tuple[Proposal, ...]:
-        """The proposals that wait, oldest first; `one` and `diff` tell more of one of them."""
-        return self.all("pending")
+    def pending(self) -> PendingProposals:
+        """The proposals that wait, oldest first; `show` tells more of one of them."""
+        return PendingProposals(self.all("pending"))
+
+    def show(self, number: int) -> ShownProposal:
+        """One that waits, with what it would change. Raises NotFoundError and ConflictError."""
+        proposal = self.one(number)
+        return ShownProposal(proposal, self.diff(proposal))
 
     def approve(self, number: int, by: Provenance = USER) -> Decision:
         """Do it, if everything is still as it was when it was proposed."""

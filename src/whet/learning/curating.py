@@ -1,6 +1,6 @@
 """The curator at work: what is known of each skill goes into a plan, and a plan that is wanted is applied.
 
-    curating = library.curating
+    curating = library.learning.curating
     print(curating.curate()["report"])        # what it would do
     curating.curate(apply=True)               # do it: one run, undone by `whet undo RUN`
 

@@ -11,6 +11,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import UsageError
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
 from whet.library.discovery import Bounds, RootListing, discover, reread, revalidate, unchanged, undisturbed
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from whet.library.disclosure import Opened
     from whet.library.readiness import Probe
     from whet.library.repository import Repository
+    from whet.notes import Severity
     from whet.skill.model import Skill
     from whet.store.clock import Clock
 
@@ -181,6 +183,40 @@ class Workspace:
 
         config = self._snapshot.config if self._snapshot else self.config()
         return read_words(card, now=self.clock(), bases=config.bounds.bases)
+
+    def new_root(self, *, project: bool = False) -> str:
+        """The directory a new skill goes to: the person's own, the first explicit root, or the project's.
+
+        It may not be there yet. Raises UsageError `no-project` where explicit roots have no project.
+        """
+        if project:
+            repository = self.config().repository
+            if repository is None:
+                raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root or --here.")
+            return os.path.join(repository.root, ".agents", "skills")
+        return self.config().roots[0].path if self.explicit else user_root(self.place)
+
+    def digest(self) -> str:
+        """One digest over all skills: the same wherever names, scopes and contents are the same."""
+        from whet.skill.tree import library_digest
+
+        return library_digest((card.qualified, self.open(card).digest) for card in self.snapshot().catalogue.cards)
+
+    def report(self) -> tuple[Note, ...]:
+        """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""
+        from whet.library.visibility import PERSON, hidden
+
+        snapshot = self.snapshot()
+        entries, probe = [*snapshot.config.notes, *snapshot.catalogue.report()], snapshot.config.probe
+        for card in snapshot.catalogue.cards:
+            if card.description and (reason := hidden(card, PERSON, snapshot.config.disabled, probe)):
+                severity: Severity = "warning" if reason.code == "guard-blocked" else "info"
+                entries.append(
+                    Note(reason.code, severity, reason.message, reason.hint, skill=card.full_name, path=card.path)
+                )
+        if self.cache_database.problem:
+            entries.append(self.cache_database.problem)
+        return tuple(entries)
 
     def snapshot(self) -> Snapshot:
         """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""

@@ -1,37 +1,11 @@
-"""What outlives a conversation: the shape of a session as JSON, and what takes down what was done in it."""
+"""What outlives a conversation: the shape of a session as JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from whet.errors import UsageError
 from whet.skill.schema import find_problems
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-class Recording(Protocol):
-    """What takes down an agent loop. Every method may be called at any time; nothing is kept of secrets."""
-
-    def user(self, text: str) -> None:
-        """What the user said."""
-
-    def assistant(self, text: str) -> None:
-        """What the model said."""
-
-    def note(self, text: str, about: str = "system") -> None:
-        """What the loop put in itself: a system prompt, the body of a skill (`skill:NAME`), a summary."""
-
-    def call(self, tool: str, given: Mapping[str, Any], id: str = "") -> str:  # noqa: A002  the name in the event
-        """A tool that is called, with its arguments; gives the id that its result is to carry."""
-
-    def result(self, text: str, id: str = "", *, failed: bool | None = None) -> None:  # noqa: A002  as above
-        """What a call gave."""
-
-    def save(self, path: str) -> None:
-        """Write everything so far to a file."""
-
 
 _TEXT, _NUMBER, _FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 _TEXTS = {"type": "array", "items": _TEXT}

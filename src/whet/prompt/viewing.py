@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.library.disclosure import AlreadyLoaded, view_file, view_skill
-from whet.library.visibility import Caller, hidden, refusal
+from whet.library.visibility import PERSON, Caller, hidden, refusal
 from whet.prompt.message import setting_lines
 from whet.prompt.scene import render_skill, scene_of, shell_of
 
@@ -26,6 +26,21 @@ def refused_unless_seen(card: Card, caller: Caller, config: ResolvedConfig, aske
     if reason and caller.model and not (reason.code == "explicit-only" and card.path in asked_for):
         raise refusal(card, reason)
     return reason
+
+
+def view(
+    workspace: Workspace,
+    name: str,
+    file_path: str | None = None,
+    page: int = 1,
+    *,
+    caller: Caller = PERSON,
+    loaded: Loaded | None = None,
+    session_id: str = "",
+) -> View:
+    """One skill's instructions; with `file_path`, one of its files as it lies on disk."""
+    card, config = workspace.find(name)
+    return view_card(workspace, card, config, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
 
 
 def view_card(

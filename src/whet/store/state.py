@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from whet.store.clock import Clock
     from whet.store.database import Database
+    from whet.values import Json
 
 FILE = "state.db"
 
@@ -93,6 +94,10 @@ class Repaired(NamedTuple):
 
     done: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        """The repair as JSON carries it."""
+        return {"repaired": list(self.done), "lost": list(self.lost)}
 
 
 def check_state(directory: str) -> str | None:

@@ -40,7 +40,9 @@ def test_what_an_agent_made_counts_as_an_agents(whet: Whet, env: dict[str, str])
     from whet import Library
 
     with Library.open(env=env) as library:
-        library.skill_manage({"action": "create", "name": "made", "description": "Does it. Use it.", "body": "Do.\n"})
+        library.session().manage(
+            {"action": "create", "name": "made", "description": "Does it. Use it.", "body": "Do.\n"}
+        )
     assert about(whet("audit", "--json"), "made") == ("safe", "allow", "agent-created", "new")
 
 

@@ -34,7 +34,7 @@ def must(machine: Machine, name: str) -> str:
 
 
 def used(machine: Machine, name: str) -> tuple[int, int]:
-    total = machine.library.usage.of(str(machine.library.find(name).id))
+    total = machine.library.learning.usage.of(str(machine.library.card(name).id))
     return (total.views, total.uses) if total else (0, 0)
 
 
@@ -144,7 +144,7 @@ def test_files_and_names_that_are_no_skills_of_ours_are_nothing(machine: Machine
     machine.tell(
         "claude-code", "tool", tool_name="Read", tool_input={"file_path": machine.file("backport")}, error="no"
     )
-    assert machine.library.usage.totals() == ()
+    assert machine.library.learning.usage.totals() == ()
     assert machine.failures() == []
 
 
@@ -200,7 +200,7 @@ def test_nothing_anybody_wrote_is_stored(machine: Machine) -> None:
 
 def test_hidden_skills_are_not_offered(machine: Machine) -> None:
     machine.write("secret-form", "Fills in secret forms. Use for secret forms.", "disable-model-invocation: true\n")
-    machine.library.disable("pdf-forms", "codex")
+    machine.library.settings.disable("pdf-forms", "codex")
     assert machine.tell("codex", "prompt", prompt="fill in the secret form") == ""
     assert machine.tell("codex", "prompt", prompt="/secret-form now") == ""
     assert machine.tell("codex", "prompt", prompt=FORM) == ""
@@ -305,6 +305,6 @@ def test_a_library_shows_the_sessions_and_what_failed(machine: Machine) -> None:
     machine.hooks.sessions._clock = machine.library.workspace.clock
     machine.tell("codex", "end")
     machine.hooks.answer("codex", "tool", b"")
-    assert [seen.id for seen in machine.library.sessions.all()] == [SESSION]
+    assert [seen.id for seen in machine.library.learning.sessions.all()] == [SESSION]
     entries: list[Any] = [entry for entry in machine.library.doctor() if entry.code == "hook-failed"]
     assert len(entries) == 1 and "There is no payload (bad-hook-input)." in entries[0].message

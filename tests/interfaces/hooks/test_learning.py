@@ -76,14 +76,14 @@ def test_with_write_skills_are_written_and_told_of(machine: Machine, tmp_path: P
     assert learn(machine) == 1
     written = "1 skill written from your last sessions (write-release-notes-command-line-client): `whet history`."
     assert machine.tell("claude-code", "start", session="next") == written
-    assert machine.library.find("write-release-notes-command-line-client").scope == "user"
+    assert machine.library.card("write-release-notes-command-line-client").scope == "user"
 
 
 def test_with_note_sessions_wait_for_a_person(machine: Machine, tmp_path: Path) -> None:
     setting(machine, "note")
     over(machine, tmp_path, release_notes())
     assert (learn(machine), waiting(machine)) == (0, ["release-notes"])
-    assert machine.library.learn()["captured"] == 1
+    assert machine.library.learning.learn()["captured"] == 1
 
 
 def test_with_off_nothing_is_noted_for_learning(machine: Machine, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def project(machine: Machine, level: str) -> Library:
     (machine.work / ".git").mkdir()
     (machine.work / ".whet.toml").write_text(f'learn = "{level}"\n', encoding="utf-8")
     library = Library.open(project=machine.work, env=machine.env)
-    library.trust()
+    library.settings.trust()
     return library
 
 
@@ -133,7 +133,7 @@ def test_a_project_may_lower_it_and_never_raise_it(
 
 def test_a_project_that_nobody_trusts_has_no_say(machine: Machine) -> None:
     with project(machine, "off") as library:
-        library.untrust()
+        library.settings.untrust()
         assert library.workspace.config().settings.learn == "propose"
 
 
@@ -144,7 +144,7 @@ def test_sessions_of_a_project_are_learned_from_as_it_says(
     over(machine, tmp_path, release_notes())
     with project(machine, level) as library:
         learn_waiting(str(machine.state), lambda _: library, machine.env, machine.clock)
-        assert library.pending()["count"] == 0
+        assert library.proposals.pending().to_json()["count"] == 0
     assert (waiting(machine), waiting(machine, now=True)) == (left, [])
     (seen,) = machine.hooks.sessions.all()
     assert bool(seen.transcript) == bool(left)
@@ -160,12 +160,12 @@ def test_a_project_that_says_off_is_forgotten_with_the_end(machine: Machine, tmp
 
 def test_sessions_of_a_project_that_says_off_meanwhile_are_offered_nowhere(machine: Machine, tmp_path: Path) -> None:
     over(machine, tmp_path, release_notes())
-    assert len(offered(machine.library)) == 1
+    assert len(offered(machine.library.learning.context)) == 1
     with project(machine, "off"):
-        assert (waiting(machine), offered(machine.library)) == (["release-notes"], ())
-        assert machine.library.learn(dry_run=True)["sessions"] == []
+        assert (waiting(machine), offered(machine.library.learning.context)) == (["release-notes"], ())
+        assert machine.library.learning.learn(dry_run=True)["sessions"] == []
         (machine.work / ".whet.toml").write_text("learn = ", encoding="utf-8")
-        assert offered(machine.library) == ()
+        assert offered(machine.library.learning.context) == ()
 
 
 def test_a_session_that_somebody_was_killed_over_waits_again(machine: Machine, tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_project_that_is_gone_does_not_lose_the_session(machine: Machine, tmp_
         return Library.open(project=directory or machine.work, env=machine.env)
 
     assert learn_waiting(str(machine.state), opened, machine.env, machine.clock) == 1
-    assert machine.library.pending()["count"] == 1
+    assert machine.library.proposals.pending().to_json()["count"] == 1
 
 
 def test_a_server_has_it_learned_in_a_process_after_a_start_or_an_end(machine: Machine, tmp_path: Path) -> None:
@@ -247,12 +247,12 @@ def test_a_server_has_it_learned_in_a_process_after_a_start_or_an_end(machine: M
 
     over(machine, tmp_path, release_notes())
     for event in ("prompt", "tool", "stop", "end"):
-        assert machine.library.pending()["count"] == 0
+        assert machine.library.proposals.pending().to_json()["count"] == 0
         learn_after(event, str(machine.state), machine.env)
     for thread in threading.enumerate():
         if thread.name == "whet-learning":
             thread.join(60)
-    assert machine.library.pending()["count"] == 1
+    assert machine.library.proposals.pending().to_json()["count"] == 1
 
 
 def test_a_server_that_can_begin_no_process_notes_it(machine: Machine) -> None:

@@ -56,7 +56,7 @@ class World:
         return library
 
     def served(self, caller: Caller = CLIENT, **more: Any) -> Served:
-        return Served(self.library(**more), caller)
+        return Served(self.library(**more).workspace, caller)
 
 
 @pytest.fixture

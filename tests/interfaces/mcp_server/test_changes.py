@@ -55,12 +55,12 @@ def delete(world: World) -> None:
 
 def disable(world: World) -> None:
     with world.open() as library:
-        library.disable("write-up")
+        library.settings.disable("write-up")
 
 
 def disable_here(world: World) -> None:
     with world.open() as library:
-        library.disable("write-up", surface="mcp")
+        library.settings.disable("write-up", surface="mcp")
 
 
 def enable(world: World) -> None:
@@ -77,7 +77,7 @@ def hint(world: World) -> None:
 
 def bundle(world: World) -> None:
     with world.open() as library:
-        library.save_bundle("release", ["pdf"])
+        library.settings.save_bundle("release", ["pdf"])
 
 
 CHANGES: list[tuple[Callable[[World], None], set[str]]] = [
@@ -353,7 +353,7 @@ async def test_a_skill_may_be_switched_off_for_one_client(
         await neighbour.list_resources()
         await own.list_resources()
         with world.open() as library:
-            library.disable("write-up", surface="cursor")
+            library.settings.disable("write-up", surface="cursor")
         if client == "cursor":
             await heard.until(RESOURCES, PROMPTS)
             assert "skill://write-up/SKILL.md" not in {item.uri for item in (await own.list_resources()).resources}

@@ -93,9 +93,9 @@ async def test_a_client_goes_through_the_rounds_and_the_skill_waits(world: World
         assert (titles, done["skill"], done["staged"]) == (TITLES, "publish-docs", True)
         assert (await distill(client, distillation=answer["distillation"]))["code"] == "no-such-distillation"
     with world.open() as library:
-        (proposal,) = library.pending()["proposals"]
+        (proposal,) = library.proposals.pending().to_json()["proposals"]
         library.edit.proposals.approve(proposal["id"])
-        assert library.find("publish-docs").name == "publish-docs"
+        assert library.card("publish-docs").name == "publish-docs"
 
 
 @eras
@@ -104,7 +104,7 @@ async def test_a_session_of_hooks_is_the_one_of_this_client(world: World, era: s
     path.write_text(SESSION, encoding="utf-8")
     with world.open() as library:
         for name in ("codex", "cursor"):
-            library.sessions.note(name, "now", project=str(world.work), transcript=str(path), prompts=1)
+            library.learning.sessions.note(name, "now", project=str(world.work), transcript=str(path), prompts=1)
     me = types.Implementation(name="codex-mcp-client", version="1")
     async with connected(world.server(), era, client_info=me) as client:
         assert (await distill(client, session="current"))["session"] == "codex:now"

@@ -29,7 +29,7 @@ async def body(client: Client, name: str, arguments: dict[str, str] | None = Non
 
 async def test_prompts_are_the_commands_of_a_person(world: World, era: str) -> None:
     with world.open() as library:
-        library.save_bundle("release", ["pdf", "deploy"], description="Releases it.")
+        library.settings.save_bundle("release", ["pdf", "deploy"], description="Releases it.")
     async with connected(world.server(), era) as client:
         listed = (await client.list_prompts()).prompts
     named = [{"name": name, "description": "[issue] [priority]", "required": False} for name in ("issue", "priority")]
@@ -57,7 +57,7 @@ async def test_many_prompts_come_in_pages(world: World, era: str) -> None:
 
 async def test_a_prompt_is_the_message_of_the_skill(world: World, era: str) -> None:
     with world.open() as library:
-        expected = library.invoke("/write-up the release, it's late", reserved=())["message"]
+        expected = library.invoke("/write-up the release, it's late", reserved=()).message
     async with connected(world.server(), era) as client:
         got = await client.get_prompt("write-up", {"arguments": "the release, it's late"})
         assert (got.description, text_of(got)) == ("Writes something up.", expected)
@@ -125,7 +125,7 @@ async def test_what_a_prompt_does_not_take_is_an_error(world: World, era: str) -
 
 async def test_a_bundle_of_which_nothing_is_left_says_so(world: World, era: str) -> None:
     with world.open() as library:
-        library.save_bundle("gone", ["no-such"])
+        library.settings.save_bundle("gone", ["no-such"])
     async with connected(world.server(), era) as client:
         assert "Nothing of it can be loaded." in text_of(await client.get_prompt("gone"))
 

@@ -56,7 +56,7 @@ def large(tmp_path_factory: pytest.TempPathFactory, many: int) -> Iterator[World
         with open(directory / "SKILL.md", "w", encoding="utf-8") as file:
             file.write(text)
     with Library.open(project=world.work, env=world.env, clock=lambda: time.time_ns() + LATER) as library:
-        assert library.list(limit=1)["total"] == many
+        assert library.skills(limit=1).total == many
     yield world
     world.close()
 

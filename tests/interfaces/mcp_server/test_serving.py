@@ -93,7 +93,7 @@ def test_a_project_skill_that_the_guard_keeps_back_is_never_read(world: World) -
     served = world.served()
     library = world.made[0]
     assert refused(served.get_skill, "skill://shared/SKILL.md") == ("NotFoundError", "resource-not-found")
-    library.trust()
+    library.settings.trust()
     assert data_of(served.read("skill://shared/SKILL.md")) == (path / "SKILL.md").read_bytes()
     world.skill("project/.agents/skills/shared", body=MALICE)
     for _ in range(2):
@@ -309,7 +309,7 @@ def hook(event, arguments):
 sys.addaudithook(hook)
 library = Library.open(home=f"{top}/state", project=f"{top}/project", env={"HOME": f"{top}/home", "PATH": ""},
                        clock=lambda: LATER)
-served = Served(library, Caller(model=True, surface="mcp"))
+served = Served(library.workspace, Caller(model=True, surface="mcp"))
 served.list_resources(None)
 counting = True
 getattr(served, call)(*given or [None])

@@ -41,7 +41,7 @@ async def test_changes_wait_as_proposals(world: World, era: str) -> None:
         assert view.structured_content and "Read references" in view.structured_content["content"]
     assert world.text("pdf") == before
     with world.open() as library:
-        [proposal] = library.pending()["proposals"]
+        [proposal] = library.proposals.pending().to_json()["proposals"]
         assert library.edit.proposals.approve(proposal["id"]).to_json()["success"]
     assert world.text("pdf").endswith("---\nStudy references/guide.md.\n")
 
@@ -53,7 +53,7 @@ async def test_changes_are_made_where_they_are_allowed(world: World, era: str) -
         view = await client.call_tool("skill_view", {"name": "pdf"})
         assert view.structured_content and "Study references" in view.structured_content["content"]
     with world.open() as library:
-        assert library.pending()["proposals"] == []
+        assert library.proposals.pending().to_json()["proposals"] == []
 
 
 async def test_a_server_that_only_reads_does_not_offer_to_change(world: World, era: str) -> None:
@@ -155,7 +155,7 @@ async def test_a_change_that_is_cancelled_is_made_wholly_or_not_at_all(
         await slow.finish()
     assert world.text("pdf").endswith("---\nStudy references/guide.md.\n")
     with world.open() as library:
-        assert [entry["action"] for entry in library.history("pdf")["entries"]] == [
+        assert [entry["action"] for entry in library.history.entries("pdf").to_json()["entries"]] == [
             "found",
             "patch",
         ]

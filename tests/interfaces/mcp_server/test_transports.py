@@ -189,5 +189,5 @@ def test_a_change_that_is_under_way_when_the_client_goes_is_whole(world: World) 
     assert pipe.end()[0] == 0
     with world.open() as library:
         assert library.edit.history.verify().valid
-        text = library.view("pdf")["content"]
+        text = library.read("pdf").content
     assert text.endswith(("Study references/guide.md.\n", "Read references/guide.md.\n"))

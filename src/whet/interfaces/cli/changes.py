@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import reason_option
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def change(
     if version := getattr(options, "set_version", ""):
         operation["version"] = version
     given = {name: value for name, value in operation.items() if value is not None}
-    return context.library.manage([given], reason=options.reason, stage=options.stage, viewed=viewed)
+    return context.library.edit.apply(
+        [given], by=Provenance("user", reason=options.reason), stage=options.stage, viewed=viewed
+    ).to_json()
 
 
 def render_change(answer: Json, screen: Screen, done: str, *, path: bool = True) -> None:

@@ -73,7 +73,7 @@ class Context:
         if os.path.isfile(path) or os.path.isfile(os.path.join(path, "SKILL.md")):
             return path
         try:
-            return self.library.find(text).location
+            return self.library.card(text).location
         except NotFoundError:
             if os.path.lexists(path) or os.sep in text or "/" in text:
                 return path  # a path after all, and whoever opens it says what is wrong with it

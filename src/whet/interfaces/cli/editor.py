@@ -45,7 +45,7 @@ def edit_skill(context: Context, options: Namespace) -> Json:
     """Open the editor, and make what it leaves behind the skill's text."""
     command = _editor_command(context.env)
     original = _read_original(context, options.name)
-    copy = _copy(original, context.library.place.state)
+    copy = _copy(original, context.library.workspace.place.state)
     while True:
         try:
             _run_editor(command, copy, context, json=options.json)
@@ -69,7 +69,7 @@ def edit_text(context: Context, text: str, *, json: bool) -> str:
     """A few lines as the person's editor leaves them. Raises what opening the editor does."""
     import tempfile
 
-    command, directory = _editor_command(context.env), os.path.join(context.library.place.state, DIRECTORY)
+    command, directory = _editor_command(context.env), os.path.join(context.library.workspace.place.state, DIRECTORY)
     with os_failures(directory):
         os.makedirs(directory, mode=0o700, exist_ok=True)
         path = os.path.join(tempfile.mkdtemp(prefix="text-", dir=directory), "text.txt")
@@ -100,7 +100,7 @@ def _read_original(context: Context, name: str) -> _Original:
     from whet.authoring.trees import digest
     from whet.library.package import read_tree
 
-    card = context.library.find(name)
+    card = context.library.card(name)
     if card.kind != "skill":
         hint = "Move it to NAME/SKILL.md first."
         raise UsageError("single-file", f"{card.full_name} is a single file.", hint=hint, path=card.path)

@@ -124,7 +124,7 @@ def choose_session(context: Context) -> Seen:
     from whet.learning.synthesis.consent import offered
     from whet.store.clock import iso
 
-    waiting = [seen for seen in reversed(offered(context.library)) if os.path.isfile(seen.transcript)]
+    waiting = [seen for seen in reversed(offered(context.library.learning.context)) if os.path.isfile(seen.transcript)]
     if not waiting:
         hint = "Name the file of a session: `whet distill FILE`."
         raise NotFoundError("no-session-waits", "No session waits to be learned from.", hint=hint)
@@ -149,7 +149,7 @@ def _describe_session(context: Context, seen: Seen) -> str:
     try:
         with open(seen.transcript, "rb") as file:
             data = file.read(_HEAD)
-        read = read_piped(context.library.place.state, [data.rpartition(b"\n")[0] or data], "It")
+        read = read_piped(context.library.workspace.place.state, [data.rpartition(b"\n")[0] or data], "It")
     except (OSError, WhetError):
         return ""
     said = next((event.text for event in read.events if event.kind == "user" and event.text.strip()), "")
@@ -227,7 +227,7 @@ def _format_value(field: Field) -> str:
 
 
 def _ask_agreement(context: Context, distillation: Distillation) -> None:
-    foreseen = context.library.finish_distillation(distillation, dry_run=True)
+    foreseen = context.library.learning.finish_distillation(distillation, dry_run=True)
     _say("", *_fold(context, f"{foreseen['skill']}: {foreseen['description']}"))
     for warning in foreseen["warnings"]:
         _say(*_fold(context, warning))

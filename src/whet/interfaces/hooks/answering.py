@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.api import Library
+    from whet.api.session import Session
     from whet.api.session_pool import SessionKey, SessionPool
     from whet.interfaces.hooks.events import Event
     from whet.library.card import Card
     from whet.library.workspace import Snapshot
-    from whet.prompt.session import Session
     from whet.store.clock import Clock
 
 PATIENCE = 1.8
@@ -193,7 +193,7 @@ class Hooks:
         for item, card in cards:
             session.noticed(card.path)
             if item.how != "ours":
-                library.record(item.how, card, library.workspace.open(card).digest, event.session)
+                library.learning.record(item.how, card, library.workspace.open(card).digest, event.session)
         if cards:
             self._pool.save(_key(event), session)
         return any(f"file: {clean(card.path)}" in text for _, card in cards)
@@ -222,7 +222,7 @@ def offered(library: Library, session: Session, prompt: str, snapshot: Snapshot)
         each=_DESCRIBED,
         relevance=lambda card: scores.get(card.location, 0.0),
         snapshot=snapshot,
-    )
+    ).to_json()
     if not offer["skills"]:
         return ""
     if found.level != "must" or found.match.name not in offer["skills"]:
@@ -258,7 +258,7 @@ def _card(library: Library, item: TouchedSkill) -> Card | None:
     """The skill that a tool call was about, if it is one of ours."""
     if item.name:
         try:
-            return library.find(item.name)
+            return library.card(item.name)
         except WhetError:
             return None  # the client knows it, and we do not
     real = os.path.realpath(item.path)

@@ -115,7 +115,7 @@ def _learn(sessions: Sessions, kept: State, seen: Seen, opened: Callable[[str], 
         if wanted == "off":
             sessions.forget(seen.client, seen.id)
             return
-        report: Json = library.finish(seen) if wanted != "note" else {"captured": False}
+        report: Json = library.learning.finish(seen) if wanted != "note" else {"captured": False}
         if "error" in report:
             sessions.failed(seen.client, LEARNING, report["code"], report["error"])
         if report["captured"]:

@@ -19,7 +19,6 @@ from whet.library.visibility import Caller
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from whet.api import Library
     from whet.api.session_pool import SessionPool
     from whet.api.tools import Tools
 
@@ -34,7 +33,6 @@ class ClientContext(NamedTuple):
     """What answers one client about one project."""
 
     project: str | None
-    library: Library
     caller: Caller
     tools: Tools
     served: Served
@@ -63,8 +61,8 @@ class ClientSession:
         with self._lock:
             key, tools = self._key, self._sessions.get(self._key)
             if self._context is None or self._context.tools is not tools:
-                served = Served(tools.library, tools.session.as_model)
-                self._context = ClientContext(key.project, tools.library, key.caller, tools, served)
+                served = Served(tools.session.workspace, tools.session.as_model)
+                self._context = ClientContext(key.project, key.caller, tools, served)
             return self._context
 
 

@@ -85,9 +85,11 @@ def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> Json:
 
 
 def _commands(tools: Tools) -> list[Json]:
-    caller = tools.session.caller
-    found: list[Json] = tools.library.commands("", _MOST, reserved=(), caller=caller)["commands"]
-    return found
+    from whet.prompt.asking import menu_of
+
+    workspace = tools.session.workspace
+    menu = menu_of(workspace, workspace.snapshot(), tools.session.caller, reserved=())
+    return [command.to_json() for command in menu.complete("", _MOST)]
 
 
 def _distills(tools: Tools) -> bool:

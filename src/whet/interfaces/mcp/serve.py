@@ -80,7 +80,7 @@ def serve_http(
 def _libraries(open_library: Open, *, hooks: bool) -> Iterator[LibraryPool]:
     """The libraries of a server; with `hooks`, hooks of clients are answered from them too, which are warm."""
     libraries = LibraryPool(open_library)
-    place = libraries.get(None).place
+    place = libraries.get(None).workspace.place
     answering = Hooks(place.state, lambda directory: libraries.get(directory or None))
     after = partial(learn_after, state=place.state, env=place.env)
     service = Service(place.state, answering.answer, env=place.env, after=after)

@@ -26,11 +26,10 @@ from whet.skill.finder import MAIN_FILE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from whet.api import Library
     from whet.interfaces.mcp.addresses import SkillPath
     from whet.library.card import Card
     from whet.library.visibility import Caller
-    from whet.library.workspace import ResolvedConfig
+    from whet.library.workspace import ResolvedConfig, Workspace
     from whet.skill.values import Json
 
 _PAGE_READ = 64 * 1024 * 1024
@@ -45,8 +44,8 @@ prompt, and many hosts let models read resources."""
 class Served:
     """The skills of a library as one client may have them. It may be shared between threads."""
 
-    def __init__(self, library: Library, caller: Caller) -> None:
-        self._workspace = library.workspace
+    def __init__(self, workspace: Workspace, caller: Caller) -> None:
+        self._workspace = workspace
         self._caller = caller
         self._book: AddressBook | None = None
 

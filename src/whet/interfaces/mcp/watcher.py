@@ -38,7 +38,7 @@ class Known:
     """A library as it was at one look; what clients are told of it is only worked out when it is compared."""
 
     def __init__(self, context: ClientContext) -> None:
-        workspace = context.library.workspace
+        workspace = context.tools.session.workspace
         self._snapshot = workspace.snapshot()
         self._bundles, _ = read_bundles(bundle_directories(workspace, self._snapshot))
         self._person, self._model = context.caller, context.tools.session.as_model

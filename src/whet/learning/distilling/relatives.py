@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.main_file import main_of, said
 from whet.errors import WhetError
-from whet.learning.shelf import held_back
+from whet.learning.context import held_back
 from whet.library.package import read_tree
 from whet.routing.duplicates import THRESHOLD
 from whet.routing.duplicates_answer import resembling
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.authoring.journal import Journal
+    from whet.learning.context import LearningContext
     from whet.learning.distilling.draft import Draft
-    from whet.learning.shelf import Shelf
     from whet.library.card import Card
     from whet.skill.tree import Tree
 
@@ -51,21 +51,21 @@ class Relative(NamedTuple):
     """Whether it is it only because the session used it: then it may be about something wider."""
 
 
-def relative_of(shelf: Shelf, made: Draft, used: Sequence[str] = ()) -> Relative | None:
+def relative_of(context: LearningContext, made: Draft, used: Sequence[str] = ()) -> Relative | None:
     """The skill that a draft belongs to: one of one's own that was used, or has its name; else the most alike."""
-    cards = shelf.workspace.snapshot().catalogue.cards
+    cards = context.workspace.snapshot().catalogue.cards
     wanted = {key(name.rpartition(":")[2]) for name in used}
     for card in cards:
-        if key(card.name) in wanted and is_own(shelf, card):
+        if key(card.name) in wanted and is_own(context, card):
             return Relative(card, own=True, used=slug(card.name) != made.name)
     for card in cards:
-        if slug(card.name) == made.name and is_own(shelf, card):
+        if slug(card.name) == made.name and is_own(context, card):
             return Relative(card, own=True)
     named = {card.full_name: card for card in cards}
-    for found in resembling(shelf.workspace, "", Texts(made.name, made.description, made.body), SAME_NAME):
+    for found in resembling(context.workspace, "", Texts(made.name, made.description, made.body), SAME_NAME):
         card = named[found.name]
         if found.score >= least_score(card.name, made.name, distilled=_is_distilled(card)):
-            return Relative(card, own=is_own(shelf, card))
+            return Relative(card, own=is_own(context, card))
     return None
 
 
@@ -79,12 +79,12 @@ def least_score(one: str, other: str, *, distilled: bool) -> float:
     return SAME_NAME if alike else SAME_JOB
 
 
-def is_own(shelf: Shelf, card: Card) -> bool:
+def is_own(context: LearningContext, card: Card) -> bool:
     """May this skill be improved without anybody having named it?"""
-    outside = card.scope == "external" and shelf.workspace.explicit is None
+    outside = card.scope == "external" and context.workspace.explicit is None
     if card.kind != "skill" or card.scope in _THEIRS or outside:
         return False
-    return not held_back(shelf, card)
+    return not held_back(context, card)
 
 
 def maker(journal: Journal, path: str) -> str:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from whet.authoring.history import difference
 from whet.authoring.main_file import main_of, version_of
 from whet.authoring.trees import digest
+from whet.authoring.writer import Provenance
 from whet.errors import ConflictError, UsageError, WhetError
+from whet.learning.context import held_back
 from whet.learning.evals.answer import TOKENS
 from whet.learning.evals.subject import Subject
 from whet.learning.improving.asking import Matter
@@ -20,15 +22,14 @@ from whet.learning.improving.rejected import Buffer
 from whet.learning.improving.rounds import ALL_MET, Course, body_of
 from whet.learning.improving.trying import Trials, split
 from whet.learning.models.budget import Budget, budgeted
-from whet.learning.shelf import held_back
 from whet.library.package import read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from whet.learning.context import LearningContext
     from whet.learning.improving.trying import Measured
     from whet.learning.models.door import Model
-    from whet.learning.shelf import Shelf
     from whet.skill.tree import Item
 
 ROUNDS = 3
@@ -40,7 +41,7 @@ MARK = "Improved by its evals"
 
 
 def improve(
-    shelf: Shelf,
+    context: LearningContext,
     name: str,
     model: Model,
     *,
@@ -58,7 +59,7 @@ def improve(
         if not 1 <= value <= _MOST[what]:
             message, hint = f"{value} is no number of {what}.", f"Ask for 1 to {_MOST[what]}."
             raise UsageError("bad-amount", message, hint=hint)
-    bench = _Bench(shelf, name, model, grader or model, edits, runs, tokens, progress)
+    bench = _Bench(context, name, model, grader or model, edits, runs, tokens, progress)
     course = bench.course
     try:
         try:
@@ -80,7 +81,7 @@ class _Bench:
 
     def __init__(
         self,
-        shelf: Shelf,
+        context: LearningContext,
         name: str,
         model: Model,
         grader: Model,
@@ -89,8 +90,8 @@ class _Bench:
         tokens: int,
         progress: Callable[[int, int], None],
     ) -> None:
-        workspace, editor = shelf.workspace, shelf.edit
-        self._shelf, self._model, self._grader, self._runs = shelf, model, grader, runs
+        workspace, editor = context.workspace, context.editor
+        self._context, self._model, self._grader, self._runs = context, model, grader, runs
         self._card, _ = workspace.find(name)
         target = editor.target(self._card)
         self._path = target.source or target.path
@@ -111,7 +112,7 @@ class _Bench:
             body_of(self._tree),
             self._subject.visible(),
             (),
-            heard_of(self._card, self._tree, self._path, shelf.usage, shelf.remarks, refused),
+            heard_of(self._card, self._tree, self._path, context.usage, context.feedback, refused),
             (),
             [item.prompt for item in self._evals.evals],
         )
@@ -177,7 +178,7 @@ class _Bench:
 
     def keep(self, *, write: bool) -> dict[str, Any]:
         """Write the better version, or propose it where it is not to be written, or may not be."""
-        kept_back = held_back(self._shelf, self._card)
+        kept_back = held_back(self._context, self._card)
         before, after = (self._trials.measure(tree).mean() or 0.0 for tree in (self._tree, self.course.best))
         how = f"evals: {len(self._evals.evals)}, runs: {self._runs}, model: {self._model.name}"
         reason = f"{MARK}: {before:.2f} before, {after:.2f} after ({how})."
@@ -188,14 +189,12 @@ class _Bench:
 
         if not write and (known := self._proposed_already()):
             return known
-        answer = self._shelf.manage(
+        answer = self._context.editor.apply(
             [{"action": "edit", "name": self._card.path, "body": main_of(self.course.best).text}],
-            actor="agent",
-            origin="background",
-            reason=reason,
+            Provenance("agent", "background", reason),
             stage=not write or bool(kept_back),
             viewed=viewed,
-        )
+        ).to_json()
         told = {"version": answer["version"], "reason": reason}
         if answer.get("staged"):
             cause = kept_back if write and kept_back else answer["reason"]
@@ -204,7 +203,7 @@ class _Bench:
 
     def _proposed_already(self) -> dict[str, Any]:
         """The proposal that says the same and waits, as `keep` tells it; nothing where there is none."""
-        proposals, best = self._shelf.edit.proposals, self.course.best
+        proposals, best = self._context.editor.proposals, self.course.best
         for proposal in proposals.all("pending"):
             for change in proposals.changes(proposal):
                 after = change.after if change.path == self._path else None

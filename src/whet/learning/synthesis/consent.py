@@ -9,15 +9,15 @@ from whet.errors import WhetError
 from whet.library.settings import PROJECT_FILE
 
 if TYPE_CHECKING:
+    from whet.learning.context import LearningContext
     from whet.learning.sessions import Seen
-    from whet.learning.shelf import Shelf
     from whet.library.workspace import Workspace
 
 
-def offered(shelf: Shelf) -> tuple[Seen, ...]:
+def offered(context: LearningContext) -> tuple[Seen, ...]:
     """The sessions that wait and may be learned from, the oldest first."""
-    waiting = shelf.sessions.waiting()
-    off = {project for project in {seen.project for seen in waiting} if has_say(project) and _is_off(shelf, project)}
+    waiting = context.sessions.waiting()
+    off = {project for project in {seen.project for seen in waiting} if has_say(project) and _is_off(context, project)}
     return tuple(seen for seen in waiting if seen.project not in off)
 
 
@@ -40,10 +40,10 @@ def is_off(workspace: Workspace) -> bool:
         return True
 
 
-def _is_off(shelf: Shelf, project: str) -> bool:
+def _is_off(context: LearningContext, project: str) -> bool:
     from whet.library.workspace import Workspace
 
-    known = shelf.workspace
+    known = context.workspace
     workspace = Workspace(known.place._replace(directory=project), known.explicit, known.clock, None)
     try:
         return is_off(workspace)

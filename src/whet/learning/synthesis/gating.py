@@ -15,9 +15,9 @@ from whet.learning.evals.gate import Gate, Reason, Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from whet.learning.context import LearningContext
     from whet.learning.distilling.writing import Writing
     from whet.learning.models.door import Model
-    from whet.learning.shelf import Shelf
     from whet.skill.tree import Item
 
 
@@ -42,7 +42,7 @@ class Gated(NamedTuple):
         return f"The gate says no: {' '.join(reason.message for reason in self.verdict.reasons)}"
 
 
-def gated(shelf: Shelf, writing: Writing, name: str, model: Model | None, *, measure: bool) -> Gated:
+def gated(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> Gated:
     """What the gate says of a change. To `measure` takes the skill's evals, where it has some, and a model.
 
     Without a model, evals that there are cannot be met: then it is a no.
@@ -63,7 +63,7 @@ def gated(shelf: Shelf, writing: Writing, name: str, model: Model | None, *, mea
     from whet.learning.evals.answer import scorer
 
     try:
-        score = None if model is None else scorer(shelf.workspace, name, model)
+        score = None if model is None else scorer(context.workspace, name, model)
         verdict = gate.judge(before, after, name, score)
     except WhetError as error:
         verdict = Verdict((Reason("gate-no-score", f"Its evals could not be done: {error.message}"),))

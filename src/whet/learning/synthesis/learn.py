@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.authoring.writer import Provenance
 from whet.errors import NotFoundError
 from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distilling.merging import added
@@ -28,11 +29,11 @@ from whet.learning.synthesis.work import taught
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whet.learning.context import LearningContext
     from whet.learning.distilling.relatives import Relative
     from whet.learning.distilling.writing import Writing
     from whet.learning.facts.model import Facts
     from whet.learning.models.door import Model
-    from whet.learning.shelf import Shelf
     from whet.learning.synthesis.judging import Verdict
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder
@@ -75,13 +76,13 @@ class Read(NamedTuple):
         return f"{self.client}:{self.id}" if self.id else self.path or self.client
 
 
-def learn(shelf: Shelf, source: Told, terms: Terms = Terms()) -> dict[str, Any]:  # noqa: B008  a value
+def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> dict[str, Any]:  # noqa: B008  a value
     """Learn from one session; what was captured, or why nothing was.
 
     `source` is CLIENT:ID of a session that hooks told of, the path of a transcript, or one in memory. With `dry_run`
     nothing at all is changed, and no model is asked. Raises what reading and writing raise.
     """
-    read = read_source(shelf, source)
+    read = read_source(context, source)
     facts = sober(facts_of(read.transcript))
     verdict = judge(facts, read.transcript)
     report: dict[str, Any] = {
@@ -94,9 +95,9 @@ def learn(shelf: Shelf, source: Told, terms: Terms = Terms()) -> dict[str, Any]:
         "evidence": list(verdict.evidence),
     }
     if verdict.capture:
-        report |= _captured(shelf, Distillation(facts, Source(read.client, read.id)), verdict, terms)
+        report |= _captured(context, Distillation(facts, Source(read.client, read.id)), verdict, terms)
     if not terms.dry_run and report["code"] != "waiting" and read.id:
-        shelf.sessions.learned(read.client, read.id)
+        context.sessions.learned(read.client, read.id)
     return report
 
 
@@ -105,7 +106,7 @@ def sober(facts: Facts) -> Facts:
     return facts._replace(dead_ends=tuple(end for end in facts.dead_ends if taught(end)))
 
 
-def read_source(shelf: Shelf, source: Told) -> Read:
+def read_source(context: LearningContext, source: Told) -> Read:
     """The session that is meant. Raises NotFoundError `no-such-session` and what reading a transcript raises."""
     if isinstance(source, Seen):
         if not source.transcript:
@@ -118,9 +119,9 @@ def read_source(shelf: Shelf, source: Told) -> Read:
     path = os.path.expanduser(source)
     client, colon, id_ = source.partition(":")
     if colon and client and id_ and not os.path.lexists(path):
-        seen = next((one for one in shelf.sessions.all() if (one.client, one.id) == (client, id_)), None)
+        seen = next((one for one in context.sessions.all() if (one.client, one.id) == (client, id_)), None)
         if seen is not None:
-            return read_source(shelf, seen)
+            return read_source(context, seen)
         hint = "`whet learn` without arguments takes all that wait; a file works, too."
         raise NotFoundError("no-such-session", f"No session {source!r} is known.", hint=hint)
     if not source.strip():
@@ -128,7 +129,7 @@ def read_source(shelf: Shelf, source: Told) -> Read:
     found = _at(path)
     where = os.path.realpath(path)
     told = next(
-        (one for one in shelf.sessions.all() if one.transcript and os.path.realpath(one.transcript) == where), None
+        (one for one in context.sessions.all() if one.transcript and os.path.realpath(one.transcript) == where), None
     )
     return Read(found, told.client if told else found.client, told.id if told else found.session, path)
 
@@ -139,20 +140,20 @@ def _at(path: str, client: str = "") -> Transcript:
     return read_transcript(path, client=client)
 
 
-def _captured(shelf: Shelf, begun: Distillation, verdict: Verdict, terms: Terms) -> dict[str, Any]:
+def _captured(context: LearningContext, begun: Distillation, verdict: Verdict, terms: Terms) -> dict[str, Any]:
     """What becomes of a session that is worth it."""
-    near = relative_of(shelf, begun.draft(), verdict.skills)
+    near = relative_of(context, begun.draft(), verdict.skills)
     if near is not None and not near.own:
         return {"skill": near.card.full_name, **_left("not-ours", verdict)}
     if near is not None:
         path = os.path.realpath(near.card.directory)
-        if not terms.dry_run and (number := waiting_for(shelf, path)):
+        if not terms.dry_run and (number := waiting_for(context, path)):
             return {"skill": near.card.full_name, "proposal": number, **_left("waiting", verdict)}
-        return _improved(shelf, _worded(begun._replace(known=near.card.name), terms), near, verdict, terms)
-    if (before := proposed_already(shelf, begun.draft())) is not None:
+        return _improved(context, _worded(begun._replace(known=near.card.name), terms), near, verdict, terms)
+    if (before := proposed_already(context, begun.draft())) is not None:
         code = "waiting" if before.state == "pending" else "rejected-before"
         return {"skill": before.changes[0].skill, "proposal": before.id, **_left(code, verdict)}
-    return _created(shelf, _worded(begun, terms), verdict, terms)
+    return _created(context, _worded(begun, terms), verdict, terms)
 
 
 def _worded(begun: Distillation, terms: Terms) -> Distillation:
@@ -164,23 +165,25 @@ def _worded(begun: Distillation, terms: Terms) -> Distillation:
     return helped(begun, terms.model)
 
 
-def _created(shelf: Shelf, state: Distillation, verdict: Verdict, terms: Terms) -> dict[str, Any]:
+def _created(context: LearningContext, state: Distillation, verdict: Verdict, terms: Terms) -> dict[str, Any]:
     """A new skill, under a name that no other has."""
-    name = _free(shelf, state.draft().name)
+    name = _free(context, state.draft().name)
     state = state._replace(edits={**state.edits, "name": name})
-    writing = writing_of(shelf.workspace, shelf.edit.journal, state)
+    writing = writing_of(context.workspace, context.editor.journal, state)
     steps = [{"title": hide_secrets(step.title)[0], "events": list(step.evidence)} for step in state.worded.steps]
     told = {"action": "create", "skill": name, "description": writing.made.description, "steps": steps}
-    return {**told, **_done(shelf, state, writing, verdict, terms, name=name, agents=True)}
+    return {**told, **_done(context, state, writing, verdict, terms, name=name, agents=True)}
 
 
-def _improved(shelf: Shelf, state: Distillation, near: Relative, verdict: Verdict, terms: Terms) -> dict[str, Any]:
+def _improved(
+    context: LearningContext, state: Distillation, near: Relative, verdict: Verdict, terms: Terms
+) -> dict[str, Any]:
     """A better version of the skill that is there; one that was only used gains what it lacks and keeps the rest."""
     from whet.authoring.main_file import main_of
 
     path = os.path.realpath(near.card.directory)
-    journal, refused = shelf.edit.journal, refused_bodies(shelf, path)
-    writing = writing_of(shelf.workspace, journal, state, card=near.card, gains=near.used, refused=refused)
+    journal, refused = context.editor.journal, refused_bodies(context, path)
+    writing = writing_of(context.workspace, journal, state, card=near.card, gains=near.used, refused=refused)
     if writing.before is None:
         raise NotFoundError("skill-gone", f"{near.card.path} is not there any more.", hint="Try again.")
     old, new = (main_of(tree).document.body for tree in (writing.before, writing.after))
@@ -188,11 +191,11 @@ def _improved(shelf: Shelf, state: Distillation, near: Relative, verdict: Verdic
     if old.strip() == new.strip():
         return {**told, **_left("nothing-new", verdict)}
     agents = maker(journal, path) == "agent"
-    return {**told, **_done(shelf, state, writing, verdict, terms, name=near.card.full_name, agents=agents)}
+    return {**told, **_done(context, state, writing, verdict, terms, name=near.card.full_name, agents=agents)}
 
 
 def _done(
-    shelf: Shelf,
+    context: LearningContext,
     state: Distillation,
     writing: Writing,
     verdict: Verdict,
@@ -204,7 +207,7 @@ def _done(
     """What the gate lets become of it: written, proposed, or nothing."""
     from whet.authoring.trees import digest
 
-    passed = gated(shelf, writing, name, terms.model, measure=terms.write and agents and not terms.dry_run)
+    passed = gated(context, writing, name, terms.model, measure=terms.write and agents and not terms.dry_run)
     told: dict[str, Any] = {"gate": passed.verdict.to_json()}
     if (helped := state.help()) is not None:
         told["model"] = helped
@@ -213,14 +216,12 @@ def _done(
     if terms.dry_run:
         return {**told, "preview": writing.text, "warnings": [*state.warnings, *writing.kept]}
     seen = digest(writing.before)
-    answer = shelf.manage(
+    answer = context.editor.apply(
         list(writing.operations),
-        actor="agent",
-        origin="background",
-        reason=hide_secrets(f"{_reason(state, verdict)} {passed.sentence}")[0],
+        Provenance("agent", "background", hide_secrets(f"{_reason(state, verdict)} {passed.sentence}")[0]),
         stage=not (terms.write and agents and passed.verdict.accepted),
         viewed=lambda where, what: (os.path.realpath(where), what) == (writing.path, seen),
-    )
+    ).to_json()
     result = answer["results"][-1] if "results" in answer else answer
     told |= {"version": result["version"], "place": result["path"]}
     told["warnings"] = [*state.warnings, *writing.kept, *answer["warnings"]]
@@ -233,11 +234,11 @@ def _left(code: str, verdict: Verdict) -> dict[str, Any]:
     return {"captured": False, "code": code, "why": [MEANINGS[code], *verdict.why[1:]]}
 
 
-def _free(shelf: Shelf, name: str) -> str:
+def _free(context: LearningContext, name: str) -> str:
     """The name, or one with a number behind it where it is taken by a skill for something else."""
     from whet.skill.names import MAX_LENGTH, slug
 
-    taken = {slug(card.name) for card in shelf.workspace.snapshot().catalogue.cards}
+    taken = {slug(card.name) for card in context.workspace.snapshot().catalogue.cards}
     number, found = 1, name
     while found in taken:
         number += 1

@@ -22,8 +22,8 @@ from whet.store.locks import FileLock, lock_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whet.learning.context import LearningContext
     from whet.learning.models.door import Model
-    from whet.learning.shelf import Shelf
     from whet.learning.synthesis.learn import Told
 
 STEP = "skill_create"
@@ -33,7 +33,7 @@ _PATIENCE = 120.0
 
 
 def learn_from(
-    shelf: Shelf,
+    context: LearningContext,
     sources: Sequence[Told] = (),
     *,
     write: bool = False,
@@ -49,11 +49,11 @@ def learn_from(
     allowance and the breaker hold back what waits, and what nobody `asked` for; whoever names a session gets it, and it
     counts. `sessions` are the reports of `learn`.
     """
-    state = State(shelf.workspace.state, shelf.workspace.clock)
+    state = State(context.workspace.state, context.workspace.clock)
     account, breaker = Account(state, allowance), Breaker(state)
     if not dry_run:
-        breaker.decided((one.decided, one.state) for one in own_proposals(shelf))
-    chosen = list(sources) or list(reversed(offered(shelf)))
+        breaker.decided((one.decided, one.state) for one in own_proposals(context))
+    chosen = list(sources) or list(reversed(offered(context)))
     told: list[dict[str, Any]] = []
     stopped, gone = "", 0
     for number, source in enumerate(chosen):
@@ -61,17 +61,17 @@ def learn_from(
         stopped = _stop(account, breaker, named=named) if limit is None or number < limit else "limit"
         if stopped:
             break
-        lock = FileLock(lock_path(shelf.workspace.place.state, "learning", "session"), timeout=_PATIENCE)
+        lock = FileLock(lock_path(context.workspace.place.state, "learning", "session"), timeout=_PATIENCE)
         try:
             with nullcontext() if dry_run else lock:
-                if not named and isinstance(source, Seen) and not _waits(shelf, source):
+                if not named and isinstance(source, Seen) and not _waits(context, source):
                     gone += 1
                     continue
-                report = _learned(shelf, source, Terms(write, dry_run, model), account)
+                report = _learned(context, source, Terms(write, dry_run, model), account)
         except WhetError as error:
             if len(sources) == 1 and asked:
                 raise
-            report = _failure(shelf, source, error, None if named or dry_run else breaker)
+            report = _failure(context, source, error, None if named or dry_run else breaker)
         else:
             if not dry_run:
                 breaker.worked()
@@ -102,27 +102,27 @@ def _note_step(recorder: Recorder, report: dict[str, Any]) -> None:
     recorder.result(f"{report['skill']}, version {report['version']}, was {done}.", number, failed=False)
 
 
-def _learned(shelf: Shelf, source: Told, terms: Terms, account: Account) -> dict[str, Any]:
+def _learned(context: LearningContext, source: Told, terms: Terms, account: Account) -> dict[str, Any]:
     """The report on one session. What a model costs is taken off today's tokens, also where nothing came of it."""
     if terms.model is None or terms.dry_run:
-        return learn(shelf, source, terms)
+        return learn(context, source, terms)
     from whet.learning.models.budget import Budget, budgeted
 
     left = account.left().tokens
     if not left:
-        report = learn(shelf, source, terms._replace(model=None))
+        report = learn(context, source, terms._replace(model=None))
         why = f"Today's {account.allowance.tokens:,} tokens for models are used up; no model was asked."
         return {**report, "warnings": [why, *report.get("warnings", ())]}
     budget = Budget(tokens=left)
     try:
-        return learn(shelf, source, terms._replace(model=budgeted(terms.model, budget)))
+        return learn(context, source, terms._replace(model=budgeted(terms.model, budget)))
     finally:
         account.spend(tokens=budget.spent().tokens)
 
 
-def _waits(shelf: Shelf, seen: Seen) -> bool:
+def _waits(context: LearningContext, seen: Seen) -> bool:
     """Does a session still wait, or has somebody learned from it meanwhile?"""
-    return any((one.client, one.id) == (seen.client, seen.id) for one in shelf.sessions.waiting())
+    return any((one.client, one.id) == (seen.client, seen.id) for one in context.sessions.waiting())
 
 
 def _stop(account: Account, breaker: Breaker, *, named: bool) -> str:
@@ -145,11 +145,11 @@ def _why(stopped: str, account: Account, breaker: Breaker) -> str:
     return f"{spent} A session that is named is looked at all the same."
 
 
-def _failure(shelf: Shelf, source: Told, error: WhetError, breaker: Breaker | None) -> dict[str, Any]:
+def _failure(context: LearningContext, source: Told, error: WhetError, breaker: Breaker | None) -> dict[str, Any]:
     """An error as a report. A session whose transcript is gone or no transcript does not wait any longer."""
     label = source if isinstance(source, str) else f"{source.client}:{source.id}" if isinstance(source, Seen) else ""
     if breaker is not None and isinstance(error, (NotFoundError, InvalidError)) and isinstance(source, Seen):
-        shelf.sessions.learned(source.client, source.id)
+        context.sessions.learned(source.client, source.id)
     elif breaker is not None:
         breaker.failed(error.message)
     told = {"error": error.message, "hint": error.hint}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.authoring.proposals import Proposal
+    from whet.learning.context import LearningContext
     from whet.learning.distilling.draft import Draft
-    from whet.learning.shelf import Shelf
     from whet.skill.tree import Item
 
 MARK = LEARNED
@@ -24,43 +24,43 @@ _LATEST = 200
 """Proposals that are looked at."""
 
 
-def own_proposals(shelf: Shelf, state: str = "") -> list[Proposal]:
+def own_proposals(context: LearningContext, state: str = "") -> list[Proposal]:
     """The latest proposals that learning made."""
-    every = shelf.edit.proposals.all(state)
+    every = context.editor.proposals.all(state)
     return [one for one in every if one.origin == "background" and one.reason.startswith(MARK)][-_LATEST:]
 
 
-def waiting_for(shelf: Shelf, path: str) -> int:
+def waiting_for(context: LearningContext, path: str) -> int:
     """The number of a proposal that would change the skill at a path; 0 where none waits, whoever made it."""
-    every = shelf.edit.proposals.all("pending")
+    every = context.editor.proposals.all("pending")
     return next((one.id for one in every if any(change.path == path for change in one.changes)), 0)
 
 
-def refused_bodies(shelf: Shelf, path: str) -> list[str]:
+def refused_bodies(context: LearningContext, path: str) -> list[str]:
     """What learning wanted to make of the skill at a path, and nobody wanted."""
     found = (
         _texts(change.skill, change.after)
-        for proposal in own_proposals(shelf, "rejected")
-        for change in shelf.edit.proposals.changes(proposal)
+        for proposal in own_proposals(context, "rejected")
+        for change in context.editor.proposals.changes(proposal)
         if change.path == path
     )
     return [texts.body for texts in found if texts is not None]
 
 
-def proposed_already(shelf: Shelf, made: Draft) -> Proposal | None:
+def proposed_already(context: LearningContext, made: Draft) -> Proposal | None:
     """The proposal of a new skill for the job of a draft that waits, or was rejected; what waits comes first."""
     known: dict[str, tuple[Proposal, Texts]] = {}
-    for proposal in (*own_proposals(shelf, "pending"), *own_proposals(shelf, "rejected")):
-        for change in shelf.edit.proposals.changes(proposal):
+    for proposal in (*own_proposals(context, "pending"), *own_proposals(context, "rejected")):
+        for change in context.editor.proposals.changes(proposal):
             if change.action == "create" and (texts := _texts(change.skill, change.after)):
                 known[str(proposal.id)] = proposal, texts
     if not known:
         return None
-    cards = {card.full_name: card for card in shelf.workspace.snapshot().catalogue.cards}
+    cards = {card.full_name: card for card in context.workspace.snapshot().catalogue.cards}
     others = []
     for name in spread(cards):
         try:
-            others.append(texts_of(shelf.workspace.read(cards[name])))
+            others.append(texts_of(context.workspace.read(cards[name])))
         except WhetError:  # the doctor tells of it; here it only says which words are common
             continue
     found = alike(

@@ -58,7 +58,7 @@ def configure_connect(parser: Parser) -> None:
 
 
 def run_connect(context: Context, options: Namespace) -> Outcome:
-    place = context.library.place
+    place = context.library.workspace.place
     if options.client is None:
         flags = ("--hooks", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes")
         if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
@@ -112,7 +112,7 @@ def _plan_connection(context: Context, options: Namespace) -> Plan:
     from whet.interfaces.clients.locations import running_program
     from whet.interfaces.clients.plan import plan_connection, plan_undo
 
-    client, place = options.client, context.library.place
+    client, place = options.client, context.library.workspace.place
     if options.undo:
         return plan_undo(client, place, here=options.here)
     hooks = options.hooks if options.hooks or options.no_hooks else None
@@ -242,7 +242,7 @@ def _serve(context: Context, options: Namespace, writes: Writes) -> None:
 def _read_token(library: Library) -> str:
     from whet.interfaces.mcp.http import TOKEN_VARIABLE, token_of
 
-    return token_of(library.place.state, library.place.env.get(TOKEN_VARIABLE))
+    return token_of(library.workspace.place.state, library.workspace.place.env.get(TOKEN_VARIABLE))
 
 
 def render_mcp(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -277,13 +277,13 @@ def run_hook(context: Context, options: Namespace) -> Outcome:
     with ExitStack() as stack:
 
         def opened(directory: str) -> Library:
-            if options.root or options.project or directory in ("", here.place.directory):
+            if options.root or options.project or directory in ("", here.workspace.place.directory):
                 return here
             return stack.enter_context(context.open_library(directory))
 
-        hooks = Hooks(here.place.state, opened, noting=False)
+        hooks = Hooks(here.workspace.place.state, opened, noting=False)
         stack.callback(hooks.close)
-        output, error = hooks.tried(options.client, options.event, read_input(0), here.place.directory)
+        output, error = hooks.tried(options.client, options.event, read_input(0), here.workspace.place.directory)
     failure = None if error is None else dict(zip(("code", "message"), told(error), strict=True))
     return Outcome({"success": True, "output": output.decode("ascii"), "off": False, "failure": failure})
 

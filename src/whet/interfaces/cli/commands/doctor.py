@@ -29,8 +29,8 @@ def run_doctor(context: Context, options: Namespace) -> Outcome:
     from whet.library.doctor import examine_sandbox, worst_first
 
     library = context.library
-    repaired = library.repair() if options.repair else {}
-    found = (*library.doctor(), *examine_connections(library.place), examine_sandbox(level))
+    repaired = library.repair().to_json() if options.repair else {}
+    found = (*library.doctor(), *examine_connections(library.workspace.place), examine_sandbox(level))
     report = [entry.to_json() for entry in worst_first(found)]
     failed = options.check and any(entry["severity"] == "error" for entry in report)
     return Outcome({"success": True, "report": report, **repaired}, 1 if failed else 0)
@@ -71,7 +71,7 @@ def configure_needs(parser: Parser) -> None:
 
 
 def run_needs(context: Context, options: Namespace) -> Outcome:
-    answer = context.library.needs(*options.names, caller=context.caller)
+    answer = context.library.needs(*options.names, caller=context.caller).to_json()
     return Outcome(answer, 1 if options.check and not answer["ready"] else 0)
 
 
@@ -107,7 +107,9 @@ def run_validate(context: Context, options: Namespace) -> Outcome:
     if options.recursive:
         paths = [skill for path in paths for skill in skills_below(path)]
     if options.fix:
-        results = [mend(path, options.profile, state=context.library.place.state) for path in dict.fromkeys(paths)]
+        results = [
+            mend(path, options.profile, state=context.library.workspace.place.state) for path in dict.fromkeys(paths)
+        ]
     else:
         results = [check(path, options.profile) for path in dict.fromkeys(paths)]
     valid = all(result["valid"] for result in results)

@@ -88,8 +88,10 @@ def _check_options(options: Namespace, *, triggers: bool) -> None:
 def _run_skill(context: Context, options: Namespace) -> Outcome:
     with progress(context, options) as library:
         if options.optimise_description:
-            return Outcome(library.optimise_description(options.kind, options.model or "", apply=options.apply))
-        answer = library.eval_skill(
+            return Outcome(
+                library.learning.optimise_description(options.kind, options.model or "", apply=options.apply)
+            )
+        answer = library.learning.eval_skill(
             options.kind,
             options.model,
             grader=options.grader,
@@ -200,7 +202,7 @@ def run_eval(context: Context, options: Namespace) -> Outcome:
     from whet.routing.evals.answer import against_minima
 
     try:
-        answer = context.library.eval_triggers(
+        answer = context.library.learning.eval_triggers(
             options.names, file=options.file, held_out=options.held_out, suggest=options.suggest
         )
     except InvalidError as error:
@@ -368,7 +370,7 @@ def run_improve(context: Context, options: Namespace) -> Outcome:
         raise misuse("improve", "Give --write or --dry-run, not both.")
     given = {name: value for name in _IMPROVE_NUMBERS if (value := getattr(options, name)) is not None}
     with progress(context, options) as library:
-        answer = library.improve(
+        answer = library.learning.improve(
             *(options.name, options.model), grader=options.grader, write=options.write, dry_run=options.dry_run, **given
         )
     return Outcome(answer, 0 if answer["success"] else 1)
@@ -449,7 +451,7 @@ def configure_test(parser: Parser) -> None:
 
 def run_test(context: Context, options: Namespace) -> Outcome:
     with progress(context, options) as library:
-        answer = library.run_tests(options.name, only_list=options.list)
+        answer = library.learning.run_tests(options.name, only_list=options.list)
     return Outcome(answer, 0 if answer["success"] else 1)
 
 

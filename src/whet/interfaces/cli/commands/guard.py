@@ -69,7 +69,7 @@ def run_scan(context: Context, options: Namespace) -> Outcome:
     paths = options.paths if options.enclosing else [context.locate(path) for path in options.paths]
     known = _read_baseline(options.baseline)
     progress = _scan_progress(options)
-    results = context.library.scan_results(
+    results = context.library.guard.scan_results(
         paths, recursive=options.recursive, around=options.enclosing, known=known, progress=progress
     )
     if progress is not None:
@@ -280,11 +280,11 @@ def run_audit(context: Context, options: Namespace) -> Outcome:
         raise misuse("audit", f"{given} is for --log only.")
     library = context.library
     if options.log:
-        return Outcome(library.audit_log(options.name or "", options.last))
+        return Outcome(library.guard.audit_log(options.name or "", options.last))
     if options.verify:
-        answer = library.verify_audit()
+        answer = library.guard.verify_audit()
         return Outcome(answer, 0 if answer["valid"] else 1)
-    answer = library.audit()
+    answer = library.guard.audit()
     return Outcome(answer, 1 if answer["summary"]["decisions"]["block"] else 0)
 
 
@@ -387,12 +387,12 @@ def run_policy(context: Context, options: Namespace) -> Outcome:
     _check_policy(options)
     library = context.library
     if options.action == "show":
-        return Outcome(library.policy)
+        return Outcome(library.guard.policy)
     if options.action == "override":
-        return Outcome(library.override(options.name, options.reason))
+        return Outcome(library.guard.override(options.name, options.reason))
     if options.action == "revoke":
-        return Outcome(library.revoke(options.name, options.reason))
-    return Outcome(library.explain(options.name or "", trust=options.trust, verdict=options.verdict))
+        return Outcome(library.guard.revoke(options.name, options.reason))
+    return Outcome(library.guard.explain(options.name or "", trust=options.trust, verdict=options.verdict))
 
 
 def _check_policy(options: Namespace) -> None:
@@ -529,7 +529,7 @@ def run_permits(context: Context, options: Namespace) -> Outcome:
         raise misuse("permits", "Give --skill or --grants, one of them.")
     given = _read_input(options.input)
     if options.grants is None:
-        answer = context.library.permits(options.skill, options.tool, given)
+        answer = context.library.guard.permits(options.skill, options.tool, given)
     else:
         answer = _try_grants(context, options, given)
     return Outcome(answer, _PERMIT_CODES[answer["decision"]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.changes import render_return
 from whet.interfaces.cli.context import Command, Outcome
@@ -77,7 +78,11 @@ def configure_diff(parser: Parser) -> None:
 
 def run_diff(context: Context, options: Namespace) -> Outcome:
     given = [text for text in (options.one, options.other) if text is not None]
-    return Outcome(context.library.diff(options.name, *(read_number(text, "a version", "diff") for text in given)))
+    return Outcome(
+        context.library.history.diff(
+            options.name, *(read_number(text, "a version", "diff") for text in given)
+        ).to_json()
+    )
 
 
 def render_diff(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -107,7 +112,7 @@ def configure_undo(parser: Parser) -> None:
 def run_undo(context: Context, options: Namespace) -> Outcome:
     if options.id.isdecimal() or not options.id:
         read_number(options.id, "an entry", "undo")
-    return Outcome(context.library.undo(options.id, options.reason))
+    return Outcome(context.library.history.undo(options.id, Provenance("user", reason=options.reason)).to_json())
 
 
 def configure_verify_history(parser: Parser) -> None:
@@ -143,7 +148,9 @@ COMMANDS = {
     "history": Command(configure_history, run_history, render_history),
     "diff": Command(configure_diff, run_diff, render_diff),
     "rollback": Command(
-        configure_rollback, lambda c, o: Outcome(c.library.rollback(o.name, o.to, o.reason)), render_return
+        configure_rollback,
+        lambda c, o: Outcome(c.library.history.rollback(o.name, o.to, Provenance("user", reason=o.reason)).to_json()),
+        render_return,
     ),
     "undo": Command(configure_undo, run_undo, render_return),
     "verify-history": Command(configure_verify_history, run_verify_history, render_verify_history),

@@ -39,7 +39,7 @@ def run_install(context: Context, options: Namespace) -> Outcome:
     return run_plan(
         context,
         options,
-        lambda library: library.plan_install(
+        lambda library: library.sources.plan_install(
             *options.sources, skills=options.skill, every=options.all, here=options.here
         ),
         "Install",
@@ -62,7 +62,7 @@ def run_update(context: Context, options: Namespace) -> Outcome:
     return run_plan(
         context,
         options,
-        lambda library: library.plan_update(*options.names, here=options.here, prefer=options.prefer),
+        lambda library: library.sources.plan_update(*options.names, here=options.here, prefer=options.prefer),
         "Update",
     )
 
@@ -83,7 +83,7 @@ def configure_uninstall(parser: Parser) -> None:
 
 def run_uninstall(context: Context, options: Namespace) -> Outcome:
     return run_plan(
-        context, options, lambda library: library.plan_uninstall(*options.names, here=options.here), "Uninstall"
+        context, options, lambda library: library.sources.plan_uninstall(*options.names, here=options.here), "Uninstall"
     )
 
 
@@ -101,7 +101,7 @@ def run_adopt(context: Context, options: Namespace) -> Outcome:
     return run_plan(
         context,
         options,
-        lambda library: library.plan_adopt(*options.names, source=options.source, here=options.here),
+        lambda library: library.sources.plan_adopt(*options.names, source=options.source, here=options.here),
         "Adopt",
     )
 
@@ -123,7 +123,7 @@ def configure_outdated(parser: Parser) -> None:
 
 def run_outdated(context: Context, options: Namespace) -> Outcome:
     with progress(context, options) as library:
-        answer = library.outdated(*options.names, here=options.here)
+        answer = library.sources.outdated(*options.names, here=options.here)
     states = {item["status"] for item in answer["skills"]}
     return Outcome(answer, 1 if answer["outdated"] or "gone" in states else 4 if "unavailable" in states else 0)
 
@@ -165,7 +165,7 @@ def configure_verify(parser: Parser) -> None:
 
 
 def run_verify(context: Context, options: Namespace) -> Outcome:
-    answer = context.library.verify(*options.names, here=options.here)
+    answer = context.library.sources.verify(*options.names, here=options.here)
     return Outcome(answer, 0 if answer["valid"] else 1)
 
 
@@ -225,5 +225,5 @@ COMMANDS = {
     "adopt": Command(configure_adopt, run_adopt, render_adopt),
     "outdated": Command(configure_outdated, run_outdated, render_outdated),
     "verify": Command(configure_verify, run_verify, render_verify),
-    "why": Command(skill_argument, lambda c, o: Outcome(c.library.why(o.name)), render_why),
+    "why": Command(skill_argument, lambda c, o: Outcome(c.library.sources.why(o.name)), render_why),
 }

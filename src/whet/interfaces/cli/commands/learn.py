@@ -35,7 +35,7 @@ def read_stdin_session(context: Context) -> Transcript:
     from whet.learning.distilling.piped import read_piped
 
     pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
-    return read_piped(context.library.place.state, pieces, "Standard input")
+    return read_piped(context.library.workspace.place.state, pieces, "Standard input")
 
 
 def configure_learn(parser: Parser) -> None:
@@ -69,7 +69,7 @@ def run_learn(context: Context, options: Namespace) -> Outcome:
             raise misuse("learn", f"Give {one} or {other}, not both.")
     if options.waiting:
         return Outcome({"success": True, "learned_from": _learn_waiting(context)})
-    answer = context.library.learn(
+    answer = context.library.learning.learn(
         *options.sessions,
         write=True if options.write else None,
         model="" if options.no_model else options.model,
@@ -85,7 +85,7 @@ def _learn_waiting(context: Context) -> int:
 
     from whet.interfaces.hooks.learning import give_up_in_time, learn_waiting
 
-    state = context.library.place.state
+    state = context.library.workspace.place.state
     give_up_in_time(state)
     with ExitStack() as stack:
 
@@ -171,7 +171,7 @@ def run_distill(context: Context, options: Namespace) -> Outcome:
         distillation = distillation._replace(at=0).answer_all(given)._replace(at=at)
     if can_ask(options):
         distillation = interview.interview(context, options, distillation)
-    answer = context.library.finish_distillation(distillation, dry_run=options.dry_run)
+    answer = context.library.learning.finish_distillation(distillation, dry_run=options.dry_run)
     if not options.dry_run:
         interview.forget(context, distillation)
     return Outcome({**answer, "report": [entry.to_json() for entry in report]})
@@ -223,7 +223,7 @@ def _begin(context: Context, options: Namespace) -> tuple[Distillation, tuple[No
     transcript = _read_session(context, options)
     model = "" if options.no_model else options.model
     _announce_model(context, options, model)
-    return context.library.begin_distillation(transcript, model=model), transcript.report
+    return context.library.learning.begin_distillation(transcript, model=model), transcript.report
 
 
 def _announce_model(context: Context, options: Namespace, model: str | None) -> None:
@@ -275,7 +275,7 @@ def configure_transcript(parser: Parser) -> None:
 
 def run_transcript(context: Context, options: Namespace) -> Outcome:
     session = read_stdin_session(context) if options.file == STDIN else options.file
-    return Outcome(context.library.transcript(session, facts=options.facts))
+    return Outcome(context.library.learning.transcript(session, facts=options.facts))
 
 
 def render_transcript(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -332,7 +332,7 @@ def run_curate(context: Context, options: Namespace) -> Outcome:
     """Make the plan; apply it where that is wanted."""
     if options.apply and options.if_due:
         raise misuse("curate", "Give --apply or --if-due, not both.")
-    return Outcome(context.library.curate(apply=options.apply, if_due=options.if_due))
+    return Outcome(context.library.learning.curate(apply=options.apply, if_due=options.if_due))
 
 
 def render_curate(answer: Json, screen: Screen, _options: Namespace) -> None:

@@ -45,7 +45,7 @@ def configure_find(parser: Parser) -> None:
 def run_find(context: Context, options: Namespace) -> Outcome:
     message = read_message(options.message)
     with progress(context, options) as library:
-        return Outcome(library.find_relevant(message, options.k, caller=context.caller))
+        return Outcome(library.find(message, options.k, caller=context.caller).to_json())
 
 
 def render_find(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -118,7 +118,9 @@ def configure_detect(parser: Parser) -> None:
 def run_detect(context: Context, options: Namespace) -> Outcome:
     message = read_message(options.message)
     with progress(context, options) as library:
-        return Outcome(library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill))
+        return Outcome(
+            library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill).to_json()
+        )
 
 
 def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
@@ -221,11 +223,11 @@ def run_feedback(context: Context, options: Namespace) -> Outcome:
     _check_feedback(options, name, words)
     library = context.library
     if options.list:
-        return Outcome(library.list_feedback("" if options.none else name))
+        return Outcome(library.learning.list_feedback("" if options.none else name))
     message = read_message(words) if words else None
     if options.forget:
-        return Outcome(library.forget_feedback(name, message))
-    return Outcome(library.feedback(name, message or "", fits=options.fits))
+        return Outcome(library.learning.forget_feedback(name, message))
+    return Outcome(library.learning.feedback(name, message or "", fits=options.fits))
 
 
 def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> None:
@@ -300,7 +302,7 @@ def likeness(text: str) -> float:
 
 
 def run_duplicates(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.duplicates(options.name, options.threshold, options.limit))
+    return Outcome(context.library.learning.duplicates(options.name, options.threshold, options.limit))
 
 
 def render_duplicates(answer: Json, screen: Screen, options: Namespace) -> None:

@@ -56,7 +56,7 @@ def run_index(context: Context, options: Namespace) -> Outcome:
             limit=options.limit,
             message=options.message,
             caller=context.caller._replace(model=True),
-        )
+        ).to_json()
     )
 
 
@@ -102,7 +102,7 @@ def configure_render(parser: Parser) -> None:
 
 def run_render(context: Context, options: Namespace) -> Outcome:
     what = {"arguments": join_arguments(options.arguments), "budget": options.budget}
-    answer = context.library.render(*options.names, **what, caller=context.caller)
+    answer = context.library.render(*options.names, **what, caller=context.caller).to_json()
     return Outcome(answer, 0 if any(skill["strategy"] != "omitted" for skill in answer["skills"]) else 1)
 
 
@@ -153,7 +153,7 @@ def configure_commands(parser: Parser) -> None:
 
 
 def run_commands(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.commands(options.prefix or "", sys.maxsize, caller=context.caller))
+    return Outcome(context.library.commands(options.prefix or "", sys.maxsize, caller=context.caller).to_json())
 
 
 def render_commands(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -201,14 +201,14 @@ def run_bundle(context: Context, options: Namespace) -> Outcome:
     _check_bundle(options)
     library, name = context.library, options.name
     if options.action == "list":
-        return Outcome(library.bundles())
+        return Outcome(library.settings.bundles())
     if options.action == "show":
-        return Outcome(library.bundle(name))
+        return Outcome(library.settings.bundle(name))
     if options.action == "delete":
-        return Outcome(library.remove_bundle(name, project=options.here))
+        return Outcome(library.settings.remove_bundle(name, project=options.here))
     skills = [skill for given in options.skills for skill in given.split(",") if skill.strip()]
     about = {"description": options.description, "instruction": options.instruction}
-    return Outcome(library.save_bundle(name, skills, project=options.here, overwrite=options.force, **about))
+    return Outcome(library.settings.save_bundle(name, skills, project=options.here, overwrite=options.force, **about))
 
 
 def _check_bundle(options: Namespace) -> None:

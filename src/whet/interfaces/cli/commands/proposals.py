@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import read_number, reason_option
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.rendering import format_time, paint_diff
@@ -31,8 +32,10 @@ def configure_pending(parser: Parser) -> None:
 
 def run_pending(context: Context, options: Namespace) -> Outcome:
     """Ask for all of them, or for one."""
-    number = None if options.id is None else read_number(options.id, "a proposal", "pending")
-    return Outcome(context.library.pending(number))
+    proposals = context.library.proposals
+    if options.id is None:
+        return Outcome(proposals.pending().to_json())
+    return Outcome(proposals.show(read_number(options.id, "a proposal", "pending")).to_json())
 
 
 def render_pending(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -87,7 +90,7 @@ def configure_approve(parser: Parser) -> None:
 
 def run_approve(context: Context, options: Namespace) -> Outcome:
     number = read_number(options.id, "a proposal", "approve")
-    return Outcome(context.library.approve(number, options.reason))
+    return Outcome(context.library.proposals.approve(number, Provenance("user", reason=options.reason)).to_json())
 
 
 def render_approve(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -103,7 +106,7 @@ def configure_reject(parser: Parser) -> None:
 
 def run_reject(context: Context, options: Namespace) -> Outcome:
     number = read_number(options.id, "a proposal", "reject")
-    return Outcome(context.library.reject(number, options.reason))
+    return Outcome(context.library.proposals.reject(number, options.reason).to_json())
 
 
 def render_reject(answer: Json, screen: Screen, _options: Namespace) -> None:

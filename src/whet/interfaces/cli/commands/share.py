@@ -47,13 +47,13 @@ def run_sync(context: Context, options: Namespace) -> Outcome:
     """Plan and do it, or take it back."""
     library = context.library
     if options.list:
-        return Outcome(library.synced(*options.clients))
+        return Outcome(library.sources.synced(*options.clients))
     if options.undo and (options.dry_run or options.copy or options.force or options.skill):
         hint = "`whet sync --list` shows what it would take back."
         raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
     if options.undo:
-        return Outcome(library.unsync(*options.clients, here=options.here))
-    plan = library.plan_sync(
+        return Outcome(library.sources.unsync(*options.clients, here=options.here))
+    plan = library.sources.plan_sync(
         *options.clients,
         how="copy" if options.copy else "link",
         here=options.here,
@@ -63,7 +63,7 @@ def run_sync(context: Context, options: Namespace) -> Outcome:
     if options.dry_run:
         steps = [{**step.to_json(), "outcome": "planned"} for step in plan.steps]
         return Outcome({"success": True, "steps": steps, "cleaned": []})
-    answer = library.sync(plan)
+    answer = library.sources.sync(plan)
     failed = any(step["outcome"] in ("failed", "changed") for step in answer["steps"])
     return Outcome(answer, 1 if failed else 0)
 
@@ -131,7 +131,7 @@ def configure_publish(parser: Parser) -> None:
 def run_publish(context: Context, options: Namespace) -> Outcome:
     push = True if options.push else False if options.no_push else None
     paths = [context.locate(name) for name in options.names]
-    answer = context.library.publish(
+    answer = context.library.sources.publish(
         *paths,
         git=options.git,
         index=options.index,
@@ -188,8 +188,12 @@ def run_snapshot(context: Context, options: Namespace) -> Outcome:
             raise UsageError(
                 "usage", "`export` takes only --here and --overwrite.", hint="Leave out the other options."
             )
-        return Outcome(context.library.export_snapshot(options.file, here=options.here, overwrite=options.overwrite))
-    return run_plan(context, options, lambda library: library.plan_import(options.file, here=options.here), "Import")
+        return Outcome(
+            context.library.sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
+        )
+    return run_plan(
+        context, options, lambda library: library.sources.plan_import(options.file, here=options.here), "Import"
+    )
 
 
 def render_snapshot(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -233,7 +237,7 @@ def configure_unpack(parser: Parser) -> None:
 def run_unpack(context: Context, options: Namespace) -> Outcome:
     from whet.library.standalone import unpack
 
-    state = context.library.place.state
+    state = context.library.workspace.place.state
     return Outcome(unpack(options.file, options.directory, force=options.force, state=state))
 
 
@@ -254,7 +258,7 @@ def run_digest(context: Context, options: Namespace) -> Outcome:
     if options.library == (options.path is not None):
         raise misuse("digest", "Name one skill, or give --library.")
     if options.library:
-        return Outcome({"success": True, "digest": context.library.digest()})
+        return Outcome({"success": True, "digest": context.library.workspace.digest()})
     from whet.library.standalone import digest
 
     path = context.locate(options.path)

@@ -156,11 +156,11 @@ def _names_of(kinds: Iterable[str], words: list[str], parser: Parser, env: Mappi
 
 
 def _skills(library: Library) -> list[str]:
-    return [skill["name"] for skill in library.list(include_hidden=True)["skills"]]
+    return [skill["name"] for skill in library.skills(include_hidden=True).to_json()["skills"]]
 
 
 def _bundles(library: Library) -> list[str]:
-    return [bundle["slug"] for bundle in library.bundles()["bundles"]]
+    return [bundle["slug"] for bundle in library.settings.bundles()["bundles"]]
 
 
 def _deleted(library: Library) -> list[str]:

@@ -33,14 +33,14 @@ def configure_list(parser: Parser) -> None:
 
 def run_list(context: Context, options: Namespace) -> Outcome:
     return Outcome(
-        context.library.list(
+        context.library.skills(
             options.category,
             options.query,
             options.limit,
             options.cursor,
             caller=context.caller,
             include_hidden=options.all,
-        )
+        ).to_json()
     )
 
 
@@ -121,7 +121,7 @@ def configure_show(parser: Parser) -> None:
 
 def run_show(context: Context, options: Namespace) -> Outcome:
     """Ask for tier 2, or for tier 3."""
-    return Outcome(context.library.view(options.name, options.file, options.page, caller=context.caller))
+    return Outcome(context.library.read(options.name, options.file, options.page, caller=context.caller).to_json())
 
 
 def render_show(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -194,7 +194,7 @@ def configure_roots(parser: Parser) -> None:
 
 
 def run_roots(context: Context, _options: Namespace) -> Outcome:
-    return Outcome(context.library.roots())
+    return Outcome(context.library.settings.roots())
 
 
 def render_roots(answer: Json, screen: Screen, _options: Namespace) -> None:

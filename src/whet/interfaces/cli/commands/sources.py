@@ -34,7 +34,7 @@ def configure_search(parser: Parser) -> None:
 def run_search(context: Context, options: Namespace) -> Outcome:
     query = " ".join(options.query)
     with progress(context, options) as library:
-        return Outcome(library.search(query, options.limit, source=options.source, offline=options.offline))
+        return Outcome(library.sources.search(query, options.limit, source=options.source, offline=options.offline))
 
 
 def render_search(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -60,7 +60,7 @@ def configure_inspect(parser: Parser) -> None:
 
 def run_inspect(context: Context, options: Namespace) -> Outcome:
     with progress(context, options) as library:
-        return Outcome(library.inspect(options.source, options.skill))
+        return Outcome(library.sources.inspect(options.source, options.skill))
 
 
 def render_inspect(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -108,10 +108,10 @@ def run_tap(context: Context, options: Namespace) -> Outcome:
         raise UsageError("usage", f"`whet tap {options.action}` takes {takes}.", hint=f"Usage: {usage}")
     library = context.library
     if options.action == "add":
-        return Outcome(library.add_tap(*options.words))
+        return Outcome(library.sources.add_tap(*options.words))
     if options.action == "remove":
-        return Outcome(library.remove_tap(*options.words))
-    return Outcome(library.list_taps())
+        return Outcome(library.sources.remove_tap(*options.words))
+    return Outcome(library.sources.list_taps())
 
 
 def render_tap(answer: Json, screen: Screen, options: Namespace) -> None:

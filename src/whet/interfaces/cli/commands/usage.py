@@ -35,11 +35,11 @@ def configure_usage(parser: Parser) -> None:
 
 def run_usage(context: Context, options: Namespace) -> Outcome:
     """Ask for the counts, or take some over."""
-    usage = context.library.usage
+    usage = context.library.learning.usage
     if options.outcome is not None:
         if options.name is None:
             raise misuse("usage", "--outcome is about a NAME.")
-        context.library.note_outcome(options.name, options.outcome)
+        context.library.learning.note_outcome(options.name, options.outcome)
     if options.source is not None:
         if options.name is not None:
             raise misuse("usage", "--import takes no NAME.")
@@ -73,15 +73,15 @@ def _find_counted(context: Context, name: str) -> tuple[str, tuple[str, ...]]:
     from whet.skill.names import key
 
     try:
-        card = context.library.find(name)
+        card = context.library.card(name)
     except WhetError:
-        found = [total.skill for total in context.library.usage.totals()]
+        found = [total.skill for total in context.library.learning.usage.totals()]
         found = [skill for skill in found if key(name) in (key(skill), key(skill.rpartition("/")[2]))]
         if not found:
             raise
         return found[0].rpartition("/")[2], tuple(found)
     skills = counted_as(card)
-    return (card.qualified if context.library.usage.of(*skills) else card.full_name), skills
+    return (card.qualified if context.library.learning.usage.of(*skills) else card.full_name), skills
 
 
 def render_usage(answer: Json, screen: Screen, options: Namespace) -> None:

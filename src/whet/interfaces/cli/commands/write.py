@@ -36,8 +36,8 @@ def run_new(context: Context, options: Namespace) -> Outcome:
     from whet.library.standalone import begin
 
     library = context.library
-    root = os.path.abspath(options.dir) if options.dir else library.new_root(project=options.here)
-    return Outcome(begin(root, options.name, options.description, state=library.place.state))
+    root = os.path.abspath(options.dir) if options.dir else library.workspace.new_root(project=options.here)
+    return Outcome(begin(root, options.name, options.description, state=library.workspace.place.state))
 
 
 def render_new(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -202,7 +202,7 @@ def configure_restore(parser: Parser) -> None:
 
 def run_restore(context: Context, options: Namespace) -> Outcome:
     names = [options.name] if options.name else []
-    if options.name and not options.force and not context.library.is_locked(options.name, here=options.here):
+    if options.name and not options.force and not context.library.sources.is_locked(options.name, here=options.here):
         if options.dry_run:
             hint = f"`whet history {options.name}` shows what there was."
             raise UsageError("usage", "--dry-run is for skills that the lock names.", hint=hint)
@@ -213,7 +213,7 @@ def run_restore(context: Context, options: Namespace) -> Outcome:
     return run_plan(
         context,
         options,
-        lambda library: library.plan_restore(*names, here=options.here, force=options.force),
+        lambda library: library.sources.plan_restore(*names, here=options.here, force=options.force),
         "Restore",
     )
 
@@ -239,6 +239,8 @@ COMMANDS = {
     "remove-file": Command(
         configure_remove_file, lambda c, o: Outcome(change(c, o, "remove_file", file_path=o.path)), render_remove_file
     ),
-    "archive": Command(configure_archive, lambda c, o: Outcome(c.library.archive(o.name, o.reason)), render_archive),
+    "archive": Command(
+        configure_archive, lambda c, o: Outcome(c.library.learning.archive(o.name, o.reason)), render_archive
+    ),
     "restore": Command(configure_restore, run_restore, render_restore),
 }

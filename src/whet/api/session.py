@@ -1,25 +1,29 @@
 """One conversation: which skills are active in it, what it has seen, what was asked and given.
 
-    session = Session(library)
-    prompt = session.index()["text"]
-    message = session.invoke("/deploy staging")["message"]
+    session = library.session()
+    prompt = str(session.index())
+    message = session.invoke("/deploy staging").message
 
 What is active is known by content: the same skill with the same content is not paid for twice, a changed one is given
 again. When the context was compacted, `after_compaction` gives back the skills that were active, newest first, as
 reference: never the user's old request, so that nothing is done a second time, and never by running anything.
 
+One session serves both sides of a conversation: what the user types (`invoke`) is judged as a person's, what the model
+asks for (`index`, `skills`, `find`, `view`, `manage`) as a model's.
+
 A session holds no secret. What a user enters goes to the caller's own store; only its name is remembered. `to_json`
-and `from_json` carry a session from one process to the next.
+and `Library.session(saved=...)` carry a session from one process to the next.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.disclosure import AlreadyLoaded, Loaded, SkillView
+from whet.library.listing import list_skills
 from whet.library.visibility import PERSON, Caller, hidden
 from whet.prompt.asking import asked_for
 from whet.prompt.commands import RESERVED
@@ -36,16 +40,25 @@ from whet.prompt.tokens import tokenizer_for
 from whet.prompt.viewing import refused_unless_seen, view_card
 from whet.routing.messages import checked
 from whet.skill.names import key as name_key
+from whet.values import answer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from whet.api.learning import SkillLearning
+    from whet.authoring.editor import SkillEditor
+    from whet.learning.transcripts.recorder import Recorder
     from whet.library.card import Card
+    from whet.library.disclosure import View
+    from whet.library.listing import Skills
     from whet.library.workspace import ResolvedConfig, Snapshot, Workspace
+    from whet.prompt.index import Index
+    from whet.prompt.invocation import Invocation
+    from whet.prompt.matcher import Matches, SkillMatcher
     from whet.prompt.message import Part
-    from whet.prompt.saved import Recording
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
+    from whet.values import Json
 
 REATTACH_TOKENS = 25_000
 REATTACH_EACH = 5_000
@@ -58,30 +71,45 @@ _FOREMOST = 1_000_000
 """What this conversation used comes before everything that others did."""
 
 
-class Source(Protocol):
-    """Where a session finds its skills: a `Library`."""
+class Offer(NamedTuple):
+    """What to put beside one message of the user."""
 
-    @property
-    def workspace(self) -> Workspace:
-        """What looks at the disk."""
+    text: str
+    """Empty where no skill is left."""
+    skills: tuple[str, ...]
+    """The names of the skills in it."""
+    tokens: int
 
-    def used(self) -> Mapping[str, Use]:
-        """What was used before this conversation."""
+    def to_json(self) -> Json:
+        """The offer as JSON carries it."""
+        return answer_json(self)
 
-    def record(self, kind: Literal["view", "use"], card: Card, digest: str, session: str = "") -> None:
-        """Count that a skill was viewed or used."""
 
-    def relevance(self, message: str, *, caller: Caller, few: bool) -> Callable[[Card], float]:
-        """How much each skill matters for a message."""
+class Compaction(NamedTuple):
+    """What is given back after a compaction."""
 
-    def skill_manage(self, arguments: Any, **how: Any) -> dict[str, Any]:
-        """Change skills as an agent does."""
+    message: str
+    tokens: int
+    reattached: tuple[str, ...]
+    left_out: tuple[str, ...]
+    changed: tuple[str, ...]
+    gone: tuple[str, ...]
 
-    def recorder(self, session: str = "", path: str = "") -> Recording:
-        """What takes down an agent loop."""
+    def to_json(self) -> Json:
+        """What is given back as JSON carries it."""
+        return answer_json(self)
 
-    def finish(self, source: Any) -> dict[str, Any]:
-        """Learn from a session that is over."""
+
+class Collected(NamedTuple):
+    """What came of asking for what is missing."""
+
+    asked: tuple[Need, ...]
+    given: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+    def to_json(self) -> Json:
+        """It as JSON carries it; never a value."""
+        return answer_json(self)
 
 
 class Session:
@@ -92,22 +120,28 @@ class Session:
 
     def __init__(
         self,
-        library: Source,
-        id: str = "",  # noqa: A002  what it is called everywhere else
+        workspace: Workspace,
+        learning: SkillLearning,
+        matcher: Callable[[], SkillMatcher],
+        editor: Callable[[], SkillEditor],
         *,
+        id: str = "",  # noqa: A002  what it is called everywhere else
         caller: Caller = PERSON,
         tokenizer: Tokenizer | None = None,
         runner: Runner | None = None,
         stubs: bool = True,
+        saved: Json | None = None,
     ) -> None:
-        """`stubs` is for a caller that tells of compactions; without them a skill is given in full each time."""
-        self.library = library
+        """Made by `Library.session`, which says what each means."""
+        self.workspace = workspace
         """Where its skills are found."""
+        self.learning = learning
+        self._matcher, self._editor = matcher, editor
         self.id = id or os.urandom(8).hex()
         """What it is known by, in usage counts and in skills that ask for it."""
         self.caller = caller
         """Who the user is to visibility: through which surface, with which files in play."""
-        self._tokenizer = tokenizer or tokenizer_for(library.workspace.config().settings)
+        self._tokenizer = tokenizer or tokenizer_for(workspace.config().settings)
         self._runner = runner
         self._stubs = stubs
         self._active: dict[str, Active] = {}
@@ -118,7 +152,9 @@ class Session:
         self._asked: set[tuple[str, str]] = set()
         self._given: set[str] = set()
         self._settings: dict[str, Any] = {}
-        self._recorder: Recording | None = None
+        self._recorder: Recorder | None = None
+        if saved is not None:
+            self._restore(saved)
 
     @property
     def active(self) -> tuple[Active, ...]:
@@ -145,20 +181,20 @@ class Session:
         paths: bool = False,
         limit: int | None = None,
         relevance: Callable[[Card], float] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Index:
         """The index, as `Library.index` gives it, with what this conversation used before its last compaction first.
 
         In between the order does not change, so that the text stays the same and with it what a provider has cached.
         """
         return index_skills(
-            self.library.workspace.snapshot(),
+            self.workspace.snapshot(),
             budget_for(budget, tokens, window),
             Options(format, rules, paths, limit),
             self._tokenizer,
             caller=self.as_model,
             relevance=relevance,
             used=self._used,
-        ).to_json()
+        )
 
     def offer(
         self,
@@ -171,7 +207,7 @@ class Session:
         each: int | None = None,
         relevance: Callable[[Card], float] | None = None,
         snapshot: Snapshot | None = None,
-    ) -> dict[str, Any]:
+    ) -> Offer:
         """What to put beside one message of the user: the few skills that fit it and are not in the context yet.
 
         Neither a skill that is active nor one that was offered since the last compaction is offered; with `again`, the
@@ -180,9 +216,9 @@ class Session:
         `relevance` and `snapshot` are for a caller that has looked already.
         """
         caller = self.as_model
-        relevance = relevance or self.library.relevance(checked(message), caller=caller, few=True)
+        relevance = relevance or self._matcher().relevance(checked(message), caller, few=True)
         present = {item.path for item in self.active} | (set() if again else self._offered)
-        snapshot = snapshot or self.library.workspace.snapshot()
+        snapshot = snapshot or self.workspace.snapshot()
         disabled, probe = snapshot.config.disabled, snapshot.config.probe
         fitting = [card for card in snapshot.catalogue.cards if relevance(card) > 0 and card.path not in present]
         fitting = [card for card in fitting if hidden(card, caller, disabled, probe) is None]
@@ -192,8 +228,7 @@ class Session:
             cards = [card._replace(description=cut(card.description, each)) for card in cards]
         made = build(cards, budget_for(tokens=tokens), Options(rules=False, paths=paths), self._tokenizer)
         self._offered.update(card.path for card in made.included)
-        names = [card.full_name for card in made.included]
-        return {"success": True, "text": made.text, "skills": names, "tokens": made.tokens}
+        return Offer(made.text, tuple(card.full_name for card in made.included), made.tokens)
 
     def noticed(self, path: str) -> None:
         """A client read the main file at this path by itself; until the next compaction it need not be offered."""
@@ -201,16 +236,39 @@ class Session:
 
     def _used(self) -> dict[str, Use]:
         if self._ranking is None:
-            self._ranking = dict(self.library.used())
+            self._ranking = dict(self.learning.used())
         return self._ranking
 
-    def view(self, name: str, file_path: str | None = None, page: int = 1) -> dict[str, Any]:
+    def skills(
+        self,
+        category: str | None = None,
+        query: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Skills:
+        """The skills that the model may see, as `Library.skills` lists them."""
+        scores = lambda words, cards: self._matcher().scores(words, cards)  # noqa: E731  loaded for a query only
+        return list_skills(
+            self.workspace.snapshot(),
+            self.as_model,
+            scores,
+            category=category,
+            query=query,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    def find(self, message: str, k: int = 5) -> Matches:
+        """The skills that fit a message best, of those the model may see, as `Library.find` gives them."""
+        return self._matcher().find(message, k, self.as_model)
+
+    def view(self, name: str, file_path: str | None = None, page: int = 1) -> View:
         """A skill or one of its files for the model; a short stub when exactly this is in the context already.
 
-        It answers like `Library.view`. Raises RefusedError for a skill that the model may not have, unless the user
+        It answers like `Library.read`. Raises RefusedError for a skill that the model may not have, unless the user
         asked for it in this session.
         """
-        workspace = self.library.workspace
+        workspace = self.workspace
         card, config = workspace.find(name)
         view = view_card(
             workspace,
@@ -231,15 +289,19 @@ class Session:
             self._turn += 1
             settings = view.settings if isinstance(view, SkillView) else ()
             self._note(card, view.digest, view.content, settings, whole=file_path is None)
-            self.library.record("view", card, view.digest, self.id)
-        return view.to_json()
+            self.learning.record("view", card, view.digest, self.id)
+        return view
 
-    def manage(self, arguments: Any, *, stage: bool = False) -> dict[str, Any]:
-        """The tool `skill_manage` for this conversation, as `Library.skill_manage` answers it.
+    def manage(self, arguments: Any, *, stage: bool = False) -> Json:
+        """The tool `skill_manage` for this conversation; an error is an answer, with `success` false.
 
-        What is changed without having been viewed in it, as it is now, gets a warning; what the model may not view, it
-        may not change. With `stage`, changes wait as proposals until a person approves them.
+        `arguments` is whatever the model sent. What is changed without having been viewed in it, as it is now, gets a
+        warning; what the model may not view, it may not change. With `stage`, changes wait as proposals until a person
+        approves them.
         """
+
+        from whet.authoring.tool import answer
+        from whet.authoring.writer import Provenance
 
         def viewed(directory: str, digest: str) -> bool:
             return any(
@@ -247,11 +309,15 @@ class Session:
                 for item in self._active.values()
             )
 
-        return self.library.skill_manage(arguments, viewed=viewed, allowed=self.allow, stage=stage)
+        def manage(operations: Sequence[Mapping[str, Any]], reason: str) -> Json:
+            by = Provenance("agent", reason=reason)
+            return self._editor().apply(operations, by, stage=stage, viewed=viewed, allowed=self.allow).to_json()
+
+        return answer(arguments, manage)
 
     def allow(self, card: Card) -> None:
         """Raise RefusedError for a skill that the model may not have."""
-        workspace = self.library.workspace
+        workspace = self.workspace
         config = workspace.config()
         refused_unless_seen(card, self.as_model, config, self._active)
         workspace.admit(workspace.open(card), config)
@@ -263,9 +329,9 @@ class Session:
 
     def invoke(
         self, text: str, *, budget: int | None = None, note: str = "", reserved: Collection[str] | None = None
-    ) -> dict[str, Any]:
+    ) -> Invocation:
         """What a typed line asks for, as `Library.invoke` gives it; what is in the context already is not repeated."""
-        workspace = self.library.workspace
+        workspace = self.workspace
         snapshot = workspace.snapshot()
         asked = asked_for(text, workspace, snapshot, self.caller, RESERVED if reserved is None else reserved)
         stage = stage_of(workspace, snapshot, self._tokenizer, self.id)
@@ -282,10 +348,10 @@ class Session:
                 part, whole = block.part, block.strategy in ("full", "loaded")
                 text = part.body if whole else excerpt(part.body, part.skill.description, block.strategy)
                 self._note(part.card, part.digest, text, part.settings, whole=whole)
-                self.library.record("use", part.card, part.digest, self.id)
+                self.learning.record("use", part.card, part.digest, self.id)
                 if whole:
                     self._loaded.add(part.card.path, "", 1, "\n".join((part.digest, *part.settings)))
-        return made.to_json()
+        return made
 
     def _is_loaded(self, part: Part) -> bool:
         known = self._active.get(part.card.path)
@@ -310,19 +376,19 @@ class Session:
     # learning
 
     @property
-    def recorder(self) -> Recording:
+    def recorder(self) -> Recorder:
         """Takes down what the agent loop does, for `finish`: what was said, which tools were called, what they gave."""
         if self._recorder is None:
-            self._recorder = self.library.recorder(self.id)
+            self._recorder = self.learning.recorder(self.id)
         return self._recorder
 
-    def finish(self) -> dict[str, Any]:
-        """The task is done: a skill is proposed if it was hard, as `Library.finish` says; the report on it."""
-        return self.library.finish(self.recorder)
+    def finish(self) -> Json:
+        """The task is done: a skill is proposed if it was hard, as `Library.learning.finish` says; the report on it."""
+        return self.learning.finish(self.recorder)
 
     # compaction
 
-    def after_compaction(self, budget: int = REATTACH_TOKENS, each: int = REATTACH_EACH) -> dict[str, Any]:
+    def after_compaction(self, budget: int = REATTACH_TOKENS, each: int = REATTACH_EACH) -> Compaction:
         """The context was compacted: forget what it had seen, and give back the skills that were active.
 
         They come newest first, each cut to `each` tokens, as many as `budget` holds. The `message` is marked as
@@ -333,8 +399,8 @@ class Session:
         self._loaded.clear()
         self._offered.clear()
         own = {name_key(item.name): Use(_FOREMOST + item.times, item.turn) for item in self._active.values()}
-        self._ranking = {**self.library.used(), **own}
-        snapshot, count = self.library.workspace.snapshot(), self._tokenizer.count
+        self._ranking = {**self.learning.used(), **own}
+        snapshot, count = self.workspace.snapshot(), self._tokenizer.count
         states = {item: self._state(item, snapshot) for item in self.active}
         gone = [item.name for item, state in states.items() if state == "gone"]
         there = [item for item, state in states.items() if state != "gone"]
@@ -349,15 +415,14 @@ class Session:
                 kept, text_back = wanted, draft
         for item in states:  # what comes back is a reminder; asked for again, a skill is given in full
             self._active[item.path] = item._replace(present=item in kept, whole=False)
-        return {
-            "success": True,
-            "message": text_back,
-            "tokens": count(text_back),
-            "reattached": [item.name for item in kept],
-            "left_out": [item.name for item in there if item not in kept],
-            "changed": [item.name for item, state in states.items() if state == "changed"],
-            "gone": gone,
-        }
+        return Compaction(
+            text_back,
+            count(text_back),
+            tuple(item.name for item in kept),
+            tuple(item.name for item in there if item not in kept),
+            tuple(item.name for item, state in states.items() if state == "changed"),
+            tuple(gone),
+        )
 
     def _state(self, item: Active, snapshot: Snapshot) -> str:
         """What became of the skill since it was loaded: "", `changed`, or `gone` when it is not to be had any more."""
@@ -368,7 +433,7 @@ class Session:
         if config.disabled.source(card, self.caller.surface) is not None:
             return "gone"
         try:
-            return "" if self.library.workspace.open(card).digest == item.digest else "changed"
+            return "" if self.workspace.open(card).digest == item.digest else "changed"
         except NotFoundError:
             return "gone"
         except WhetError:
@@ -378,7 +443,7 @@ class Session:
 
     def needs(self, *names: str) -> tuple[Need, ...]:
         """What the named skills, or the active ones, still need and were not asked for yet."""
-        workspace = self.library.workspace
+        workspace = self.workspace
         snapshot = workspace.snapshot()
         active = {item.path for item in self.active}
         cards = [workspace.find(name)[0] for name in names] or [card for card in _all(snapshot) if card.path in active]
@@ -390,7 +455,7 @@ class Session:
         ask: Callable[[tuple[Need, ...]], Mapping[str, str] | None],
         keep: Callable[[str, str], None],
         *names: str,
-    ) -> dict[str, Any]:
+    ) -> Collected:
         """Ask once for everything that is missing, and hand what was entered to the caller's store.
 
         It is about the named skills, or those that are active. `ask` gets all needs at once and answers with values by
@@ -410,12 +475,11 @@ class Session:
                 self._settings[need.name] = value
             given.extend([need.name] if value else ())
             self._asked.add((need.kind, need.name))  # not before it was really asked and kept
-        skipped = [need.name for need in needs if need.name not in given]
-        return {"success": True, "asked": [need.to_json() for need in needs], "given": given, "skipped": skipped}
+        return Collected(needs, tuple(given), tuple(need.name for need in needs if need.name not in given))
 
     # from one process to the next
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The session as JSON, without secrets; of what was viewed, files and later pages are not remembered."""
         active = self._active.values()
         return {
@@ -434,23 +498,21 @@ class Session:
     def _knows(self, item: Active) -> bool:
         return self._loaded.knows(item.path, "", 1, "\n".join((item.digest, *item.settings)))
 
-    @classmethod
-    def from_json(cls, library: Source, data: Any, **how: Any) -> Session:
-        """The session that `to_json` wrote; `how` is what `Session` takes. Raises UsageError for anything else."""
+    def _restore(self, data: Any) -> None:
+        """Take over what `to_json` wrote. Raises UsageError for anything else."""
         check_session(data, _VERSION)
-        session = cls(library, data["id"], **how)
-        session._turn = data["turn"]
+        self.id = data["id"]
+        self._turn = data["turn"]
         for item in data["active"]:
             active = Active(**{**{field: item[field] for field in Active._fields}, "settings": tuple(item["settings"])})
-            session._active[active.path] = active
+            self._active[active.path] = active
             if active.path in data["viewed"]:
-                session._loaded.add(active.path, "", 1, "\n".join((active.digest, *active.settings)))
-        session._ranking = {name: Use(*use) for name, use in data["ranking"].items()}
-        session._offered = set(data.get("offered", []))
-        session._asked = {(kind, name) for kind, name in data["asked"]}
-        session._given = set(data["given"])
-        session._settings = dict(data["settings"])
-        return session
+                self._loaded.add(active.path, "", 1, "\n".join((active.digest, *active.settings)))
+        self._ranking = {name: Use(*use) for name, use in data["ranking"].items()}
+        self._offered = set(data.get("offered", []))
+        self._asked = {(kind, name) for kind, name in data["asked"]}
+        self._given = set(data["given"])
+        self._settings = dict(data["settings"])
 
 
 def _never(_: Part) -> bool:

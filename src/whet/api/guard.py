@@ -1,21 +1,31 @@
-"""The part of the front door that guards: scanning, the policy, the record of decisions. `Library` is made of it."""
+"""Is it safe: scanning, the policy, the record of decisions, and what a skill may do.
+
+library.guard.scan("./pdf")["results"]
+library.guard.explain("pdf")["decision"]
+"""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-from whet.api.changing import Changing
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.guard.baseline import Entry as Known
+    from whet.guard.permissions.deciding import Policy
     from whet.guard.report.results import Result
+    from whet.library.workspace import Workspace
 
 
-class Guarding(Changing):
+class SkillGuard:
     """What can be asked about the safety of packages, in the library or anywhere."""
+
+    def __init__(self, workspace: Workspace, origins: Callable[[], Mapping[str, str]]) -> None:
+        """`origins` tells how far skills are trusted that the user did not write, by their directories."""
+        self._workspace = workspace
+        self._place = workspace.place
+        self._origins = origins
 
     def scan_results(
         self,
@@ -39,12 +49,12 @@ class Guarding(Changing):
         from whet.library.scanning import read_path, read_paths, scan_package
         from whet.store.clock import iso
 
-        today = iso(self.workspace.clock())[:10]
+        today = iso(self._workspace.clock())[:10]
         results: list[Result] = []
         for path in read_paths([os.fspath(path) for path in paths], recursive=recursive, around=around):
             began = time.perf_counter()
             where, package, archive = read_path(path)
-            found = scan_package(package, self.workspace.judge.attestations)
+            found = scan_package(package, self._workspace.judge.attestations)
             seconds = time.perf_counter() - began
             left, accepted = apply(known, package.name, found.findings, today) if known else (found.findings, ())
             label = verdict(left) if accepted else found.verdict
@@ -72,21 +82,14 @@ class Guarding(Changing):
         """
         from whet.library.guarding import audit
 
-        return audit(self.workspace, self._origins())
-
-    def _origins(self) -> dict[str, str]:
-        """How far skills are trusted that an agent, not the user, created, by their directories."""
-        from whet.authoring.history import find_makers
-
-        makers = find_makers(self.edit.journal.entries())
-        return {path: "agent-created" for path, actor in makers.items() if actor not in ("user", "unknown")}
+        return audit(self._workspace, self._origins())
 
     def audit_log(self, name: str = "", last: int | None = None) -> dict[str, Any]:
         """The record of decisions, oldest first: `records` about a skill or about all, the `last` few or all.
 
         Each has {id, time, actor, action, skill, path, digest, trust, verdict, decision, reason, previous, hash}.
         """
-        records = self.workspace.judge.audit.records(skill=name, last=last)
+        records = self._workspace.judge.audit.records(skill=name, last=last)
         return {"success": True, "records": [record.to_json() for record in records]}
 
     def verify_audit(self) -> dict[str, Any]:
@@ -94,7 +97,7 @@ class Guarding(Changing):
 
         `valid` is whether it is, `problems` where it is not, `head` the hash of the last, to be kept elsewhere.
         """
-        record = self.workspace.judge.audit
+        record = self._workspace.judge.audit
         problems, last = record.verify(), record.records(last=1)
         return {
             "success": True,
@@ -109,7 +112,7 @@ class Guarding(Changing):
         """The policy as it stands, as an answer: a row for each trust, a cell for each verdict, where it comes from."""
         from whet.library.guarding import show_policy
 
-        return show_policy(self.workspace)
+        return show_policy(self._workspace)
 
     def explain(self, name: str = "", *, trust: str = "", verdict: str = "") -> dict[str, Any]:
         """What is done with a skill, or with any of a trust and a verdict, and why in a sentence.
@@ -120,8 +123,8 @@ class Guarding(Changing):
         from whet.library.guarding import explain_cell, explain_skill
 
         if name:
-            return explain_skill(self.workspace, name, self._origins())
-        return explain_cell(self.workspace, trust, verdict)
+            return explain_skill(self._workspace, name, self._origins())
+        return explain_cell(self._workspace, trust, verdict)
 
     def override(self, name: str, reason: str, *, actor: str = "user") -> dict[str, Any]:
         """Let a skill through as it is now, for a reason that is recorded, until its content changes.
@@ -130,16 +133,38 @@ class Guarding(Changing):
         """
         from whet.library.guarding import override
 
-        return override(self.workspace, name, reason, actor, self._origins())
+        return override(self._workspace, name, reason, actor, self._origins())
 
     def revoke(self, name: str, reason: str = "", *, actor: str = "user") -> dict[str, Any]:
         """End an override. It answers like `explain`; `changed` is whether there was one."""
         from whet.library.guarding import revoke
 
-        return revoke(self.workspace, name, reason, actor, self._origins())
+        return revoke(self._workspace, name, reason, actor, self._origins())
 
     def review(self) -> dict[str, Any]:
         """What the guard says of the repository's skills, before it is trusted: `verdicts`, each like `explain`."""
         from whet.library.guarding import review
 
-        return {"success": True, "verdicts": [item.to_json() for item in review(self.workspace)]}
+        return {"success": True, "verdicts": [item.to_json() for item in review(self._workspace)]}
+
+    def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> dict[str, Any]:
+        """May this skill make this tool call? `allow`, `deny` or `ask`, and why in a sentence.
+
+        `given` is the tool's input as the client has it; paths are judged from the project directory. A `policy` cuts
+        further than the skill's own `allowed-tools`. `problems` tells of grants that cannot be read and grant nothing.
+        """
+        from whet.guard.permissions.deciding import NO_POLICY, declared_tools, skill_permits
+
+        card = self._workspace.find(name)[0]
+        skill, home = self._workspace.open(card).skill, self._place.env.get("HOME", "")
+        decision = skill_permits(
+            skill,
+            tool,
+            given,
+            cwd=self._place.directory,
+            skill_dir=card.directory,
+            home=home,
+            policy=NO_POLICY if policy is None else policy,
+        )
+        problems = [grant.problem for grant in declared_tools(skill) or () if grant.problem]
+        return {**decision.to_json(), **({"problems": problems} if problems else {})}

@@ -1,16 +1,19 @@
-"""The part of the front door where a person chooses: what to trust, what to switch off, what goes together."""
+"""What a person decides: what to trust, what to switch off, what to leave as it is, what goes together."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
-from whet.api.routing import Routing
-from whet.errors import UsageError
+from whet.errors import UsageError, WhetError
 from whet.library.visibility import PERSON
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from whet.api.sources import SkillSources
+    from whet.learning.curating import Curating
+    from whet.library.workspace import Workspace
     from whet.notes import Note
     from whet.prompt.bundles import Bundle
     from whet.store.locks import FileLock
@@ -18,8 +21,15 @@ if TYPE_CHECKING:
 _LOCK_SECONDS = 10.0
 
 
-class Choosing(Routing):
+class SkillSettings:
     """What a person decides about the skills of one place."""
+
+    def __init__(
+        self, workspace: Workspace, sources: Callable[[], SkillSources], curator: Callable[[], Curating]
+    ) -> None:
+        self._workspace = workspace
+        self._sources = sources
+        self._curator = curator
 
     # decisions
 
@@ -27,7 +37,7 @@ class Choosing(Routing):
         """Every repository that is trusted, and since when: {identity, path, since}."""
         from whet.library.deciding import list_trusted
 
-        return list_trusted(self.workspace)
+        return list_trusted(self._workspace)
 
     def trust(self) -> dict[str, Any]:
         """Trust the repository around the project directory; its skills are loaded from now on.
@@ -37,13 +47,13 @@ class Choosing(Routing):
         """
         from whet.library.deciding import set_trust
 
-        return set_trust(self.workspace, trusted=True)
+        return set_trust(self._workspace, trusted=True)
 
     def untrust(self, path: str | None = None) -> dict[str, Any]:
         """Take that trust back; with a `path`, from the repository trusted under it, which may be gone by now."""
         from whet.library.deciding import set_trust, untrust_path
 
-        return set_trust(self.workspace, trusted=False) if path is None else untrust_path(self.workspace, path)
+        return set_trust(self._workspace, trusted=False) if path is None else untrust_path(self._workspace, path)
 
     def enable(self, name: str, surface: str = "") -> dict[str, Any]:
         """Offer a skill again, everywhere or on one surface.
@@ -52,13 +62,32 @@ class Choosing(Routing):
         """
         from whet.library.deciding import set_enabled
 
-        return set_enabled(self.workspace, name, surface, enabled=True)
+        return set_enabled(self._workspace, name, surface, enabled=True)
 
     def disable(self, name: str, surface: str = "") -> dict[str, Any]:
         """Stop offering a skill, everywhere or on one surface, such as `cli`. It stays on disk."""
         from whet.library.deciding import set_enabled
 
-        return set_enabled(self.workspace, name, surface, enabled=False)
+        return set_enabled(self._workspace, name, surface, enabled=False)
+
+    # pins
+
+    def pin(self, name: str, reason: str = "") -> dict[str, Any]:
+        """Leave this skill as it is: updates and the curator pass it by until `unpin`."""
+        card, _ = self._workspace.find(name)
+        changed = self._sources().set_pin(card.directory, card.name, reason or "yes")
+        answer = self._curator().pin(name, reason)
+        return {**answer, "changed": changed or answer["changed"]}
+
+    def unpin(self, name: str) -> dict[str, Any]:
+        """Treat this skill, which may be gone by now, like any other again."""
+        try:
+            directory = self._workspace.find(name)[0].directory
+        except WhetError:
+            directory = ""
+        changed = self._sources().set_pin(directory, name, "")
+        answer = self._curator().unpin(name)
+        return {**answer, "changed": changed or answer["changed"]}
 
     # bundles
 
@@ -110,7 +139,7 @@ class Choosing(Routing):
             )
         report = [
             entry.to_json()
-            for entry in menu_of(self.workspace, self.workspace.snapshot(), PERSON).report
+            for entry in menu_of(self._workspace, self._workspace.snapshot(), PERSON).report
             if entry.path == bundle.path or entry.message.startswith(f"/{bundle.slug} means the bundle ")
         ]
         return {**self._shown(bundle), "report": report}
@@ -128,25 +157,38 @@ class Choosing(Routing):
         from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import read_bundles
 
-        return read_bundles(bundle_directories(self.workspace, self.workspace.snapshot()))
+        return read_bundles(bundle_directories(self._workspace, self._workspace.snapshot()))
 
     def _shown(self, bundle: Bundle) -> dict[str, Any]:
         from whet.prompt.asking import lacking
 
-        missing = [item._asdict() for item in lacking(bundle, self.workspace.snapshot(), PERSON)]
+        missing = [item._asdict() for item in lacking(bundle, self._workspace.snapshot(), PERSON)]
         return {"success": True, **bundle.to_json(), "missing": missing}
 
     def _bundle_directory(self, *, project: bool) -> str:
         from whet.prompt.asking import bundle_directories
 
-        snapshot = self.workspace.snapshot()
+        snapshot = self._workspace.snapshot()
         if project and (snapshot.config.repository is None or not snapshot.config.trusted):
             hint = "Run `whet trust` in the project first."
             raise UsageError("no-project", "There is no trusted project here for a bundle.", hint=hint)
-        return bundle_directories(self.workspace, snapshot)[0 if project else -1]
+        return bundle_directories(self._workspace, snapshot)[0 if project else -1]
 
     def _one_writer(self) -> FileLock:
         """One writer of bundles at a time."""
         from whet.store.locks import FileLock, lock_path
 
-        return FileLock(lock_path(self.workspace.place.state, "bundles", "bundles"), timeout=_LOCK_SECONDS)
+        return FileLock(lock_path(self._workspace.place.state, "bundles", "bundles"), timeout=_LOCK_SECONDS)
+
+    # places
+
+    def roots(self) -> dict[str, Any]:
+        """Where skills are looked for, most important first, and how many are in each place.
+
+        `roots` are {path, scope, client, kind, namespace, trusted, real, exists, skills}.
+        """
+        roots = [
+            {**shelf.root.to_json(), "exists": os.path.isdir(shelf.root.real), "skills": sum(1 for _ in shelf.cards())}
+            for shelf in self._workspace.snapshot().shelves
+        ]
+        return {"success": True, "roots": roots}

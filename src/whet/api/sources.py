@@ -1,0 +1,616 @@
+"""Where skills come from and go to: what sources have, plans, the lock, syncing, publishing.
+
+library.sources.install("anthropics/skills", skills=["pdf"])
+plan = library.sources.plan_update()
+print(plan.to_json())
+library.sources.apply(plan)
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from whet.errors import NotFoundError, UsageError, WhetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from weakref import ref
+
+    from whet.authoring.commits import Committed
+    from whet.authoring.editor import SkillEditor
+    from whet.library.card import Card
+    from whet.library.workspace import Workspace
+    from whet.notes import Note
+    from whet.sources.install.installer import Installer, Wanted
+    from whet.sources.install.plan import Plan
+    from whet.sources.lock.file import Installed
+    from whet.sources.lock.ledger import Ledger
+    from whet.sources.merging.merge import Prefer
+    from whet.sources.model import FetchContext, Progress, Ref
+    from whet.sources.publishing.prepare import Prepared
+    from whet.sources.syncing.sync import SyncPlan
+    from whet.sources.taps.taps import Tap, Taps
+    from whet.sources.web.client import Web
+    from whet.store.state import Repaired
+
+
+class SkillSources:
+    """Installing, updating, what the lock knows; taking skills to other clients, people and machines."""
+
+    def __init__(self, workspace: Workspace, editor: SkillEditor, progress: Callable[[Progress], None]) -> None:
+        self._workspace = workspace
+        self._place = workspace.place
+        self._editor = editor
+        self._progress = progress
+        self._turn = threading.Lock()
+        self._running: list[ref[threading.Event]] = []
+        """What ends each operation that is under way; where it is gone, the operation is over."""
+
+    def close(self) -> None:
+        """Let connections go."""
+        if "web" in self.__dict__:
+            self.web.close()
+            del self.web
+
+    def cancel(self) -> None:
+        """End, from another thread, everything that is being fetched: the calls raise FailedError `cancelled`."""
+        with self._turn:
+            events = [known() for known in self._running]
+        for event in events:
+            if event is not None:
+                event.set()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What was ever installed: the memory behind the locks."""
+        from whet.sources.lock.ledger import Ledger
+
+        editor = self._editor
+        return Ledger(self._workspace.state, self._workspace.clock, editor.journal, editor.writer.recover)
+
+    @cached_property
+    def web(self) -> Web:
+        """The network, as far as the settings let sources use it."""
+        from whet.sources.web.client import Web
+
+        settings = self._workspace.config().settings
+        hosts, timeout = settings.private_hosts, settings.network_timeout
+        return Web(env=self._place.env, private_hosts=hosts, timeout=timeout)
+
+    @property
+    def reach(self) -> FetchContext:
+        """What the sources of one operation may use of the world; each operation ends for itself."""
+        from weakref import ref
+
+        from whet.sources.model import FetchContext
+
+        ended = threading.Event()
+        with self._turn:
+            self._running = [*(known for known in self._running if known() is not None), ref(ended)]
+        return FetchContext(self._place, self.web, ended, self._progress)
+
+    def installer(self, *, here: bool = False) -> Installer:
+        """The install chain for the user's root, or for the project's."""
+        return self._installer(self._workspace.new_root(project=here))
+
+    def _installer(self, root: str) -> Installer:
+        from whet.sources.install.installer import Installer
+
+        repository = self._workspace.config().repository
+        shared = repository is not None and os.path.realpath(root) != os.path.realpath(self._workspace.new_root())
+        project = repository.root if repository is not None and shared else ""
+        return Installer(self._workspace, self._editor, self.ledger, self.reach, root, project)
+
+    # looking around
+
+    def search(self, query: str, limit: int = 20, *, source: str = "", offline: bool = False) -> dict[str, Any]:
+        """Skills that fit a query, from all taps, or from one source: a tap's name, or what `install` takes.
+
+        `skills` are {name, description, version, group, tap, trust, install, source}; `install` is what to give to
+        `install`. A source that cannot be asked is in `notes`; FailedError `no-source-answered` is raised when none
+        can. With `offline`, only what lies on this disk is searched.
+        """
+        from whet.sources.opening import open_source
+        from whet.sources.taps.searching import search
+
+        found = search(
+            self._searched(source),
+            query,
+            limit,
+            self.reach,
+            open_source,
+            trust=self._trust,
+            offline=offline,
+            clock=self._workspace.clock,
+        )
+        return {"success": True, "query": query, **found.to_json()}
+
+    def _searched(self, source: str) -> list[tuple[str, Ref]]:
+        """Name and reference of every source to search; one that is no tap has no name."""
+        from whet.skill.names import key
+        from whet.sources.refs.reading import read_ref
+
+        taps = self.taps.all()
+        if not source:
+            return [(tap.name, read_ref(tap.source, self._place)) for tap in taps]
+        name = next((tap.name for tap in taps if key(tap.name) == key(source)), "")
+        (wanted,) = self._wanted([source], (), every=False)
+        return [(name, wanted.ref)]
+
+    def _trust(self, ref: Ref) -> str:
+        from whet.sources.refs.trusting import ref_trust
+
+        return ref_trust(ref, self._workspace.config().settings.trusted_sources)
+
+    def _wanted(self, sources: Sequence[str], skills: Sequence[str], *, every: bool) -> list[Wanted]:
+        """What is wanted of which source; `tap:skill` names a tap and a skill of it."""
+        from whet.sources.install.installer import Wanted
+        from whet.sources.refs.reading import read_ref
+        from whet.sources.taps.taps import expand
+
+        if not sources:
+            hint = "Name a repository, path, address or tap:skill. `whet restore` brings back what the lock names."
+            raise UsageError("usage", "No source is named.", hint=hint)
+        taps, wanted = self.taps.all(), []
+        for text in sources:
+            ref, names = expand(text, taps, self._place) or (read_ref(text, self._place), ())
+            wanted.append(Wanted(ref, (*names, *skills), every and not skills))
+        return wanted
+
+    @contextmanager
+    def _reading(self, sources: Sequence[str]) -> Iterator[None]:
+        """Where a source cannot be had, say what was perhaps meant by its name instead."""
+        from whet.sources.refs.reading import reading_notes
+
+        try:
+            yield
+        except WhetError as error:
+            meant = [note.hint for text in sources for note in reading_notes(text, self._place)]
+            error.hint = " ".join((error.hint, *meant)).strip()
+            raise
+
+    def inspect(self, source: str, skills: Sequence[str] = ()) -> dict[str, Any]:
+        """What a source has; with `skills`, or where it has only one, also their files and what the guard says.
+
+        Nothing is installed. `skills` are all it has, `inspected` those that were fetched, with {digest, files,
+        decision, reason, trust, verdict, findings}.
+        """
+        from whet.sources.install.inspecting import inspect
+
+        with self._reading([source]):
+            (wanted,) = self._wanted([source], skills, every=False)
+            return {"success": True, **inspect(self.installer(), wanted)}
+
+    # taps
+
+    @property
+    def taps(self) -> Taps:
+        """The named sources, as values; `list_taps`, `add_tap` and `remove_tap` answer about them."""
+        from whet.sources.taps.taps import Taps
+
+        return Taps(self._workspace.state, self._workspace.clock)
+
+    def list_taps(self) -> dict[str, Any]:
+        """The named sources that `search` asks: {name, source, default, added, shown, trust}."""
+        return {"success": True, "taps": [self._told_tap(tap) for tap in self.taps.all()]}
+
+    def add_tap(self, name: str, source: str) -> dict[str, Any]:
+        """Give a source a name, so that `search` asks it and `name:skill` means a skill of it.
+
+        Raises ConflictError where the name is taken.
+        """
+        from whet.sources.refs.reading import read_ref
+
+        return {"success": True, "tap": self._told_tap(self.taps.add(name, read_ref(source, self._place)))}
+
+    def remove_tap(self, name: str) -> dict[str, Any]:
+        """Forget a named source; what was installed from it stays. Raises NotFoundError."""
+        return {"success": True, "tap": self._told_tap(self.taps.remove(name))}
+
+    def _told_tap(self, tap: Tap) -> dict[str, Any]:
+        from whet.sources.refs.reading import read_ref, shown
+
+        ref = read_ref(tap.source, self._place)
+        return {**tap._asdict(), "shown": shown(ref), "trust": self._trust(ref)}
+
+    # plans
+
+    def plan_install(
+        self,
+        *sources: str,
+        skills: Sequence[str] = (),
+        every: bool = False,
+        here: bool = False,
+        prefer: Prefer = "",
+    ) -> Plan:
+        """Take skills in: fetched, checked, scanned and decided about; nothing is changed until `apply`.
+
+        A source is a repository (`owner/repo`, `owner/repo/path@ref`), a path, an archive, an address or `tap:skill`.
+        `skills` names those to take of it, `every` takes all; a source with one skill needs neither. `prefer` (ours or
+        theirs) decides what clashes with edits here. A step that cannot be done is in the plan and says why.
+        """
+        from whet.sources.install.applying import plan_install
+
+        with self._reading(sources):
+            return plan_install(self.installer(here=here), self._wanted(sources, skills, every=every), prefer=prefer)
+
+    def plan_update(self, *names: str, here: bool = False, prefer: Prefer = "") -> Plan:
+        """Bring installed skills, or all, to what their sources have now; edits made here are merged in.
+
+        What clashes is a step in state `conflict`, unless `prefer` says ours or theirs. Pinned skills are `held`.
+        """
+        from whet.sources.install.applying import plan_update
+
+        return plan_update(self.installer(here=here), names, prefer=prefer)
+
+    def plan_restore(self, *names: str, here: bool = False, force: bool = False) -> Plan:
+        """Bring back what the lock names, exactly as it was installed; with `force`, also where it was edited."""
+        from whet.sources.install.applying import plan_restore
+
+        return plan_restore(self.installer(here=here), names, force=force)
+
+    def plan_uninstall(self, *names: str, here: bool = False) -> Plan:
+        """Take installed skills away. Without names there is nothing to do."""
+        from whet.sources.install.applying import plan_uninstall
+
+        return plan_uninstall(self.installer(here=here), names)
+
+    def plan_adopt(self, *names: str, source: str = "", here: bool = False) -> Plan:
+        """Take charge of skills that are there already, so that the lock names them.
+
+        Without names, of all that the lock does not name yet. With `source`, one skill is recorded as coming from
+        there, and gets updates.
+        """
+        from whet.sources.install.adopting import plan_adopt
+
+        wanted = self._wanted([source], (), every=False)[0] if source else None
+        return plan_adopt(self.installer(here=here), names, wanted)
+
+    def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> dict[str, Any]:
+        """Do what is ready in a plan, all of it or nothing, and record every decision.
+
+        `override` says why what the policy asks about or blocks is done all the same. It answers with the plan (`plan`,
+        a list of steps; `counts` of their states), what was `done`, and what the policy `refused`. Raises ConflictError
+        when something is not as it was when the plan was made.
+        """
+        from whet.sources.install.applying import apply
+
+        return apply(self._installer(plan.root), plan, actor=actor, reason=reason, override=override)
+
+    def install(
+        self,
+        *sources: str,
+        skills: Sequence[str] = (),
+        every: bool = False,
+        here: bool = False,
+        prefer: Prefer = "",
+        reason: str = "",
+        override: str = "",
+    ) -> dict[str, Any]:
+        """Plan and apply in one call: it takes what `plan_install` takes, and answers like `apply`.
+
+        Where one thing that was asked for cannot be taken in, nothing is: RefusedError for what the policy does not let
+        in, ConflictError for what is in the way, FailedError for what the source could not give.
+        """
+        from whet.sources.install.applying import accept, check_complete
+
+        plan = self.plan_install(*sources, skills=skills, every=every, here=here, prefer=prefer)
+        check_complete(accept(plan) if override else plan)
+        return self.apply(plan, reason=reason, override=override)
+
+    def update(
+        self, *names: str, here: bool = False, prefer: Prefer = "", reason: str = "", override: str = ""
+    ) -> dict[str, Any]:
+        """Bring skills to what their sources have now; it takes what `plan_update` takes, and answers like `apply`.
+
+        Conflicts and what the policy does not let in are left as they are and told.
+        """
+        return self.apply(self.plan_update(*names, here=here, prefer=prefer), reason=reason, override=override)
+
+    def uninstall(self, *names: str, here: bool = False, reason: str = "") -> dict[str, Any]:
+        """Take installed skills away; it answers like `apply`. The history keeps them, and `undo` brings them back."""
+        return self.apply(self.plan_uninstall(*names, here=here), reason=reason)
+
+    # telling
+
+    def outdated(self, *names: str, here: bool = False) -> dict[str, Any]:
+        """Which installed skills have something newer at their sources; nothing is changed.
+
+        `skills` are all that were asked about, with {status, outdated, edited, missing, pinned, latest}; `outdated`
+        counts them.
+        """
+        from whet.sources.install.telling import outdated
+
+        return outdated(self.installer(here=here), names)
+
+    def verify(self, *names: str, here: bool = False) -> dict[str, Any]:
+        """Is everything as it was installed, file by file? No source is asked.
+
+        `valid` is the answer; of each of `skills`, `status` and `files` tell what is different. `unmanaged` are skills
+        that no lock names.
+        """
+        from whet.sources.install.telling import verify
+
+        return verify(self.installer(here=here), names)
+
+    def why(self, name: str) -> dict[str, Any]:
+        """Where a skill comes from, who let it in and why.
+
+        `installed` is what the lock says of it, `history` how it came, `decision` what the guard said. Each is empty
+        where nothing is known.
+        """
+        from whet.sources.install.telling import why
+
+        card, _ = self._workspace.find(name)
+        return why(self.installer(here=card.scope == "project"), card)
+
+    def is_locked(self, name: str, *, here: bool = False) -> bool:
+        """Does the lock name this skill?"""
+        installer = self.installer(here=here)
+        return bool(installer.called(name, installer.installed()))
+
+    def is_installed(self, card: Card) -> bool:
+        """Does the lock of its root name this skill?"""
+        return self.is_locked(card.name, here=card.scope == "project")
+
+    # other clients
+
+    def plan_sync(
+        self,
+        *clients: str,
+        how: Literal["link", "copy"] = "link",
+        here: bool = False,
+        names: Sequence[str] = (),
+        force: bool = False,
+    ) -> SyncPlan:
+        """What it takes to give these clients, or all that are here, the skills of the user or of the project.
+
+        A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
+        unless `force` says so. Nothing is changed yet; `sync` does what the plan says.
+        """
+        from whet.sources.syncing.sync import plan_sync
+
+        root = self._workspace.new_root(project=here)
+        return plan_sync(
+            self._place, self._workspace.state, root, clients, how=how, project=here, names=names, force=force
+        )
+
+    def sync(self, plan: SyncPlan) -> dict[str, Any]:
+        """Do what a plan of `plan_sync` says, as far as things are still as it saw them.
+
+        `steps` have an `outcome` each; one that fails does not stop the others.
+        """
+        from whet.sources.syncing.sync import apply_sync
+
+        return {"success": True, **apply_sync(plan, self._place, self._workspace.state).to_json()}
+
+    def unsync(self, *clients: str, here: bool = False) -> dict[str, Any]:
+        """Take back everything that syncing made, and nothing else."""
+        from whet.sources.syncing.sync import undo_sync
+
+        return {
+            "success": True,
+            **undo_sync(self._place, self._workspace.state, project=here, clients=clients).to_json(),
+        }
+
+    def synced(self, *clients: str) -> dict[str, Any]:
+        """What syncing made, and how it is now: `made` are {client, name, path, how, root, state}."""
+        from whet.sources.syncing.sync import synced
+
+        return {"success": True, "made": [item.to_json() for item in synced(self._workspace.state, clients)]}
+
+    # other people
+
+    def publish(
+        self,
+        *paths: str,
+        git: str = "",
+        index: str = "",
+        hub: str = "",
+        owner: str = "",
+        branch: str = "",
+        into: str = "skills",
+        message: str = "",
+        push: bool | None = None,
+        prune: bool = False,
+    ) -> dict[str, Any]:
+        """Put skills, given by their directories, into a git repository, a web directory or a hub.
+
+        Exactly one of `git`, `index` (a directory) and `hub` says where. `branch`, `into`, `message` and `push` are for
+        git, `owner` is for a hub; `prune` removes from a web directory what neither index names any more. `releases`
+        tell what was added, `prepared` what was checked. Raises InvalidError or RefusedError for a skill that is not
+        fit to be published, UsageError `no-version` for one without a version that a hub needs.
+        """
+        if sum(map(bool, (git, index, hub))) != 1:
+            hint = "Give exactly one of --git, --index and --hub."
+            raise UsageError("usage", "It must be said where to publish.", hint=hint)
+        from whet.sources.publishing.prepare import prepare
+
+        prepared = [prepare(path, scan=self._workspace.judge.attestations.scan) for path in paths]
+        if git:
+            from whet.sources.publishing.git import publish_git
+
+            published = publish_git(
+                prepared, git, place=self._place, branch=branch, into=into, message=message, push=push
+            )
+        elif index:
+            from whet.sources.publishing.index import prune_index, publish_index
+
+            published = publish_index(prepared, os.path.expanduser(index))
+            if prune:
+                pruned = prune_index(published.target)
+                published = published._replace(notes=(*published.notes, *pruned.notes), removed=pruned.removed)
+        else:
+            return self._publish_hub(prepared, hub, owner)
+        return {**published.to_json(), "prepared": [skill.to_json() for skill in prepared]}
+
+    def _publish_hub(self, prepared: Sequence[Prepared], hub: str, owner: str) -> dict[str, Any]:
+        from whet.sources.refs.reading import read_ref
+        from whet.sources.registries.hub import get_token, publish_to_hub
+
+        ref = read_ref(hub if hub.startswith("hub:") else f"hub:{hub}", self._place)
+        token = get_token(ref.location, self._place.env)
+        releases = []
+        for skill in prepared:
+            if not skill.version:
+                hint = "Put it into the frontmatter, as `metadata: {version: ...}`."
+                raise UsageError("no-version", f"{skill.name} has no version.", hint=hint)
+            known = (owner or ref.path, skill.name, skill.version)
+            created = publish_to_hub(self.web, ref.location, token, *known, skill.archive, skill.digest)
+            change = "added" if created else "unchanged"
+            releases.append({"name": skill.name, "version": skill.version, "digest": skill.digest, "change": change})
+        return {
+            "success": True,
+            "kind": "hub",
+            "target": ref.location,
+            "changed": any(release["change"] == "added" for release in releases),
+            "releases": releases,
+            "prepared": [skill.to_json() for skill in prepared],
+            "notes": [],
+        }
+
+    # other machines
+
+    def export_snapshot(self, path: str, *, here: bool = False, overwrite: bool = False) -> dict[str, Any]:
+        """Write the skills of the user, with `here` also those of the project, and the taps into one file.
+
+        `left_out` says what could not go in and why. Raises ConflictError where the file is there already, unless
+        `overwrite` is set.
+        """
+        from whet.sources.install.importing import exported
+        from whet.sources.publishing.snapshots import export_snapshot
+
+        skills, problems = exported(self.installer(), "user")
+        if here:
+            more, unread = exported(self.installer(here=True), "project")
+            skills, problems = [*skills, *more], [*problems, *unread]
+        taps = [tap._asdict() for tap in self.taps.all() if not tap.default]
+        made = export_snapshot(skills, taps, path, overwrite=overwrite, clock=self._workspace.clock)
+        return made._replace(left_out=(*problems, *made.left_out)).to_json()
+
+    def plan_import(self, path: str, *, here: bool = False) -> Plan:
+        """Bring in the skills of a snapshot: those of the user, or with `here` those of the project.
+
+        They are judged like any others; nothing is changed until `apply`. Raises NotFoundError or InvalidError for a
+        file that is no snapshot.
+        """
+        from whet.library.files import read_file
+        from whet.sources.install.importing import plan_import
+        from whet.sources.publishing.snapshots import LIMITS, read_snapshot
+        from whet.store.failures import os_failures
+
+        full = os.path.expanduser(path)
+        if not os.path.isfile(full):
+            raise NotFoundError("path-not-found", f"There is no file {full}.", hint="Check the path.", path=full)
+        with os_failures(full, doing="read", other="read-failed"):
+            snapshot = read_snapshot(read_file(full, LIMITS.total_bytes + 1))
+        return plan_import(self.installer(here=here), snapshot, "project" if here else "user")
+
+    # what the lock knows
+
+    def set_pin(self, directory: str, name: str, pinned: str) -> bool:
+        """Write a pin into every lock that names the skill; whether that changed anything."""
+        from whet.sources.install.following import set_pin
+
+        changed = False
+        for installer in self._installers():
+            known = installer.relative(os.path.realpath(directory)) if directory else name
+            changed = set_pin(installer, known, pinned) or changed
+        return changed
+
+    def _installers(self) -> list[Installer]:
+        """The depots of all roots that have a lock, or had one: the user's, and the project's."""
+        from whet.sources.lock.file import lock_file
+
+        files = {root: lock_file(root) for root in self._own_roots()}
+        kept = (root for root, file in files.items() if os.path.lexists(file) or self.ledger.left_by(file))
+        return [self._installer(root) for root in kept]
+
+    def _last_known(self, installer: Installer) -> Sequence[Installed]:
+        """What is installed; where the lock cannot be read, which the doctor tells, what is remembered of it."""
+        from whet.sources.lock.file import lock_file
+
+        try:
+            return installer.installed()
+        except WhetError:
+            return tuple(self.ledger.known(lock_file(installer.root)).values())
+
+    def _own_roots(self) -> list[str]:
+        """The roots that skills can be installed in: the user's, and the project's."""
+        roots = [self._workspace.new_root()]
+        if self._workspace.explicit is None:
+            roots.append(self._workspace.new_root(project=True))
+        return list(dict.fromkeys(map(os.path.realpath, roots)))
+
+    def _lock_files(self) -> list[str]:
+        from whet.sources.lock.file import lock_file
+
+        return [self._workspace.state.path, *map(lock_file, self._own_roots())]
+
+    def follow(self, commits: Sequence[Committed]) -> Iterable[str]:
+        """Let the locks follow what was done to installed skills."""
+        from whet.sources.install.following import catch_up
+
+        told: list[str] = []
+        for installer in self._installers():
+            try:
+                told += catch_up(installer, [commit.entry.id for commit in commits])
+            except WhetError as error:
+                told.append(f"The lock was not changed: {error.message}")
+        return told
+
+    def origins(self) -> dict[str, str]:
+        """How far skills are trusted that the user did not write, by their directories.
+
+        Those that an agent created, and those that were installed: these as far as their source is, wherever they lie.
+        """
+        from whet.authoring.history import find_makers
+
+        makers = find_makers(self._editor.journal.entries())
+        origins = {path: "agent-created" for path, actor in makers.items() if actor not in ("user", "unknown")}
+        for installer in self._installers():
+            for installed in self._last_known(installer):
+                if installed.trust not in ("", "local"):
+                    origins[os.path.realpath(installer.directory(installed.path))] = installed.trust
+        return origins
+
+    # mending
+
+    def examine(self) -> tuple[Note, ...]:
+        """What `doctor` tells of the locks, of the memory of what was installed, and of what syncing made."""
+        from whet.notes import Note
+        from whet.sources.syncing.record import read_record
+
+        entries: tuple[Note, ...] = ()
+        if any(map(os.path.lexists, self._lock_files())):
+            entries = tuple(entry for root in self._own_roots() for entry in self.ledger.examine(root))
+        try:
+            read_record(self._workspace.state)
+        except WhetError as error:
+            path = str(error.details.get("path", ""))
+            return (*entries, Note.from_error(error, "error", path=path))
+        return entries
+
+    def repair(self) -> Repaired:
+        """What `repair` does about them: settle what was interrupted; rebuild what is damaged or gone."""
+        from whet.store.state import Repaired
+
+        parts: list[Repaired] = []
+        if any(map(os.path.lexists, self._lock_files())):
+            parts = [*map(self.ledger.repair, self._own_roots())]
+        if any(entry.code == "sync-damaged" for entry in self.examine()):
+            from whet.sources.syncing.sync import repair_sync
+
+            repository = self._workspace.config().repository
+            projects = (repository.root,) if repository else ()
+            mended = repair_sync(self._place, self._workspace.state, self._own_roots(), projects=projects)
+            links = len(mended.links)
+            done = f"Set the damaged record of syncing aside as {mended.kept} and found {links} links again."
+            parts.append(Repaired((done,)))
+        return Repaired(
+            tuple(item for part in parts for item in part.done), tuple(item for part in parts for item in part.lost)
+        )

@@ -1,0 +1,48 @@
+"""What a library remembers about its skills, opened when it is first needed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whet.learning.lifecycle import Lifecycle
+    from whet.learning.sessions import Sessions
+    from whet.learning.usage import Usage
+    from whet.library.workspace import Workspace
+    from whet.routing.feedback import Feedback
+
+
+class Stores:
+    """Usage, sessions, pins and feedback of one library."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @cached_property
+    def usage(self) -> Usage:
+        """How often each skill is viewed and used, and whether it helped."""
+        from whet.learning.usage import Usage
+
+        return Usage(self._workspace.state, self._workspace.clock)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """The sessions of existing agents, as their hooks tell of them, and what hooks failed at."""
+        from whet.learning.sessions import Sessions
+
+        return Sessions(self._workspace.state, self._workspace.clock)
+
+    @cached_property
+    def lifecycle(self) -> Lifecycle:
+        """Pins, and what the curator remembers."""
+        from whet.learning.lifecycle import Lifecycle
+
+        return Lifecycle(self._workspace.state, self._workspace.clock)
+
+    @cached_property
+    def feedback(self) -> Feedback:
+        """What people and agents said about which skill a message is for."""
+        from whet.routing.feedback import Feedback
+
+        return Feedback(self._workspace.state, self._workspace.clock)

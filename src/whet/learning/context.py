@@ -1,0 +1,40 @@
+"""What learning works with, and which skills it leaves to people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.authoring.editor import SkillEditor
+    from whet.learning.sessions import Sessions
+    from whet.learning.usage import Usage
+    from whet.library.card import Card
+    from whet.library.workspace import Workspace
+    from whet.routing.feedback import Feedback
+
+
+class LearningContext(NamedTuple):
+    """The parts of a library that learning works with."""
+
+    workspace: Workspace
+    editor: SkillEditor
+    """What changes skills, with its history and proposals."""
+    sessions: Sessions
+    """The sessions that hooks told of."""
+    usage: Usage
+    """How skills did."""
+    feedback: Feedback
+    """What skills are for, and what not."""
+    is_installed: Callable[[Card], bool]
+
+
+def held_back(context: LearningContext, card: Card) -> str:
+    """Why a skill is not changed without asking, though it is the user's: a sentence, or nothing."""
+    from whet.learning.lifecycle import Lifecycle
+
+    pins = Lifecycle(context.workspace.state, context.workspace.clock).pins()
+    if not pins.keys().isdisjoint(card.known_as):
+        return "It is pinned."
+    return "It is installed." if context.is_installed(card) else ""
