@@ -197,7 +197,7 @@ def test_a_writer_killed_at_any_step_leaves_every_skill_old_or_new(machine: Path
     command = [sys.executable, "-c", ARMED.replace("CHANGE", CHANGES[change]), str(machine)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
-        for step in count(1, 30 if quick else 1):
+        for step in count(1, 10 if quick else 1):
             print(step, file=process.stdin, flush=True)
             status = int(process.stdout.readline())
             assert status in (0, signal.SIGKILL)

@@ -297,20 +297,20 @@ class History:
         skill, path = self._directory(name)
         return Reversal(*self._committer.commit([to_version(self._journal, skill, path, number)], by))
 
-    def undo(self, what: int | str = "", by: Provenance = USER) -> Reversal:
+    def undo(self, what: int | str | None = None, by: Provenance = USER) -> Reversal:
         """Take back one entry by its number, or everything of one run by its id; without either, the last change."""
-        what = str(what)
-        if not what:
+        if what is None:
             made = [entry.run for entry in self._journal.entries(last=_LOOKED_BACK) if entry.run]
             if not made:
                 raise NotFoundError("no-such-entry", "The history is empty.", hint="Nothing was changed yet.")
             what = made[-1]
+        what = str(what)
         entries: Sequence[Entry] = ()
         if what.isdecimal() and len(what) <= _LONGEST_NUMBER:
             entries = (self._journal.entry(int(what)),)
             if entries[0].action in ("rename", "merge"):  # one half of it would lose the skill
                 entries = self._journal.entries(run=entries[0].run)
-        else:
+        elif what:
             entries = self._journal.entries(run=what)
         if not entries:
             hint = "`whet history` shows entries and runs."
