@@ -21,11 +21,11 @@ from whet.authoring.main_file import (
     ASKED,
     Main,
     as_document,
+    bump_version,
     filled,
     like,
     main_of,
     not_text,
-    numbered,
     quoted,
     said,
     version_of,
@@ -202,7 +202,7 @@ def improve(tree: Tree, *, description: str = "", body: str = "", version: str =
     text = with_body(old, body) if body else old.text
     if description and description != said(old.document, "description"):
         text = set_value(text, "description", check_description(description))
-    return _finished(tree, with_text(tree, old.path, text), version, warnings)
+    return _finish(tree, with_text(tree, old.path, text), version, warnings)
 
 
 def _unused(given: Document, old: Document) -> list[str]:
@@ -220,7 +220,7 @@ def edit(tree: Tree, text: str, *, version: str = "") -> Draft:
     check_text("text", text)
     document = as_document(text)
     if not document:
-        return _finished(tree, with_text(tree, old.path, with_body(old, text)), version)
+        return _finish(tree, with_text(tree, old.path, with_body(old, text)), version)
     new, warnings = _healed(like(old.text, document))
     check_readable(new)
     new, kept = filled(new, old.document)
@@ -228,7 +228,7 @@ def edit(tree: Tree, text: str, *, version: str = "") -> Draft:
     check_same_name(old.document, read)
     warnings += [f"The new document has no {key}; the old one stays." for key in kept]
     warnings += _left_out(old.document, read)
-    return _finished(tree, with_text(tree, old.path, new), version, warnings)
+    return _finish(tree, with_text(tree, old.path, new), version, warnings)
 
 
 def _left_out(old: Document, new: Document) -> list[str]:
@@ -242,7 +242,7 @@ def rename(tree: Tree, name: str) -> Draft:
     slug = check_name(name)
     old = main_of(tree)
     text = old.text if said(old.document, "name") == slug else set_value(old.text, "name", slug)
-    return _finished(tree, with_text(tree, old.path, text), "", _called(name, slug))
+    return _finish(tree, with_text(tree, old.path, text), "", _called(name, slug))
 
 
 def patch(
@@ -275,7 +275,7 @@ def patch(
         main = Main(path, new, read)
     if done.tolerant:
         warnings.append(f"The text to find was there only with other {patching.TOLERANCES[done.tolerant]}.")
-    draft = _finished(tree, with_text(tree, path, new), version, warnings, old, main)
+    draft = _finish(tree, with_text(tree, path, new), version, warnings, old, main)
     return draft._replace(replacements=done.replacements)
 
 
@@ -289,13 +289,13 @@ def write_file(tree: Tree, path: str, data: bytes, *, executable: bool | None = 
     check_free(tree, path)
     if executable is None:
         executable = path in tree and tree[path].executable
-    return _finished(tree, {**tree, path: Item(data, executable)}, version)
+    return _finish(tree, {**tree, path: Item(data, executable)}, version)
 
 
 def remove_file(tree: Tree, path: str, *, version: str = "") -> Draft:
     """An existing skill without one of its supporting files."""
     gone = existing(tree, writable(path))
-    return _finished(tree, {name: item for name, item in tree.items() if name != gone}, version)
+    return _finish(tree, {name: item for name, item in tree.items() if name != gone}, version)
 
 
 # --- the end of every change ----------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def without_remarks(draft: Draft, before: Tree | None, *, numbered: bool) -> Dra
     return draft._replace(warnings=tuple(told))
 
 
-def _finished(
+def _finish(
     before: Tree,
     after: Tree,
     told: str = "",
@@ -330,7 +330,7 @@ def _finished(
     old = old or main_of(before)
     version, notes = version_of(old.document), tuple[str, ...]()
     if after != before:
-        new, version, notes = numbered(new or main_of(after, old), old.document, told)
+        new, version, notes = bump_version(new or main_of(after, old), old.document, told)
         after = with_text(after, old.path, new.text)
     if new is None or after == before:
         return Draft(before, version, 0, (*warnings, "Nothing changes: the skill is so already."))

@@ -16,7 +16,7 @@ from whet.authoring import drafts
 from whet.authoring.checks import Review
 from whet.authoring.commits import Committer
 from whet.authoring.drafts import check_category, check_name
-from whet.authoring.history import History, restored
+from whet.authoring.history import History, find_deleted
 from whet.authoring.main_file import main_of, version_of
 from whet.authoring.operations import read_operation
 from whet.authoring.proposals import Proposals
@@ -471,7 +471,7 @@ class _Batch:
         return self._become(new, draft, "rename")._replace(renamed_from=target.name)
 
     def restore(self, name: str) -> Change:
-        change = restored(self._editor.journal, name)
+        change = find_deleted(self._editor.journal, name)
         self._free(change.path, "Rename or delete that one first.")
         tree = dict(change.after or {})
         target = self._take(Target(change.skill, change.path, None, None), name)

@@ -138,7 +138,7 @@ def to_version(journal: Journal, skill: str, path: str, number: int | None) -> T
     return TreeChange("rollback", skill, path, journal.content(wanted), now)
 
 
-def undone(journal: Journal, entries: Sequence[Entry]) -> list[TreeChange]:
+def revert_entries(journal: Journal, entries: Sequence[Entry]) -> list[TreeChange]:
     """The changes that take entries back, the last one first. Raises ConflictError where something else came after.
 
     A skill that went on since is merged: what the entry changed goes back where nobody touched the same lines again.
@@ -200,7 +200,7 @@ def _merged(now: Item | None, after: Item | None, before: Item | None) -> Item |
     return now._replace(data=b"".join(merged)) if len(merged) == len(pieces) else None
 
 
-def restored(journal: Journal, name: str) -> TreeChange:
+def find_deleted(journal: Journal, name: str) -> TreeChange:
     """Bringing back the skill of that name that was deleted last."""
     gone: dict[str, Entry] = {}
     for entry in journal.entries():
@@ -319,7 +319,7 @@ class History:
         if not entries:
             raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Name another entry.")
         by = by._replace(reason=by.reason or f"Undo of {what}.")
-        return Reversal(*self._committer.commit(undone(self._journal, entries), by))
+        return Reversal(*self._committer.commit(revert_entries(self._journal, entries), by))
 
     def verify(self) -> Proof:
         """Prove the history."""

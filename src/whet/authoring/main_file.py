@@ -113,7 +113,7 @@ def filled(text: str, old: Document) -> tuple[str, tuple[str, ...]]:
     version = version_of(old)
     if not version_of(new):
         for place in _places(old, version)[:1]:
-            with suppress(InvalidError):  # `numbered` meets the same refusal and reports it
+            with suppress(InvalidError):  # `bump_version` meets the same refusal and reports it
                 text = set_value(text, place, version)
     return text, tuple(missing)
 
@@ -148,7 +148,7 @@ def version_of(document: Document) -> str:
     return read_skill(document._replace(body="")).version
 
 
-def numbered(main: Main, old: Document, told: str) -> tuple[Main, str, tuple[str, ...]]:
+def bump_version(main: Main, old: Document, told: str) -> tuple[Main, str, tuple[str, ...]]:
     """A changed main file with its next version, that version, and what is worth knowing about it.
 
     A version that the change itself brought counts, unless the caller `told` which it is to be.

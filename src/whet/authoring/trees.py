@@ -42,7 +42,7 @@ def write_tree(directory: str, before: Mapping[str, Item] | None, after: Mapping
     if before == after:
         return
     if after is None:
-        _take_away(directory)
+        remove_tree(directory)
     elif before is None:
         _make(directory, after)
     else:
@@ -143,7 +143,7 @@ def _put_item(path: str, item: Item, *, durable: bool, like: str = "") -> None:
     write_bytes(path, item.data, mode=mode, durable=durable)
 
 
-def _take_away(directory: str) -> None:
+def remove_tree(directory: str) -> None:
     """Remove a skill's directory in one step. A repository inside it is somebody's work and stays."""
     if found := _repository_in(directory):
         message = f"{found} is a repository of its own; its history would be lost."

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.drafts import FIRST
-from whet.authoring.main_file import Main, main_of, numbered, said, version_of
+from whet.authoring.main_file import Main, bump_version, main_of, said, version_of
 from whet.errors import NotFoundError, RefusedError
 from whet.learning.distilling.carrying import carried
 from whet.learning.distilling.decided import CHOSEN, DISTILLED, FIELDS, answered, decided
@@ -142,7 +142,7 @@ def _next(card: Card, tree: Tree, made: Draft, text: str, files: tuple[dict[str,
     changes = text != old.text or bool(files)
     version = version_of(old.document)
     if changes:
-        version = numbered(Main(old.path, text, read_document(text)), old.document, "")[1]
+        version = bump_version(Main(old.path, text, read_document(text)), old.document, "")[1]
     return Writing(made, _directory(card), text, version, operations, tree)
 
 
