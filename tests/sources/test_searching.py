@@ -19,6 +19,7 @@ from whet.sources.taps import listings as kept
 from whet.sources.taps.listings import Kept, Listings
 from whet.sources.taps.searching import Found, rank, search
 from whet.sources.web.client import Web
+from whet.store.cache import CacheDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,6 +48,7 @@ class Shop:
         self.closed = 0
         self.now = 10 * HOUR
         place = Place(str(state), str(state), str(state / "state"), "linux", {})
+        self.cache = CacheDatabase(place.state, lambda: self.now)
         self.reach = FetchContext(place, Web(env={}), threading.Event(), lambda _: None)
 
     def search(self, query: str, limit: int = 20, offline: bool = False) -> Found:
@@ -61,6 +63,7 @@ class Shop:
             self.reach,
             lambda ref, _: Stall(self, names[ref], ref),
             trust=ref_trust,
+            cache=self.cache,
             offline=offline,
             clock=lambda: self.now,
         )
@@ -338,13 +341,13 @@ def test_a_directory_is_always_looked_at(tmp_path: Path) -> None:
     here = [("here", Ref("path", str(tmp_path / "skills")))]
 
     def names() -> list[str]:
-        found = search(here, "reads", 9, shop.reach, open_source, trust=ref_trust, offline=True)
+        found = search(here, "reads", 9, shop.reach, open_source, trust=ref_trust, cache=shop.cache, offline=True)
         return [hit.install for hit in found.hits]
 
     assert names() == ["here:pdf"]
     (skill / "SKILL.md").write_text("---\nname: paper\ndescription: Reads paper.\n---\n")
     assert names() == ["here:paper"]
-    assert not (tmp_path / "state/listings").exists()
+    assert not (tmp_path / "state").exists()
 
 
 @pytest.mark.parametrize(
@@ -368,24 +371,31 @@ def test_a_directory_is_always_looked_at(tmp_path: Path) -> None:
 def test_a_damaged_memory_is_replaced(tmp_path: Path, damage: bytes) -> None:
     shop = Shop(tmp_path, acme=STOCK)
     first = shop.search("pdf")
-    (file,) = (tmp_path / "state/listings").iterdir()
-    sound = file.read_bytes()
-    file.write_bytes(damage.replace(b"KEY", ref_text(ACME).encode()).replace(b"NOW", b"%d" % shop.now))
+    cache = shop.cache.open()
+    ((sound,),) = cache.read("SELECT document FROM listings")
+    damaged = damage.replace(b"KEY", ref_text(ACME).encode()).replace(b"NOW", b"%d" % shop.now)
+    with cache.write() as connection:
+        connection.execute("UPDATE listings SET document = ?", (damaged,))
     assert (shop.search("pdf"), shop.asked) == (first, ["acme", "acme"])
-    assert file.read_bytes() == sound
+    assert cache.read("SELECT document FROM listings") == [(sound,)]
 
 
 def test_what_cannot_be_remembered_is_still_an_answer(tmp_path: Path) -> None:
     shop = Shop(tmp_path, acme=STOCK)
-    (tmp_path / "state").mkdir()
-    (tmp_path / "state/listings").write_bytes(b"in the way")
+    (tmp_path / "state/cache.db").mkdir(parents=True)
     found = shop.search("pdf")
     assert (len(found.hits), found.asked, [note.code for note in found.notes]) == (4, 1, ["listing-not-saved"])
 
 
 def listings_in(directory: Path, now: int = 10 * HOUR) -> Listings:
     """The cache of a new person."""
-    return Listings(Place("/w", "/h", str(directory), "linux", {}), lambda: now)
+    database = CacheDatabase(str(directory), lambda: now)
+    return Listings(database, Place("/w", "/h", str(directory), "linux", {}), lambda: now)
+
+
+def sizes(directory: Path) -> list[int]:
+    database = CacheDatabase(str(directory), lambda: 0)
+    return [size for (size,) in database.open().read("SELECT length(document) FROM listings")]
 
 
 def test_offers_are_remembered_whole(tmp_path: Path) -> None:
@@ -398,16 +408,16 @@ def test_offers_are_remembered_whole(tmp_path: Path) -> None:
 
 
 def test_the_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MAX_FILES", 3)
-    monkeypatch.setattr(kept, "MAX_FILE_BYTES", 4000)
+    monkeypatch.setattr(kept, "MAX_COUNT", 3)
+    monkeypatch.setattr(kept, "MAX_BYTES", 4000)
     monkeypatch.setattr(kept, "MAX_TOTAL_BYTES", 8000)
     listings = listings_in(tmp_path)
     for number in range(6):
         assert listings.keep(f"key{number}", "r", [offer("a")])
-    assert len(list((tmp_path / "listings").iterdir())) == 3
+    assert len(sizes(tmp_path)) == 3
     assert listings.find("key5") is not None
     assert not listings.keep("huge", "r", [offer("a", "x" * 5000)])
     for number in range(6):
         listings.keep(f"large{number}", "r", [offer("a", "x" * 3500)])
-    assert sum(file.stat().st_size for file in (tmp_path / "listings").iterdir()) <= 8000
+    assert sum(sizes(tmp_path)) <= 8000
     assert listings.find("large5") is not None

@@ -124,6 +124,7 @@ class SkillSources:
             self.reach,
             open_source,
             trust=self._trust,
+            cache=self._workspace.cache_database,
             offline=offline,
             clock=self._workspace.clock,
         )

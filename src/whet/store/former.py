@@ -171,12 +171,17 @@ def adopt_readable(connection: sqlite3.Connection, directory: str, version: int)
     return files, [f"{os.path.basename(path)}: {sentence}" for path in files for sentence in _copy(path, connection)]
 
 
-_CACHES = ("attestations.db",)
+_CACHES = ("attestations.db", "listings")
 
 
 def drop_caches(directory: str) -> None:
     """Remove the files of former caches: what they hold is made again."""
     for name in _CACHES:
+        for path, _, names in os.walk(os.path.join(directory, name)):
+            with suppress(OSError):
+                for inner in names:
+                    os.unlink(os.path.join(path, inner))
+                os.rmdir(path)
         for part in ("", "-wal", "-shm"):
             with suppress(OSError):
                 os.unlink(os.path.join(directory, name + part))

@@ -224,6 +224,13 @@ CACHE_MIGRATIONS = (
         CREATE INDEX scans_by_time ON scans (time);
         """,
     ),
+    Migration(
+        3,
+        "sources",
+        """
+        CREATE TABLE listings (key TEXT PRIMARY KEY, time INTEGER NOT NULL, document TEXT NOT NULL) WITHOUT ROWID;
+        """,
+    ),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), private=True, adopt=_drop_caches)

@@ -1,38 +1,35 @@
 """What sources had when they were last asked: a cache, so that a second search costs nothing and works without a net.
 
-One file for each source, in `listings/` of the state directory. The cache only saves work: a file that is damaged, too
-large or about something else is as good as none and is replaced by the next answer.
+They are rows of `cache.db`. The cache only saves work: a row that is damaged or about something else is as good as none
+and is replaced by the next answer.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.errors import WhetError
+from whet.errors import FailedError, WhetError
 from whet.sources.model import Offer
 from whet.sources.refs.reading import read_ref, ref_text
-from whet.store.atomic import make_directories, write_bytes
 from whet.store.clock import system_clock
-from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable
 
     from whet.library.roots import Place
+    from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
+    from whet.store.database import Database
 
-DIRECTORY = "listings"
-MAX_FILES = 64
-MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_COUNT = 64
+MAX_BYTES = 4 * 1024 * 1024
 MAX_TOTAL_BYTES = 32 * 1024 * 1024
 
 _FORMAT = 1
 _HOUR = 3600 * 1_000_000_000
-_WAIT = 5.0
 
 
 class Kept(NamedTuple):
@@ -48,40 +45,45 @@ class Kept(NamedTuple):
 class Listings:
     """The cache of one person."""
 
-    __slots__ = ("_clock", "_lock", "_place", "directory")
+    __slots__ = ("_clock", "_database", "_place")
 
-    def __init__(self, place: Place, clock: Clock = system_clock) -> None:
-        self.directory = os.path.join(place.state, DIRECTORY)
+    def __init__(self, database: CacheDatabase, place: Place, clock: Clock = system_clock) -> None:
+        self._database = database
         self._place = place
         self._clock = clock
-        self._lock = FileLock(lock_path(place.state, DIRECTORY, ""), timeout=_WAIT)
 
     def find(self, key: str) -> Kept | None:
         """What was kept under a key, however old; None when there is nothing that can be read."""
+        query = "SELECT document FROM listings WHERE key = ?"
+        rows = self._database.use(lambda database: database.read(query, (_name(key),)), create=False)
         try:
-            with open(self._path(key), "rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
-            if len(data) > MAX_FILE_BYTES:
-                return None
-            return self._kept(json.loads(data.decode()), key)
-        except (OSError, ValueError, TypeError, KeyError, RecursionError, WhetError):
+            return self._kept(json.loads(rows[0][0]), key) if rows else None
+        except (ValueError, TypeError, KeyError, RecursionError, WhetError):
             return None
 
     def keep(self, key: str, revision: str, offers: Iterable[Offer]) -> bool:
-        """Keep an answer, and let the oldest go where there are too many. False when it is too large to keep."""
-        rows = [[*offer._replace(ref=None), ref_text(offer.ref)] for offer in offers]  # type: ignore[arg-type]  # the text stands for it
-        document = {"format": _FORMAT, "key": key, "revision": revision, "time": self._clock(), "offers": rows}
-        data = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
-        if len(data) > MAX_FILE_BYTES:
-            return False
-        make_directories(self.directory, durable=False)
-        with self._lock:
-            write_bytes(self._path(key), data, durable=False)
-            self._prune(self._path(key))
-        return True
+        """Keep an answer, and let the oldest go where there are too many. False when it is too large to keep.
 
-    def _path(self, key: str) -> str:
-        return os.path.join(self.directory, f"{sha256(key.encode('utf-8', 'backslashreplace')).hexdigest()[:32]}.json")
+        Raises FailedError where it cannot be written.
+        """
+        rows = [[*offer._replace(ref=None), ref_text(offer.ref)] for offer in offers]  # type: ignore[arg-type]  # the text stands for it
+        now = self._clock()
+        document = {"format": _FORMAT, "key": key, "revision": revision, "time": now, "offers": rows}
+        text = json.dumps(document, separators=(",", ":"))
+        if len(text) > MAX_BYTES:
+            return False
+
+        def write(database: Database) -> bool:
+            with database.write() as connection:
+                connection.execute("REPLACE INTO listings VALUES (?, ?, ?)", (_name(key), now, text))
+                _prune(connection, _name(key))
+            return True
+
+        if not self._database.use(write):
+            problem = self._database.problem
+            message = problem.message if problem else f"{self._database.path} is in use."
+            raise FailedError("state-failed", message, hint=problem.hint if problem else "Try again.")
+        return True
 
     def _kept(self, document: Any, key: str) -> Kept:
         if document["format"] != _FORMAT or document["key"] != key:
@@ -90,21 +92,20 @@ class Listings:
         time = document["time"]
         return Kept(offers, time, 0 <= self._clock() - time < _HOUR)
 
-    def _prune(self, newest: str) -> None:
-        """Let the files go that were written longest ago, until few and small enough are left."""
-        found = []
-        with os.scandir(self.directory) as entries:
-            for entry in entries:
-                with suppress(FileNotFoundError):
-                    if entry.name.endswith(".json") and entry.path != newest:
-                        status = entry.stat(follow_symlinks=False)
-                        found.append((status.st_mtime_ns, status.st_size, entry.path))
-        left = MAX_TOTAL_BYTES - os.path.getsize(newest)
-        for number, (_, size, path) in enumerate(sorted(found, reverse=True), 2):
-            left -= size
-            if number > MAX_FILES or left < 0:
-                with suppress(FileNotFoundError):
-                    os.unlink(path)
+
+def _name(key: str) -> str:
+    """A key as a database can hold it."""
+    return sha256(key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def _prune(connection: sqlite3.Connection, newest: str) -> None:
+    """Let the rows go that were written longest ago, until few and small enough are left."""
+    query = "SELECT key, length(document) FROM listings ORDER BY key = ? DESC, time DESC, key"
+    left = MAX_TOTAL_BYTES
+    for number, (key, size) in enumerate(connection.execute(query, (newest,)).fetchall(), 1):
+        left -= size
+        if number > MAX_COUNT or (left < 0 and number > 1):
+            connection.execute("DELETE FROM listings WHERE key = ?", (key,))
 
 
 def _offer(row: Any, place: Place) -> Offer:

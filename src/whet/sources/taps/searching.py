@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from whet.sources.model import FetchContext, Offer, Ref, Source
     from whet.sources.taps.listings import Kept
+    from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
 
 _TRUST = ("builtin", "org", "local", "trusted", "agent-created", "community")
@@ -97,6 +98,7 @@ def search(
     open_source: Callable[[Ref, FetchContext], Source],
     *,
     trust: Callable[[Ref], str],
+    cache: CacheDatabase,
     offline: bool = False,
     clock: Clock = system_clock,
 ) -> Found:
@@ -108,7 +110,7 @@ def search(
     from whet.sources.concurrency import map_concurrently
 
     _check_limit(limit)
-    listings = Listings(reach.place, clock)
+    listings = Listings(cache, reach.place, clock)
     wanted = list(dict.fromkeys(sources))
     looks = map_concurrently(
         lambda source: _look(*source, query, limit, reach, open_source, listings, offline), wanted, reach
