@@ -47,7 +47,7 @@ def settings() -> str:
     rows = ["| setting | kind | default | what it does |", "|---|---|---|---|"]
     for knob in KNOBS:
         default = " ".join(knob.default) if isinstance(knob.default, tuple) else knob.default
-        shown = f"`{str(default).lower()}`" if default not in ("", {}) else ""
+        shown = f"`{str(default).lower() if isinstance(default, bool) else default}`" if default not in ("", {}) else ""
         rows.append(f"| `{knob.name}` | {knob.kind} | {shown} | {knob.help} |")
     table = "\n".join(rows)
     return _GENERATED.sub(rf"\g<1>{table}\n\2", SETTINGS.read_text(encoding="utf-8"))

@@ -36,7 +36,7 @@ class Knob(NamedTuple):
 
     name: str
     kind: str
-    """`names`, `directories`: lists of strings; `tables`: such a list for each word; `map`: a directory for each;
+    """`boolean`, `number`, `text`; `names`, `directories`: lists of strings; `levels`: a list of `TRUST`; `tables`: such a list for each word; `map`: a directory for each;
     `values`: anything for each word, nested tables being words with dots; `choice`: one of its `CHOICES`; `policy`: an
     action for each trust and verdict."""
     default: Any

@@ -1,12 +1,7 @@
 """Every command: in which file it lives, what it does in a line, and among which others it is listed.
 
-To add a command:
-
-1. Write `configure_NAME(parser)`, `run_NAME(context, options)` and `render_NAME(answer, screen, options)` in the
-   file of its noun in `whet.interfaces.cli.commands`, and name them in the `COMMANDS` at the end of that file.
-2. Add a row to `VERBS`, and run `make docs`.
-
-The file is imported only when one of its commands runs, so a long table costs nothing.
+"How to add a command" in `docs/architecture.md` has the steps. A command's file is imported only
+when one of its commands runs, so a long table costs nothing.
 """
 
 from __future__ import annotations
