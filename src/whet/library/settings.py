@@ -36,9 +36,9 @@ class Knob(NamedTuple):
 
     name: str
     kind: str
-    """`boolean`, `number`, `text`; `names`, `directories`: lists of strings; `levels`: a list of `TRUST`; `tables`: such a list for each word; `map`: a directory for each;
-    `values`: anything for each word, nested tables being words with dots; `choice`: one of its `CHOICES`; `policy`: an
-    action for each trust and verdict."""
+    """`boolean`, `number`, `text`; `choice`: one of its `CHOICES`; `names`, `directories`: lists of strings; `levels`:
+    a list of `TRUST`; `tables`: a list for each word; `map`: a directory for each; `values`: anything for each word,
+    nested tables being words with dots; `policy`: an action for each trust and verdict."""
     default: Any
     help: str
 
