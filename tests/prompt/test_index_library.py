@@ -27,7 +27,7 @@ with Library.open([sys.argv[1]], home=sys.argv[2], project=sys.argv[2], env={"HO
     for budget in (500, 2_000, 6_000):
         for format in ("bullet", "xml", "json", "tool"):
             answer = library.index(budget, format=format)
-            sys.stdout.write(f"{answer['report']}\\n{answer['text']}")
+            sys.stdout.write(f"{answer.report}\\n{answer.text}")
 """
 
 

@@ -83,6 +83,8 @@ def test_the_whole_answer(world: World) -> None:
                     {
                         "code": "inline-shell-off",
                         "severity": "info",
+                        "skill": "",
+                        "path": "",
                         "message": "1 inline command was not run: inline shell is off.",
                         "line": None,
                         "hint": "To allow it, add the trust level of the skill to `inline_shell` in config.toml.",
