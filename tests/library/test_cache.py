@@ -442,10 +442,10 @@ skill("root/one")
 ahead = lambda: time.time_ns() + 60 * 10**9
 opened = lambda: Library.open([top + "/root"], home=top + "/state", project=top, env={"HOME": top}, clock=ahead)
 with opened() as first:
-    first.list()
+    first.skills()
 os.chmod(top + "/state", 0o555)
 read, reading.read_card = [], lambda *rest: read.append(rest)
-answer = [[card["name"] for card in opened().list()["skills"]], len(read)]
+answer = [[card["name"] for card in opened().skills().to_json()["skills"]], len(read)]
 """) == [["one"], 0]
 
 

@@ -278,7 +278,7 @@ def test_what_another_process_decides_is_seen_by_the_next_call(
     def decide(code: str) -> None:
         opening = "Library.open(home=sys.argv[1], project=sys.argv[2], env={'HOME': sys.argv[3]})"
         state, home = str(tmp_path / "state"), str(tmp_path / "home")
-        elsewhere(f"from whet import Library\n{opening}.{code}", state, str(project), home)
+        elsewhere(f"from whet import Library\n{opening}.settings.{code}", state, str(project), home)
 
     assert (names(), library.skills().to_json()["waiting"]) == (["always"], 1)
     with pytest.raises(RefusedError) as caught:

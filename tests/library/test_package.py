@@ -153,7 +153,7 @@ open(base + "/shut/in/file", "w").close()
 os.chmod(base + "/shut", 0)
 listing = list_package(base)
 answer = [[item.path for item in listing.files], [problem.code for problem in listing.problems]]
-opened = library().view("one")
+opened = library().read("one").to_json()
 answer += [opened["content"], [note["code"] for note in opened["diagnostics"]]]
 os.chmod(base, 0)
 for attempt in (lambda: list_package(base), lambda: read_package(base)):

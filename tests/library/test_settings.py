@@ -144,7 +144,7 @@ os.mkdir(top + "/state")
 open(top + "/state/config.toml", "w").close()
 os.chmod(top + "/state/config.toml", 0)
 try:
-    library().list()
+    library().skills()
 except WhetError as error:
     answer = [error.code, error.message.replace(top, "TOP")]
 """) == ["bad-config", "TOP/state/config.toml cannot be read: Permission denied."]

@@ -107,9 +107,9 @@ def test_a_step_that_is_not_ready_is_not_done_and_stops_nobody(world: World) -> 
     [
         lambda world, _: world.edit("deploy", "First", "My"),
         lambda world, _: shutil.rmtree(world.root / "deploy"),
-        lambda _, other: other.uninstall("deploy"),
-        lambda _, other: other.update("deploy"),
-        lambda _, other: other.pin("deploy"),
+        lambda _, other: other.sources.uninstall("deploy"),
+        lambda _, other: other.sources.update("deploy"),
+        lambda _, other: other.settings.pin("deploy"),
     ],
     ids=["edited", "gone", "uninstalled", "updated", "pinned"],
 )

@@ -435,7 +435,7 @@ def test_a_mistake_of_ours_is_said_without_a_traceback(
     def broken(*_: object, **__: object) -> dict[str, Any]:
         raise KeyError("x")
 
-    monkeypatch.setattr(Library, "list", broken)
+    monkeypatch.setattr(Library, "skills", broken)
     run = whet("list", "--json")
     hint = "This is a mistake in Whet. Run it again with WHET_TRACEBACK=1 and report what it prints."
     message = "Something went wrong inside Whet (KeyError: 'x')."
@@ -455,7 +455,7 @@ def test_an_interrupt_is_not_a_mistake(
     def interrupted(*_: object, **__: object) -> dict[str, Any]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Library, "list", interrupted)
+    monkeypatch.setattr(Library, "skills", interrupted)
     run = whet("list", "--json")
     assert (run.returncode, document(run)["code"]) == (130, "interrupted")
     assert whet("list").stderr == "error: Interrupted.\nhint: Run the command again.\n"
@@ -467,7 +467,7 @@ def test_the_machine_failing_is_not_a_mistake_of_ours(
     def denied(*_: object, **__: object) -> dict[str, Any]:
         raise PermissionError(13, "Permission denied", "/some/where")
 
-    monkeypatch.setattr(Library, "list", denied)
+    monkeypatch.setattr(Library, "skills", denied)
     run = whet("list", "--json")
     assert (run.returncode, document(run)["code"]) == (4, "permission-denied")
     assert document(run)["error"] == "Cannot use /some/where: Permission denied."
