@@ -70,6 +70,8 @@ def connected(path, busy_ms, *, uri=False):
     how = dict(timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False, uri=uri, factory=Connection)
     return sqlite3.connect(path, **how)
 
+database._connected = connected  # the state database is open before anything is counted
+
 def opening(path, flags, *rest, real=os.open, **more):
     if flags & os.O_CREAT:
         step()
@@ -82,7 +84,6 @@ def arm(count):
         setattr(os, name, armed(getattr(os, name)))
     os.open = opening
     atomic.exchange = armed(atomic.exchange)
-    database._connected = connected
 
 def change():
     library = opened()

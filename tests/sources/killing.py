@@ -40,6 +40,8 @@ def connected(path, busy_ms, *, uri=False):
     how = dict(timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False, uri=uri, factory=Connection)
     return sqlite3.connect(path, **how)
 
+database._connected = connected  # the state database is open before anything is counted
+
 def opening(path, flags, *rest, real=os.open, **more):
     if flags & os.O_CREAT:
         step()
@@ -52,6 +54,5 @@ def arm(count):
         setattr(os, name, armed(getattr(os, name)))
     os.open = opening
     atomic.exchange = armed(atomic.exchange)
-    database._connected = connected
 """
 """`arm(N)` kills the process just before the N-th step from then on."""
