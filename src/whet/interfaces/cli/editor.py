@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.main_file import Main
     from whet.interfaces.cli.context import Context
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 DIRECTORY = "edits"

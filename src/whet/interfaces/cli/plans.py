@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.skill.values import Json
     from whet.sources.install.plan import Plan, Step
+    from whet.values import Json
 
 
 _DONE = {

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.interfaces.cli.output import Screen, Style
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 _DIFF_STYLES: tuple[tuple[str, Style], ...] = (

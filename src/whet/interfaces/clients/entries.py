@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whet.interfaces.clients.known import Client, Format, Hooks
     from whet.interfaces.clients.locations import Program
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 class Entry(NamedTuple):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whet.interfaces.clients.locations import Program
     from whet.interfaces.clients.records import Record
     from whet.library.roots import Place
-    from whet.skill.values import Json
+    from whet.values import Json
 
 Action = Literal["create", "change", "delete", "none"]
 

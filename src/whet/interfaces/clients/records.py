@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from whet.interfaces.clients.known import Client, Format
     from whet.library.roots import Place
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 class FileRecord(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whet.interfaces.clients.known import Client
     from whet.interfaces.clients.records import Record
     from whet.library.roots import Place
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 def overview(place: Place, *, here: bool = False) -> list[Json]:

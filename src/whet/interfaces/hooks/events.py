@@ -15,7 +15,7 @@ from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.interfaces.hooks.clients import CLIENTS, EVERY_NAME, KINDS, native
 from whet.interfaces.hooks.main import MOST
 from whet.interfaces.hooks.tool_calls import is_failed
-from whet.skill.values import Json
+from whet.values import Json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

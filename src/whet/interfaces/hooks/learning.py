@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from whet.api import Library
     from whet.learning.sessions import Seen
-    from whet.skill.values import Json
     from whet.store.clock import Clock
+    from whet.values import Json
 
 WHEN = frozenset({"start", "end"})
 """The events after which it is looked whether a session waits: one has ended, or others have become quiet meanwhile."""

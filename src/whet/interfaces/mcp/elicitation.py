@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from whet.skill.values import Json
+    from whet.values import Json
 
     Call: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Json]]
     """What the tool answers to these arguments."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whet.interfaces.mcp.addresses import SkillPath
     from whet.library.card import Card
-    from whet.skill.values import Json
+    from whet.values import Json
 
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 MANIFEST = "_manifest"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.package import PackageFile
-    from whet.skill.values import Json
+    from whet.values import Json
 
 MAX_FILES = 512
 MAX_BYTES = 16 * 1024 * 1024

@@ -11,7 +11,7 @@ from whet.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from whet.skill.values import Json
+    from whet.values import Json
 
 PAGE_BYTES = 200_000
 """Bytes of JSON after which a page is full; an item is never cut, so the last one may go beyond."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.api.tools import Tools
-    from whet.skill.values import Json
+    from whet.values import Json
 
 PAGE = 100
 """Prompts of one answer."""

@@ -13,7 +13,7 @@ from whet.skill.finder import MAIN_FILE
 if TYPE_CHECKING:
     from whet.interfaces.mcp.addresses import SkillPath
     from whet.library.card import Card
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 def main_resource(card: Card, path: SkillPath) -> Json:

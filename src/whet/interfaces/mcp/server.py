@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from whet.api.tools import Tool, Writes
     from whet.interfaces.mcp.client_session import ClientContext
     from whet.library.visibility import Caller
-    from whet.skill.values import Json
+    from whet.values import Json
 
     Context: TypeAlias = ServerRequestContext[Any, Any]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.visibility import Caller
     from whet.library.workspace import ResolvedConfig, Workspace
-    from whet.skill.values import Json
+    from whet.values import Json
 
 _PAGE_READ = 64 * 1024 * 1024
 """Bytes of files after which a page of `skills/list` is full."""

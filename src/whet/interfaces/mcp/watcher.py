@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from whet.interfaces.mcp.client_session import ClientContext, ClientSession
     from whet.interfaces.mcp.serving import Served
-    from whet.skill.values import Json
+    from whet.values import Json
 
 PAUSE = 2.0
 """Seconds between two looks, at least."""

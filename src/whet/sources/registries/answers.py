@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from whet.notes import Note
-    from whet.skill.values import Json
+    from whet.values import Json
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.interfaces.clients.plan import Plan
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 _DIFF_STYLES: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 def configure_history(parser: Parser) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 def configure_install(parser: Parser) -> None:

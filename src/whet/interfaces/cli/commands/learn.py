@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whet.learning.distilling.rounds import Distillation
     from whet.learning.transcripts.events import Transcript
     from whet.notes import Note
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 _CHUNK = 1 << 20

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.library.visibility import Caller
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 _FAINT = 0.05

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whet.api import Library
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Option, Parser
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 _BASH = """\

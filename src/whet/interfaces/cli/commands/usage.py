@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.skill.values import Json
+    from whet.values import Json
 
 
 _COUNTS = ("views", "uses", "patches", "helped", "failed", "corrected")
