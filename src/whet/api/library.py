@@ -541,9 +541,7 @@ class Library:
         from whet.routing.telling import examine as examine_routing
 
         workspace, stores = self.workspace, self._stores
-        entries = [*examine_state(workspace.place.state)]
-        known = {entry.code for entry in entries}
-        entries.extend(entry for entry in stores.sessions.examine() if entry.code not in known)
+        entries = [*examine_state(workspace.place.state), *stores.sessions.examine()]
         try:
             report, snapshot = workspace.report(), workspace.snapshot()
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.config.probe)))

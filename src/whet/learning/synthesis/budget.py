@@ -75,14 +75,14 @@ class State:
             connection.executemany("INSERT INTO learning VALUES (?, ?)", rows)
 
     def examine(self) -> tuple[Note, ...]:
-        """What the doctor tells: that the file is damaged, or that learning has stopped for a while, and why."""
+        """What the doctor tells: that its rows are damaged, or that learning has stopped for a while, and why."""
         from whet.errors import FailedError
         from whet.notes import Note
 
         try:
             until, why = Breaker(self).until(), Breaker(self).reason()
-        except FailedError as error:
-            return (Note.from_error(error, "warning", path=self._state.path),)
+        except FailedError:  # the state database cannot be read, which the doctor tells
+            return ()
         if self.problem:
             hint = "Run `whet doctor --repair`: it sets the file aside."
             return (Note("learning-corrupt", "warning", self.problem, hint, path=self._state.path),)
