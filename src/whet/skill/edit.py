@@ -107,7 +107,7 @@ def _lay_out(text: str, document: Document) -> _Sheet:
         readable = repaired[0]
     if not before.endswith("\n"):
         before += end
-    tree = yaml_edit.read_nodes(readable, "\n" if document.step == "repaired" else end)
+    tree = yaml_edit.read_nodes(readable, "\n" if document.step == "repaired" else end)._replace(later_counts=True)
     return _Sheet(document, before, block, after, end, tree)
 
 

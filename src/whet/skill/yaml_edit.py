@@ -116,6 +116,8 @@ class YamlText(NamedTuple):
     begin: int
     """The offset behind a byte order mark."""
     newline: str
+    later_counts: bool = False
+    """Of a key that is given twice, the later one is meant; else such a key is not edited."""
 
 
 class _Spot(NamedTuple):
@@ -199,7 +201,9 @@ def find(tree: YamlText, path: Path) -> list[_Spot]:
             at = [at for at, (key, _) in enumerate(entries) if key.kind == "scalar" and key.word == step]
             if not at:
                 raise UnsupportedLayout(f"{step!r} comes from elsewhere")
-            spot = _Spot(node, at[-1], *entries[at[-1]])  # of a key that is given twice, readers take the later one
+            if len(at) > 1 and not tree.later_counts:
+                raise UnsupportedLayout(f"{step!r} is there twice")
+            spot = _Spot(node, at[-1], *entries[at[-1]])
         spots.append(spot)
         node = spot.node
     return spots
