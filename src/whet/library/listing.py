@@ -17,7 +17,6 @@ from whet.library.catalogue import left_out
 from whet.library.readiness import missing
 from whet.library.visibility import hidden
 from whet.skill.gates import OPEN
-from whet.skill.rank import IN_NAME, Entry, rank
 from whet.values import Json, Rows, fields_json
 
 if TYPE_CHECKING:
@@ -172,6 +171,8 @@ def _best_first(chosen: list[Card], limit: int | None, cursor: str | None) -> tu
 
 def _matching(cards: list[Card], query: str, scores: Scores, apart: Collection[str]) -> list[Card]:
     """The skills that match, the best first; `apart` are the paths of those that are hidden."""
+    from whet.skill.rank import IN_NAME, Entry, rank
+
     shown = [card for card in cards if card.path not in apart]
     beside = [card for card in cards if card.path in apart]
     known = {**(scores(query, beside) if beside else {}), **(scores(query, shown) if shown else {})}
