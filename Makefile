@@ -16,7 +16,7 @@ help: ## Show this list
 $(STAMP): pyproject.toml uv.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
-	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv sync --quiet --frozen --inexact --all-extras
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv sync --quiet --frozen --inexact --all-extras
 	@touch $@
 
 demo: $(STAMP) ## Watch Whet at work, in a temporary home
