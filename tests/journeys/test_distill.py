@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import sys
@@ -167,7 +168,7 @@ def test_messages_in_memory_and_rounds_from_another_process(machine: Machine) ->
 def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, tmp_path: Path) -> None:
     editor = tmp_path / "editor.py"
     editor.write_text("import sys\nopen(sys.argv[1], 'w').write('changelog\\nwhat is new\\n')\n", encoding="utf-8")
-    machine.env["EDITOR"] = f"{sys.executable} {editor}"
+    machine.env["EDITOR"] = f"{shlex.quote(sys.executable)} {shlex.quote(str(editor))}"
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file) as terminal:
         terminal.until("1/4  What was done").until("What it does:").until("> ").types("Write notes of a release.")
