@@ -19,7 +19,8 @@ from whet.skill.finder import MAIN_FILE, MAIN_FILES, PLACE, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.names import is_ascii_name, slug, spec_problems
 from whet.skill.tree import DEFAULT_LIMITS, Item, Package
-from whet.skill.validate import fix, valid, validate
+from whet.skill.validate import valid, validate
+from whet.skill.validate.fixes import fix
 from whet.skill.validate.input import ValidationInput
 from whet.store.atomic import make_directories, replace_directory, staging, write_bytes, write_text
 from whet.store.locks import FileLock, lock_path

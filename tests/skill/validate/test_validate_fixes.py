@@ -15,7 +15,8 @@ from whet.notes import Note
 from whet.skill import dialects
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
-from whet.skill.validate import ValidationInput, fix, valid, validate
+from whet.skill.validate import ValidationInput, valid, validate
+from whet.skill.validate.fixes import fix
 
 
 def fixed(text: str, directory: str = "demo") -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whet.notes import Note
 
-__all__ = ["Profile", "ValidationInput", "fix", "valid", "validate"]
+__all__ = ["Profile", "ValidationInput", "valid", "validate"]
 
 
 def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note, ...]:
@@ -47,10 +47,3 @@ def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note,
 def valid(findings: Iterable[Note]) -> bool:
     """Whether a package with these findings is valid; warnings do not count."""
     return all(finding.severity != "error" for finding in findings)
-
-
-def fix(package: ValidationInput) -> tuple[str, tuple[Note, ...]]:
-    """The main file with every safe fix applied, and the findings that are gone by it. See `fixes`."""
-    from whet.skill.validate.fixes import apply
-
-    return apply(package)

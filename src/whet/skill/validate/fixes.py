@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TEXTS = ("name", "description", "license", "compatibility")
 
 
-def apply(package: ValidationInput) -> tuple[str, tuple[Note, ...]]:
+def fix(package: ValidationInput) -> tuple[str, tuple[Note, ...]]:
     """The main file with every safe fix applied, and the findings that are gone by it."""
     text = _decoded(package.text)
     before = validate(package, "quality")
