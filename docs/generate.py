@@ -15,12 +15,12 @@ from reference import api
 
 from whet import errors
 from whet.interfaces.cli.verbs import ALIASES, VERBS, overview, parser_of
-from whet.library.settings import KNOBS
+from whet.library.settings import SETTINGS
 from whet.prompt.rendering import VARIABLES
 
 API = Path(__file__).parent / "api.md"
 CLI = Path(__file__).parent / "cli.md"
-SETTINGS = Path(__file__).parent / "settings.md"
+SETTINGS_PAGE = Path(__file__).parent / "settings.md"
 CODES = Path(__file__).parent / "codes.md"
 CODES_DATA = Path(__file__).parent / "codes.toml"
 PROMPTS = Path(__file__).parent / "prompts.md"
@@ -45,12 +45,12 @@ def cli() -> str:
 def settings() -> str:
     """The page about settings, with the table of all of them."""
     rows = ["| setting | kind | default | what it does |", "|---|---|---|---|"]
-    for knob in KNOBS:
-        default = " ".join(knob.default) if isinstance(knob.default, tuple) else knob.default
+    for setting in SETTINGS:
+        default = " ".join(setting.default) if isinstance(setting.default, tuple) else setting.default
         shown = f"`{str(default).lower() if isinstance(default, bool) else default}`" if default not in ("", {}) else ""
-        rows.append(f"| `{knob.name}` | {knob.kind} | {shown} | {knob.help} |")
+        rows.append(f"| `{setting.name}` | {setting.kind} | {shown} | {setting.help} |")
     table = "\n".join(rows)
-    return _GENERATED.sub(rf"\g<1>{table}\n\2", SETTINGS.read_text(encoding="utf-8"))
+    return _GENERATED.sub(rf"\g<1>{table}\n\2", SETTINGS_PAGE.read_text(encoding="utf-8"))
 
 
 def prompts() -> str:
@@ -139,7 +139,7 @@ def codes() -> str:
     )
 
 
-GENERATED = {API: api, CLI: cli, SETTINGS: settings, PROMPTS: prompts, CODES: codes, RULES: catalogue}
+GENERATED = {API: api, CLI: cli, SETTINGS_PAGE: settings, PROMPTS: prompts, CODES: codes, RULES: catalogue}
 """Page -> what writes it."""
 
 

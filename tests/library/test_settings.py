@@ -6,8 +6,8 @@ import pytest
 
 from whet.errors import UsageError
 from whet.library.settings import (
-    KNOBS,
     SCOPES,
+    SETTINGS,
     Settings,
     config_path,
     expand,
@@ -31,13 +31,13 @@ def written(tmp_path: Path, text: str) -> tuple[Settings, tuple[Note, ...]]:
     return read_settings(str(path), home=HOME)
 
 
-def test_the_table_of_knobs_is_the_settings() -> None:
+def test_the_table_of_settings_is_the_settings() -> None:
     defaults = Settings()
-    assert [knob.name for knob in KNOBS] == list(Settings._fields)
-    for knob in KNOBS:
-        value = getattr(defaults, knob.name)
-        assert (dict(value) if isinstance(knob.default, dict) else value) == knob.default, knob.name
-        assert knob.help.endswith(".")
+    assert [setting.name for setting in SETTINGS] == list(Settings._fields)
+    for setting in SETTINGS:
+        value = getattr(defaults, setting.name)
+        assert (dict(value) if isinstance(setting.default, dict) else value) == setting.default, setting.name
+        assert setting.help.endswith(".")
 
 
 def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """Settings people write: `config.toml` in the state directory (or `$WHET_CONFIG`), and a project's `.whet.toml`.
 
-Every knob is one row of `KNOBS`; the documentation, the checks and the defaults derive from that table. A file that
-is not TOML is an error, because running without it could show what it was meant to hide, and so is a list of disabled
-skills that cannot be understood; any other bad value is reported and its default used, for `learn` the least. A project
-may only narrow: it can disable skills, make the policy stricter and have less learned from its sessions, and only once
-it is trusted.
+Every setting is one row of `SETTINGS`; the documentation, the checks and the defaults derive from that table. A file
+that is not TOML is an error, because running without it could show what it was meant to hide, and so is a list of
+disabled skills that cannot be understood. Any other bad value is reported and its default used; for `learn` that is the
+least. A project may only narrow: it can disable skills, make the policy stricter and have less learned from its
+sessions, and only once it is trusted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CHOICES = {"sandbox": SANDBOX, "learn": LEARN}
 PROJECT_FILE = ".whet.toml"
 
 
-class Knob(NamedTuple):
+class Setting(NamedTuple):
     """One setting: its name, its kind, its default and what it does."""
 
     name: str
@@ -43,40 +43,42 @@ class Knob(NamedTuple):
     help: str
 
 
-KNOBS = (
-    Knob("precedence", "names", SCOPES, "Which scope wins when two skills have the same name, first to last."),
-    Knob("clients", "names", (), "Read only these clients' directories (empty: all that Whet knows)."),
-    Knob("external", "directories", (), "Further directories of skills, scope `external`."),
-    Knob("plugins", "map", {}, "Directories whose skills are named `plugin:skill`."),
-    Knob("links", "directories", (), "Directories outside the roots that links in a root may lead to."),
-    Knob("disabled", "names", (), "Skills that are never offered."),
-    Knob("disabled_on", "tables", {}, "Skills that are not offered on one surface, such as `mcp`."),
-    Knob("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
-    Knob("bundled_skills", "boolean", True, "Offer the skills that ship with Whet."),
-    Knob("inline_shell", "levels", (), f"Whose skills may run inline commands; any of {', '.join(TRUST)}."),
-    Knob("sandbox", "choice", "required", "Run inline commands in a sandbox or not at all: `required`, or `off`."),
-    Knob("policy", "policy", {}, "What is done with skills by trust and verdict, such as `community.caution`."),
-    Knob("trusted_sources", "names", (), "Further sources whose skills count as trusted, such as `acme/skills`."),
-    Knob("private_hosts", "names", (), "Hosts in private networks, or without TLS, that skills may be fetched from."),
-    Knob("network_timeout", "number", 30, "Seconds without an answer after which a fetch is given up."),
-    Knob("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
-    Knob("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
-    Knob("semantic", "boolean", True, "Find skills by meaning, too, where the extra `semantic` is installed."),
-    Knob("model", "text", "", "The language model that helps, such as `openai:gpt-5` (empty: none)."),
-    Knob(
+SETTINGS = (
+    Setting("precedence", "names", SCOPES, "Which scope wins when two skills have the same name, first to last."),
+    Setting("clients", "names", (), "Read only these clients' directories (empty: all that Whet knows)."),
+    Setting("external", "directories", (), "Further directories of skills, scope `external`."),
+    Setting("plugins", "map", {}, "Directories whose skills are named `plugin:skill`."),
+    Setting("links", "directories", (), "Directories outside the roots that links in a root may lead to."),
+    Setting("disabled", "names", (), "Skills that are never offered."),
+    Setting("disabled_on", "tables", {}, "Skills that are not offered on one surface, such as `mcp`."),
+    Setting("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
+    Setting("bundled_skills", "boolean", True, "Offer the skills that ship with Whet."),
+    Setting("inline_shell", "levels", (), f"Whose skills may run inline commands; any of {', '.join(TRUST)}."),
+    Setting("sandbox", "choice", "required", "Run inline commands in a sandbox or not at all: `required`, or `off`."),
+    Setting("policy", "policy", {}, "What is done with skills by trust and verdict, such as `community.caution`."),
+    Setting("trusted_sources", "names", (), "Further sources whose skills count as trusted, such as `acme/skills`."),
+    Setting(
+        "private_hosts", "names", (), "Hosts in private networks, or without TLS, that skills may be fetched from."
+    ),
+    Setting("network_timeout", "number", 30, "Seconds without an answer after which a fetch is given up."),
+    Setting("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
+    Setting("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
+    Setting("semantic", "boolean", True, "Find skills by meaning, too, where the extra `semantic` is installed."),
+    Setting("model", "text", "", "The language model that helps, such as `openai:gpt-5` (empty: none)."),
+    Setting(
         "learn",
         "choice",
         "propose",
         "What becomes of hard sessions that are over: `off` (nothing is noted), `note` (they wait for `whet learn`), "
         "`propose` (skills are proposed), `write` (what agents made is written, too).",
     ),
-    Knob("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
-    Knob("stale_days", "number", 30, "Days without use after which the curator calls an agent's skill stale."),
-    Knob("archive_days", "number", 90, "Days without use after which the curator archives it."),
-    Knob("depth", "number", 6, "How many directories below a root a skill may lie."),
-    Knob("max_directories", "number", 200_000, "How many directories of one root are searched."),
+    Setting("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
+    Setting("stale_days", "number", 30, "Days without use after which the curator calls an agent's skill stale."),
+    Setting("archive_days", "number", 90, "Days without use after which the curator archives it."),
+    Setting("depth", "number", 6, "How many directories below a root a skill may lie."),
+    Setting("max_directories", "number", 200_000, "How many directories of one root are searched."),
 )
-PROJECT_KNOBS = frozenset(("disabled", "policy", "learn"))
+PROJECT_SETTINGS = frozenset(("disabled", "policy", "learn"))
 _HIDING = {
     "disabled": "Give a list of names in quotes.",
     "disabled_on": "Give a list of names in quotes.",
@@ -86,7 +88,7 @@ _HIDING = {
 
 
 class Settings(NamedTuple):
-    """The settings in force; fields are the names of `KNOBS`."""
+    """The settings in force; fields are the names of `SETTINGS`."""
 
     precedence: tuple[str, ...] = SCOPES
     clients: tuple[str, ...] = ()
@@ -134,14 +136,14 @@ def read_settings(path: str, *, home: str, named: bool = False) -> tuple[Setting
     """The user's settings and what was wrong with them. Only a file that was `named` must exist."""
     if named and not os.path.exists(path):
         raise UsageError("bad-config", f"WHET_CONFIG names {path}, which does not exist.", hint="Correct or unset it.")
-    return _check(_load(path), path, home, frozenset(knob.name for knob in KNOBS))
+    return _check(_load(path), path, home, frozenset(setting.name for setting in SETTINGS))
 
 
 def read_project_settings(root: str, *, home: str) -> tuple[Settings, tuple[Note, ...]]:
     """What a (trusted) project sets: skills it disables, its own policy, how far it is learned from ("" if unsaid)."""
     path = os.path.join(root, PROJECT_FILE)
     found = _load(path)
-    settings, notes = _check(found, path, home, PROJECT_KNOBS)
+    settings, notes = _check(found, path, home, PROJECT_SETTINGS)
     return (settings if "learn" in found else settings._replace(learn="")), notes
 
 
@@ -153,7 +155,7 @@ def lowered(settings: Settings, project: Settings, root: str) -> tuple[Settings,
     return settings, (Note("learn-raised", "warning", f"learn = {project.learn!r} does not count.", hint, path=path),)
 
 
-def _load(path: str) -> dict[str, Any]:
+def _load(path: str) -> dict[str, object]:
     if not os.path.exists(path):
         return {}
     import tomllib
@@ -172,18 +174,20 @@ def _load(path: str) -> dict[str, Any]:
         ) from error
 
 
-def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str]) -> tuple[Settings, tuple[Note, ...]]:
+def _check(
+    found: Mapping[str, object], path: str, home: str, allowed: frozenset[str]
+) -> tuple[Settings, tuple[Note, ...]]:
     values: dict[str, Any] = {}
     notes: list[Note] = []
-    knobs = {knob.name: knob for knob in KNOBS if knob.name in allowed}
+    settings = {setting.name: setting for setting in SETTINGS if setting.name in allowed}
     for name, raw in found.items():
-        if name not in knobs:
-            known = ", ".join(sorted(knobs))
+        if name not in settings:
+            known = ", ".join(sorted(settings))
             notes.append(
                 Note("unknown-setting", "warning", f"{name} is not a setting here.", f"Settings: {known}.", path=path)
             )
             continue
-        value = _value(knobs[name].kind, raw, home, os.path.dirname(path))
+        value = _value(settings[name].kind, raw, home, os.path.dirname(path))
         if name in CHOICES and raw not in CHOICES[name]:
             value = None
         if value is None and name in _HIDING:
@@ -194,7 +198,7 @@ def _check(found: dict[str, Any], path: str, home: str, allowed: frozenset[str])
                 "inline_shell": f"a list of {', '.join(TRUST)}",
                 "sandbox": " or ".join(SANDBOX),
                 "learn": f"one of {', '.join(LEARN)}, in quotes",
-            }.get(name, knobs[name].kind)
+            }.get(name, settings[name].kind)
             used = "the default is used"
             if name == "learn":  # less than was meant, never more
                 values[name], used = LEARN[0], f"it counts as {LEARN[0]!r}"
@@ -227,7 +231,7 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
     if not isinstance(raw, dict):
         return None
     if kind == "values":
-        return tuple(_flattened(raw))
+        return tuple(_flatten(raw))
     if kind == "policy":
         return _policy(raw)
     if kind == "map":
@@ -238,7 +242,7 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
     return None if None in lists.values() else tuple(lists.items())
 
 
-def _policy(table: dict[str, Any]) -> tuple[tuple[str, str, str], ...] | None:
+def _policy(table: Mapping[str, object]) -> tuple[tuple[str, str, str], ...] | None:
     """Every cell of a policy, or None when one of them cannot be understood."""
     from whet.guard.finding import LABELS
     from whet.guard.policy import ACTIONS
@@ -254,11 +258,11 @@ def _policy(table: dict[str, Any]) -> tuple[tuple[str, str, str], ...] | None:
     return tuple(cells)
 
 
-def _flattened(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every value of a table by its path, such as `wiki.path`."""
     for key, value in table.items():
         if isinstance(value, dict):
-            yield from _flattened(value, f"{prefix}{key}.")
+            yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 
