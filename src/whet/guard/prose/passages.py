@@ -8,6 +8,7 @@ the threshold is set so that about four honest skills in a hundred are pointed a
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from itertools import pairwise, repeat
@@ -179,10 +180,9 @@ _FAR = -2.5
 @lru_cache(maxsize=1)
 def model() -> tuple[dict[str, float], float]:
     """The weights, and the bias that puts the threshold at 0."""
-    from importlib.resources import files
-
-    lines = files("whet.guard").joinpath("data/passages.txt").read_text("utf-8").splitlines()
-    weights = dict(_weights(lines))
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "passages.txt")
+    with open(path, encoding="utf-8") as file:
+        weights = dict(_weights(file.read().splitlines()))
     return weights, weights.pop("<bias>", 0.0)
 
 

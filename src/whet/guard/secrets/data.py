@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from typing import Any, NamedTuple
@@ -74,6 +75,6 @@ def pattern(name: str, frame: str = "{}") -> re.Pattern[str]:
 @cache
 def _table(name: str) -> dict[str, Any]:
     import tomllib
-    from importlib.resources import files
 
-    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
+    with open(os.path.join(os.path.dirname(__file__), f"{name}.toml"), "rb") as file:
+        return tomllib.load(file)
