@@ -119,7 +119,7 @@ class Helper:
 def serve(state: str) -> None:
     """Answer hooks until standard input ends."""
     from whet.api import Library
-    from whet.interfaces.hooks.answering import Hooks
+    from whet.interfaces.hooks.handler import Hooks
     from whet.interfaces.hooks.service import Service
 
     libraries: dict[str, Library] = {}

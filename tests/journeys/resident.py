@@ -14,8 +14,8 @@ def main() -> None:
     """Answer until standard input ends."""
     from whet.api import Library
     from whet.interfaces.hooks import service as serving
-    from whet.interfaces.hooks.answering import Hooks
-    from whet.interfaces.hooks.learning import learn_after
+    from whet.interfaces.hooks.background import learn_after
+    from whet.interfaces.hooks.handler import Hooks
 
     state, mode = sys.argv[1:]
     libraries: dict[str, Library] = {}

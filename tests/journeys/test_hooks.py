@@ -404,8 +404,8 @@ def test_a_working_directory_that_is_gone_is_silent(machine: Machine, tmp_path: 
 def test_what_hangs_is_ended_in_time(machine: Machine) -> None:
     code = (
         "import time; from whet.interfaces.cli import main\n"
-        "from whet.interfaces.hooks import in_process, main as hook\n"
-        "hook._ALL, in_process.answer_event = 0.5, lambda *_: time.sleep(60)\n"
+        "from whet.interfaces.hooks import handler, main as hook\n"
+        "hook._ALL, handler.answer_event = 0.5, lambda *_: time.sleep(60)\n"
         "main()"
     )
     done = subprocess.run(
@@ -419,8 +419,8 @@ def test_what_hangs_is_ended_in_time(machine: Machine) -> None:
 def test_what_hangs_is_ended_even_if_that_cannot_be_noted(machine: Machine) -> None:
     code = (
         "import time; from whet.interfaces.cli import main\n"
-        "from whet.interfaces.hooks import in_process, main as hook\n"
-        "hook._ALL = 0.5; in_process.answer_event = hook._log = lambda *_: time.sleep(60)\n"
+        "from whet.interfaces.hooks import handler, main as hook\n"
+        "hook._ALL = 0.5; handler.answer_event = hook._log = lambda *_: time.sleep(60)\n"
         "main()"
     )
     command = [sys.executable, "-P", "-c", code, "hook", *PROMPT]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from journeys.payloads import as_bytes, context, payload
 
 from whet.api import Library
-from whet.interfaces.hooks.answering import Hooks
+from whet.interfaces.hooks.handler import Hooks
 
 if TYPE_CHECKING:
     from pathlib import Path

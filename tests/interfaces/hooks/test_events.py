@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from journeys.payloads import PROMPT, SESSION, TRANSCRIPT, WORK, as_bytes, payload
 
 from whet.errors import InvalidError, NotFoundError, UsageError
+from whet.interfaces.hooks import MOST
 from whet.interfaces.hooks.clients import CLIENTS, EVERY_NAME, KINDS, native
 from whet.interfaces.hooks.events import LONGEST_PROMPT, Event, format_answer, read_event, read_members
-from whet.interfaces.hooks.main import MOST
 
 TOOLS: dict[str, dict[str, Any]] = {
     "claude-code": {"tool": "Bash", "given": {"command": "make test", "description": "Run the tests"}},

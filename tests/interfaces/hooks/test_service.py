@@ -15,7 +15,7 @@ from journeys.payloads import as_bytes, context, payload
 
 from hooks.machine import BACKPORT, Machine
 from whet import __version__
-from whet.interfaces.hooks.main import FIELDS, MAGIC, MOST
+from whet.interfaces.hooks import FIELDS, MAGIC, MOST
 from whet.interfaces.hooks.service import Service, remove_stale
 
 if TYPE_CHECKING:

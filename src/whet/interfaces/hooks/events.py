@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from whet.errors import InvalidError, NotFoundError, UsageError
+from whet.interfaces.hooks import MOST
 from whet.interfaces.hooks.clients import CLIENTS, EVERY_NAME, KINDS, native
-from whet.interfaces.hooks.main import MOST
 from whet.interfaces.hooks.tool_calls import is_failed
 from whet.values import Json
 

@@ -16,19 +16,13 @@ import _thread
 import os
 import sys
 
+from whet.interfaces.hooks import DIRECTORY, MAGIC, MOST, check_own
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-MAGIC = b"whet-hook"
-FIELDS = 7
-"""What stands before the payload of a request; `service` tells which."""
-DIRECTORY = "run"
-LONGEST_PATH = 100
-"""Bytes that the path of a socket may have on every system."""
-MOST = 1024 * 1024
-"""Bytes of a payload that count; what a client sends beyond that is read and dropped."""
 SWITCH = "WHET_HOOKS"
 """The environment variable that switches hooks off."""
 _IDLE = 0.25
@@ -77,7 +71,7 @@ def answer_client(arguments: Sequence[str]) -> NoReturn:
             while output:
                 output = output[os.write(1, output) :]
             if job.in_process and job.event in ("start", "end"):
-                from whet.interfaces.hooks.learning import start_if_due
+                from whet.interfaces.hooks.background import start_if_due
 
                 start_if_due(job.state, os.environ)
     except BaseException as error:  # noqa: BLE001  whatever it is, the client must not notice
@@ -124,13 +118,13 @@ def _answer(job: _Job, arguments: Sequence[str]) -> bytes:
     payload = read_input(0)
     job.state = whet_home(os.environ)
     if not job.client:
-        from whet.interfaces.hooks.in_process import answer_arguments
+        from whet.interfaces.hooks.handler import answer_arguments
 
         return answer_arguments(job.state, arguments, payload)
     cwd = _working_directory()
     answer = _ask_server(job, payload, cwd)
     if answer is None:
-        from whet.interfaces.hooks.in_process import answer_event
+        from whet.interfaces.hooks.handler import answer_event
 
         job.in_process = True
         answer = answer_event(job.state, job.client, job.event, payload, cwd)
@@ -241,19 +235,10 @@ def _sockets(directory: str) -> list[str]:
         return []
 
 
-def check_own(directory: str) -> None:
-    """Raises OSError for what is not a directory of this person, or only a link to one."""
-    from stat import S_ISDIR
-
-    found = os.lstat(directory)
-    if not S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise OSError(f"{directory} is no directory of ours")
-
-
 def _note(job: _Job, error: BaseException) -> None:
     """Note what failed, wherever that is possible."""
     try:
-        from whet.interfaces.hooks.in_process import note_failure
+        from whet.interfaces.hooks.handler import note_failure
 
         note_failure(job.state, job.client, job.event, error)
     except BaseException as other:  # noqa: BLE001  not even that: its kind, in the log

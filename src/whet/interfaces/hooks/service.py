@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whet import __version__
-from whet.interfaces.hooks.main import DIRECTORY, FIELDS, LONGEST_PATH, MAGIC, MOST, check_own
+from whet.interfaces.hooks import DIRECTORY, FIELDS, LONGEST_PATH, MAGIC, MOST, check_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

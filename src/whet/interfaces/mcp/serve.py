@@ -13,8 +13,8 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from whet.api.session_pool import LibraryPool
-from whet.interfaces.hooks.answering import Hooks
-from whet.interfaces.hooks.learning import learn_after
+from whet.interfaces.hooks.background import learn_after
+from whet.interfaces.hooks.handler import Hooks
 from whet.interfaces.hooks.service import Service
 from whet.interfaces.mcp import http
 from whet.interfaces.mcp.server import SkillServer

@@ -267,7 +267,7 @@ def run_hook(context: Context, options: Namespace) -> Outcome:
     """Do what the hook does, and tell what failed."""
     from contextlib import ExitStack
 
-    from whet.interfaces.hooks.answering import Hooks, told
+    from whet.interfaces.hooks.handler import Hooks, describe_failure
     from whet.interfaces.hooks.main import is_off, read_input
 
     require(options, "hook", "client")
@@ -283,8 +283,8 @@ def run_hook(context: Context, options: Namespace) -> Outcome:
 
         hooks = Hooks(here.workspace.place.state, opened, noting=False)
         stack.callback(hooks.close)
-        output, error = hooks.tried(options.client, options.event, read_input(0), here.workspace.place.directory)
-    failure = None if error is None else dict(zip(("code", "message"), told(error), strict=True))
+        output, error = hooks.try_answer(options.client, options.event, read_input(0), here.workspace.place.directory)
+    failure = None if error is None else dict(zip(("code", "message"), describe_failure(error), strict=True))
     return Outcome({"success": True, "output": output.decode("ascii"), "off": False, "failure": failure})
 
 

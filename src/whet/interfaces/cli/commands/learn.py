@@ -83,7 +83,7 @@ def _learn_waiting(context: Context) -> int:
     """Learn as hooks have it done, each session in the library of its project."""
     from contextlib import ExitStack
 
-    from whet.interfaces.hooks.learning import give_up_in_time, learn_waiting
+    from whet.interfaces.hooks.background import give_up_in_time, learn_waiting
 
     state = context.library.workspace.place.state
     give_up_in_time(state)

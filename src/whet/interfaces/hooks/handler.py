@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 from whet.errors import UsageError, WhetError
 from whet.interfaces.hooks.clients import CLIENTS
 from whet.interfaces.hooks.events import format_answer, read_event
-from whet.interfaces.hooks.learn_setting import LearnSetting
 from whet.interfaces.hooks.tool_calls import TouchedSkill, touched_skills
 from whet.learning.sessions import BUSY_MS, Sessions
 from whet.learning.signals import NOTHING, corrects, glance
+from whet.library.settings import config_path, read_settings
 from whet.store.clock import system_clock
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.api import Library
     from whet.api.session import Session
@@ -50,6 +50,31 @@ _MAY = (
     "server whet or by reading its file to the end, and follow it; a description alone is not the instructions."
 )
 _ALSO = "The list has it, and others that may fit."
+
+
+class LearnSetting:
+    """The setting `learn` of one state directory. A project may say less; whoever learns from its sessions looks."""
+
+    def __init__(self, state: str, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._path = config_path(state, env)
+        self._stamp = (-1, -1)
+        self._known = ""
+
+    def now(self) -> str:
+        """What it is now; the file is read again when it has changed. One that cannot be understood is `off`."""
+        try:
+            found = os.stat(self._path)
+            stamp = (found.st_mtime_ns, found.st_size)
+        except OSError:
+            stamp = (0, 0)
+        if stamp != self._stamp:
+            try:
+                self._known = read_settings(self._path, home=self._env.get("HOME", ""))[0].learn
+            except UsageError:
+                self._known = "off"
+            self._stamp = stamp
+        return self._known
 
 
 class Hooks:
@@ -82,9 +107,9 @@ class Hooks:
 
     def answer(self, client: str, kind: str, payload: bytes, cwd: str = "") -> bytes:
         """What to print for the client. Never raises: a failure is noted, and the answer is empty."""
-        return self.tried(client, kind, payload, cwd)[0]
+        return self.try_answer(client, kind, payload, cwd)[0]
 
-    def tried(self, client: str, kind: str, payload: bytes, cwd: str = "") -> tuple[bytes, Exception | None]:
+    def try_answer(self, client: str, kind: str, payload: bytes, cwd: str = "") -> tuple[bytes, Exception | None]:
         """The same, and what failed."""
         try:
             event = read_event(client, kind, payload, cwd)
@@ -96,7 +121,7 @@ class Hooks:
 
     def failed(self, client: str, kind: str, error: BaseException) -> None:
         """Note a failure."""
-        code, message = told(error)
+        code, message = describe_failure(error)
         self.sessions.failed(client, kind, code, message)
 
     def _work(self, event: Event) -> str:
@@ -138,7 +163,7 @@ class Hooks:
             return ""
         try:
             return news(self._database, self._clock, lambda: self._open(event.project))
-        except Exception as error:  # noqa: BLE001  as in `tried`: the rest of the answer is worth more
+        except Exception as error:  # noqa: BLE001  as in `try_answer`: the rest of the answer is worth more
             self.failed(event.client, event.kind, error)
             return ""
 
@@ -266,7 +291,7 @@ def _card(library: Library, item: TouchedSkill) -> Card | None:
     return next((card for card in cards if card.path == item.path or card.resolved == real), None)
 
 
-def told(error: BaseException) -> tuple[str, str]:
+def describe_failure(error: BaseException) -> tuple[str, str]:
     """The code and sentence of a failure. Of an error that is not ours only its kind and place: it may quote anyone."""
     if isinstance(error, WhetError):
         return error.code, error.message
@@ -277,3 +302,39 @@ def told(error: BaseException) -> tuple[str, str]:
         at = at.tb_next
     where = f" in {os.path.basename(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno}" if at else ""
     return "internal-error", f"{type(error).__name__}{where}"
+
+
+# in the client's own process, because no server is there
+
+
+def answer_event(state: str, client: str, kind: str, payload: bytes, cwd: str) -> bytes:
+    """What to print; a failure is noted."""
+    return Hooks(state, _open_library, patient=False).answer(client, kind, payload, cwd)
+
+
+def answer_arguments(state: str, arguments: Sequence[str], payload: bytes) -> bytes:
+    """The same for a line with further options; one that is wrong is noted, not said: it would stop the client."""
+    from whet.api import Library
+    from whet.interfaces.cli.verbs import parser_of
+
+    options = parser_of("hook")[0].read(list(arguments[1:]))
+    roots = [os.path.abspath(os.path.expanduser(root)) for root in options.root]
+
+    def open_library(directory: str) -> Library:
+        return Library.open(roots or None, project=options.project or directory or None)
+
+    hooks = Hooks(state, open_library, patient=False)
+    return hooks.answer(options.client or "", options.event, payload, os.path.abspath(options.project or os.curdir))
+
+
+def note_failure(state: str, client: str, kind: str, error: BaseException) -> None:
+    """Note what kept a hook from being answered at all."""
+    if not state:
+        return  # there is no place for it, and that is what is wrong
+    Hooks(state, _open_library).failed(client, kind, error)
+
+
+def _open_library(directory: str) -> Library:
+    from whet.api import Library
+
+    return Library.open(project=directory or None)

@@ -10,8 +10,8 @@ import pytest
 from journeys.payloads import SESSION, TRANSCRIPT, as_bytes, payload
 
 from hooks.machine import BACKPORT, FORM, SKILLS, Machine
-from whet.interfaces.hooks.answering import told
 from whet.interfaces.hooks.clients import CLIENTS, KINDS
+from whet.interfaces.hooks.handler import describe_failure
 from whet.learning.sessions import Seen
 from whet.learning.signals import Counts
 
@@ -265,7 +265,7 @@ def test_any_exception_is_silent_and_noted_without_its_words(machine: Machine) -
     assert machine.tell("codex", "prompt", prompt=BACKPORT) == ""
     ((client, kind, code, message),) = machine.failures()
     assert (client, kind, code) == ("codex", "prompt", "internal-error")
-    assert message.startswith("ValueError in test_answering.py, line ") and "xyzzy" not in message
+    assert message.startswith("ValueError in test_handler.py, line ") and "xyzzy" not in message
 
 
 def test_a_project_that_is_gone_is_noted(machine: Machine) -> None:
@@ -280,7 +280,7 @@ def test_a_project_that_is_gone_is_noted(machine: Machine) -> None:
 def test_an_answer_that_comes_too_late_is_not_taken_for_heard(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whet.interfaces.hooks.answering.PATIENCE", -1.0)
+    monkeypatch.setattr("whet.interfaces.hooks.handler.PATIENCE", -1.0)
     assert machine.tell("codex", "prompt", prompt=BACKPORT) == ""
     alone = Machine(tmp_path / "alone", patient=False)
     assert alone.tell("codex", "prompt", prompt=BACKPORT) == must(alone, "backport")
@@ -298,7 +298,7 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_heard(
     ],
 )
 def test_errors_are_told_by_kind_and_place(error: BaseException, expected: tuple[str, str]) -> None:
-    assert told(error) == expected
+    assert describe_failure(error) == expected
 
 
 def test_a_library_shows_the_sessions_and_what_failed(machine: Machine) -> None:

@@ -14,8 +14,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.hooks.answering import told
-from whet.interfaces.hooks.learn_setting import LearnSetting
+from whet.interfaces.hooks.handler import LearnSetting, describe_failure
 from whet.learning.hook_log import append
 from whet.learning.sessions import BUSY_MS, LEARNING, Sessions
 from whet.learning.synthesis.budget import Account, Breaker, State
@@ -78,7 +77,7 @@ def learn_after(event: str, state: str, env: Mapping[str, str]) -> None:
         if event in WHEN and (begun := start_if_due(state, env)):
             threading.Thread(target=begun.wait, name="whet-learning", daemon=True).start()
     except Exception as error:  # noqa: BLE001  nobody is there to see it; the doctor tells
-        append(state, "", LEARNING, *told(error))
+        append(state, "", LEARNING, *describe_failure(error))
 
 
 def learn_waiting(
@@ -99,7 +98,7 @@ def learn_waiting(
                 _learn(sessions, State(database, clock), seen, opened)
                 count += 1
     except Exception as error:  # noqa: BLE001  nobody is there to see it; the doctor tells
-        code, message = told(error)
+        code, message = describe_failure(error)
         if code != "lock-timeout":
             sessions.failed("", LEARNING, code, message)
     finally:
@@ -121,7 +120,7 @@ def _learn(sessions: Sessions, kept: State, seen: Seen, opened: Callable[[str], 
         if report["captured"]:
             kept.add_news(report)
     except Exception as error:  # noqa: BLE001  whatever it is, nobody is there to see it, and others wait
-        code, message = told(error)
+        code, message = describe_failure(error)
         sessions.failed(seen.client, LEARNING, code, message)
         Breaker(kept).failed(message)
     sessions.leave(seen.client, seen.id)  # where it still waits, it is not taken up again at once

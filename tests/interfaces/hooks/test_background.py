@@ -9,8 +9,8 @@ from learning.episodes import release_notes, rollout
 from learning.recordings import claude_code
 
 from whet.api import Library
-from whet.interfaces.hooks.learn_setting import LearnSetting
-from whet.interfaces.hooks.learning import is_due, learn_after, learn_waiting
+from whet.interfaces.hooks.background import is_due, learn_after, learn_waiting
+from whet.interfaces.hooks.handler import LearnSetting
 from whet.learning.hook_log import read
 from whet.learning.sessions import AGAIN, LATER
 from whet.learning.synthesis.budget import Breaker, State
@@ -222,8 +222,8 @@ def test_whoever_takes_too_long_gives_up_and_says_so(tmp_path: Path) -> None:
     import sys
 
     program = (
-        "import sys, time\nfrom whet.interfaces.hooks import learning\n"
-        "learning.LONGEST = 0.1\nlearning.give_up_in_time(sys.argv[1])\ntime.sleep(60)"
+        "import sys, time\nfrom whet.interfaces.hooks import background\n"
+        "background.LONGEST = 0.1\nbackground.give_up_in_time(sys.argv[1])\ntime.sleep(60)"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], timeout=50, check=False)
     ((_, *noted),) = read(str(tmp_path))
