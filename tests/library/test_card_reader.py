@@ -66,6 +66,11 @@ def test_a_card_is_the_file_in_short(main: Path) -> None:
     )
 
 
+def test_a_card_is_short_where_it_is_printed(main: Path) -> None:
+    main.write_text("---\nname: thing\ndescription: Does it.\n---\nBody.\n")
+    assert repr(card(main)) == f"Card(name='thing', scope='{ROOT.scope}', path={str(main)!r})"
+
+
 def test_a_card_read_a_moment_after_a_change_fits_no_file(main: Path) -> None:
     main.write_text("---\nname: thing\ndescription: Does it.\n---\nBody.\n")
     fresh, old = card(main, ahead=0), card(main)

@@ -62,6 +62,9 @@ class Card(NamedTuple):
     hidden: str = ""
     """Why it is hidden from whoever asked for a list: a code; "" when it is not."""
 
+    def __repr__(self) -> str:
+        return f"Card(name={self.name!r}, scope={self.scope!r}, path={self.path!r})"
+
     @property
     def scope(self) -> str:
         """The scope of the root it was found in: project, user, org, external or bundled."""
