@@ -33,7 +33,10 @@ def test_a_new_skill_only_waits_to_be_filled_in(whet: Callable[..., CompletedPro
     whet("new", "my-skill")
     findings = answer(whet("validate", "my-skill", "--profile", "quality", "--json"))["results"][0]["findings"]
     assert {finding["code"] for finding in findings} == {"leftover-marker"}
-    assert answer(whet("list", "--query", "my-skill", "--json"))["skills"][0]["name"] == "my-skill"
+    whet("new", "other", "--description", "Cuts films. Use when a film is too long.")
+    for query, names in (("my-skill", ["my-skill", "writing-skills"]), ("cut a film", ["other"]), ("zebra", [])):
+        found = answer(whet("list", "--query", query, "--json"))["skills"]
+        assert [card["name"] for card in found] == names
 
 
 def test_a_description_is_written_as_it_is_given(whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -55,12 +55,22 @@ def test_what_is_put_in_can_be_taken_out(document: dict[str, Any], name: str, in
     )
     left = read(remove_entries(wired.text, "jsonc", "f", wired.added), "jsonc", "f")
     assert find_entries(left, wanted) == find_entries(document, wanted)
-    left = {
-        key: value
-        for key, value in left.items()
-        if document.get(key) is not None or (key,) not in [wish.path for wish in wanted]
-    }
-    assert _filled(left) == _filled(document)
+    stay = {entry.path[0] for entry in wired.added if entry.kind == "key" and entry.made and left.get("hooks")}
+    assert _filled({key: value for key, value in left.items() if key not in stay}) == _filled(document)
+
+
+@pytest.mark.parametrize("name", ["cursor", "vscode"])
+def test_a_key_that_the_file_must_have_is_as_it_was_afterwards(name: str) -> None:
+    for document in ({"a": 1}, {"a": 1, "version": None}, {"a": 1, "version": 7}):
+        wired = add_entries(json.dumps(document), "jsonc", "f", wishes(name))
+        again = add_entries(wired.text, "jsonc", "f", wishes(name), wired.added)
+        assert again == wired and json.loads(wired.text)["version"] in (1, 7)
+        assert json.loads(remove_entries(again.text, "jsonc", "f", again.added)) == document
+    wired = add_entries("{}", "jsonc", "f", wishes(name))
+    shared = json.loads(wired.text)
+    shared["hooks"]["theirs"] = [{"command": "mine.sh"}]  # which needs the key
+    left = json.loads(remove_entries(json.dumps(shared), "jsonc", "f", wired.added))
+    assert left == {"version": 1, "hooks": {"theirs": [{"command": "mine.sh"}]}}
 
 
 def _filled(value: Any) -> Any:

@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     call: tuple[str, str] = ("", "")
     """The event and the client of a hook that shall be there."""
     made: tuple[Path, ...] = ()
-    """Tables and lists that were added for it, the outermost first."""
+    """Tables and lists that were added for it, the outermost first; of a key, itself where it was not there at all."""
     before: Any = None
     """What was there before and was changed; None where there was nothing."""
 
@@ -127,9 +127,10 @@ def add_entries(
         elif wanted.kind == "server":
             text, done = _add_server(text, format_, path, document, wanted, earlier)
         else:
-            done = None
+            done = earlier
             if value_at(document, wanted.path) is None:
                 text = _edit(format_, path, "put", text, wanted.path, wanted.value)
+                done = wanted._replace(made=() if wanted.path[0] in document else (wanted.path,))
         if done is not None:
             made = (*(earlier.made if earlier else ()), *done.made)
             added.append(done._replace(made=tuple(dict.fromkeys(made))))
@@ -139,10 +140,12 @@ def add_entries(
 def remove_entries(text: str, format_: Format, path: str, added: Iterable[Entry]) -> str:
     """Take out what was added, or bring back what it was before, where it is still as Whet left it.
 
-    A table or list that was made for it goes too when it is empty then.
+    A table or list that was made for it goes too when it is empty then, and a key of the file when no hooks are left
+    that need it.
     """
     empty: list[Path] = []
-    for entry in added:
+    added = tuple(added)
+    for entry in (entry for entry in added if entry.kind != "key"):
         document = read(text, format_, path)
         empty.extend(entry.made)
         where = _locate(document, entry)
@@ -157,6 +160,12 @@ def remove_entries(text: str, format_: Format, path: str, added: Iterable[Entry]
     for made in sorted(set(empty), key=len, reverse=True):
         if value_at(read(text, format_, path), made) in ({}, []):
             text = _edit(format_, path, "take", text, made)
+    for entry in (entry for entry in added if entry.kind == "key"):
+        document = read(text, format_, path)
+        if value_at(document, entry.path) == entry.value and not entry.made:
+            text = _edit(format_, path, "put", text, entry.path, None)
+        elif value_at(document, entry.path) == entry.value and not document.get("hooks"):
+            text = _edit(format_, path, "take", text, entry.path)
     return text
 
 
