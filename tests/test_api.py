@@ -197,7 +197,7 @@ def test_roots_are_told_in_order_with_what_they_hold(world: World) -> None:
     world.skill("home/.agents/skills/one")
     world.skill("home/.claude/skills/two")
     world.config(f"external = ['{world.top}/gone']")
-    roots = world.library().settings.roots()["roots"]
+    roots = world.library().settings.roots().to_json()["roots"]
     assert [(root["client"], root["scope"], root["exists"], root["skills"]) for root in roots] == [
         ("agents", "user", True, 1),
         ("claude", "user", True, 1),
@@ -247,16 +247,16 @@ def test_trust_is_given_and_taken_back(world: World) -> None:
     library = world.library()
     assert (names(library), library.skills().to_json()["waiting"]) == ([], 1)
     expected = {"success": True, "project": str(world.project), "skills": ["mine"]}
-    first, again = library.settings.trust(), library.settings.trust()
+    first, again = library.settings.trust().to_json(), library.settings.trust().to_json()
     assert [(item["name"], item["verdict"], item["decision"]) for item in first["verdicts"]] == [
         ("mine", "safe", "allow")
     ]
     assert first == {**expected, "trusted": True, "changed": True, "verdicts": first["verdicts"]}
     assert again == {**first, "changed": False}
     assert names(library) == ["mine"]
-    assert [item["path"] for item in library.settings.trusted()["trusted"]] == [str(world.project)]
-    assert library.settings.untrust() == {**expected, "trusted": False, "changed": True}
-    assert library.settings.untrust() == {**expected, "trusted": False, "changed": False}
+    assert [item["path"] for item in library.settings.trusted().to_json()["trusted"]] == [str(world.project)]
+    assert library.settings.untrust().to_json() == {**expected, "trusted": False, "changed": True}
+    assert library.settings.untrust().to_json() == {**expected, "trusted": False, "changed": False}
     assert names(library) == []
 
 
@@ -265,7 +265,7 @@ def test_trust_can_be_taken_from_a_repository_that_is_gone(world: World) -> None
     library.settings.trust()
     os.rename(world.project, world.top / "moved")
     other = world.library(project=world.home)
-    assert other.settings.untrust(str(world.project))["changed"] is True
+    assert other.settings.untrust(str(world.project)).changed is True
     with pytest.raises(NotFoundError) as caught:
         other.settings.untrust(str(world.project))
     assert caught.value.code == "not-trusted"
@@ -299,11 +299,11 @@ def test_a_skill_is_switched_off_and_on_again(world: World) -> None:
     world.skill("home/.agents/skills/My_Skill")
     library = world.library()
     answer = {"success": True, "name": "my-skill", "surface": "", "enabled": False, "changed": True, "hint": ""}
-    assert library.settings.disable("my-skill") == answer
-    assert library.settings.disable("MY_SKILL") == {**answer, "changed": False}
+    assert library.settings.disable("my-skill").to_json() == answer
+    assert library.settings.disable("MY_SKILL").to_json() == {**answer, "changed": False}
     assert names(library) == []
-    assert library.settings.enable("my-skill") == {**answer, "enabled": True}
-    assert library.settings.enable("my-skill") == {**answer, "enabled": True, "changed": False}
+    assert library.settings.enable("my-skill").to_json() == {**answer, "enabled": True}
+    assert library.settings.enable("my-skill").to_json() == {**answer, "enabled": True, "changed": False}
     assert names(library) == ["My_Skill"]
 
 
@@ -323,15 +323,15 @@ def test_switching_off_by_a_qualified_name_spares_the_others_of_that_name(world:
     library = world.library()
     library.settings.trust()
     for name in ("user:deploy", directory):
-        assert library.settings.disable(name)["name"] == "user:deploy"
+        assert library.settings.disable(name).name == "user:deploy"
         assert [item["description"] for item in library.skills().to_json()["skills"]] == ["Of the project."]
         with pytest.raises(RefusedError) as caught:
             library.read("user:deploy", caller=MODEL)
         assert caught.value.code == "disabled"
-        assert library.settings.enable("user:deploy")["changed"] is True
+        assert library.settings.enable("user:deploy").changed is True
     library.settings.disable("project:deploy")
     assert names(library) == []
-    assert library.settings.enable("deploy") == {
+    assert library.settings.enable("deploy").to_json() == {
         "success": True,
         "name": "deploy",
         "surface": "",
@@ -345,7 +345,7 @@ def test_switching_off_by_a_qualified_name_spares_the_others_of_that_name(world:
 def test_what_a_file_switches_off_a_command_cannot_switch_on(world: World) -> None:
     world.skill("home/.agents/skills/one")
     world.config('disabled = ["one"]')
-    answer = world.library().settings.enable("one")
+    answer = world.library().settings.enable("one").to_json()
     assert (answer["enabled"], answer["hint"]) == (False, "It is still switched off by config.toml.")
 
 
@@ -354,7 +354,7 @@ def test_a_skill_that_is_gone_can_still_be_switched_on(world: World) -> None:
     library = world.library()
     library.settings.disable("one")
     os.rename(directory, world.top / "gone")
-    assert library.settings.enable("one")["changed"] is True
+    assert library.settings.enable("one").changed is True
     with pytest.raises(NotFoundError):
         library.settings.disable("one")
 
@@ -408,11 +408,11 @@ def test_every_answer_is_json(world: World) -> None:
         view(library.workspace, "one", loaded=loaded).to_json(),
         view(library.workspace, "one", loaded=loaded).to_json(),
         library.read("one", "SKILL.md").to_json(),
-        library.settings.trust(),
-        library.settings.trusted(),
-        library.settings.disable("one"),
-        library.settings.enable("one"),
-        library.settings.roots(),
+        library.settings.trust().to_json(),
+        library.settings.trusted().to_json(),
+        library.settings.disable("one").to_json(),
+        library.settings.enable("one").to_json(),
+        library.settings.roots().to_json(),
         library.reload().to_json(),
         library.repair().to_json(),
         [entry.to_json() for entry in library.doctor()],

@@ -58,7 +58,7 @@ def test_a_renamed_skill_stays_switched_off(library: Library) -> None:
     library.history.undo(library.history.entries(last=1).to_json()["entries"][0]["run"])
     assert library.card("a").name == "a"
     assert offered(library) == ["other"]
-    assert library.settings.enable("a")["changed"] is True
+    assert library.settings.enable("a").changed is True
     assert offered(library) == ["a", "other"]
 
 
@@ -67,7 +67,7 @@ def test_a_renamed_skill_stays_pinned(library: Library) -> None:
     refused(lambda: library.learning.archive("b"), "pinned")
     library.history.undo(library.history.entries(last=1).to_json()["entries"][0]["run"])
     refused(lambda: library.learning.archive("a"), "pinned")
-    assert library.settings.unpin("a")["changed"] is True
+    assert library.settings.unpin("a").changed is True
     library.learning.archive("a")
 
 
@@ -169,14 +169,14 @@ def known(library: Library, name: str) -> Kept:
     """What every store says about the skill of that name, which is there."""
     card, config = library.workspace.find(name)
     total = library.learning.usage.of(*counted_as(card))
-    (bundle,) = library.settings.bundles()["bundles"]
+    (bundle,) = library.settings.bundles()
     return Kept(
         off=hidden(card, MODEL, config.disabled, config.probe) is not None,
         pinned=not library._stores.lifecycle.pins().keys().isdisjoint(card.known_as),
         examples=library.learning.list_feedback(name)["count"],
         uses=total.uses if total else 0,
         locked=library.sources.is_locked(name),
-        bundled=name in bundle["skills"],
+        bundled=name in bundle.skills,
         kept_back=bool(config.disabled.kept_back(card)),
     )
 

@@ -96,7 +96,7 @@ def test_what_a_person_wrote_is_never_touched(world: World) -> None:
     world.create("mine", actor="user")
     world.create("pinned")
     world.create("named")
-    world.library.learning.curating.pin("pinned", "Once a year.")
+    world.library.settings.pin("pinned", "Once a year.")
     world.library.settings.save_bundle("yearly", ["named"])
     world.library.learning.curating.curate(apply=True)
     for _ in range(4):
@@ -145,11 +145,11 @@ def test_near_duplicates_are_proposed_to_be_merged_and_wait(world: World) -> Non
 
 def test_archiving_by_hand_respects_pins_and_what_is_not_ones_own(world: World) -> None:
     world.create("alpha")
-    world.library.learning.curating.pin("alpha")
+    world.library.settings.pin("alpha")
     with pytest.raises(ConflictError) as pinned:
         world.library.learning.curating.archive("alpha")
     assert pinned.value.code == "pinned"
-    world.library.learning.curating.unpin("alpha")
+    world.library.settings.unpin("alpha")
     world.library.learning.curating.archive("alpha", "Not needed.")
     assert world.names() == []
     world.library.edit.apply([{"action": "restore", "name": "alpha"}])

@@ -270,7 +270,7 @@ def test_skills_of_an_untrusted_repository_wait(
     assert [(entry.code, entry.path) for entry in library.workspace.report()] == [("untrusted", path)]
     skill(places["user"], "deploy", description="Of the user.")
     assert library.card("deploy").description == "Of the user."
-    trusted = library.settings.trust()
+    trusted = library.settings.trust().to_json()
     assert [(item["name"], item["verdict"]) for item in trusted.pop("verdicts")] == [("deploy", "safe")]
     assert trusted == {
         "success": True,

@@ -30,32 +30,32 @@ def codes(result: dict[str, Any]) -> list[str]:
 def test_a_valid_skill_has_no_findings(tmp_path: Path) -> None:
     path = skill(tmp_path / "fine")
     expected = {"path": str(path), "file": str(path / "SKILL.md"), "valid": True, "findings": []}
-    assert check(str(path)) == expected
-    assert check(str(path / "SKILL.md")) == {**expected, "path": str(path / "SKILL.md")}
+    assert check(str(path)).to_json() == expected
+    assert check(str(path / "SKILL.md")).to_json() == {**expected, "path": str(path / "SKILL.md")}
 
 
 def test_paths_are_shown_as_they_were_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     skill(tmp_path / "fine")
     monkeypatch.chdir(tmp_path)
-    assert check("fine")["file"] == os.path.join("fine", "SKILL.md")
+    assert check("fine").to_json()["file"] == os.path.join("fine", "SKILL.md")
     monkeypatch.chdir(tmp_path / "fine")
-    assert check("SKILL.md") == {"path": "SKILL.md", "file": "SKILL.md", "valid": True, "findings": []}
-    assert check(".")["valid"] is True
+    assert check("SKILL.md").to_json() == {"path": "SKILL.md", "file": "SKILL.md", "valid": True, "findings": []}
+    assert check(".").to_json()["valid"] is True
 
 
 def test_no_main_file_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert codes(check(str(tmp_path / "empty"))) == ["skill-md-missing"]
+    assert codes(check(str(tmp_path / "empty")).to_json()) == ["skill-md-missing"]
 
 
 def test_an_old_main_file_is_checked_under_its_name(tmp_path: Path) -> None:
-    result = check(str(skill(tmp_path / "old", main="skill.md")))
+    result = check(str(skill(tmp_path / "old", main="skill.md"))).to_json()
     assert (os.path.basename(result["file"]), result["valid"], codes(result)) == ("skill.md", True, ["main-file-name"])
 
 
 def test_a_single_file_is_checked_like_a_skill_and_told_where_to_go(tmp_path: Path) -> None:
     (tmp_path / "flat.md").write_text(TEXT.format("flat"), encoding="utf-8")
-    assert codes(check(str(tmp_path / "flat.md"))) == ["main-file-name"]
+    assert codes(check(str(tmp_path / "flat.md")).to_json()) == ["main-file-name"]
 
 
 @posix
@@ -63,9 +63,9 @@ def test_a_link_that_leaves_makes_the_package_invalid(tmp_path: Path) -> None:
     path = skill(tmp_path / "linked", TEXT + "See [it](references/x.md).\n")
     (path / "references").mkdir()
     (path / "references" / "x.md").symlink_to(tmp_path / "elsewhere.md")
-    assert codes(check(str(path), "quality"))[0] == "link-escape"
-    assert check(str(path))["valid"] is False
-    assert "reference-dangling" not in codes(check(str(path), "quality"))
+    assert codes(check(str(path), "quality").to_json())[0] == "link-escape"
+    assert check(str(path)).to_json()["valid"] is False
+    assert "reference-dangling" not in codes(check(str(path), "quality").to_json())
 
 
 @posix
@@ -74,13 +74,13 @@ def test_a_main_file_that_is_a_link_elsewhere_is_not_read(tmp_path: Path) -> Non
     path = tmp_path / "linked"
     path.mkdir()
     (path / "SKILL.md").symlink_to(tmp_path / "secret.md")
-    assert codes(check(str(path))) == ["link-escape", "path-escape", "skill-md-missing"]
+    assert codes(check(str(path)).to_json()) == ["link-escape", "path-escape", "skill-md-missing"]
 
 
 def test_a_main_file_that_is_too_large_is_not_mended(tmp_path: Path) -> None:
     path = skill(tmp_path / "large", "---\nname: large\ndescription: Use: it\n---\n" + "x" * (1 << 20))
     before = (path / "SKILL.md").read_bytes()
-    result = mend(str(path), state=str(tmp_path / "state"))
+    result = mend(str(path), state=str(tmp_path / "state")).to_json()
     assert (codes(result)[0], result["valid"], result["fixed"]) == ("too-large", False, [])
     assert (path / "SKILL.md").read_bytes() == before
 
@@ -88,13 +88,13 @@ def test_a_main_file_that_is_too_large_is_not_mended(tmp_path: Path) -> None:
 def test_mending_changes_the_file_once(tmp_path: Path) -> None:
     path = skill(tmp_path / "odd", "---\nname: Odd\ndescription: Use: it\n---\nText")
     (path / "SKILL.md").chmod(0o640)
-    result = mend(str(path), state=str(tmp_path / "state"))
+    result = mend(str(path), state=str(tmp_path / "state")).to_json()
     assert (result["valid"], result["findings"]) == (True, [])
     assert {finding["code"] for finding in result["fixed"]} >= {"yaml-repaired", "name-not-lowercase"}
     written = (path / "SKILL.md").read_text(encoding="utf-8")
     assert written == "---\nname: odd\ndescription: 'Use: it'\n---\nText\n"
     status = (path / "SKILL.md").stat()
-    assert mend(str(path), state=str(tmp_path / "state"))["fixed"] == []
+    assert mend(str(path), state=str(tmp_path / "state")).to_json()["fixed"] == []
     assert ((path / "SKILL.md").stat().st_ino, status.st_mode & 0o777) == (status.st_ino, 0o640)
 
 
@@ -102,15 +102,17 @@ def test_what_cannot_be_mended_without_loss_is_left_alone(tmp_path: Path) -> Non
     path = skill(tmp_path / "latin")
     data = b"---\nname: latin\ndescription: caf\xe9: yes\n---\n"
     (path / "SKILL.md").write_bytes(data)
-    result = mend(str(path), state=str(tmp_path / "state"))
+    result = mend(str(path), state=str(tmp_path / "state")).to_json()
     assert (codes(result)[0], result["fixed"], (path / "SKILL.md").read_bytes()) == ("cannot-fix", [], data)
 
 
 def test_an_archive_counts_as_published(tmp_path: Path) -> None:
     path = skill(tmp_path / "small")
-    archive = pack(str(path), str(tmp_path / "small.skill"))["path"]
+    archive = pack(str(path), str(tmp_path / "small.skill")).to_json()["path"]
     severities = {
-        finding["severity"] for finding in check(archive, "quality")["findings"] if finding["code"] == "section-missing"
+        finding["severity"]
+        for finding in check(archive, "quality").to_json()["findings"]
+        if finding["code"] == "section-missing"
     }
     assert severities == {"warning"}
     with pytest.raises(UsageError) as caught:

@@ -40,7 +40,10 @@ def archive(path: Path, files: dict[str, str]) -> str:
 def test_packing_is_deterministic_and_tells_what_it_made(tmp_path: Path) -> None:
     one, two = skill(tmp_path / "a" / "same", x=b"1"), skill(tmp_path / "b" / "same", x=b"1")
     os.utime(two / "x", (1, 1))
-    first, second = pack(str(one), str(tmp_path / "1.skill")), pack(str(two / "SKILL.md"), str(tmp_path / "2.skill"))
+    first, second = (
+        pack(str(one), str(tmp_path / "1.skill")).to_json(),
+        pack(str(two / "SKILL.md"), str(tmp_path / "2.skill")).to_json(),
+    )
     assert (tmp_path / "1.skill").read_bytes() == (tmp_path / "2.skill").read_bytes()
     assert first == {
         "success": True,
@@ -56,14 +59,16 @@ def test_packing_is_deterministic_and_tells_what_it_made(tmp_path: Path) -> None
 
 def test_packing_into_a_directory(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    assert pack(str(skill(tmp_path / "x")), str(tmp_path / "out"))["path"] == str(tmp_path / "out" / "x.skill")
+    assert pack(str(skill(tmp_path / "x")), str(tmp_path / "out")).to_json()["path"] == str(
+        tmp_path / "out" / "x.skill"
+    )
 
 
 def test_a_single_file_becomes_a_package(tmp_path: Path) -> None:
     (tmp_path / "flat.md").write_text(TEXT.format("flat"), encoding="utf-8")
-    made = pack(str(tmp_path / "flat.md"), str(tmp_path))
+    made = pack(str(tmp_path / "flat.md"), str(tmp_path)).to_json()
     assert (made["name"], made["files"], made["digest"]) == ("flat", 1, digest(str(tmp_path / "flat.md")))
-    unpacked = unpack(made["path"], str(tmp_path / "out"), state=str(tmp_path / "state"))
+    unpacked = unpack(made["path"], str(tmp_path / "out"), state=str(tmp_path / "state")).to_json()
     assert unpacked["digest"] == made["digest"]
 
 
@@ -87,7 +92,7 @@ def test_a_link_cannot_be_packed(tmp_path: Path) -> None:
 
 def test_unpacking_takes_the_name_of_the_file_when_there_is_no_folder(tmp_path: Path) -> None:
     path = archive(tmp_path / "My Skill.v2.zip", {"SKILL.md": TEXT.format("my-skill"), "a/b.md": "b"})
-    made = unpack(path, str(tmp_path / "out"), state=str(tmp_path / "state"))
+    made = unpack(path, str(tmp_path / "out"), state=str(tmp_path / "state")).to_json()
     assert (made["name"], made["path"], made["files"]) == ("my-skill", str(tmp_path / "out" / "my-skill"), 2)
 
 
@@ -98,7 +103,7 @@ def test_unpacking_a_tarball_leaves_out_what_is_no_part_of_a_skill(tmp_path: Pat
             member = tarfile.TarInfo(name)
             member.size = len(data)
             writer.addfile(member, io.BytesIO(data))
-    made = unpack(str(tmp_path / "x.tar.gz"), str(tmp_path), state=str(tmp_path / "state"))
+    made = unpack(str(tmp_path / "x.tar.gz"), str(tmp_path), state=str(tmp_path / "state")).to_json()
     assert (made["files"], made["skipped"]) == (1, ["x/.DS_Store", "x/.git/config"])
     assert sorted(path.name for path in (tmp_path / "x").iterdir()) == ["SKILL.md"]
 
@@ -149,7 +154,7 @@ def test_two_writers_of_one_skill_take_turns(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_new_skill_only_waits_to_be_filled_in(tmp_path: Path) -> None:
-    made = begin(str(tmp_path / "skills"), "my-skill", state=str(tmp_path / "state"))
+    made = begin(str(tmp_path / "skills"), "my-skill", state=str(tmp_path / "state")).to_json()
     text = (tmp_path / "skills" / "my-skill" / "SKILL.md").read_text(encoding="utf-8")
     assert made == {
         "success": True,

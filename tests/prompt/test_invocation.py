@@ -361,7 +361,7 @@ def test_bundles_are_saved_shown_and_removed(world: World) -> None:
     library = world.library()
     saved = library.settings.save_bundle(
         "Release Day", ["notes", "gone", "off"], description="All of it.", instruction="Stop."
-    )
+    ).to_json()
     path = str(world.state / "bundles" / "release-day.yaml")
     assert saved == {
         "success": True,
@@ -388,18 +388,18 @@ def test_bundles_are_saved_shown_and_removed(world: World) -> None:
         "report": [],
     }
     assert saved.pop("report") == []
-    assert library.settings.bundle("release_day") == saved
+    assert library.settings.bundle("release_day").to_json() == saved
     plain = {key: value for key, value in saved.items() if key not in ("success", "missing")}
-    assert library.settings.bundles() == {"success": True, "bundles": [plain], "report": []}
+    assert library.settings.bundles().to_json() == {"success": True, "bundles": [plain], "report": []}
     with pytest.raises(ConflictError) as caught:
         library.settings.save_bundle("release-day", ["notes"])
     assert caught.value.code == "bundle-exists"
     library.settings.save_bundle("Release Day", ["notes"], overwrite=True)
-    assert library.settings.bundle("release-day")["skills"] == ["notes"]
+    assert library.settings.bundle("release-day").to_json()["skills"] == ["notes"]
     assert "gone" in (world.state / "bundles" / "release-day.yaml.before").read_text()
-    removed = library.settings.remove_bundle("RELEASE day")
+    removed = library.settings.remove_bundle("RELEASE day").to_json()
     assert (removed["slug"], removed["kept"]) == ("release-day", f"{path}.removed")
-    assert library.settings.bundles()["bundles"] == []
+    assert library.settings.bundles().to_json()["bundles"] == []
     with pytest.raises(NotFoundError) as gone:
         library.settings.remove_bundle("release-day")
     assert gone.value.code == "bundle-not-found"
@@ -412,14 +412,14 @@ def test_a_projects_bundle_needs_a_trusted_project(world: World) -> None:
         library.settings.save_bundle("release", ["notes"], project=True)
     assert caught.value.code == "no-project"
     library.settings.trust()
-    saved = library.settings.save_bundle("release", ["notes"], project=True, description="Ours.")
+    saved = library.settings.save_bundle("release", ["notes"], project=True, description="Ours.").to_json()
     assert saved["path"] == str(world.project / ".agents" / "bundles" / "release.yaml")
-    mine = library.settings.save_bundle("release", ["notes"], description="Mine.")
+    mine = library.settings.save_bundle("release", ["notes"], description="Mine.").to_json()
     assert (mine["path"], mine["description"]) == (str(world.state / "bundles" / "release.yaml"), "Mine.")
-    assert library.settings.bundle("release")["description"] == "Ours."
-    assert [entry["code"] for entry in library.settings.bundles()["report"]] == ["bundle-duplicate"]
+    assert library.settings.bundle("release").to_json()["description"] == "Ours."
+    assert [entry["code"] for entry in library.settings.bundles().to_json()["report"]] == ["bundle-duplicate"]
     library.settings.untrust()
-    assert library.settings.bundle("release")["description"] == "Mine."
+    assert library.settings.bundle("release").to_json()["description"] == "Mine."
 
 
 WRITER = """
@@ -449,7 +449,7 @@ def test_two_processes_that_save_bundles_lose_nothing(world: World) -> None:
         writer.stdin.write("go\n")
         writer.stdin.flush()
     assert [(writer.communicate()[1], writer.returncode) for writer in writers] == [("", 0), ("", 0)]
-    found = world.library().settings.bundles()
+    found = world.library().settings.bundles().to_json()
     assert found["report"] == []
     by_slug = {bundle["slug"]: bundle["instruction"] for bundle in found["bundles"]}
     for number in range(20):

@@ -150,7 +150,7 @@ def test_a_bundle_of_the_project_is_not_removed_in_place_of_ones_own(world: Worl
     shared.write_text("skills: [one]\n")
     library = world.library()
     library.settings.trust()
-    saved = library.settings.save_bundle("rel", ["one"])
+    saved = library.settings.save_bundle("rel", ["one"]).to_json()
     assert [entry["code"] for entry in saved["report"]] == ["bundle-duplicate"]
     library.settings.remove_bundle("rel")
     assert shared.exists() and not (world.state / "bundles" / "rel.yaml").exists()

@@ -187,10 +187,10 @@ def test_what_is_listed_can_be_shown_checked_packed_and_installed(tmp_path: Path
         assert {note.code for note in library.doctor() if note.severity == "error"} == set()
         assert bool(unfit(card)) == (name != "SKILL.md")  # MCP has one name for a main file
     assert digest(directory) == digest(os.path.join(directory, name)) == own
-    assert pack(directory, str(tmp_path / "a.skill"))["digest"] == digest(str(tmp_path / "a.skill")) == own
-    codes = [finding["code"] for finding in check(directory)["findings"]]
+    assert pack(directory, str(tmp_path / "a.skill")).to_json()["digest"] == digest(str(tmp_path / "a.skill")) == own
+    codes = [finding["code"] for finding in check(directory).to_json()["findings"]]
     assert codes == ([] if name == "SKILL.md" else ["main-file-name"])
-    assert check(directory)["valid"] == (name in ("SKILL.md", "skill.md"))  # as the reference validator says
+    assert check(directory).to_json()["valid"] == (name in ("SKILL.md", "skill.md"))  # as the reference validator says
     for source in (PathSource(Ref("path", directory), reaching()), ArchiveSource(packed(tmp_path), reaching())):
         (offer,) = source.inspect().offers
         assert (offer.name, offer.marker) == ("a", own)
@@ -238,7 +238,7 @@ def test_a_skill_beyond_the_limits_is_listed_and_told_by_whoever_reads_it(
         assert "too-many-files" in {note.code for note in library.doctor()}
         (result,) = library.guard.scan_results([directory])
         assert [finding.rule for finding in result.findings] == ["not-analysed"]
-    assert "too-many-files" in {finding["code"] for finding in check(directory)["findings"]}
+    assert "too-many-files" in {finding["code"] for finding in check(directory).to_json()["findings"]}
     for door in (lambda: digest(directory), lambda: pack(directory), place.directory):
         assert code_of(door) == "too-many-files"
 

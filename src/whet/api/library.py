@@ -235,7 +235,7 @@ class Library:
         """What a person decides: what to trust, what to switch off, what to leave as it is, what goes together."""
         from whet.api.settings import SkillSettings
 
-        return SkillSettings(self.workspace, lambda: self.sources, lambda: self.learning.curating)
+        return SkillSettings(self.workspace, lambda: self.sources, self._stores.lifecycle)
 
     @cached_property
     def matcher(self) -> SkillMatcher:

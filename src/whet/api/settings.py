@@ -3,111 +3,292 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import UsageError, WhetError
+from whet.errors import NotFoundError, UsageError, WhetError
+from whet.library.repository import find_repository, is_same
+from whet.library.state import Trusted
 from whet.library.visibility import PERSON
+from whet.skill.names import key as name_key
+from whet.values import Json, Rows, answer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from whet.api.sources import SkillSources
-    from whet.learning.curating import Curating
+    from whet.learning.lifecycle import Lifecycle
+    from whet.library.guarding import Judged
+    from whet.library.repository import Repository
+    from whet.library.roots import Root
     from whet.library.workspace import Workspace
     from whet.notes import Note
+    from whet.prompt.asking import Unavailable
     from whet.prompt.bundles import Bundle
     from whet.store.locks import FileLock
 
 _LOCK_SECONDS = 10.0
+_GO_THERE = "Go to the project first, or name it with --project."
+
+
+class TrustedRepositories(Rows[Trusted]):
+    """Every repository that is trusted."""
+
+    __slots__ = ()
+
+    def to_json(self) -> Json:
+        """The repositories as JSON carries them."""
+        return {"success": True, "trusted": [item.to_json() for item in self]}
+
+
+class Trust(NamedTuple):
+    """Whether a repository is trusted now."""
+
+    project: str
+    trusted: bool
+    changed: bool
+    """False when it was so before."""
+    skills: tuple[str, ...] = ()
+    """The names of its skills."""
+    verdicts: tuple[Judged, ...] | None = None
+    """What the guard says of them; None where trust is taken back."""
+
+    def to_json(self) -> Json:
+        """The decision as JSON carries it."""
+        answer = answer_json(self._replace(verdicts=None))
+        del answer["verdicts"]
+        return answer if self.verdicts is None else answer | {"verdicts": [item.to_json() for item in self.verdicts]}
+
+
+class Switch(NamedTuple):
+    """Whether a skill is offered now."""
+
+    name: str
+    surface: str
+    """Where; "" for everywhere."""
+    enabled: bool
+    changed: bool
+    """False when it was so before."""
+    hint: str = ""
+    """Who still switches it off."""
+
+    def to_json(self) -> Json:
+        """The decision as JSON carries it."""
+        return answer_json(self)
+
+
+class PinChange(NamedTuple):
+    """Whether a skill is left as it is from now on."""
+
+    name: str
+    pinned: bool
+    changed: bool
+    """False when it was so before."""
+
+    def to_json(self) -> Json:
+        """The decision as JSON carries it."""
+        return answer_json(self)
+
+
+class Bundles(Rows["Bundle"]):
+    """The bundles that count."""
+
+    __slots__ = ("notes",)
+
+    def __init__(self, bundles: Sequence[Bundle], notes: tuple[Note, ...]) -> None:
+        super().__init__(bundles)
+        self.notes = notes
+        """What is wrong with their files."""
+
+    def to_json(self) -> Json:
+        """The bundles as JSON carries them."""
+        report = [note.to_json() for note in self.notes]
+        return {"success": True, "bundles": [bundle.to_json() for bundle in self], "report": report}
+
+
+class BundleView(NamedTuple):
+    """A bundle, and what stands in its way."""
+
+    bundle: Bundle
+    missing: tuple[Unavailable, ...]
+    """Which of its skills cannot be had, and why."""
+    notes: tuple[Note, ...] | None = None
+    """Which commands mean something else now; None unless it was just saved."""
+
+    def to_json(self) -> Json:
+        """The bundle as JSON carries it."""
+        answer = {"success": True, **self.bundle.to_json(), "missing": [item._asdict() for item in self.missing]}
+        return answer if self.notes is None else answer | {"report": [note.to_json() for note in self.notes]}
+
+
+class RemovedBundle(NamedTuple):
+    """A bundle that is out of use."""
+
+    bundle: Bundle
+    kept: str
+    """Where its file is now."""
+
+    def to_json(self) -> Json:
+        """The bundle as JSON carries it."""
+        return {"success": True, **self.bundle.to_json(), "kept": self.kept}
+
+
+class RootView(NamedTuple):
+    """A place where skills are looked for."""
+
+    root: Root
+    exists: bool
+    skills: int
+    """How many are in it."""
+
+    def to_json(self) -> Json:
+        """The root as JSON carries it."""
+        return {**self.root.to_json(), "exists": self.exists, "skills": self.skills}
+
+
+class Roots(Rows[RootView]):
+    """The places where skills are looked for, most important first."""
+
+    __slots__ = ()
+
+    def to_json(self) -> Json:
+        """The roots as JSON carries them."""
+        return {"success": True, "roots": [root.to_json() for root in self]}
 
 
 class SkillSettings:
     """What a person decides about the skills of one place."""
 
-    def __init__(
-        self, workspace: Workspace, sources: Callable[[], SkillSources], curator: Callable[[], Curating]
-    ) -> None:
+    def __init__(self, workspace: Workspace, sources: Callable[[], SkillSources], lifecycle: Lifecycle) -> None:
         self._workspace = workspace
+        self._decisions = workspace.decisions
         self._sources = sources
-        self._curator = curator
+        self._lifecycle = lifecycle
 
-    # decisions
+    # trust
 
-    def trusted(self) -> dict[str, Any]:
-        """Every repository that is trusted, and since when: {identity, path, since}."""
-        from whet.library.deciding import list_trusted
+    def trusted(self) -> TrustedRepositories:
+        """Every repository that is trusted, and since when."""
+        return TrustedRepositories(self._decisions.trusted())
 
-        return list_trusted(self._workspace)
-
-    def trust(self) -> dict[str, Any]:
+    def trust(self) -> Trust:
         """Trust the repository around the project directory; its skills are loaded from now on.
 
         They are scanned first; what the guard does not let in stays hidden, and `verdicts` has all of it. `review`
         tells the same beforehand. Raises UsageError `no-project` where there is nothing to trust.
         """
-        from whet.library.deciding import set_trust
+        from whet.library.guarding import remember_review, review
 
-        return set_trust(self._workspace, trusted=True)
+        repository = self._project()
+        if not self._has_skills(repository):
+            raise UsageError("no-project", f"{repository.root} is no repository and has no skills.", hint=_GO_THERE)
+        found = review(self._workspace)  # before anything is loaded
+        remember_review(self._workspace, found)
+        changed = self._decisions.trust(repository.identity, repository.root)
+        return Trust(repository.root, True, changed, self._project_skills(), found)
 
-    def untrust(self, path: str | None = None) -> dict[str, Any]:
+    def untrust(self, path: str | None = None) -> Trust:
         """Take that trust back; with a `path`, from the repository trusted under it, which may be gone by now."""
-        from whet.library.deciding import set_trust, untrust_path
+        if path is None:
+            repository = self._project()
+            changed = self._decisions.untrust(repository.identity)
+            return Trust(repository.root, False, changed, self._project_skills())
+        wanted, home = os.path.abspath(path), self._workspace.place.home
+        identity = find_repository(wanted, home=home).identity if os.path.isdir(wanted) else wanted
+        for item in self._decisions.trusted():
+            if wanted == item.path or identity == item.identity:
+                self._decisions.untrust(item.identity)
+                return Trust(item.path, False, True)
+        hint = "`whet trust --list` shows what is trusted."
+        raise NotFoundError("not-trusted", f"{wanted} is not among the trusted repositories.", hint=hint)
 
-        return set_trust(self._workspace, trusted=False) if path is None else untrust_path(self._workspace, path)
+    def _project(self) -> Repository:
+        """The repository around the project directory."""
+        place = self._workspace.place
+        if self._workspace.explicit is not None:
+            raise UsageError("no-project", "Explicit roots need no trust.", hint="Leave out --root.")
+        if is_same(place.directory, place.home):
+            raise UsageError("no-project", "The home directory is never a project.", hint=_GO_THERE)
+        return find_repository(place.directory, home=place.home)
 
-    def enable(self, name: str, surface: str = "") -> dict[str, Any]:
+    def _has_skills(self, repository: Repository) -> bool:
+        """Is there anything to trust: a repository, or skills in the directory?"""
+        marked = os.path.lexists(os.path.join(repository.root, ".git"))
+        return marked or any(root.scope == "project" for root in self._workspace.config().roots)
+
+    def _project_skills(self) -> tuple[str, ...]:
+        catalogue = self._workspace.snapshot().catalogue
+        return tuple(c.full_name for c in (*catalogue.cards, *catalogue.waiting) if c.scope == "project")
+
+    # what is offered
+
+    def enable(self, name: str, surface: str = "") -> Switch:
         """Offer a skill again, everywhere or on one surface.
 
         `enabled` is false, and `hint` says why, where a settings file still switches it off.
         """
-        from whet.library.deciding import set_enabled
+        keys, known_as = self._disabled_keys(name, surface)
+        changed = sum([self._decisions.enable(key, surface) for key in keys]) > 0
+        disabled = self._workspace.config().disabled
+        source = next((found for key in (*keys, known_as) if (found := disabled.by(key, surface))), None)
+        hint = f"It is still switched off by {source}." if source else ""
+        return Switch(known_as, surface, not source, changed, hint)
 
-        return set_enabled(self._workspace, name, surface, enabled=True)
-
-    def disable(self, name: str, surface: str = "") -> dict[str, Any]:
+    def disable(self, name: str, surface: str = "") -> Switch:
         """Stop offering a skill, everywhere or on one surface, such as `cli`. It stays on disk."""
-        from whet.library.deciding import set_enabled
+        keys, known_as = self._disabled_keys(name, surface)
+        off = self._decisions.disabled()
+        changed = all((key, surface) not in off for key in keys) and self._decisions.disable(keys[0], surface)
+        return Switch(known_as, surface, False, changed)
 
-        return set_enabled(self._workspace, name, surface, enabled=False)
+    def _disabled_keys(self, name: str, surface: str) -> tuple[Sequence[str], str]:
+        """What a skill, which may be gone by now, is known by, and the name that was meant."""
+        wanted = name_key(name)
+        try:
+            card, _ = self._workspace.find(name)
+        except WhetError:
+            off = self._decisions.disabled()
+            keys = [key for key, where in off if where == surface and _is_named(key, wanted)]
+            if not keys:
+                raise
+            return keys, wanted
+        return card.known_as, wanted if wanted == card.key else card.known_as[-1]
 
     # pins
 
-    def pin(self, name: str, reason: str = "") -> dict[str, Any]:
+    def pin(self, name: str, reason: str = "") -> PinChange:
         """Leave this skill as it is: updates and the curator pass it by until `unpin`."""
         card, _ = self._workspace.find(name)
-        changed = self._sources().set_pin(card.directory, card.name, reason or "yes")
-        answer = self._curator().pin(name, reason)
-        return {**answer, "changed": changed or answer["changed"]}
+        locked = self._sources().set_pin(card.directory, card.name, reason or "yes")
+        known = not self._lifecycle.pins().keys().isdisjoint(card.known_as)
+        pinned = self._lifecycle.pin(str(card.id), reason) and not known
+        return PinChange(card.name, True, locked or pinned)
 
-    def unpin(self, name: str) -> dict[str, Any]:
+    def unpin(self, name: str) -> PinChange:
         """Treat this skill, which may be gone by now, like any other again."""
+        keys: Iterable[str]
         try:
-            directory = self._workspace.find(name)[0].directory
+            card, _ = self._workspace.find(name)
+            directory, keys = card.directory, card.known_as
         except WhetError:
-            directory = ""
-        changed = self._sources().set_pin(directory, name, "")
-        answer = self._curator().unpin(name)
-        return {**answer, "changed": changed or answer["changed"]}
+            directory, keys = "", [key for key in self._lifecycle.pins() if _is_named(key, name_key(name))]
+        unlocked = self._sources().set_pin(directory, name, "")
+        unpinned = self._lifecycle.unpin(*keys)
+        return PinChange(name_key(name), False, unlocked or unpinned)
 
     # bundles
 
-    def bundles(self) -> dict[str, Any]:
-        """The bundles: named sets of skills with an instruction, asked for as `/name`.
+    def bundles(self) -> Bundles:
+        """The bundles: named sets of skills with an instruction, asked for as `/name`."""
+        from whet.prompt.asking import bundle_directories
+        from whet.prompt.bundles import read_bundles
 
-        `bundles` are {name, slug, description, skills, instruction, path}; `report` says what is wrong with files.
-        """
-        bundles, report = self._bundles()
-        return {
-            "success": True,
-            "bundles": [bundle.to_json() for bundle in bundles],
-            "report": [entry.to_json() for entry in report],
-        }
+        return Bundles(*read_bundles(bundle_directories(self._workspace, self._workspace.snapshot())))
 
-    def bundle(self, name: str) -> dict[str, Any]:
+    def bundle(self, name: str) -> BundleView:
         """One bundle, and which of its skills cannot be had (`missing`). Raises NotFoundError."""
         from whet.prompt.bundles import find_bundle
 
-        return self._shown(find_bundle(self._bundles()[0], name))
+        return self._view_bundle(find_bundle(self.bundles(), name))
 
     def save_bundle(
         self,
@@ -118,11 +299,11 @@ class SkillSettings:
         instruction: str = "",
         project: bool = False,
         overwrite: bool = False,
-    ) -> dict[str, Any]:
+    ) -> BundleView:
         """Write a bundle, for this user or into the project; what it replaces is kept beside it.
 
         Raises ConflictError where there is one of that name, unless `overwrite` is set, and UsageError `no-project`
-        where there is no trusted project. `report` tells of commands that mean something else now.
+        where there is no trusted project. `notes` tell of commands that mean something else now.
         """
         from whet.prompt.asking import menu_of
         from whet.prompt.bundles import save_bundle
@@ -137,33 +318,25 @@ class SkillSettings:
                 instruction=instruction,
                 overwrite=overwrite,
             )
-        report = [
-            entry.to_json()
-            for entry in menu_of(self._workspace, self._workspace.snapshot(), PERSON).report
-            if entry.path == bundle.path or entry.message.startswith(f"/{bundle.slug} means the bundle ")
-        ]
-        return {**self._shown(bundle), "report": report}
+        notes = tuple(
+            note
+            for note in menu_of(self._workspace, self._workspace.snapshot(), PERSON).report
+            if note.path == bundle.path or note.message.startswith(f"/{bundle.slug} means the bundle ")
+        )
+        return self._view_bundle(bundle)._replace(notes=notes)
 
-    def remove_bundle(self, name: str, *, project: bool = False) -> dict[str, Any]:
+    def remove_bundle(self, name: str, *, project: bool = False) -> RemovedBundle:
         """Take a bundle of the user's, or of the project, out of use; its file is kept under another name."""
         from whet.prompt.bundles import find_bundle, read_bundles, remove_bundle
 
         with self._one_writer():
             bundle = find_bundle(read_bundles((self._bundle_directory(project=project),))[0], name)
-            kept = remove_bundle(bundle)
-        return {"success": True, **bundle.to_json(), "kept": kept}
+            return RemovedBundle(bundle, remove_bundle(bundle))
 
-    def _bundles(self) -> tuple[tuple[Bundle, ...], tuple[Note, ...]]:
-        from whet.prompt.asking import bundle_directories
-        from whet.prompt.bundles import read_bundles
-
-        return read_bundles(bundle_directories(self._workspace, self._workspace.snapshot()))
-
-    def _shown(self, bundle: Bundle) -> dict[str, Any]:
+    def _view_bundle(self, bundle: Bundle) -> BundleView:
         from whet.prompt.asking import lacking
 
-        missing = [item._asdict() for item in lacking(bundle, self._workspace.snapshot(), PERSON)]
-        return {"success": True, **bundle.to_json(), "missing": missing}
+        return BundleView(bundle, lacking(bundle, self._workspace.snapshot(), PERSON))
 
     def _bundle_directory(self, *, project: bool) -> str:
         from whet.prompt.asking import bundle_directories
@@ -182,13 +355,16 @@ class SkillSettings:
 
     # places
 
-    def roots(self) -> dict[str, Any]:
-        """Where skills are looked for, most important first, and how many are in each place.
+    def roots(self) -> Roots:
+        """Where skills are looked for, most important first, and how many are in each place."""
+        return Roots(
+            [
+                RootView(shelf.root, os.path.isdir(shelf.root.real), sum(1 for _ in shelf.cards()))
+                for shelf in self._workspace.snapshot().shelves
+            ]
+        )
 
-        `roots` are {path, scope, client, kind, namespace, trusted, real, exists, skills}.
-        """
-        roots = [
-            {**shelf.root.to_json(), "exists": os.path.isdir(shelf.root.real), "skills": sum(1 for _ in shelf.cards())}
-            for shelf in self._workspace.snapshot().shelves
-        ]
-        return {"success": True, "roots": roots}
+
+def _is_named(key: str, wanted: str) -> bool:
+    """Is a skill that is gone, known by its id or by a name, the one of this name?"""
+    return wanted in (key, name_key(key.rpartition("/")[2]))

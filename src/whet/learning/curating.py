@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange
-from whet.errors import ConflictError, RefusedError, WhetError
+from whet.errors import ConflictError, RefusedError
 from whet.learning.curator import Ages, Standing, make_plan
 from whet.library.package import read_tree
 from whet.routing.texts import texts_of
@@ -45,22 +45,6 @@ class Curating:
         self._editor = editor
         self._usage = usage
         self._lifecycle = lifecycle
-
-    def pin(self, name: str, reason: str = "") -> dict[str, Any]:
-        """Never touch this skill."""
-        card, _ = self._editor.workspace.find(name)
-        known = not self._lifecycle.pins().keys().isdisjoint(card.known_as)
-        changed = self._lifecycle.pin(str(card.id), reason) and not known
-        return {"success": True, "name": card.name, "pinned": True, "changed": changed}
-
-    def unpin(self, name: str) -> dict[str, Any]:
-        """Treat this skill, which may be gone by now, like any other."""
-        try:
-            skills: Sequence[str] = self._editor.workspace.find(name)[0].known_as
-        except WhetError:
-            skills = [known for known in self._lifecycle.pins() if key(name) in (known, key(known.rpartition("/")[2]))]
-        changed = self._lifecycle.unpin(*skills)
-        return {"success": True, "name": key(name), "pinned": False, "changed": changed}
 
     def archive(self, name: str, reason: str = "") -> dict[str, Any]:
         """Put a skill away by hand; a pinned one must be unpinned first."""

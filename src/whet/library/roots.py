@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.files import inside
 from whet.library.repository import Repository, find_repository, is_same, project_directories
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from whet.library.settings import Settings
+    from whet.values import Json
 
 
 class Client(NamedTuple):
@@ -88,7 +89,7 @@ class Root(NamedTuple):
             return "bundled"
         return f"plugin:{self.namespace}" if self.namespace else portable(self.real or self.path, self.home)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The root as JSON carries it."""
         return {name: value for name, value in self._asdict().items() if name != "home"}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError
 from whet.library.files import inside, open_beneath, read_descriptor, read_file
@@ -24,6 +24,7 @@ from whet.skill.validate.fixes import fix
 from whet.skill.validate.input import ValidationInput
 from whet.store.atomic import make_directories, replace_directory, staging, write_bytes, write_text
 from whet.store.locks import FileLock, lock_path
+from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,68 @@ _TEMPLATE = ("writing-skills", "templates", "SKILL.template.md")
 ARCHIVE = ".skill"
 _MAX_ARCHIVE = 128 * 1024 * 1024
 _LOCK_SECONDS = 10
+
+
+class Checked(NamedTuple):
+    """What is wrong with one skill."""
+
+    path: str
+    file: str
+    """The main file, or the archive."""
+    valid: bool
+    findings: tuple[Note, ...]
+    fixed: tuple[Note, ...] | None = None
+    """What was mended; None where nothing was to be."""
+
+    def to_json(self) -> Json:
+        """The result as JSON carries it."""
+        answer: Json = {"path": self.path, "file": self.file, "valid": self.valid}
+        answer["findings"] = [finding.to_finding() for finding in self.findings]
+        return answer if self.fixed is None else answer | {"fixed": [finding.to_finding() for finding in self.fixed]}
+
+
+class Packed(NamedTuple):
+    """An archive that was written."""
+
+    path: str
+    name: str
+    digest: str
+    size: int
+    files: int
+    valid: bool
+
+    def to_json(self) -> Json:
+        """The archive as JSON carries it."""
+        return answer_json(self)
+
+
+class Unpacked(NamedTuple):
+    """A skill that was taken out of an archive."""
+
+    path: str
+    name: str
+    digest: str
+    files: int
+    skipped: tuple[str, ...]
+    """Names in the archive that are never part of a package."""
+    replaced: bool
+    """A skill was there before."""
+
+    def to_json(self) -> Json:
+        """The skill as JSON carries it."""
+        return answer_json(self)
+
+
+class Begun(NamedTuple):
+    """A new skill made from the template."""
+
+    name: str
+    path: str
+    file: str
+
+    def to_json(self) -> Json:
+        """The skill as JSON carries it."""
+        return answer_json(self)
 
 
 class _Found(NamedTuple):
@@ -60,12 +123,12 @@ def skills_below(path: str) -> tuple[str, ...]:
     return tuple(os.path.join(path, *skill.split("/")) if skill else path for skill in found)
 
 
-def check(path: str, profile: Profile = "spec") -> dict[str, Any]:
+def check(path: str, profile: Profile = "spec") -> Checked:
     """What is wrong with one skill under a profile."""
     return _result(path, _read(path), profile)
 
 
-def mend(path: str, profile: Profile = "spec", *, state: str) -> dict[str, Any]:
+def mend(path: str, profile: Profile = "spec", *, state: str) -> Checked:
     """Apply every safe fix to the skill's main file, then check it; `fixed` tells what is gone by it."""
     if is_archive(path):
         hint = "Unpack it, mend the skill, and pack it again."
@@ -75,7 +138,7 @@ def mend(path: str, profile: Profile = "spec", *, state: str) -> dict[str, Any]:
     if found.package.text is not None and valid(found.problems):
         with alone(state, os.path.dirname(found.main)):
             found, fixed = _mended(_read(path))
-    return {**_result(path, found, profile), "fixed": [finding.to_finding() for finding in fixed]}
+    return _result(path, found, profile)._replace(fixed=fixed)
 
 
 def _mended(found: _Found) -> tuple[_Found, tuple[Note, ...]]:
@@ -88,13 +151,12 @@ def _mended(found: _Found) -> tuple[_Found, tuple[Note, ...]]:
     return found._replace(package=found.package._replace(text=text)), fixed
 
 
-def _result(path: str, found: _Found, profile: Profile) -> dict[str, Any]:
+def _result(path: str, found: _Found, profile: Profile) -> Checked:
     findings = validate(found.package, profile)
     if found.problems:  # then nobody knows which files there are
         findings = tuple(finding for finding in findings if finding.code != "reference-dangling")
     findings = (*found.problems, *findings)
-    listed = [finding.to_finding() for finding in findings]
-    return {"path": path, "file": found.main, "valid": valid(findings), "findings": listed}
+    return Checked(path, found.main, valid(findings), findings)
 
 
 def _read(path: str) -> _Found:
@@ -191,7 +253,7 @@ def digest(path: str) -> str:
     return _flat(path).digest if is_flat(path) else package_digest(package_directory(path))
 
 
-def pack(path: str, output: str | None = None) -> dict[str, Any]:
+def pack(path: str, output: str | None = None) -> Packed:
     """Write the archive of the skill at a path, by default as `NAME.skill` in the working directory.
 
     A file that is there is replaced only when it is an archive of the same skill.
@@ -211,15 +273,7 @@ def pack(path: str, output: str | None = None) -> dict[str, Any]:
         hint = "Choose another file with -o, or move this one away."
         raise ConflictError("file-exists", f"{target} exists and is not an archive of {name}.", hint=hint)
     write_bytes(target, data)
-    return {
-        "success": True,
-        "path": os.path.abspath(target),
-        "name": name,
-        "digest": package.digest,
-        "size": len(data),
-        "files": len(package.tree),
-        "valid": check(path)["valid"],
-    }
+    return Packed(os.path.abspath(target), name, package.digest, len(data), len(package.tree), check(path).valid)
 
 
 def _flat(path: str) -> Package:
@@ -236,7 +290,7 @@ def _is_archive_of(name: str, path: str) -> bool:
         return False
 
 
-def unpack(path: str, directory: str | None = None, *, force: bool = False, state: str) -> dict[str, Any]:
+def unpack(path: str, directory: str | None = None, *, force: bool = False, state: str) -> Unpacked:
     """Take the skill out of an archive into `directory`; what is there under its name stays unless `force`."""
     from whet.skill import archive
 
@@ -249,15 +303,7 @@ def unpack(path: str, directory: str | None = None, *, force: bool = False, stat
     name = package.name or _declared_name(package) or slug(os.path.basename(path).split(".")[0])
     target = os.path.join(os.path.abspath(os.path.expanduser(directory or os.curdir)), name)
     replaced = _put(target, package.tree, replace=force, state=state)
-    return {
-        "success": True,
-        "path": target,
-        "name": name,
-        "digest": package.digest,
-        "files": len(package.tree),
-        "skipped": list(package.skipped),
-        "replaced": replaced,
-    }
+    return Unpacked(target, name, package.digest, len(package.tree), package.skipped, replaced)
 
 
 def _declared_name(package: Package) -> str:
@@ -266,7 +312,7 @@ def _declared_name(package: Package) -> str:
     return name if isinstance(name, str) and is_ascii_name(name) else ""
 
 
-def begin(root: str, name: str, description: str | None = None, *, state: str) -> dict[str, Any]:
+def begin(root: str, name: str, description: str | None = None, *, state: str) -> Begun:
     """Make a skill from the template in a directory of skills."""
     from whet.skill.edit import set_value
 
@@ -284,7 +330,7 @@ def begin(root: str, name: str, description: str | None = None, *, state: str) -
         raise UsageError("bad-description", next(f.message for f in findings if f.severity == "error"), hint=hint)
     target = os.path.join(root, name)
     _put(target, {MAIN_FILE: Item(text.encode())}, replace=False, state=state)
-    return {"success": True, "name": name, "path": target, "file": os.path.join(target, MAIN_FILE)}
+    return Begun(name, target, os.path.join(target, MAIN_FILE))
 
 
 def _put(target: str, tree: Mapping[str, Item], *, replace: bool, state: str) -> bool:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.store.clock import iso
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.library.skill_id import SkillId
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
+    from whet.values import Json
 
 
 class Trusted(NamedTuple):
@@ -22,6 +25,10 @@ class Trusted(NamedTuple):
     identity: str
     path: str
     since: int
+
+    def to_json(self) -> Json:
+        """The repository as JSON carries it."""
+        return {**self._asdict(), "since": iso(self.since)}
 
 
 class Decisions:

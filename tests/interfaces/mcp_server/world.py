@@ -94,7 +94,7 @@ class World:
         self.skill("repo-rules", "Rules of the repository.", root=self.project / ".agents" / "skills")
         self.config('disabled = ["off"]\n')
         with self.open(str(self.project)) as library:
-            assert library.settings.trust()["success"]
+            library.settings.trust()
 
     def open(self, project: str | None = None) -> Library:
         """A library, as the server opens it."""

@@ -38,14 +38,14 @@ def run_trust(context: Context, options: Namespace) -> Outcome:
     if options.list and options.review:
         raise misuse("trust", "Give --list or --review, not both.")
     if options.list:
-        return Outcome(library.settings.trusted())
+        return Outcome(library.settings.trusted().to_json())
     if options.review:
         return Outcome(library.guard.review())
     if can_ask(options):
         found = [item for item in library.guard.review()["verdicts"] if item["verdict"] != "safe"]
         if found and not _ask_trust(found):
             raise RefusedError("not-agreed", "The repository is not trusted.", hint="Nothing was changed.")
-    return Outcome(library.settings.trust())
+    return Outcome(library.settings.trust().to_json())
 
 
 def _ask_trust(found: list[Json]) -> bool:
@@ -136,13 +136,17 @@ def render_unpin(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 COMMANDS = {
     "trust": Command(configure_trust, run_trust, render_trust),
-    "untrust": Command(configure_untrust, lambda c, o: Outcome(c.library.settings.untrust(o.path)), render_untrust),
+    "untrust": Command(
+        configure_untrust, lambda c, o: Outcome(c.library.settings.untrust(o.path).to_json()), render_untrust
+    ),
     "enable": Command(
-        _configure_surface, lambda c, o: Outcome(c.library.settings.enable(o.name, o.surface)), render_enable
+        _configure_surface, lambda c, o: Outcome(c.library.settings.enable(o.name, o.surface).to_json()), render_enable
     ),
     "disable": Command(
-        _configure_surface, lambda c, o: Outcome(c.library.settings.disable(o.name, o.surface)), render_disable
+        _configure_surface,
+        lambda c, o: Outcome(c.library.settings.disable(o.name, o.surface).to_json()),
+        render_disable,
     ),
-    "pin": Command(configure_pin, lambda c, o: Outcome(c.library.settings.pin(o.name, o.reason)), render_pin),
-    "unpin": Command(configure_unpin, lambda c, o: Outcome(c.library.settings.unpin(o.name)), render_unpin),
+    "pin": Command(configure_pin, lambda c, o: Outcome(c.library.settings.pin(o.name, o.reason).to_json()), render_pin),
+    "unpin": Command(configure_unpin, lambda c, o: Outcome(c.library.settings.unpin(o.name).to_json()), render_unpin),
 }

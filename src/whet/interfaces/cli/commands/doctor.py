@@ -112,8 +112,9 @@ def run_validate(context: Context, options: Namespace) -> Outcome:
         ]
     else:
         results = [check(path, options.profile) for path in dict.fromkeys(paths)]
-    valid = all(result["valid"] for result in results)
-    return Outcome({"success": True, "valid": valid, "results": results}, 0 if valid else 1)
+    valid = all(result.valid for result in results)
+    answer = {"success": True, "valid": valid, "results": [result.to_json() for result in results]}
+    return Outcome(answer, 0 if valid else 1)
 
 
 def render_validate(answer: Json, screen: Screen, options: Namespace) -> None:

@@ -201,14 +201,15 @@ def run_bundle(context: Context, options: Namespace) -> Outcome:
     _check_bundle(options)
     library, name = context.library, options.name
     if options.action == "list":
-        return Outcome(library.settings.bundles())
+        return Outcome(library.settings.bundles().to_json())
     if options.action == "show":
-        return Outcome(library.settings.bundle(name))
+        return Outcome(library.settings.bundle(name).to_json())
     if options.action == "delete":
-        return Outcome(library.settings.remove_bundle(name, project=options.here))
+        return Outcome(library.settings.remove_bundle(name, project=options.here).to_json())
     skills = [skill for given in options.skills for skill in given.split(",") if skill.strip()]
     about = {"description": options.description, "instruction": options.instruction}
-    return Outcome(library.settings.save_bundle(name, skills, project=options.here, overwrite=options.force, **about))
+    saved = library.settings.save_bundle(name, skills, project=options.here, overwrite=options.force, **about)
+    return Outcome(saved.to_json())
 
 
 def _check_bundle(options: Namespace) -> None:

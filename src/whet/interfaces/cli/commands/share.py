@@ -217,7 +217,7 @@ def configure_pack(parser: Parser) -> None:
 def run_pack(context: Context, options: Namespace) -> Outcome:
     from whet.library.standalone import pack
 
-    return Outcome(pack(context.locate(options.path), options.output))
+    return Outcome(pack(context.locate(options.path), options.output).to_json())
 
 
 def render_pack(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -238,7 +238,7 @@ def run_unpack(context: Context, options: Namespace) -> Outcome:
     from whet.library.standalone import unpack
 
     state = context.library.workspace.place.state
-    return Outcome(unpack(options.file, options.directory, force=options.force, state=state))
+    return Outcome(unpack(options.file, options.directory, force=options.force, state=state).to_json())
 
 
 def render_unpack(answer: Json, screen: Screen, _options: Namespace) -> None:

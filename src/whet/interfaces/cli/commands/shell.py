@@ -160,7 +160,7 @@ def _skills(library: Library) -> list[str]:
 
 
 def _bundles(library: Library) -> list[str]:
-    return [bundle["slug"] for bundle in library.settings.bundles()["bundles"]]
+    return [bundle.slug for bundle in library.settings.bundles()]
 
 
 def _deleted(library: Library) -> list[str]:

@@ -194,7 +194,7 @@ def configure_roots(parser: Parser) -> None:
 
 
 def run_roots(context: Context, _options: Namespace) -> Outcome:
-    return Outcome(context.library.settings.roots())
+    return Outcome(context.library.settings.roots().to_json())
 
 
 def render_roots(answer: Json, screen: Screen, _options: Namespace) -> None:

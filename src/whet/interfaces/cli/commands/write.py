@@ -37,7 +37,7 @@ def run_new(context: Context, options: Namespace) -> Outcome:
 
     library = context.library
     root = os.path.abspath(options.dir) if options.dir else library.workspace.new_root(project=options.here)
-    return Outcome(begin(root, options.name, options.description, state=library.workspace.place.state))
+    return Outcome(begin(root, options.name, options.description, state=library.workspace.place.state).to_json())
 
 
 def render_new(answer: Json, screen: Screen, options: Namespace) -> None:
