@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
@@ -62,9 +63,14 @@ class World:
 
     @property
     def index(self) -> Path:
-        """The one file of the index."""
-        (path,) = (self.state / "routing").glob("*.db")
-        return path
+        """The file that has the index."""
+        return self.state / "cache.db"
+
+    @property
+    def collections(self) -> list[str]:
+        """The names of what is indexed."""
+        with closing(sqlite3.connect(self.index)) as connection:
+            return [name for (name,) in connection.execute("SELECT name FROM index_collections")]
 
 
 @pytest.fixture
@@ -155,7 +161,7 @@ def test_an_empty_library_finds_nothing_and_writes_no_index(world: World) -> Non
     library = world.library("empty")
     assert library.find("fill in this form").to_json()["results"] == []
     assert library.detect("fill in this form").level == "none"
-    assert not (world.state / "routing").exists()
+    assert world.collections == []
 
 
 def test_between_equals_the_one_used_last_comes_first(world: World) -> None:
@@ -258,14 +264,16 @@ def test_a_skill_that_a_repository_made_dangerous_is_not_recommended(world: Worl
 def test_an_index_that_somebody_removed_is_made_again(world: World) -> None:
     library = world.library()
     before = library.find("fill in this PDF form").to_json()["results"]
-    rmtree(world.state / "routing")
+    with closing(sqlite3.connect(world.index, isolation_level=None)) as connection:
+        for table in ("facts", "collections", "skills", "sequences", "segments", "postings", "spellings"):
+            connection.execute(f"DELETE FROM index_{table}")
     assert library.find("fill in this PDF form").to_json()["results"] == before != []
 
 
 def test_an_index_that_somebody_emptied_is_filled_again(world: World) -> None:
     library = world.library()
     before = library.find("fill in this PDF form").to_json()["results"]
-    other = Router(str(world.index), semantic=False)
+    other = Router(str(world.index), *world.collections, semantic=False)
     other.update(())
     other.close()
     assert library.find("fill in this PDF form").to_json()["results"] == before != []
@@ -454,14 +462,14 @@ def test_libraries_of_other_roots_have_an_index_of_their_own(world: World) -> No
         world.skill(f"roots/{number}/tides", f"Tells the tides of harbour {number}.")
         with world.library(f"roots/{number}") as library:
             assert found(library, "when are the tides") == ["tides"]
-    assert len([*(world.state / "routing").glob("*.db")]) == 8
+    assert len(world.collections) == 8
 
 
 def test_a_project_without_skills_shares_the_index_of_the_user(world: World) -> None:
     for name in ("one", "two"):
         (world.top / name / ".git").mkdir(parents=True)
         assert found(world.library(project=world.top / name), "fill in this pdf form")[0] == "pdf-forms"
-    assert world.index.is_file()
+    assert len(world.collections) == 1
 
 
 # the file of the index
@@ -475,24 +483,54 @@ def test_a_damaged_index_is_made_again(world: World) -> None:
         world.index.write_bytes(damaged)
         library = world.library()
         answer = library.find("fill in this pdf form").to_json()
-        assert (answer["results"][0]["name"], set(codes(answer)) <= {"index-rebuilt"}) == ("pdf-forms", True)
+        assert (answer["results"][0]["name"], set(codes(answer)) <= {"index-rebuilt", "cache-rebuilt"}) == (
+            "pdf-forms",
+            True,
+        )
         library.close()
         again = world.library()
         assert codes(again.find("fill in this pdf form").to_json()) == []
         again.close()
 
 
-@pytest.mark.parametrize("obstacle", ["foreign", "directory", "no-place"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE index_postings SET entries = x'010203'",
+        "UPDATE index_collections SET generation = 'x'",
+        "DROP TABLE index_postings",
+    ],
+)
+def test_damaged_rows_of_the_index_are_made_again(change: str, world: World) -> None:
+    library = world.library()
+    before = library.find("fill in this form").to_json()["results"]
+    with closing(sqlite3.connect(world.index, isolation_level=None)) as connection:
+        connection.execute(change)
+    answer = library.find("fill in this form").to_json()
+    assert (answer["results"], codes(answer)) == (before, ["index-rebuilt"])
+    assert codes(world.library().find("fill in this form").to_json()) == []
+
+
+def test_a_database_of_another_program_is_set_aside_whole(world: World) -> None:
+    world.library().find("fill in this form")
+    world.made.pop().close()
+    world.index.unlink()
+    with closing(sqlite3.connect(world.index)) as connection:
+        connection.executescript("PRAGMA application_id = 77; CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1);")
+    answer = world.library().find("fill in this pdf form").to_json()
+    assert answer["results"][0]["name"] == "pdf-forms"
+    (aside,) = world.state.glob("cache.db.broken-*")
+    with closing(sqlite3.connect(aside)) as connection:
+        assert connection.execute("SELECT x FROM theirs").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("obstacle", ["directory", "no-place"])
 def test_where_no_index_can_be_kept_it_is_made_in_memory(obstacle: str, world: World) -> None:
     world.library().find("fill in this form")
     world.made.pop().close()
     path = world.index
     path.unlink()
-    if obstacle == "foreign":
-        connection = sqlite3.connect(path)
-        connection.executescript("PRAGMA application_id = 77; CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1);")
-        connection.close()
-    elif obstacle == "directory":
+    if obstacle == "directory":
         path.mkdir()
     else:
         rmtree(path.parent)
@@ -502,8 +540,6 @@ def test_where_no_index_can_be_kept_it_is_made_in_memory(obstacle: str, world: W
     assert (answer["results"][0]["name"], codes(answer)) == ("pdf-forms", ["index-in-memory"])
     world.skill("home/.agents/skills/tides", "Tells the tides of a harbour.")
     assert found(library, "when are the tides")[0] == "tides"
-    if obstacle == "foreign":
-        assert sqlite3.connect(path).execute("SELECT x FROM theirs").fetchall() == [(1,)]
 
 
 def test_threads_may_ask_while_skills_come_and_go(world: World) -> None:

@@ -97,7 +97,7 @@ def test_also_after_segments_were_put_together(tmp_path: Path, *, semantic: bool
     for step in range(150):
         size = chance.choice([1, 1, 2, 9])
         grown.step([(chance.randrange(len(SHELF)), chance.randrange(-1, 5)) for _ in range(size)])
-        segments.add(len(grown.router._index._kept.read("SELECT id FROM segments")))
+        segments.add(len(grown.router._index._tables.read("SELECT id FROM index_segments")))
         if step % 25 == 8 or step in (64, 72):
             grown.check(semantic=semantic)
     grown.check(semantic=semantic)
@@ -114,7 +114,7 @@ def test_a_segment_may_hold_slots_from_before_and_after_those_of_another() -> No
         grown.step([(number, version) for number in range(8)])
     grown.step([(11, 0)])
     grown.step([(number, 0) for number in range(8)])
-    sizes = [size for (size,) in grown.router._index._kept.read("SELECT size FROM segments ORDER BY id")]
+    sizes = [size for (size,) in grown.router._index._tables.read("SELECT size FROM index_segments ORDER BY id")]
     assert sizes == [1, 8]
     grown.check()
 
@@ -128,7 +128,7 @@ def test_joining_all_segments_changes_no_answer() -> None:
     grown.router._index.join()
     grown.router._index.join()
     assert_same(answers(grown.router), before)
-    assert len(grown.router._index._kept.read("SELECT id FROM segments")) == 1
+    assert len(grown.router._index._tables.read("SELECT id FROM index_segments")) == 1
     grown.check()
 
 
@@ -241,7 +241,7 @@ def written(size: int, tmp_path: Path) -> tuple[int, int, int]:
     ]
     known = router(skills, path, semantic=False)
     edited = skills[7]._replace(description=" ".join(names[:20]), body=" ".join(names[20:80]))
-    kept = known._index._kept
+    kept = known._index._tables
     kept.read("PRAGMA wal_checkpoint(TRUNCATE)")
     statements: list[str] = []
     with kept.use() as connection:
@@ -341,28 +341,28 @@ def test_a_database_of_another_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE postings SET entries = x'010203'",
-        "UPDATE postings SET entries = x''",
-        "UPDATE postings SET entries = x'ffffffff01020304'",
-        "UPDATE postings SET entries = 'text'",
-        "UPDATE postings SET entries = 7",
-        "UPDATE skills SET vector = x'0102'",
-        "UPDATE skills SET vector = 7",
-        "UPDATE skills SET more = '{'",
-        "UPDATE skills SET more = '[1]'",
-        'UPDATE skills SET more = \'{"name": "a", "phrases": [1]}\'',
-        'UPDATE skills SET more = \'{"name": "a", "against": [[1]]}\'',
-        'UPDATE skills SET more = \'{"name": "a", "examples": 5}\'',
-        "UPDATE skills SET lead = 1000000000",
-        "UPDATE skills SET lead = -3",
-        "UPDATE skills SET lead = 'many'",
-        "UPDATE skills SET description = -5",
-        "UPDATE sequences SET terms = x'010203'",
-        "DELETE FROM sequences",
-        "DELETE FROM skills",
-        "UPDATE facts SET value = x'01' WHERE name = 'alive'",
-        "UPDATE facts SET value = 'x' WHERE name = 'generation'",
-        "DROP TABLE postings",
+        "UPDATE index_postings SET entries = x'010203'",
+        "UPDATE index_postings SET entries = x''",
+        "UPDATE index_postings SET entries = x'ffffffff01020304'",
+        "UPDATE index_postings SET entries = 'text'",
+        "UPDATE index_postings SET entries = 7",
+        "UPDATE index_skills SET vector = x'0102'",
+        "UPDATE index_skills SET vector = 7",
+        "UPDATE index_skills SET more = '{'",
+        "UPDATE index_skills SET more = '[1]'",
+        'UPDATE index_skills SET more = \'{"name": "a", "phrases": [1]}\'',
+        'UPDATE index_skills SET more = \'{"name": "a", "against": [[1]]}\'',
+        'UPDATE index_skills SET more = \'{"name": "a", "examples": 5}\'',
+        "UPDATE index_skills SET lead = 1000000000",
+        "UPDATE index_skills SET lead = -3",
+        "UPDATE index_skills SET lead = 'many'",
+        "UPDATE index_skills SET description = -5",
+        "UPDATE index_sequences SET terms = x'010203'",
+        "DELETE FROM index_sequences",
+        "DELETE FROM index_skills",
+        "UPDATE index_collections SET slots = zeroblob(100000)",
+        "UPDATE index_collections SET generation = 'x'",
+        "DROP TABLE index_postings",
     ],
 )
 def test_contents_that_make_no_sense(sound: str, tmp_path: Path, change: str) -> None:
@@ -375,3 +375,72 @@ def test_contents_that_make_no_sense(sound: str, tmp_path: Path, change: str) ->
         use(path)
     assert caught.value.code in ("state-corrupt", "state-failed")
     assert caught.value.message and caught.value.hint
+
+
+def test_a_collection_that_lost_its_slots_finds_them_again(sound: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "index.db")
+    shutil.copy(sound, path)
+    with sqlite3.connect(path) as broken:
+        broken.execute("UPDATE index_collections SET slots = x'01'")
+    broken.close()
+    known = Router(path)
+    entries = [*map(entry, SHELF[:5]), entry(SHELF[5], stamp="2"), *map(entry, SHELF[6:])]
+    assert known.update(entries).total == len(SHELF)
+    whole = Router(sound)
+    assert_same(answers(known), answers(whole))
+    known.close()
+    whole.close()
+
+
+# several libraries in one file
+
+
+def slots(path: str) -> int:
+    with sqlite3.connect(path) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM index_skills").fetchone()
+    connection.close()
+    return int(count)
+
+
+def test_libraries_in_one_file_answer_as_if_they_were_alone(tmp_path: Path) -> None:
+    path = str(tmp_path / "index.db")
+    read: list[str] = []
+
+    def noted(texts: Texts) -> Entry:
+        def now() -> Texts:
+            read.append(texts.name)
+            return texts
+
+        return Entry(texts.name, "1", now)
+
+    one, other = Router(path, "one", semantic=False), Router(path, "other", semantic=False)
+    assert one.update(map(noted, SHELF[:15])) == Updated(15, 0, 0, 15, ())
+    assert other.update(map(noted, SHELF[5:])) == Updated(20, 0, 0, 20, ())
+    assert len(read) == slots(path) == len(SHELF), "what both have is read and kept once"
+    assert_same(answers(one), answers(router(SHELF[:15], semantic=False)))
+    assert_same(answers(other), answers(router(SHELF[5:], semantic=False)))
+    edited = SHELF[7]._replace(description="Knit woollen socks")
+    assert one.update([*map(entry, SHELF[:7]), entry(edited, stamp="2"), *map(entry, SHELF[8:15])]).changed == 1
+    assert_same(answers(other), answers(router(SHELF[5:], semantic=False)))
+    assert slots(path) == len(SHELF) + 1, "the other one still has it as it was"
+    assert other.update([*map(entry, SHELF[5:7]), entry(edited, stamp="2"), *map(noted, SHELF[8:])]).changed == 1
+    assert slots(path) == len(SHELF)
+    copied = one.copy()
+    assert answers(copied) == answers(one)
+    copied.update(map(entry, SHELF[:3]))
+    assert_same(answers(copied), answers(router(SHELF[:3], semantic=False)))
+    assert_same(answers(one), answers(router([*SHELF[:7], edited, *SHELF[8:15]], semantic=False)))
+    for known in (one, other, copied):
+        known.close()
+
+
+def test_the_libraries_that_were_not_used_for_longest_are_forgotten(tmp_path: Path) -> None:
+    path = str(tmp_path / "index.db")
+    for number in range(10):
+        known = Router(path, str(number), semantic=False)
+        known.update([entry(SHELF[number])])
+        known.close()
+    assert slots(path) == 8
+    known = Router(path, "9", semantic=False)
+    assert known.update([entry(SHELF[9])]) == Updated(0, 0, 0, 1, ())
+    known.close()

@@ -39,7 +39,7 @@ def step(statement):
     left -= 1
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-with router._index._kept.use() as connection:
+with router._index._tables.use() as connection:
     connection.set_trace_callback(step)
 router.update([*(entry(texts, stamp="2") for texts in SHELF[:9]), *map(entry, SHELF[9:20])])
 print(int(count) - left)

@@ -173,7 +173,7 @@ class SkillLearning:
                 file=file,
                 held_out=held_out,
                 suggest=suggest,
-                try_phrase=trial,
+                try_phrase=trial.with_phrase,
             )
 
     def feedback(self, name: str | None, message: str, *, fits: bool, origin: str = "person") -> dict[str, Any]:

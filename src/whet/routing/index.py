@@ -1,9 +1,12 @@
-"""The index on disk: which skills have which terms, in one SQLite file that can always be made anew.
+"""The search index: which skills have which terms, in tables of `cache.db` that can always be made anew.
 
-Every skill has a *slot*, a number that is never given twice. What an update adds is a *segment*: for each term, the
-slots and their weights, as one row. An edit writes a small segment and strikes the old slot out; eight segments of a
-size are put together into one of the next, so the work of an edit does not grow with the library, and a message is
-answered by reading one or a few rows for each of its terms.
+Every skill, as it was at one time, has a *slot*, a number that is never given twice. What an update adds is a
+*segment*: for each term, the slots and their weights, as one row. An edit writes a small segment and strikes the old
+slot out; eight segments of a size are put together into one of the next, so the work of an edit does not grow with the
+library, and a message is answered by reading one or a few rows for each of its terms.
+
+Workspaces that see different skills share the tables: each has a *collection*, the slots that are its own. A skill that
+several of them see is indexed once, and one that no collection has any more is removed.
 
 Everything happens in transactions: a reader sees the index before an update or after it, and a process that is killed
 in between leaves the one before.
@@ -13,13 +16,14 @@ from __future__ import annotations
 
 import json
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from whet.errors import FailedError
 from whet.skill.terms import number
+from whet.store.clock import system_clock
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,27 +32,18 @@ if TYPE_CHECKING:
 
     from whet.routing.analysis import Analysis
 
+MEMORY = ":memory:"
 _TOGETHER = 8
 """So many segments of a size become one."""
+_COLLECTIONS = 8
+"""Collections that are kept; beyond that, those not used for longest are removed."""
+_DAY = 24 * 3600 * 10**9
 SHORTEST_TYPO = 5
 """Letters of a word that may be a mistyped one; shorter ones are too much alike."""
 _LONGEST_TYPO = 24
 _ASKED = 500
 """Values in one query."""
-_SCHEMA = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE skills (
-    slot INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL, name TEXT NOT NULL, lead INTEGER NOT NULL,
-    name_terms INTEGER NOT NULL, description INTEGER NOT NULL, body INTEGER NOT NULL, vector BLOB, more TEXT
-);
-CREATE TABLE sequences (slot INTEGER PRIMARY KEY, terms BLOB NOT NULL);
-CREATE TABLE segments (id INTEGER PRIMARY KEY, size INTEGER NOT NULL);
-CREATE TABLE postings (
-    term INTEGER NOT NULL, segment INTEGER NOT NULL, entries BLOB NOT NULL, PRIMARY KEY (term, segment)
-) WITHOUT ROWID;
-CREATE INDEX postings_of ON postings (segment);
-CREATE TABLE spellings (cut INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY (cut, word)) WITHOUT ROWID;
-"""
+_TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings", "spellings")
 
 
 class Postings(NamedTuple):
@@ -64,7 +59,7 @@ class State(NamedTuple):
     origin: int
     """Another number whenever slots are given from the beginning again."""
     generation: int
-    """How often it was changed since."""
+    """How often the collection was changed since."""
 
 
 class Row(NamedTuple):
@@ -91,7 +86,7 @@ class New(NamedTuple):
     phrases: Sequence[str]
 
 
-class Kept(Protocol):
+class Tables(Protocol):
     """Where the tables are."""
 
     def read(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -108,21 +103,22 @@ class Kept(Protocol):
 
 
 class Index:
-    """The tables, read and written."""
+    """One collection, read and written."""
 
-    def __init__(self, path: str) -> None:
-        self._kept = _in_memory() if path == ":memory:" else _on_disk(path)
+    def __init__(self, path: str, collection: str = "") -> None:
+        self._tables = _in_memory() if path == MEMORY else _on_disk(path)
+        self._name = collection
 
     def close(self) -> None:
         """Let the file go."""
-        self._kept.close()
+        self._tables.close()
 
     # reading
 
     @contextmanager
     def steady(self) -> Iterator[None]:
         """What is read in the block is all of one moment, whatever others write meanwhile."""
-        with self._kept.use() as connection:
+        with self._tables.use() as connection:
             connection.execute("BEGIN")
             try:
                 yield
@@ -131,91 +127,134 @@ class Index:
                     connection.execute("COMMIT")
 
     def facts(self) -> tuple[State, np.ndarray]:
-        """What the index is at, and which slots are in use."""
-        found = dict(self._kept.read("SELECT name, value FROM facts"))
-        state = State(int(found.get("origin", 0)), int(found.get("generation", 0)))
-        return state, np.frombuffer(found.get("alive", b""), dtype=np.bool_)
+        """What the collection is at, and which of all slots are its own."""
+        with self._tables.use() as connection:
+            return _facts(connection, self._name)
 
-    def stamps(self) -> dict[str, str]:
-        """The stamp of every skill that is in."""
-        return dict(self._kept.read("SELECT key, stamp FROM skills"))
+    def known(self) -> tuple[dict[str, str], set[tuple[str, str]]]:
+        """The stamp of every skill of the collection, by its key; key and stamp of those that only others have."""
+        _, alive = self.facts()
+        stamps: dict[str, str] = {}
+        elsewhere: set[tuple[str, str]] = set()
+        for slot, key, stamp in self._tables.read("SELECT slot, key, stamp FROM index_skills"):
+            if slot < len(alive) and alive[slot]:
+                stamps[key] = stamp
+            else:
+                elsewhere.add((key, stamp))
+        return stamps, elsewhere
 
     def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
         """Who has these terms; a term that nobody has is left out."""
         parts: dict[int, list[bytes]] = {}
         for asked in _portions(list(terms)):
             marks = ",".join("?" * len(asked))
-            query = f"SELECT term, entries FROM postings WHERE term IN ({marks}) ORDER BY term, segment"  # noqa: S608  only marks
-            for term, entries in self._kept.read(query, asked):
+            query = f"SELECT term, entries FROM index_postings WHERE term IN ({marks}) ORDER BY term, segment"  # noqa: S608  only marks
+            for term, entries in self._tables.read(query, asked):
                 parts.setdefault(term, []).append(entries)
         return {term: _joined(map(_unpacked, blobs)) for term, blobs in parts.items()}
 
     def rows(self, slots: Sequence[int]) -> dict[int, Row]:
         """What is kept of these skills."""
-        query = "SELECT slot, key, name, lead, name_terms, description, body, more FROM skills WHERE slot IN"
+        query = "SELECT slot, key, name, lead, name_terms, description, body, more FROM index_skills WHERE slot IN"
         return {row[0]: _row(row) for row in self._by_slot(query, slots)}
 
     def sequences(self, slots: Sequence[int]) -> dict[int, np.ndarray]:
         """The terms of these skills in order."""
-        found = self._by_slot("SELECT slot, terms FROM sequences WHERE slot IN", slots)
+        found = self._by_slot("SELECT slot, terms FROM index_sequences WHERE slot IN", slots)
         return {slot: np.frombuffer(terms, dtype=np.uint32) for slot, terms in found}
 
-    def vectors(self, beyond: int) -> tuple[list[int], list[bytes]]:
-        """The slots above `beyond` that have a vector, and the vectors."""
-        query = "SELECT slot, vector FROM skills WHERE slot > ? AND vector <> x'' ORDER BY slot"
-        found = self._kept.read(query, [beyond])
+    def vectors(self, slots: Sequence[int]) -> tuple[list[int], list[bytes]]:
+        """Those of these slots that have a vector, and the vectors."""
+        found = self._by_slot("SELECT slot, vector FROM index_skills WHERE vector <> x'' AND slot IN", slots)
         return [slot for slot, _ in found], [vector for _, vector in found]
 
     def keys(self, slots: Sequence[int]) -> dict[int, str]:
         """The keys of the skills at these slots."""
-        return dict(self._by_slot("SELECT slot, key FROM skills WHERE slot IN", slots))
+        return dict(self._by_slot("SELECT slot, key FROM index_skills WHERE slot IN", slots))
 
     def spelled_like(self, word: str) -> list[str]:
         """Known words that differ from this one by a letter added, left out, changed or swapped with its neighbour."""
         cuts = list(map(number, _cuts(word)))
         marks = ",".join("?" * len(cuts))
-        query = f"SELECT DISTINCT word FROM spellings WHERE cut IN ({marks}) ORDER BY word"  # noqa: S608  only marks
-        return [other for (other,) in self._kept.read(query, cuts) if _one_apart(word, other)]
+        query = f"SELECT DISTINCT word FROM index_spellings WHERE cut IN ({marks}) ORDER BY word"  # noqa: S608  only marks
+        return [other for (other,) in self._tables.read(query, cuts) if _one_apart(word, other)]
 
     def _by_slot(self, query: str, slots: Sequence[int]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
         for asked in _portions(list(slots)):
-            found += self._kept.read(f"{query} ({','.join('?' * len(asked))})", asked)
+            found += self._tables.read(f"{query} ({','.join('?' * len(asked))})", asked)
         return found
 
     # writing
 
-    def put(self, skills: Sequence[New]) -> None:
-        """Put skills in, each in place of an older one with its key, in one transaction."""
-        with self._kept.write() as connection:
-            fresh = [skill for skill in skills if not _is_in(connection, skill)]  # another process may be faster
+    def put(
+        self, new: Sequence[New] = (), shared: Sequence[tuple[str, str]] = (), gone: Sequence[str] = ()
+    ) -> list[str]:
+        """Change the collection in one transaction: put skills in, each in place of the one with its key, or take out.
+
+        `shared` are key and stamp of skills that others have already; the keys of those that are not there any more are
+        returned.
+        """
+        with self._tables.write() as connection:
+            wanted = [(skill.key, skill.stamp) for skill in new] + [*shared]
+            slots = {pair: _find(connection, pair) for pair in wanted}  # another process may be faster
+            fresh = [skill for skill in new if slots[skill.key, skill.stamp] is None]
+            missing = [pair[0] for pair in shared if slots[pair] is None]
+            state, alive = _facts(connection, self._name)
+            before = alive.copy()
+            for key in {*(key for key, _ in wanted), *gone}.difference(missing):
+                for (slot,) in connection.execute("SELECT slot FROM index_skills WHERE key = ?", [key]):
+                    alive[slot] = False
+            alive[[slot for slot in slots.values() if slot is not None]] = True
             if fresh:
-                _strike(connection, [skill.key for skill in fresh])
-                _add(connection, fresh)
+                _add(connection, fresh, len(alive))
+                alive = np.concatenate([alive, np.ones(len(fresh), dtype=np.bool_)])
+            if len(alive) != len(before) or (alive != before).any():
+                _settle(connection, self._name, state.generation + 1, alive)
+                _tidy(connection)
+            return missing
+
+    def touch(self) -> None:
+        """Remember that the collection is used, once a day, where anything can be remembered."""
+        now = system_clock()
+        found = self._tables.read("SELECT used FROM index_collections WHERE name = ?", [self._name])
+        if found and abs(now - found[0][0]) > _DAY:
+            with suppress(FailedError), self._tables.write() as connection:
+                connection.execute("UPDATE index_collections SET used = ? WHERE name = ?", (now, self._name))
 
     def join(self) -> None:
         """Put all segments together, after much was added."""
-        with self._kept.write() as connection:
-            segments = [segment for (segment,) in connection.execute("SELECT id FROM segments")]
+        with self._tables.write() as connection:
+            segments = [segment for (segment,) in connection.execute("SELECT id FROM index_segments")]
             if len(segments) > 1:
                 _merge(connection, segments)
 
-    def drop(self, keys: Sequence[str]) -> None:
-        """Take skills out."""
-        with self._kept.write() as connection:
-            _strike(connection, keys)
-
     def clear(self) -> None:
-        """Take everything out."""
-        with self._kept.write() as connection:
-            for table in ("facts", "skills", "sequences", "segments", "postings", "spellings"):
-                connection.execute(f"DELETE FROM {table}")  # noqa: S608  our own names
+        """Take everything out, of all collections."""
+        with self._tables.write() as connection:
+            for table in _TABLES:
+                connection.execute(f"DELETE FROM index_{table}")  # noqa: S608  our own names
+
+    def copy(self) -> Index:
+        """The collection as it is now, in memory, to try things with."""
+        made = Index(MEMORY, self._name)
+        alive = np.flatnonzero(self.facts()[1])
+        with self._tables.use() as source, made._tables.write() as target:
+            for table in _TABLES:
+                rows = source.execute(f"SELECT * FROM index_{table}").fetchall()  # noqa: S608  our own names
+                if table in ("skills", "sequences"):
+                    own = set(map(int, alive))
+                    rows = [row for row in rows if row[0] in own]
+                if rows:
+                    marks = ",".join("?" * len(rows[0]))
+                    target.executemany(f"INSERT INTO index_{table} VALUES ({marks})", rows)  # noqa: S608  only marks
+        return made
 
     @property
     def worn(self) -> bool:
         """Have so many slots been struck out that starting anew is better?"""
-        _, alive = self.facts()
-        return len(alive) > 4096 + 4 * int(alive.sum())
+        slots = len(self.facts()[1])
+        return slots > 4096 and slots > 4096 + 4 * self._tables.read("SELECT count(*) FROM index_skills")[0][0]
 
 
 _NOTHING: Mapping[str, Any] = {}
@@ -228,24 +267,24 @@ def _row(found: tuple[Any, ...]) -> Row:
     return row
 
 
-def _is_in(connection: sqlite3.Connection, skill: New) -> bool:
-    query = "SELECT 1 FROM skills WHERE key = ? AND stamp = ?"
-    return connection.execute(query, (skill.key, skill.stamp)).fetchone() is not None
+def _facts(connection: sqlite3.Connection, name: str) -> tuple[State, np.ndarray]:
+    """What a collection is at, and which of all slots are its own."""
+    found = dict(connection.execute("SELECT name, value FROM index_facts").fetchall())
+    query = "SELECT generation, slots FROM index_collections WHERE name = ?"
+    generation, mask = connection.execute(query, [name]).fetchone() or (0, b"")
+    own = np.frombuffer(mask, dtype=np.bool_)
+    alive = np.zeros(int(found.get("slots", 0)), dtype=np.bool_)
+    alive[: len(own)] = own
+    return State(int(found.get("origin", 0)), int(generation)), alive
 
 
-def _strike(connection: sqlite3.Connection, keys: Sequence[str]) -> None:
-    alive = _alive(connection)
-    for key in keys:
-        found = connection.execute("DELETE FROM skills WHERE key = ? RETURNING slot", [key]).fetchone()
-        if found:
-            alive[found[0]] = False
-            connection.execute("DELETE FROM sequences WHERE slot = ?", found)
-    _settle(connection, alive)
+def _find(connection: sqlite3.Connection, pair: tuple[str, str]) -> int | None:
+    found = connection.execute("SELECT slot FROM index_skills WHERE key = ? AND stamp = ?", pair).fetchone()
+    return None if found is None else int(found[0])
 
 
-def _add(connection: sqlite3.Connection, skills: Sequence[New]) -> None:
-    alive = _alive(connection)
-    first = len(alive)
+def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> None:
+    """Add skills at the slots from `first` on."""
     for slot, skill in enumerate(skills, first):
         kept = skill.analysis
         more = {
@@ -255,7 +294,7 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New]) -> None:
             "examples": [sorted(terms) for terms in kept.examples],
         }
         connection.execute(
-            "INSERT INTO skills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO index_skills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 slot,
                 skill.key,
@@ -268,17 +307,15 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New]) -> None:
                 json.dumps({name: value for name, value in more.items() if value}) if any(more.values()) else "",
             ),
         )
-        connection.execute("INSERT INTO sequences VALUES (?, ?)", (slot, kept.sequence.tobytes()))
+        connection.execute("INSERT INTO index_sequences VALUES (?, ?)", (slot, kept.sequence.tobytes()))
     spellings = set[str]().union(*(skill.analysis.spellings for skill in skills))
     cuts = ((number(cut), word) for word in spellings for cut in _cuts(word))
-    connection.executemany("INSERT OR IGNORE INTO spellings VALUES (?, ?)", cuts)
+    connection.executemany("INSERT OR IGNORE INTO index_spellings VALUES (?, ?)", cuts)
     terms = np.concatenate([skill.analysis.terms for skill in skills])
     slots = np.repeat(np.arange(first, first + len(skills)), [len(skill.analysis.terms) for skill in skills])
     weights = np.concatenate([skill.analysis.weights for skill in skills], axis=1)
-    segment = connection.execute("INSERT INTO segments (size) VALUES (?)", [len(skills)]).lastrowid
+    segment = connection.execute("INSERT INTO index_segments (size) VALUES (?)", [len(skills)]).lastrowid
     _write(connection, segment, terms, slots.astype(np.uint32), weights)
-    _settle(connection, np.concatenate([alive, np.ones(len(skills), dtype=np.bool_)]))
-    _tidy(connection)
 
 
 def _write(
@@ -290,7 +327,7 @@ def _write(
     starts = np.flatnonzero(np.concatenate([[True], terms[1:] != terms[:-1]])) if len(terms) else np.zeros(0, dtype=int)
     ends = [*starts[1:], len(terms)]
     connection.executemany(
-        "INSERT INTO postings VALUES (?, ?, ?)",
+        "INSERT INTO index_postings VALUES (?, ?, ?)",
         (
             (int(terms[start]), segment, slots[start:end].tobytes() + weights[:, start:end].tobytes())
             for start, end in zip(starts, ends, strict=True)
@@ -302,7 +339,7 @@ def _tidy(connection: sqlite3.Connection) -> None:
     """Put segments together while there are many of a size."""
     while True:
         levels: dict[int, list[int]] = {}
-        for segment, size in connection.execute("SELECT id, size FROM segments").fetchall():
+        for segment, size in connection.execute("SELECT id, size FROM index_segments").fetchall():
             levels.setdefault(_level(size), []).append(segment)
         full = next((found for _, found in sorted(levels.items()) if len(found) >= _TOGETHER), None)
         if full is None:
@@ -312,14 +349,14 @@ def _tidy(connection: sqlite3.Connection) -> None:
 
 def _merge(connection: sqlite3.Connection, segments: Sequence[int]) -> None:
     """Put segments together without what was struck out; some hundred terms at a time, so that memory stays small."""
-    alive = _alive(connection)
-    merged = connection.execute("INSERT INTO segments (size) VALUES (0)").lastrowid
+    alive = _used(connection)
+    merged = connection.execute("INSERT INTO index_segments (size) VALUES (0)").lastrowid
     kept = np.zeros(len(alive), dtype=np.bool_)
     old = ",".join("?" * len(segments))
-    query = f"SELECT DISTINCT term FROM postings WHERE segment IN ({old}) ORDER BY term"  # noqa: S608  only marks
+    query = f"SELECT DISTINCT term FROM index_postings WHERE segment IN ({old}) ORDER BY term"  # noqa: S608  only marks
     for asked in _portions([term for (term,) in connection.execute(query, segments)]):
         marks = ",".join("?" * len(asked))
-        query = f"SELECT term, entries FROM postings WHERE term IN ({marks}) AND segment IN ({old})"  # noqa: S608  only marks
+        query = f"SELECT term, entries FROM index_postings WHERE term IN ({marks}) AND segment IN ({old})"  # noqa: S608  only marks
         found = [(term, _unpacked(entries)) for term, entries in connection.execute(query, [*asked, *segments])]
         terms = np.concatenate([np.full(len(part.slots), term, dtype=np.uint32) for term, part in found])
         slots = np.concatenate([part.slots for _, part in found])
@@ -328,8 +365,8 @@ def _merge(connection: sqlite3.Connection, segments: Sequence[int]) -> None:
         kept[slots[living]] = True
         _write(connection, merged, terms[living], slots[living], weights[:, living])
     for table, column in (("postings", "segment"), ("segments", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} IN ({old})", segments)  # noqa: S608  our own names
-    connection.execute("UPDATE segments SET size = ? WHERE id = ?", (int(kept.sum()), merged))
+        connection.execute(f"DELETE FROM index_{table} WHERE {column} IN ({old})", segments)  # noqa: S608  our own names
+    connection.execute("UPDATE index_segments SET size = ? WHERE id = ?", (int(kept.sum()), merged))
 
 
 def _level(size: int) -> int:
@@ -375,16 +412,36 @@ def _one_apart(one: str, other: str) -> bool:
     return one[same + 1 :] == other[same + 1 :] or swapped == other[same:]
 
 
-def _alive(connection: sqlite3.Connection) -> np.ndarray:
-    found = connection.execute("SELECT value FROM facts WHERE name = 'alive'").fetchone()
-    return np.frombuffer(found[0] if found else b"", dtype=np.bool_).copy()
+def _used(connection: sqlite3.Connection) -> np.ndarray:
+    """Which slots any collection has."""
+    masks = [
+        np.frombuffer(mask, dtype=np.bool_) for (mask,) in connection.execute("SELECT slots FROM index_collections")
+    ]
+    used = np.zeros(max(map(len, masks), default=0), dtype=np.bool_)
+    for mask in masks:
+        used[: len(mask)] |= mask
+    return used
 
 
-def _settle(connection: sqlite3.Connection, alive: np.ndarray) -> None:
-    """Write which slots are in use, and that something changed."""
-    connection.execute("INSERT OR IGNORE INTO facts VALUES ('origin', random())")
-    connection.execute("INSERT OR REPLACE INTO facts VALUES ('alive', ?)", [alive.tobytes()])
-    connection.execute("INSERT INTO facts VALUES ('generation', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1")
+def _settle(connection: sqlite3.Connection, name: str, generation: int, alive: np.ndarray) -> None:
+    """Write which slots are in use, and that something changed; remove what nobody uses any more."""
+    before = _used(connection)
+    connection.execute("INSERT OR IGNORE INTO index_facts VALUES ('origin', random())")
+    connection.execute("INSERT OR REPLACE INTO index_facts VALUES ('slots', ?)", [len(alive)])
+    connection.execute(
+        "INSERT OR REPLACE INTO index_collections VALUES (?, ?, ?, ?)",
+        (name, system_clock(), generation, alive.tobytes()),
+    )
+    connection.execute(
+        "DELETE FROM index_collections WHERE name <> ? AND name NOT IN"
+        " (SELECT name FROM index_collections WHERE name <> ? ORDER BY used DESC LIMIT ?)",
+        (name, name, _COLLECTIONS - 1),
+    )
+    after = _used(connection)
+    before[: len(after)] &= ~after[: len(before)]
+    for slot in map(int, np.flatnonzero(before)):
+        connection.execute("DELETE FROM index_skills WHERE slot = ?", [slot])
+        connection.execute("DELETE FROM index_sequences WHERE slot = ?", [slot])
 
 
 def _portions(values: list[int]) -> Iterator[list[int]]:
@@ -398,21 +455,28 @@ def damage(path: str) -> Iterator[None]:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise FailedError(
-            "state-corrupt", f"The search index {path} is damaged: {error}.", hint="Delete it; it is made anew."
+            "state-corrupt",
+            f"The search index {path} is damaged: {error}.",
+            hint="Delete it; everything in it is made again.",
         ) from error
 
 
-def _on_disk(path: str) -> Kept:
-    from whet.store.database import Database, Schema
+def _on_disk(path: str) -> Tables:
+    from whet.store.database import Database
+    from whet.store.schema import CACHE
 
-    return Database.open(path, Schema(application_id=0x5748524F, migrations=(_SCHEMA,)), durable=False)
+    return Database.open(path, CACHE, durable=False)
 
 
-def _in_memory() -> Kept:
+def _in_memory() -> Tables:
     import sqlite3
 
-    connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-    connection.executescript(_SCHEMA)
+    from whet.store.schema import CACHE_MIGRATIONS
+
+    connection = sqlite3.connect(MEMORY, check_same_thread=False, isolation_level=None)
+    for migration in CACHE_MIGRATIONS:
+        if migration.room == "routing":
+            connection.executescript(migration.sql)
     return _Memory(connection)
 
 

@@ -3,22 +3,21 @@
     manager = IndexManager(workspace, feedback)
     manager.ask(lambda router, shelf: router.find("fill in this form"))
 
-The index is a file of its own for each set of roots (`routing/` in the state directory): how telling a word is depends
-on the skills around it. It only saves work. Where its file is damaged it is made again, and where it cannot be used at
-all (read-only, full, locked, not ours) everything is indexed in memory, for as long as this process lasts; `notes`
-tells. A look that brings the very same catalogue, with the same feedback, updates nothing.
+The index lies in `cache.db`, with a collection for each set of roots: how telling a word is depends on the skills
+around it. It only saves work. Where its rows are damaged it is made again, and where the file cannot be used at all
+(read-only, full, locked) everything is indexed in memory, for as long as this process lasts; `notes` tells. A look that
+brings the very same catalogue, with the same feedback, updates nothing.
 """
 
 from __future__ import annotations
 
-import os
 import threading
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from whet.errors import FailedError, WhetError
 from whet.library.cache import READER
 from whet.notes import Note
+from whet.routing.index import MEMORY, Index
 from whet.routing.meaning import installed
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
@@ -34,15 +33,10 @@ if TYPE_CHECKING:
     from whet.library.workspace import Snapshot, Workspace
     from whet.routing.feedback import Feedback
     from whet.routing.texts import Texts
+    from whet.store.database import Database
 
 T = TypeVar("T")
 
-DIRECTORY = "routing"
-KEPT = 8
-"""Index files that are kept; beyond that, those not used for longest are removed."""
-MEMORY = ":memory:"
-_TOLD = "told-lexical-only"
-_COMPANIONS = ("", "-wal", "-shm", "-journal")
 _LARGE = 500
 """So many skills are indexed in about a second."""
 _OFTEN = 25
@@ -76,6 +70,7 @@ class IndexManager:
         self._turn = threading.RLock()
         self._router: Router | None = None
         self._path = ""
+        self._collection = ""
         self._spoilt: Note | None = None
         """Why no file is used."""
         self._rebuilt: Note | None = None
@@ -106,25 +101,22 @@ class IndexManager:
                         raise
                     self._give_up(error)
 
-    def copy(self, directory: str, snapshot: Snapshot) -> tuple[Router, list[Indexed]]:
-        """An index of its own in that directory, to try things with, and the entries it was made of."""
-
-        def copied(_router: Router, shelf: Shelf) -> tuple[str, list[Indexed]]:
-            entries = list(self._entries(shelf.cards, self._marks()))
-            if self._path == MEMORY:
-                return MEMORY, entries
-            return _copied(self._path, os.path.join(directory, "index.db")), entries
-
-        path, entries = self.ask(copied, snapshot)
-        return Router(path, semantic=snapshot.config.settings.semantic), entries
+    def copy(self, snapshot: Snapshot) -> tuple[Router, list[Indexed]]:
+        """An index of its own in memory, to try things with, and the entries it was made of."""
+        return self.ask(
+            lambda router, shelf: (router.copy(), list(self._entries(shelf.cards, self._marks()))), snapshot
+        )
 
     def is_ready(self, snapshot: Snapshot) -> bool:
         """Can a question be answered soon, without a large library being indexed first?"""
         with self._turn:
             if len(snapshot.catalogue.cards) <= _LARGE or self._known is not None:
                 return True
-            place = self._place(snapshot.catalogue, semantic=snapshot.config.settings.semantic)
-            return self._spoilt is None and os.path.exists(place)
+            if self._spoilt is not None:
+                return False
+            name = self._name(snapshot.catalogue, semantic=snapshot.config.settings.semantic)
+            query = "SELECT 1 FROM index_collections WHERE name = ?"
+            return bool(self.workspace.cache_database.use(lambda database: database.read(query, [name]), create=False))
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -137,15 +129,13 @@ class IndexManager:
         if self._told:
             return None
         self._told = True
-        path = os.path.join(self.workspace.place.state, DIRECTORY, _TOLD)
-        try:
-            with open(path, "xb"):
-                pass
-        except FileExistsError:
-            return None
-        except OSError:
-            pass  # cannot be remembered, so it is said by each process
-        return lexical_only()
+
+        def is_news(database: Database) -> bool:
+            with database.write() as connection:
+                return connection.execute("INSERT OR IGNORE INTO told VALUES ('lexical-only')").rowcount == 1
+
+        # what cannot be remembered is said by each process
+        return None if self.workspace.cache_database.use(is_news) is False else lexical_only()
 
     # keeping in step
 
@@ -153,12 +143,14 @@ class IndexManager:
         catalogue = snapshot.catalogue
         marks = self._marks()
         semantic = snapshot.config.settings.semantic
-        path = self._place(catalogue, semantic=semantic) if self._spoilt is None else MEMORY
-        if self._router is None or path != self._path:
+        collection = self._name(catalogue, semantic=semantic)
+        path = self.workspace.cache_database.path if collection and self._spoilt is None else MEMORY
+        if self._router is None or (path, collection) != (self._path, self._collection):
             if self._router is not None:
                 self._router.close()
-            self._known, self._path = None, path
-            self._router = self._opened(path, semantic=semantic)
+            self._router, self._known, self._path, self._collection = None, None, path, collection
+            self._router = Router(path, collection, semantic=semantic)
+            self._router.touch()
         known = self._known
         if known is None or known[0] is not catalogue or known[1:] != (marks, self._router.state):
             self._cards = {key_of(card): card for card in catalogue.cards}
@@ -200,88 +192,58 @@ class IndexManager:
 
     # the file
 
-    def _place(self, catalogue: Catalogue, *, semantic: bool) -> str:
-        """The file for these roots: those that have skills, so that an empty project shares the user's index.
+    def _name(self, catalogue: Catalogue, *, semantic: bool) -> str:
+        """The collection for these roots: those that have skills, so that an empty project shares the user's.
 
         With meaning and without there are two, or two processes that differ in that would index in turns.
         """
         if self._known is not None and self._known[0] is catalogue:
-            return self._path
+            return self._collection
         import hashlib
 
         roots = sorted({(card.root.real, card.root.namespace) for card in catalogue.cards})
         if not roots:
-            return MEMORY
+            return ""
         text = "\0".join(part for root in roots for part in root)
         name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        kind = "meaning" if semantic and installed() else "words"
-        return os.path.join(self.workspace.place.state, DIRECTORY, f"{name}-{kind}.db")
-
-    def _opened(self, path: str, *, semantic: bool) -> Router:
-        if path != MEMORY:
-            with suppress(OSError):  # there is none yet, or nothing can be written here: then none is removed either
-                os.utime(path)
-            _tidy(os.path.dirname(path), path)
-        return Router(path, semantic=semantic)
+        return f"{name}-{'meaning' if semantic and installed() else 'words'}"
 
     def _give_up(self, error: FailedError) -> None:
-        """Go on without the file; a damaged one is removed and made again, once."""
+        """Go on without the file; a damaged index is made again, once."""
         if self._router is not None:
             self._router.close()
         path = self._path
         self._router, self._known = None, None
-        if error.code == "state-corrupt" and self._rebuilt is None and self._cleared(path):
+        if error.code in ("state-corrupt", "state-failed") and self._rebuilt is None and self._clear(path):
             message = "The index of the skills was damaged and is made again."
             self._rebuilt = Note("index-rebuilt", "info", message, path=path)
             return
         message = f"The index of the skills is made in memory, each time anew: {error.message}"
         self._spoilt = Note("index-in-memory", "warning", message, error.hint, path=path)
 
-    def _cleared(self, path: str) -> bool:
-        """Take a damaged file out of the way of everybody; whether that worked."""
-        from whet.store.database import set_aside
+    def _clear(self, path: str) -> bool:
+        """Take damaged rows, or a whole damaged file, out of the way of everybody; whether that worked."""
+        from whet.store.database import rebuildable, set_aside
+        from whet.store.schema import CACHE
 
         try:
-            return _removed(set_aside(path, self.workspace.clock))
+            rebuildable(path, CACHE, clock=self.workspace.clock, suspect=True)[0].close()
+            try:
+                index = Index(path)
+                try:
+                    index.clear()
+                finally:
+                    index.close()
+            except FailedError as error:
+                if error.code != "state-failed":  # else a table is missing
+                    raise
+                set_aside(path, self.workspace.clock)
         except WhetError:
             return False
+        return True
 
 
 def _stamp(card: Card, mark: str) -> str:
     """What changes whenever the texts of a skill may have changed."""
     extras = "".join(f"/{path}/{stamp}" for path, stamp in card.extras)
     return f"{READER}.{card.mtime}.{card.ctime}.{card.size}.{card.inode}{extras}/{mark}"
-
-
-def _tidy(directory: str, used: str) -> None:
-    """Remove the index files that were not used for longest. What cannot be removed is left."""
-    try:
-        with os.scandir(directory) as found:
-            files = [(entry.stat().st_mtime_ns, entry.path) for entry in found if entry.name.endswith(".db")]
-    except OSError:
-        return
-    files.sort(reverse=True)
-    for _, path in [item for item in files if item[1] != used][KEPT - 1 :]:
-        _removed(path)
-
-
-def _removed(path: str) -> bool:
-    """Remove an index file and what SQLite keeps beside it; whether the file is gone."""
-    for part in _COMPANIONS:
-        with suppress(OSError):
-            os.unlink(path + part)
-    return not os.path.lexists(path)
-
-
-def _copied(path: str, target: str) -> str:
-    import sqlite3
-    from contextlib import closing
-
-    from whet.store.failures import sqlite_failure
-
-    try:
-        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
-            source.backup(copy)
-    except sqlite3.Error as error:
-        raise sqlite_failure(error, path) from error
-    return target

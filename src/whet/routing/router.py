@@ -19,7 +19,7 @@ from whet.routing.analysis import VERSION, analyse
 from whet.routing.asking import Asked, ask, corrected
 from whet.routing.candidates import Candidates
 from whet.routing.explaining import Explainer
-from whet.routing.index import SHORTEST_TYPO, Index, New, State, damage
+from whet.routing.index import MEMORY, SHORTEST_TYPO, Index, New, State, damage
 from whet.routing.judging import MAY, MUST, judge
 from whet.routing.meaning import NAME, WIDTH, meaning
 from whet.routing.weights import FITTED, row
@@ -111,13 +111,15 @@ class _Looked(NamedTuple):
 class Router:
     """One index and how to ask it. May be shared by threads."""
 
-    def __init__(self, path: str, *, semantic: bool = True) -> None:
+    def __init__(self, path: str, collection: str = "", *, semantic: bool = True) -> None:
+        """`collection` names the skills that are meant, among those of other libraries in the same file."""
         self._path = path
-        self._index = Index(path)
+        self._index = Index(path, collection)
         self.weights = FITTED
         self._meaning = meaning() if semantic else None
         self._lock = threading.Lock()
         self._vectors = np.zeros((0, WIDTH), dtype=np.float32)
+        self._loaded = np.zeros(0, dtype=np.bool_)
         self._state = State(0, 0)
 
     @property
@@ -140,10 +142,15 @@ class Router:
         with damage(self._path):
             if self._index.worn:
                 self._index.clear()
-            known = self._index.stamps()
+            known, elsewhere = self._index.known()
         mark = f"{VERSION} {NAME if self._meaning else ''} "
         wanted = {entry.key: entry for entry in entries}
-        fresh = [entry for key, entry in wanted.items() if known.get(key) != mark + entry.stamp]
+        changed = [entry for key, entry in wanted.items() if known.get(key) != mark + entry.stamp]
+        shared = [(entry.key, mark + entry.stamp) for entry in changed if (entry.key, mark + entry.stamp) in elsewhere]
+        with damage(self._path):
+            lost = self._index.put(shared=shared) if shared else []
+        there = {key for key, _ in shared}.difference(lost)
+        fresh = [entry for entry in changed if entry.key not in there]
         failed: list[tuple[str, str]] = []
         for at in range(0, len(fresh), _BATCH):
             read = list(self._read(fresh[at : at + _BATCH], mark, failed))
@@ -155,10 +162,23 @@ class Router:
             if len(fresh) > max(_MANY, len(wanted) // 2):
                 self._index.join()
             if gone:
-                self._index.drop(gone)
-        changed = sum(entry.key in known and entry.key not in unread for entry in fresh)
-        added = len(fresh) - len(unread) - changed
-        return Updated(added, changed, len(gone), len(wanted) - len(unread), tuple(failed))
+                self._index.put(gone=gone)
+        edited = sum(entry.key in known and entry.key not in unread for entry in changed)
+        added = len(changed) - len(unread) - edited
+        return Updated(added, edited, len(gone), len(wanted) - len(unread), tuple(failed))
+
+    def touch(self) -> None:
+        """Remember that this collection of skills is used, so that it is kept."""
+        with damage(self._path):
+            self._index.touch()
+
+    def copy(self) -> Router:
+        """The same in memory, to try things with."""
+        made = Router(MEMORY, semantic=self.semantic)
+        made._index.close()
+        with damage(self._path):
+            made._index = self._index.copy()
+        return made
 
     def _read(self, entries: Iterable[Entry], mark: str, failed: list[tuple[str, str]]) -> Iterable[New]:
         for entry in entries:
@@ -325,18 +345,23 @@ class Router:
         with self._lock:
             if self._state != state:
                 if self._state.origin != state.origin:
-                    self._vectors = self._vectors[:0]
-                slots, vectors = self._index.vectors(len(self._vectors) - 1)
-                fresh = np.zeros((len(alive), WIDTH), dtype=np.float32)
-                old = min(len(self._vectors), len(alive))
-                fresh[:old] = self._vectors[:old]
-                if slots:
-                    read = np.frombuffer(b"".join(vectors), dtype=np.int8).reshape(-1, WIDTH).astype(np.float32)
-                    fresh[slots] = read / np.maximum(np.linalg.norm(read, axis=1, keepdims=True), 1)
-                self._vectors, self._state = fresh, state
+                    self._vectors, self._loaded = self._vectors[:0], self._loaded[:0]
+                self._load_vectors(alive)
+                self._state = state
             near: np.ndarray = self._vectors @ self._meaning.vector(message[:3000])
         near[~alive] = -1
         return near
+
+    def _load_vectors(self, alive: np.ndarray) -> None:
+        """Read the vectors of the slots that are in use and were not read before."""
+        vectors, loaded = np.zeros((len(alive), WIDTH), dtype=np.float32), np.zeros(len(alive), dtype=np.bool_)
+        old = min(len(self._vectors), len(alive))
+        vectors[:old], loaded[:old] = self._vectors[:old], self._loaded[:old]
+        slots, stored = self._index.vectors(list(map(int, np.flatnonzero(alive & ~loaded))))
+        if slots:
+            read = np.frombuffer(b"".join(stored), dtype=np.int8).reshape(-1, WIDTH).astype(np.float32)
+            vectors[slots] = read / np.maximum(np.linalg.norm(read, axis=1, keepdims=True), 1)
+        self._vectors, self._loaded = vectors, loaded | alive
 
 
 def _is_described(found: Postings | None, alive: np.ndarray) -> bool:

@@ -44,7 +44,7 @@ class Judge:
 
 
 class Trial:
-    """A copy of the index in which one skill at a time says something more. The last try is the one that counts."""
+    """A copy of the index in which one skill at a time says something else. The last try is the one that counts."""
 
     def __init__(self, index_manager: IndexManager, snapshot: Snapshot) -> None:
         self._index_manager, self._snapshot = index_manager, snapshot
@@ -52,36 +52,38 @@ class Trial:
         self._entries: list[Entry] = []
 
     def __enter__(self) -> Self:
-        from tempfile import TemporaryDirectory
-
-        self._directory = TemporaryDirectory(prefix="whet-")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         if self._router is not None:
             self._router.close()
-        self._directory.cleanup()
 
-    def __call__(self, key: str, kind: Kind, phrase: str) -> Judge:
-        """The judge as it would be with a phrase in the description of a skill, or in what it is not for."""
+    def __call__(self, key: str, mark: str, change: Callable[[Texts], Texts]) -> Judge:
+        """The judge as it would be with the texts of a skill changed; `mark` tells one change from another."""
         if self._router is None:
-            self._router, self._entries = self._index_manager.copy(self._directory.name, self._snapshot)
+            self._router, self._entries = self._index_manager.copy(self._snapshot)
 
         def tried(entry: Entry) -> Entry:
             if entry.key != key:
                 return entry
-            return entry._replace(
-                stamp=f"{entry.stamp}/{kind}/{phrase}", read=lambda: _with(entry.read(), kind, phrase)
-            )
+            return entry._replace(stamp=f"{entry.stamp}/{mark}", read=lambda: change(entry.read()))
 
         self._router.update(map(tried, self._entries))
         return Judge(self._index_manager, self._snapshot, self._router)
 
+    def with_phrase(self, key: str, kind: Kind, phrase: str) -> Judge:
+        """The judge as it would be with a phrase in the description of a skill, or in what it is not for."""
 
-def _with(texts: Texts, kind: Kind, phrase: str) -> Texts:
-    if kind == "use":
-        return texts._replace(description=f"{texts.description} Use for: {phrase}.")
-    return texts._replace(when_not_to_use=f"{texts.when_not_to_use}\n{phrase}".lstrip())
+        def said(texts: Texts) -> Texts:
+            if kind == "use":
+                return texts._replace(description=f"{texts.description} Use for: {phrase}.")
+            return texts._replace(when_not_to_use=f"{texts.when_not_to_use}\n{phrase}".lstrip())
+
+        return self(key, f"{kind}/{phrase}", said)
+
+    def with_description(self, key: str, description: str) -> Judge:
+        """The judge as it would be with another description of a skill."""
+        return self(key, f"description/{description}", lambda texts: texts._replace(description=description))
 
 
 def _seen(shelf: Shelf) -> Callable[[str], bool]:

@@ -171,7 +171,7 @@ def adopt_readable(connection: sqlite3.Connection, directory: str, version: int)
     return files, [f"{os.path.basename(path)}: {sentence}" for path in files for sentence in _copy(path, connection)]
 
 
-_CACHES = ("attestations.db", "listings")
+_CACHES = ("attestations.db", "listings", "routing")
 
 
 def drop_caches(directory: str) -> None:

@@ -231,6 +231,29 @@ CACHE_MIGRATIONS = (
         CREATE TABLE listings (key TEXT PRIMARY KEY, time INTEGER NOT NULL, document TEXT NOT NULL) WITHOUT ROWID;
         """,
     ),
+    Migration(
+        4,
+        "routing",
+        """
+        CREATE TABLE told (code TEXT PRIMARY KEY) WITHOUT ROWID;
+        CREATE TABLE index_facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+        CREATE TABLE index_collections (
+            name TEXT PRIMARY KEY, used INTEGER NOT NULL, generation INTEGER NOT NULL, slots BLOB NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE index_skills (
+            slot INTEGER PRIMARY KEY, key TEXT NOT NULL, stamp TEXT NOT NULL, name TEXT NOT NULL,
+            lead INTEGER NOT NULL, name_terms INTEGER NOT NULL, description INTEGER NOT NULL, body INTEGER NOT NULL,
+            vector BLOB, more TEXT, UNIQUE (key, stamp)
+        );
+        CREATE TABLE index_sequences (slot INTEGER PRIMARY KEY, terms BLOB NOT NULL);
+        CREATE TABLE index_segments (id INTEGER PRIMARY KEY, size INTEGER NOT NULL);
+        CREATE TABLE index_postings (
+            term INTEGER NOT NULL, segment INTEGER NOT NULL, entries BLOB NOT NULL, PRIMARY KEY (term, segment)
+        ) WITHOUT ROWID;
+        CREATE INDEX index_postings_of ON index_postings (segment);
+        CREATE TABLE index_spellings (cut INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY (cut, word)) WITHOUT ROWID;
+        """,
+    ),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), private=True, adopt=_drop_caches)

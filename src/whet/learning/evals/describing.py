@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from whet.learning.evals.optimiser import from_a_model, from_phrases, optimise, summed
 from whet.learning.evals.subject import subject_at
@@ -10,56 +10,18 @@ from whet.routing.evals.answer import every_case
 from whet.routing.evals.formats import Case
 from whet.routing.evals.suggesting import suggest
 from whet.routing.index_manager import key_of
-from whet.routing.trying import Judge
+from whet.routing.trying import Judge, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from whet.learning.models.door import Model
     from whet.library.workspace import Snapshot, Workspace
     from whet.routing.evals.judging import Judged
     from whet.routing.index_manager import IndexManager
-    from whet.routing.router import Entry, Router
 
 NEAR = 20
 """Skills that count as neighbours."""
-
-
-class Descriptions:
-    """The index as it would be with another description of one skill. The last try is the one that counts."""
-
-    def __init__(self, index_manager: IndexManager, snapshot: Snapshot, key: str) -> None:
-        self._index_manager, self._snapshot, self._key = index_manager, snapshot, key
-        self._router: Router | None = None
-        self._entries: list[Entry] = []
-
-    def __enter__(self) -> Self:
-        from tempfile import TemporaryDirectory
-
-        self._directory = TemporaryDirectory(prefix="whet-")
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        if self._router is not None:
-            self._router.close()
-        self._directory.cleanup()
-
-    def __call__(self, description: str) -> Judge:
-        """The judge as it would be."""
-        if self._router is None:
-            self._router, self._entries = self._index_manager.copy(self._directory.name, self._snapshot)
-
-        def tried(entry: Entry) -> Entry:
-            if entry.key != self._key:
-                return entry
-            return entry._replace(
-                stamp=f"{entry.stamp}/description/{description}",
-                read=lambda: entry.read()._replace(description=description),
-            )
-
-        self._router.update(map(tried, self._entries))
-        return Judge(self._index_manager, self._snapshot, self._router)
 
 
 def neighbour_cases(judge: Judge, snapshot: Snapshot, key: str, description: str, known: Sequence[Case]) -> list[Case]:
@@ -87,13 +49,13 @@ def optimise_description(
     cases = list(every_case(workspace, key_of))
     cases += neighbour_cases(judge, snapshot, key, skill.description, cases)
     texts = {key_of(other): f"{other.name} {other.description} {other.when}" for other in snapshot.catalogue.cards}
-    with Descriptions(index_manager, snapshot, key) as describe:
+    with Trial(index_manager, snapshot) as trial:
 
         def phrases(learned: Sequence[Judged]) -> list[tuple[str, str]]:
             return [(item.kind, item.phrase) for item in suggest(learned, texts)]
 
         propose = from_phrases(phrases) if model is None else from_a_model(model, skill.name, skill.body)
-        result = optimise(key, skill.description, cases, judge, describe, propose)
+        result = optimise(key, skill.description, cases, judge, lambda said: trial.with_description(key, said), propose)
     names = {key_of(other): other.full_name for other in snapshot.catalogue.cards}
     told = summed(result, lambda one: names.get(one, one))
     return {"success": True, "name": subject.name, "path": subject.directory, "old": skill.description, **told}
