@@ -48,8 +48,9 @@ class Schema(NamedTuple):
     private: bool = False
     """Whether others on the machine may not even read the file and its directory."""
     adopt: Callable[[sqlite3.Connection, str, int], Sequence[str]] | None = None
-    """Called in the transaction that migrates, with the connection, the file's directory and the version the file had:
-    moves over what older files there hold. They are what it returns, and are set aside after the commit."""
+    """Called in the transaction that migrates, after each migration, with the connection, the file's directory and the
+    migration's number: moves over what older files there hold of what that migration made room for, so that later ones
+    change it like any other row. The files are what it returns, and are set aside after the commit."""
 
 
 class Salvage(NamedTuple):
@@ -306,25 +307,36 @@ def _missing_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> s
 
 
 def repair(
-    path: str, schema: Schema, tables: Sequence[str] = (), *, backups: Sequence[str] = (), clock: Clock = system_clock
+    path: str,
+    schema: Schema,
+    tables: Sequence[str] = (),
+    *,
+    version: int | None = None,
+    backups: Sequence[str] = (),
+    clock: Clock = system_clock,
 ) -> Repair:
     """Replace a damaged database by a sound one with all rows that it, and then the `backups`, still give.
 
     The new file is complete before it takes the place of the damaged one, which is set aside; other processes wait, and
     can add nothing in between. After a crash on the way, repair again with the files set aside so far as `backups`.
+    `version` is that of the damaged file, by default the newest: its rows are saved as they are and then migrated.
     """
     real = os.path.realpath(path)
     fresh = temporary_path(real)
+    adopted: list[str] = []
+
+    def adopt(connection: sqlite3.Connection, directory: str, number: int) -> Sequence[str]:
+        adopted.extend(schema.adopt(connection, directory, number) if schema.adopt else ())
+        return ()  # put away when the new file is in place, and not before
+
+    old = schema._replace(adopt=None, migrations=schema.migrations[:version])
     with _opening(real, _BUSY_MS):
         try:
-            bare = schema._replace(adopt=None)
-            with Database(fresh, bare, durable=True, busy_ms=_BUSY_MS, read_only_ok=False) as database:
+            with Database(fresh, old, durable=True, busy_ms=_BUSY_MS, read_only_ok=False) as database:
                 tables = tables or table_names(database)
                 parts = [salvage(source, database, tables) for source in (real, *backups)]
-                adopted: Sequence[str] = ()
-                if schema.adopt is not None:
-                    with database.write() as connection:
-                        adopted = schema.adopt(connection, os.path.dirname(real), len(schema.migrations))
+            new = schema._replace(adopt=adopt)
+            with Database(fresh, new, durable=True, busy_ms=_BUSY_MS, read_only_ok=False) as database:
                 database.read("PRAGMA journal_mode = DELETE")  # brings all rows into the one file that is renamed
             with os_failures(real):
                 broken = _set_aside(real, clock, keep=True)
@@ -490,10 +502,11 @@ def _migrate(connection: sqlite3.Connection, schema: Schema, directory: str) -> 
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        for script in schema.migrations[version:]:
+        adopted: list[str] = []
+        for number, script in enumerate(schema.migrations[version:], version + 1):
             for statement in _statements(script):
                 connection.execute(statement)
-        adopted = schema.adopt(connection, directory, version) if schema.adopt else ()
+            adopted += schema.adopt(connection, directory, number) if schema.adopt else ()
         connection.execute(f"PRAGMA application_id = {schema.application_id}")
         connection.execute(f"PRAGMA user_version = {len(schema.migrations)}")
         connection.execute("COMMIT")

@@ -131,32 +131,41 @@ _FILES: tuple[tuple[int, str, Callable[[str, sqlite3.Connection], list[str]]], .
 
 def former_files(directory: str, version: int = 0) -> list[str]:
     """The files there whose rows a `state.db` of this version does not have."""
-    names = [former.name for former in _DATABASES if former.version > version]
-    names += [name for since, name, _ in _FILES if since > version]
-    paths = [os.path.join(directory, name) for name in names]
-    return [path for path in paths if os.path.exists(path) or os.path.exists(f"{path}-wal")]
+    return [path for since, path in _existing(directory) if since > version]
+
+
+def _existing(directory: str) -> list[tuple[int, str]]:
+    """Every older file there is, with the first version of `state.db` that has its rows."""
+    names = [(former.version, former.name) for former in _DATABASES]
+    names += [(since, name) for since, name, _ in _FILES]
+    paths = [(since, os.path.join(directory, name)) for since, name in names]
+    return [(since, path) for since, path in paths if os.path.exists(path) or os.path.exists(f"{path}-wal")]
 
 
 def check_former(directory: str, version: int, migrations: Iterable[str]) -> str | None:
     """What is wrong with the first of those files that is damaged; None when all are sound.
 
-    They are tried on an empty database with the tables that these `migrations` make.
+    They are tried on an empty database that goes through these `migrations`.
     """
     import sqlite3
 
     with closing(sqlite3.connect(":memory:")) as connection:
-        for script in migrations:
+        for number, script in enumerate(migrations, 1):
             connection.executescript(script)
-        try:
-            adopt(connection, directory, version)
-        except FailedError as error:
-            return error.message
+            try:
+                if number > version:
+                    adopt(connection, directory, number)
+            except FailedError as error:
+                return error.message
     return None
 
 
-def adopt(connection: sqlite3.Connection, directory: str, version: int) -> list[str]:
-    """Copy what the older files hold; which they were. Raises FailedError for one that is damaged."""
-    files = former_files(directory, version)
+def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
+    """Copy what the older files hold that this migration made room for; which they were.
+
+    Raises FailedError for one that is damaged.
+    """
+    files = [path for since, path in _existing(directory) if since == number]
     for path in files:
         if lost := _copy(path, connection):
             message = f"{path} is damaged: {lost[0].rstrip('.')}."
@@ -165,9 +174,9 @@ def adopt(connection: sqlite3.Connection, directory: str, version: int) -> list[
     return files
 
 
-def adopt_readable(connection: sqlite3.Connection, directory: str, version: int) -> tuple[list[str], list[str]]:
-    """Copy what can be read of the older files: which they were, and a sentence for everything that is lost."""
-    files = former_files(directory, version)
+def adopt_readable(connection: sqlite3.Connection, directory: str, number: int) -> tuple[list[str], list[str]]:
+    """Copy what can be read of the older files of a migration: which they were, and a sentence for all that is lost."""
+    files = [path for since, path in _existing(directory) if since == number]
     return files, [f"{os.path.basename(path)}: {sentence}" for path in files for sentence in _copy(path, connection)]
 
 

@@ -23,13 +23,13 @@ class Migration(NamedTuple):
     sql: str
 
 
-def _adopt(connection: sqlite3.Connection, directory: str, version: int) -> list[str]:
+def _adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
     from whet.store.former import adopt
 
-    return adopt(connection, directory, version)
+    return adopt(connection, directory, number)
 
 
-def _drop_caches(_connection: sqlite3.Connection, directory: str, _version: int) -> list[str]:
+def _drop_caches(_connection: sqlite3.Connection, directory: str, _number: int) -> list[str]:
     from whet.store.former import drop_caches
 
     drop_caches(directory)

@@ -117,23 +117,23 @@ def repair_state(directory: str, clock: Clock) -> Repaired:
     if not check_state(directory):
         return Repaired()
     from whet.store.database import Database, check, repair
-    from whet.store.former import adopt_readable
+    from whet.store.former import adopt_readable, former_files
     from whet.store.schema import STATE
 
     path = os.path.join(directory, FILE)
-    version = _version(path)
     done: list[str] = []
     lost: list[str] = []
 
-    def adopt(connection: sqlite3.Connection, directory: str, _: int) -> list[str]:
-        files, gone = adopt_readable(connection, directory, version)
+    def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
+        files, gone = adopt_readable(connection, directory, number)
         done.extend(f"Took over what could be read of {file}." for file in files)
         lost.extend(gone)
         return files
 
     schema = STATE._replace(adopt=adopt)
     if check(path):
-        outcome = repair(path, schema, clock=clock)
+        version = _version(path) or (0 if former_files(directory) else None)
+        outcome = repair(path, schema, version=version, clock=clock)
         rows = sum(outcome.salvage.rows.values())
         done.insert(0, f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} rows from it.")
         lost = [*outcome.salvage.lost, *lost]
