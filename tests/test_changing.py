@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet import Library, UsageError
-from whet.authoring.journal import Note
+from whet.authoring.journal import Edit, Note
 from whet.authoring.tool import schema
 from whet.authoring.writer import Provenance
 
@@ -144,7 +144,7 @@ def test_the_doctor_tells_of_an_interrupted_change_and_settles_it(library: Libra
     journal = library.edit.journal
     path = os.path.realpath(library.card("deploy").directory)
     note = Note("agent", "foreground", "delete", "deploy", path, "", journal.entries()[-1].after, "", "", "r1")
-    journal.intend("r1", [note])
+    journal.begin(Edit("r1", (note,)))
     codes = [entry.code for entry in library.doctor()]
     assert "interrupted-change" in codes
     assert library.repair().to_json()["repaired"] == ["A change of deploy was not complete and was taken back."]

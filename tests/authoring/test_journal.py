@@ -13,7 +13,7 @@ import pytest
 from authoring.world import PRELUDE, World, created, patched, refused, start, world
 from whet.authoring.checks import Review, Verdict
 from whet.authoring.commits import Committer
-from whet.authoring.journal import Entry, Journal, Note, advance, chained
+from whet.authoring.journal import Edit, Entry, Journal, Note, advance, chained
 from whet.authoring.proposals import Proposals
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange, Writer
@@ -64,7 +64,7 @@ def written(journal: Journal) -> Journal:
     last = ""
     for number in range(3):
         of = journal.keep({"SKILL.md": Item(b"%d" % number)})
-        journal.settle("", [note(last, of)])
+        journal.append([note(last, of)])
         last = of
     return journal
 
@@ -78,7 +78,7 @@ def spoil(journal: Journal, *statements: str) -> None:
 
 
 def test_reading_makes_no_database(journal: Journal) -> None:
-    assert (journal.entries(), journal.intents(), journal.verify(), journal.compact()) == ((), [], (), 0)
+    assert (journal.entries(), journal.edits(), journal.verify(), journal.compact()) == ((), [], (), 0)
     refused(lambda: journal.entry(1), "no-such-entry")
     refused(lambda: journal.content("sha256:" + "0" * 64), "no-such-content")
     assert not os.path.exists(journal.state.path)
@@ -93,18 +93,19 @@ def test_a_content_comes_back_as_it_was(journal: Journal) -> None:
 
 def test_an_intent_becomes_entries_once(journal: Journal, clock: Time) -> None:
     after = journal.keep(TREE)
-    journal.intend("one", [note("", after)])
-    assert journal.intents() == [("one", [note("", after)])]
-    entries = journal.settle("one", [note("", after)])
+    edit = Edit("one", (note("", after),), {"lock": "says"})
+    journal.begin(edit)
+    assert journal.edits() == [edit]
+    entries = journal.settle(edit)
     wanted = Entry(1, clock.now, *note("", after), advance(ORIGIN, note("", after)), ORIGIN, "")
     assert entries == (wanted._replace(hash=chained(wanted)),)
-    assert journal.settle("one", [note("", after)]) == ()
-    assert (journal.entries(), journal.intents(), journal.verify()) == (entries, [], ())
+    assert journal.settle(edit) == ()
+    assert (journal.entries(), journal.edits(), journal.verify()) == (entries, [], ())
 
 
 def test_entries_are_found_by_skill_path_and_run(written: Journal) -> None:
     other = note("", written.keep(TREE), "/skills/b")._replace(skill="b", run="other")
-    written.settle("", [other])
+    written.append([other])
     assert [entry.id for entry in written.entries(skill="a")] == [1, 2, 3]
     assert [entry.id for entry in written.entries(path="/skills/b")] == [4]
     assert [entry.id for entry in written.entries(run="run", last=2)] == [2, 3]
@@ -113,10 +114,10 @@ def test_entries_are_found_by_skill_path_and_run(written: Journal) -> None:
 
 
 def test_the_lineage_is_one_digest_over_all_skills_and_follows_from_their_contents(written: Journal) -> None:
-    written.settle("", [note("", written.keep(TREE), "/skills/b"), note(written.entry(3).after, "", action="delete")])
+    written.append([note("", written.keep(TREE), "/skills/b"), note(written.entry(3).after, "", action="delete")])
     alone = advance(ORIGIN, note("", digest(TREE), "/skills/b"))
     assert written.entry(5).lineage == alone, "what is gone contributes nothing, whatever happened before"
-    written.settle("", [note(digest(TREE), "", "/skills/b")])
+    written.append([note(digest(TREE), "", "/skills/b")])
     assert written.entry(6).lineage == ORIGIN
 
 
@@ -158,7 +159,7 @@ def test_a_swapped_order_is_noticed(written: Journal) -> None:
 def test_a_lineage_that_is_none_is_a_problem_and_stops_the_next_entry(written: Journal) -> None:
     spoil(written, "UPDATE journal SET lineage = 'zzz' WHERE id = 3")
     assert {problem.code for problem in written.verify()} == {"chain-broken", "lineage-broken"}
-    refused(lambda: written.settle("", [note("", digest(TREE))]), "history-damaged")
+    refused(lambda: written.append([note("", digest(TREE))]), "history-damaged")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def test_compaction_removes_only_what_nothing_refers_to_and_only_after_a_while(
         return written.keep({"SKILL.md": Item(text), "only": Item(text * 2)})
 
     intended, base, after, copied, lonely = map(made, (b"intended", b"base", b"after", b"copied", b"lonely"))
-    written.intend("open", [note("", intended)])
+    written.begin(Edit("open", (note("", intended),)))
     trees = {name: written.content(of) for name, of in (("base", base), ("after", after), ("copied", copied))}
     committer = Committer(Writer(written, str(tmp_path)), lambda path: (SkillId(path, ""), ""))
     Proposals(written, committer, Review(lambda *_: Verdict("allow", "safe"))).propose(
@@ -260,7 +261,7 @@ def test_an_exported_history_can_be_proven_and_read_without_the_library(world: W
 APPENDING = (
     PRELUDE
     + """
-from whet.authoring.journal import Journal, Note
+from whet.authoring.journal import Edit, Journal, Note
 from whet.skill.tree import Item
 from whet.store.state import StateDatabase
 journal = Journal(StateDatabase(top + "/state"), time.time_ns)
@@ -269,9 +270,9 @@ for number in range(25):
     path = "/skills/" + sys.argv[2]
     head = journal.head(path)
     note = Note("agent", "", "patch", sys.argv[2], path, "", head.after if head else "", of, "", "")
-    id = f"{sys.argv[2]} {number}"
-    journal.intend(id, [note])
-    assert len(journal.settle(id, [note])) == 1
+    edit = Edit(f"{sys.argv[2]} {number}", (note,))
+    journal.begin(edit)
+    assert len(journal.settle(edit)) == 1
 """
 )
 
@@ -282,5 +283,5 @@ def test_processes_that_append_at_once_keep_one_chain(tmp_path: Path) -> None:
         _, errors = process.communicate()
         assert process.returncode == 0, errors
     journal = Journal(StateDatabase(str(tmp_path / "state")), Time())
-    assert len(journal.entries()) == 75 and journal.verify() == () and journal.intents() == []
+    assert len(journal.entries()) == 75 and journal.verify() == () and journal.edits() == []
     journal.state.close()

@@ -59,7 +59,7 @@ def crash(writer: Writer, monkeypatch: pytest.MonkeyPatch, changes: list[TreeCha
             patch.setattr(Journal, "settle", dying)
         with pytest.raises((SystemExit, TypeError)):
             writer.write(changes, BY)
-    assert len(writer.journal.intents()) == 1
+    assert len(writer.journal.edits()) == 1
 
 
 def test_a_change_is_entered_with_what_was_before_and_after(world: World, writer: Writer) -> None:
@@ -113,16 +113,16 @@ def test_an_edit_by_hand_in_the_last_moment_is_not_overwritten(
     world: World, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer.write([change(world, "a", OLD), change(world, "b", OLD)], BY)
-    intend = Journal.intend
+    begin = Journal.begin
 
     def meanwhile(journal: Journal, *arguments: object) -> None:
-        intend(journal, *arguments)  # type: ignore[arg-type]  # passed on as they are
+        begin(journal, *arguments)  # type: ignore[arg-type]  # passed on as they are
         (world.root / "b/SKILL.md").write_bytes(b"by hand")
 
-    monkeypatch.setattr(Journal, "intend", meanwhile)
+    monkeypatch.setattr(Journal, "begin", meanwhile)
     refused(lambda: writer.write([change(world, "a", NEW), change(world, "b", NEW)], BY), "skill-changed")
     assert content(world.root) == {"a/SKILL.md": b"old", "b/SKILL.md": b"by hand"}
-    assert writer.journal.intents() == []
+    assert writer.journal.edits() == []
 
 
 def test_when_one_of_several_changes_fails_the_others_are_put_back(world: World, writer: Writer) -> None:
@@ -188,7 +188,7 @@ def test_a_living_writer_is_not_disturbed(world: World, writer: Writer, monkeypa
     crash(writer, monkeypatch, [change(world, "a", OLD)], 1)
     with FileLock(lock_path(str(world.state), "skill", str(world.root / "a")), timeout=0):
         assert writer.recover() == ()
-        assert len(writer.journal.intents()) == 1
+        assert len(writer.journal.edits()) == 1
         writer.write([change(world, "b", OLD)], BY)  # another skill does not wait
     assert len(writer.recover()) == 1
 

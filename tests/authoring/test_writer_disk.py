@@ -104,9 +104,9 @@ FAILING = (
     ("whet.store.blobs.write_bytes", 4),
     ("whet.authoring.journal.Journal.keep", 1),
     ("whet.authoring.journal.Journal.keep", 5),
-    ("whet.authoring.journal.Journal.intend", 1),
+    ("whet.authoring.journal.Journal.begin", 1),
     ("whet.authoring.journal.Journal.settle", 1),
-    ("whet.authoring.journal.Journal._append", 1),
+    ("whet.authoring.journal.Journal.append", 1),
 )
 """Functions that write, and at which of their calls there is no space."""
 

@@ -146,7 +146,7 @@ def check_whole(state: Path | str, root: Path | str) -> None:
     journal = Journal(StateDatabase(str(state)), system_clock)
     try:
         assert journal.verify() == ()
-        assert journal.intents() == []
+        assert journal.edits() == []
         heads = {entry.path: entry.after for entry in journal.entries()}
         assert {path: digest_of(path) for path in heads} == heads
         directories = [directory for directory, *_ in os.walk(root)]

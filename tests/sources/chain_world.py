@@ -118,7 +118,7 @@ class Machine:
         there = self.state().skills
         assert locked == {name: locked[name] if name in edited else there[name] for name in locked}
         assert library.sources.ledger.records.pending(str(self.lock)) == ()
-        assert library.edit.journal.intents() == []
+        assert library.edit.journal.edits() == []
 
 
 @contextmanager

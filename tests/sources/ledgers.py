@@ -102,7 +102,7 @@ class Machine:
     def check_whole(self) -> None:
         """Lock, history, disk and ledger agree, and nothing is left behind."""
         assert self.journal.verify() == ()
-        assert self.journal.intents() == []
+        assert self.journal.edits() == []
         assert self.ledger.records.pending(self.lock) == ()
         locked = self.locked()
         assert self.ledger.known(self.lock) == locked

@@ -161,7 +161,7 @@ class Chain(RuleBasedStateMachine):
     def everything_agrees(self) -> None:
         if hasattr(self, "library"):
             assert self.library.sources.ledger.known(str(self.world.lock())) == self.world.locked()
-            assert self.library.edit.journal.intents() == []
+            assert self.library.edit.journal.edits() == []
             assert {entry.code for entry in self.library.doctor()} <= {"locked-missing"}
 
 

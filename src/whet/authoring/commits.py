@@ -8,7 +8,7 @@ renamed, or renamed back, keeps all of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from whet.errors import WhetError
 from whet.skill.names import key
@@ -72,6 +72,8 @@ class Committer:
         self._identify = identify
         self._inside: list[Subscriber] = []
         self._after: list[tuple[Subscriber, str]] = []
+        self.locks: Callable[[Sequence[Committed], Any], None] = lambda *_: None
+        """Is called inside the transaction, too, with what an install wants the lock to say (`Edit.lock`)."""
         writer.settled = self._follow
 
     def on_commit(self, subscriber: Subscriber) -> None:
@@ -89,10 +91,11 @@ class Committer:
         """Make all of these changes or none. Raises WhetError."""
         return self.publish(self.writer.write(changes, by), changes)
 
-    def _follow(self, entries: Sequence[Entry]) -> None:
+    def _follow(self, entries: Sequence[Entry], lock: Any) -> None:
         committed = self._committed([entry for entry in entries if entry.action != "found"], {})
         for subscriber in self._inside if committed else ():
             subscriber(committed)
+        self.locks(committed, lock)
 
     def publish(self, entries: Sequence[Entry], changes: Sequence[TreeChange] = ()) -> Commit:
         """Tell those who follow later about entries that are in the history, made by these changes."""

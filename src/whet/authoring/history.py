@@ -239,8 +239,8 @@ class History:
         hint = "Run `whet doctor --repair`; the next change settles it too."
         return tuple(
             Note("interrupted-change", "warning", "A change was interrupted.", hint, skill=note.skill, path=note.path)
-            for _, notes in self._journal.intents()
-            for note in notes
+            for edit in self._journal.edits()
+            for note in edit.notes
             if note.action != "found"
         )
 

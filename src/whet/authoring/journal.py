@@ -21,15 +21,18 @@ from whet.skill.tree import Item, Tree, entries
 from whet.store.blobs import Blobs
 from whet.store.chain import ORIGIN, Chain
 from whet.store.clock import iso
+from whet.store.intents import Intents
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from whet.store.clock import Clock
+    from whet.store.intents import Intent
     from whet.store.state import StateDatabase
 
 BLOBS = "contents"
+EDIT = "edit"
+"""The kind of intent that a change of skills is."""
 _SPACE = 1 << 256
 _GRACE_NS = 3600 * 10**9
 """Longer than any writer takes from storing a content to writing down what refers to it."""
@@ -81,6 +84,22 @@ class Note(NamedTuple):
     run: str
 
 
+class Edit(NamedTuple):
+    """A change that is about to be made."""
+
+    id: str
+    notes: tuple[Note, ...]
+    """What will be entered when it is made."""
+    lock: Any = None
+    """What a lock will say of these skills from then on, as JSON carries it; for `whet.sources.lock`."""
+
+    @classmethod
+    def from_intent(cls, intent: Intent) -> Edit:
+        """The change that an intent of the kind `EDIT` is about."""
+        notes = tuple(Note(*note) for note in intent.payload["notes"])
+        return cls(intent.id, notes, intent.payload.get("lock"))
+
+
 class Problem(NamedTuple):
     """Something in the history that is not as it must be."""
 
@@ -96,6 +115,7 @@ class Journal:
         self.state = state
         self.blobs = Blobs(os.path.join(state.directory, BLOBS))
         self.clock = clock
+        self.intents = Intents(state, clock)
         self._chain = Chain(state, "journal", Entry._make, Entry._fields, _seal)
 
     # contents
@@ -169,31 +189,30 @@ class Journal:
         found = self.entries(path=path, last=1)
         return found[0] if found else None
 
-    # intents
+    # changes
 
-    def intend(self, id_: str, notes: Sequence[Note]) -> None:
+    def begin(self, edit: Edit) -> None:
         """Write down what is about to be done."""
-        text = json.dumps([list(note) for note in notes])
-        with self.state.write() as connection:
-            connection.execute("INSERT INTO intents VALUES (?, ?, ?)", (id_, self.clock(), text))
+        self.intents.begin(EDIT, {"notes": [list(note) for note in edit.notes], "lock": edit.lock}, edit.id)
 
-    def intents(self) -> list[tuple[str, list[Note]]]:
+    def edits(self) -> list[Edit]:
         """What was about to be done and is not settled, oldest first."""
-        rows = self.state.read("SELECT id, changes FROM intents ORDER BY time, id")
-        return [(id_, [Note(*note) for note in json.loads(text)]) for id_, text in rows]
+        return [Edit.from_intent(intent) for intent in self.intents.open(EDIT)]
 
-    def settle(self, id_: str, notes: Sequence[Note]) -> tuple[Entry, ...]:
-        """Strike out an intent and append what came of it to the chain, in one step; () when somebody else did."""
+    def settle(self, edit: Edit) -> tuple[Entry, ...]:
+        """Strike out a change and append it to the chain, in one step; () when somebody else did."""
+        with self.state.write():
+            return self.append(edit.notes) if self.intents.settle(edit.id) else ()
+
+    def append(self, notes: Iterable[Note]) -> tuple[Entry, ...]:
+        """Append entries to the chain, all or none."""
+        entries = []
         with self.state.write() as connection:
-            if id_ and not connection.execute("DELETE FROM intents WHERE id = ?", (id_,)).rowcount:
-                return ()
-            return tuple(self._append(connection, notes))
-
-    def _append(self, connection: sqlite3.Connection, notes: Iterable[Note]) -> Iterator[Entry]:
-        for note in notes:
-            last = self._chain.last(connection)
-            lineage = advance(last.lineage if last else ORIGIN, note)
-            yield self._chain.append(connection, (self.clock(), *note, lineage))
+            for note in notes:
+                last = self._chain.last(connection)
+                lineage = advance(last.lineage if last else ORIGIN, note)
+                entries.append(self._chain.append(connection, (self.clock(), *note, lineage)))
+        return tuple(entries)
 
     # the whole
 
@@ -233,8 +252,7 @@ class Journal:
         with database.write() as connection:
             kept = {of for row in connection.execute("SELECT before, after FROM journal") for of in row}
             kept.update(of for (of,) in connection.execute("SELECT digest FROM retained"))
-            for (text,) in connection.execute("SELECT changes FROM intents").fetchall():
-                kept.update(of for note in json.loads(text) for of in Note(*note)[6:8])
+            kept.update(of for edit in self.edits() for note in edit.notes for of in (note.before, note.after))
             for (text,) in connection.execute("SELECT changes FROM proposals").fetchall():
                 kept.update(of for change in json.loads(text) for of in change[3:])
             kept.update(

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.authoring.journal import Note
+from whet.authoring.journal import EDIT, Edit, Note
 from whet.authoring.trees import digest, write_tree
 from whet.errors import ConflictError, FailedError, WhetError
 from whet.library.package import read_tree
 from whet.store.atomic import clean_leftovers
+from whet.store.intents import Handler
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.journal import Entry, Journal
     from whet.skill.tree import Item, Tree
+    from whet.store.intents import Intent
 
 _LOCK_SECONDS = 10.0
 _ATTEMPTS = 5
@@ -69,11 +71,15 @@ class Writer:
     def __init__(self, journal: Journal, state: str) -> None:
         self.journal = journal
         self._state = state
-        self.settled: Callable[[Sequence[Entry]], None] = lambda _: None
-        """Is called inside the transaction that enters a change; raising takes the change back."""
+        self.settled: Callable[[Sequence[Entry], Any], None] = lambda *_: None
+        """Is called inside the transaction that enters a change, with what the lock will say; raising takes the change
+        back."""
 
-    def write(self, changes: Sequence[TreeChange], by: Provenance) -> tuple[Entry, ...]:
-        """Make all of these changes or none; their entries. Raises WhetError."""
+    def write(self, changes: Sequence[TreeChange], by: Provenance, lock: Any = None) -> tuple[Entry, ...]:
+        """Make all of these changes or none; their entries. Raises WhetError.
+
+        `lock` is kept with the intent and handed to `settled`: what a lock will say of these skills (`Edit.lock`).
+        """
         changes = [change._replace(path=os.path.realpath(change.path)) for change in changes]
         paths = sorted({change.path for change in changes})
         told: tuple[str, ...] = ()
@@ -82,13 +88,13 @@ class Writer:
             with ExitStack() as locks:
                 for path in paths:
                     locks.enter_context(self._lock(path, _LOCK_SECONDS))
-                if any(note.path in paths for _, notes in self.journal.intents() for note in notes):
+                if any(note.path in paths for edit in self.journal.edits() for note in edit.notes):
                     continue  # its writer died a moment ago
-                return self._write(changes, by)
+                return self._write(changes, by, lock)
         message = " ".join((f"An earlier change of {paths[0]} is not settled.", *told))
         raise FailedError("unsettled-change", message, hint="Mend what is in its way, then try again.", path=paths[0])
 
-    def _write(self, changes: Sequence[TreeChange], by: Provenance) -> tuple[Entry, ...]:
+    def _write(self, changes: Sequence[TreeChange], by: Provenance, lock: Any) -> tuple[Entry, ...]:
         before = {
             change.path: read_tree(change.path) if change.before is None else dict(change.before) for change in changes
         }
@@ -101,23 +107,24 @@ class Writer:
         notes = [*self._found(changes, now), *(self._note(change, now, by) for change in changes)]
         for tree in before.values():
             self.journal.keep(tree)
-        self.journal.intend(id_, notes)
+        edit = Edit(id_, tuple(notes), lock)
+        self.journal.begin(edit)
         done: list[str] = []
         try:
             for change in changes:
                 _check_same(change, now[change.path], digest(read_tree(change.path)))  # an editor knows no locks
                 done.append(change.path)
                 write_tree(change.path, before[change.path], change.after)
-            return self._settle(id_, notes)
+            return self._settle(edit)
         except BaseException:
-            self._take_back(id_, done, before)
+            self._take_back(edit, done, before)
             raise
 
-    def _settle(self, id_: str, notes: Sequence[Note]) -> tuple[Entry, ...]:
+    def _settle(self, edit: Edit) -> tuple[Entry, ...]:
         """Enter a change, and with it everything that is kept about its skills in the same database."""
         with self.journal.state.write():
-            entries = self.journal.settle(id_, notes)
-            self.settled(entries)
+            entries = self.journal.settle(edit)
+            self.settled(entries, edit.lock)
             return entries
 
     def _note(self, change: TreeChange, now: Mapping[str, str], by: Provenance) -> Note:
@@ -150,10 +157,11 @@ class Writer:
                 notes.append(Note(*found, "", ""))
         return notes
 
-    def _take_back(self, id_: str, paths: Sequence[str], before: Mapping[str, Tree | None]) -> None:
+    def _take_back(self, edit: Edit, paths: Sequence[str], before: Mapping[str, Tree | None]) -> None:
         """Put back what was there; where even that fails, the intent stays and the next writer tries again."""
+        intents = self.journal.intents
         with suppress(WhetError):
-            if not self._pending(id_):
+            if not intents.is_open(edit.id):
                 return  # it was interrupted after it was entered: the change is made
         back = 0
         for path in reversed(paths):
@@ -162,47 +170,38 @@ class Writer:
                 back += 1
         with suppress(WhetError):
             if back == len(paths):
-                self.journal.settle(id_, ())
-
-    def _pending(self, id_: str) -> bool:
-        return any(known == id_ for known, _ in self.journal.intents())
+                intents.settle(edit.id)
 
     def recover(self) -> tuple[str, ...]:
         """Settle the changes of writers that were killed; what was done or could not be done, a sentence each."""
-        told: list[str] = []
-        for id_, notes in self.journal.intents():
-            with ExitStack() as locks:
-                try:
-                    for path in sorted({note.path for note in notes}):
-                        locks.enter_context(self._lock(path, 0.0))
-                    if self._pending(id_):
-                        told.append(self._recover(id_, notes))
-                except WhetError as error:
-                    if error.code != "lock-timeout":  # else its writer is alive
-                        told.append(f"A change of {_names(notes)} could not be settled: {error.message}")
-        return tuple(told)
+        return self.journal.intents.recover({EDIT: Handler(self._locks, self._recover, _describe)})
 
-    def _recover(self, id_: str, notes: Sequence[Note]) -> str:
-        made = [note for note in notes if note.action != "found"]
+    def _locks(self, intent: Intent) -> list[FileLock]:
+        paths = sorted({note.path for note in Edit.from_intent(intent).notes})
+        return [self._lock(path, 0.0) for path in paths]
+
+    def _recover(self, intent: Intent) -> str:
+        edit = Edit.from_intent(intent)
+        made = [note for note in edit.notes if note.action != "found"]
         for note in made:
             _clean(note.path)
         current = {note.path: read_tree(note.path) for note in made}
         now = {path: digest(tree) for path, tree in current.items()}
         if all(now[note.path] == note.after for note in made):
-            self._settle(id_, notes)
-            return f"A change of {_names(notes)} was complete and is now in the history."
+            self._settle(edit)
+            return f"{_describe(intent)} was complete and is now in the history."
         for note in reversed(made):
             if now[note.path] == note.after or not now[note.path]:
                 write_tree(note.path, current[note.path], self.journal.content(note.before))
-        self.journal.settle(id_, ())
-        return f"A change of {_names(notes)} was not complete and was taken back."
+        self.journal.intents.settle(edit.id)
+        return f"{_describe(intent)} was not complete and was taken back."
 
     def _lock(self, path: str, seconds: float) -> FileLock:
         return FileLock(lock_path(self._state, "skill", path), timeout=seconds)
 
 
-def _names(notes: Sequence[Note]) -> str:
-    return ", ".join(dict.fromkeys(note.skill for note in notes))
+def _describe(intent: Intent) -> str:
+    return f"A change of {', '.join(dict.fromkeys(note.skill for note in Edit.from_intent(intent).notes))}"
 
 
 def _check_same(change: TreeChange, seen: str, now: str) -> None:

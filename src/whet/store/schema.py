@@ -12,6 +12,7 @@ from whet.store.database import Schema
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable
 
 
 class Migration(NamedTuple):
@@ -21,11 +22,15 @@ class Migration(NamedTuple):
     room: str
     """Whose tables they are."""
     sql: str
+    convert: Callable[[sqlite3.Connection], None] | None = None
+    """Changes rows that were there before, where SQL alone cannot; in the same transaction."""
 
 
 def _adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
     from whet.store.former import adopt
 
+    if convert := STATE_MIGRATIONS[number - 1].convert:
+        convert(connection)
     return adopt(connection, directory, number)
 
 
@@ -180,6 +185,19 @@ STATE_MIGRATIONS = (
             number INTEGER PRIMARY KEY AUTOINCREMENT, skill TEXT NOT NULL, digest TEXT NOT NULL, content TEXT NOT NULL,
             UNIQUE (skill, digest)
         );
+        """,
+    ),
+    Migration(
+        12,
+        "store",
+        """
+        ALTER TABLE intents RENAME TO edits;
+        CREATE TABLE intents (
+            id TEXT PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL
+        ) WITHOUT ROWID;
+        CREATE INDEX intents_by_kind ON intents (kind, time);
+        INSERT INTO intents SELECT id, time, 'edit', '{"notes": ' || changes || '}' FROM edits;
+        DROP TABLE edits;
         """,
     ),
 )

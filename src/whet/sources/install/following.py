@@ -44,7 +44,7 @@ def catch_up(installer: Installer, numbers: Collection[int] = ()) -> list[str]:
     if not os.path.lexists(file):
         _skip(installer, file)
         return []
-    if installer.journal.intents():
+    if installer.journal.edits():
         installer.writer.recover()
     if records.pending(file):
         installer.locked()  # settles what a killed process left, so that it is not taken for followed

@@ -133,7 +133,7 @@ class Ledger:
         if not rows:
             return ()
         self._recover()
-        waiting = {note.run for _, notes in self._journal.intents() for note in notes}
+        waiting = {note.run for edit in self._journal.edits() for note in edit.notes}
         told: list[str] = []
         made: list[Record] = []
         void: list[Record] = []

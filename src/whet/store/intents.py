@@ -1,0 +1,93 @@
+"""What is about to be done, written down first: one log for whoever changes more than one thing that must agree.
+
+    id_ = intents.begin("edit", {...})      # before anything is changed
+    ...                                     # files, one after the other
+    with state.write():                     # what came of it, in one transaction
+        intents.settle(id_)
+        ...
+
+A killed process leaves its intent. Whoever comes next takes the locks that its writer held, so that a living one is not
+disturbed, and finishes the change or takes it back: `recover`, with a handler for each kind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import WhetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from whet.store.clock import Clock
+    from whet.store.locks import FileLock
+    from whet.store.state import StateDatabase
+
+
+class Intent(NamedTuple):
+    """Something that was begun and is not settled."""
+
+    id: str
+    kind: str
+    payload: Any
+    """What its kind needs to finish it or to take it back, as JSON carries it."""
+
+
+class Handler(NamedTuple):
+    """How intents of one kind are recovered."""
+
+    locks: Callable[[Intent], Iterable[FileLock]]
+    """What its writer holds while it is alive, in the order in which it takes them; they wait for nobody."""
+    finish: Callable[[Intent], str]
+    """Finish it or take it back, and settle it; what was done, in a sentence, "" for nothing worth saying."""
+    describe: Callable[[Intent], str]
+    """What it is, as the beginning of a sentence."""
+
+
+class Intents:
+    """The intents of one state directory. Reading creates nothing."""
+
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self._state = state
+        self._clock = clock
+
+    def begin(self, kind: str, payload: Any, id_: str = "") -> str:
+        """Write down what is about to be done; its id."""
+        id_ = id_ or os.urandom(8).hex()
+        with self._state.write() as connection:
+            row = (id_, self._clock(), kind, json.dumps(payload))
+            connection.execute("INSERT INTO intents (id, time, kind, payload) VALUES (?, ?, ?, ?)", row)
+        return id_
+
+    def settle(self, id_: str) -> bool:
+        """Strike an intent out: it is done, or taken back. False where somebody else has done so."""
+        with self._state.write() as connection:
+            return connection.execute("DELETE FROM intents WHERE id = ?", (id_,)).rowcount > 0
+
+    def open(self, kind: str) -> list[Intent]:
+        """The intents of a kind that are not settled, oldest first."""
+        query = "SELECT id, kind, payload FROM intents WHERE kind = ? ORDER BY time, id"
+        return [Intent(id_, kind, json.loads(text)) for id_, kind, text in self._state.read(query, (kind,))]
+
+    def is_open(self, id_: str) -> bool:
+        """Has nobody settled it?"""
+        return bool(self._state.read("SELECT 1 FROM intents WHERE id = ?", (id_,)))
+
+    def recover(self, handlers: Mapping[str, Handler]) -> tuple[str, ...]:
+        """Settle what killed processes left; what was done or could not be done, a sentence each."""
+        told: list[str] = []
+        for kind, handler in handlers.items():
+            for intent in self.open(kind):
+                with ExitStack() as locks:
+                    try:
+                        for lock in handler.locks(intent):
+                            locks.enter_context(lock)
+                        if self.is_open(intent.id):
+                            told.append(handler.finish(intent))
+                    except WhetError as error:
+                        if error.code != "lock-timeout":  # else its writer is alive
+                            told.append(f"{handler.describe(intent)} could not be settled: {error.message}")
+        return tuple(sentence for sentence in told if sentence)
