@@ -89,11 +89,11 @@ def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, librar
     for name in ("deploy", "pdf"):
         machine.skill(name)
     shown = {"name": "mine", "default": False, "source": f"path:{machine.shelf}", "trust": "local"}
-    tap = library.sources.add_tap("mine", str(machine.shelf))["tap"]
-    assert tap == {**shown, "added": tap["added"], "shown": str(machine.shelf)}
-    assert tap in library.sources.list_taps()["taps"]
+    tap = library.sources.add_tap("mine", str(machine.shelf))
+    assert tap.to_json() == {**shown, "added": tap.added, "shown": str(machine.shelf)}
+    assert tap in library.sources.list_taps()
     found = library.sources.search("pdf", source="mine")
-    assert found == {
+    assert found.to_json() == {
         "success": True,
         "query": "pdf",
         "count": 1,
@@ -113,21 +113,21 @@ def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, librar
         ],
     }
     looked = library.sources.inspect("mine:pdf")
-    assert [item["name"] for item in looked["skills"]] == ["deploy", "pdf"]
-    assert [(item["name"], item["verdict"], item["decision"]) for item in looked["inspected"]] == [
+    assert [skill.name for skill in looked.skills] == ["deploy", "pdf"]
+    assert [(item["name"], item["verdict"], item["decision"]) for item in looked.to_json()["inspected"]] == [
         ("pdf", "safe", "allow")
     ]
-    assert library.sources.install(found["skills"][0]["install"])["done"] == ["pdf"]
-    assert library.sources.remove_tap("mine")["tap"] == tap
+    assert library.sources.install(found.skills[0].install).done == ("pdf",)
+    assert library.sources.remove_tap("mine") == tap
     assert code(lambda: library.sources.install("mine:deploy")) == "unknown-source"
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
 
 
 def test_a_source_that_is_no_tap_is_searched_too(machine: Machine, library: Library) -> None:
     machine.skill("deploy")
-    (found,) = library.sources.search("deploy", source=str(machine.shelf))["skills"]
-    assert found["tap"] == ""
-    assert library.sources.install(found["install"])["done"] == ["deploy"]
+    (found,) = library.sources.search("deploy", source=str(machine.shelf)).skills
+    assert found.tap == ""
+    assert library.sources.install(found.install).done == ("deploy",)
     assert code(lambda: library.sources.search("deploy", source="nothing-of-the-kind")) == "unknown-source"
 
 
@@ -146,7 +146,7 @@ def test_several_skills_are_listed_and_none_is_taken(machine: Machine, library: 
     for name in ("deploy", "pdf"):
         machine.skill(name)
     assert code(lambda: library.sources.install(str(machine.shelf))) == "several-skills"
-    assert library.sources.inspect(str(machine.shelf))["inspected"] == []
+    assert library.sources.inspect(str(machine.shelf)).inspected == ()
 
 
 # --- plans ----------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_a_plan_is_a_value_and_applied_as_it_is(machine: Machine, library: Libra
     told = json.loads(json.dumps(plan.to_json()))
     machine.skill("deploy", "Something else.\n")
     answer = library.sources.apply(plan, reason="Asked for.")
-    assert answer == {"success": True, **told, "done": ["deploy"], "installed": ["deploy"]}
+    assert answer.to_json() == {"success": True, **told, "done": ["deploy"], "installed": ["deploy"]}
     assert digest(read_tree(str(machine.root / "deploy"))) == told["plan"][0]["after"], "not what is there by now"
     (entry,) = library.edit.history.entries("deploy").to_json()["entries"]
     assert (entry["actor"], entry["origin"], entry["action"], entry["reason"]) == (
@@ -176,8 +176,8 @@ def test_the_users_and_the_projects_skills_are_two_libraries(machine: Machine, l
     assert (library.sources.is_locked("deploy"), library.sources.is_locked("deploy", here=True)) == (False, True)
     assert code(lambda: library.sources.update("deploy")) == "not-installed"
     machine.skill("deploy", "Better.\n", where=source)
-    assert library.sources.update("deploy", here=True)["done"] == ["deploy"]
-    assert library.sources.uninstall("deploy", here=True)["done"] == ["deploy"]
+    assert library.sources.update("deploy", here=True).done == ("deploy",)
+    assert library.sources.uninstall("deploy", here=True).done == ("deploy",)
     assert library.catalogue.waiting == ()
 
 
@@ -186,7 +186,7 @@ def test_explicit_roots_have_a_lock_beside_the_first(machine: Machine) -> None:
     with Library.open([machine.top / "mine" / "skills"], home=machine.top / "state", project=machine.top) as library:
         library.sources.install(str(machine.shelf))
         assert (machine.top / "mine" / "whet-lock.json").exists()
-        assert library.sources.verify()["valid"]
+        assert library.sources.verify().valid
         assert code(lambda: library.sources.plan_install(str(machine.shelf), here=True)) == "no-project"
 
 
@@ -204,9 +204,9 @@ def test_a_library_can_be_used_after_it_was_closed_or_cancelled(machine: Machine
     assert code(lambda: library.sources.install(str(machine.shelf), every=True)) == "cancelled"
     assert len(seen) == 1
     library.progress = seen.append
-    assert library.sources.install(str(machine.shelf), every=True)["done"] == ["deploy", "pdf"]
+    assert library.sources.install(str(machine.shelf), every=True).done == ("deploy", "pdf")
     library.close()
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
     assert len(seen) > 2
 
 
@@ -228,7 +228,7 @@ def test_a_library_is_shared_between_threads(machine: Machine, library: Library)
     for thread in threads:
         thread.join()
     assert problems == []
-    assert [item["name"] for item in library.sources.verify()["skills"]] == names
+    assert [item.name for item in library.sources.verify().skills] == names
 
 
 # --- trust ----------------------------------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def test_odd_names_are_not_found_and_break_nothing(machine: Machine, library: Li
         library.sources.outdated,
     ]
     assert {code(partial(call, odd)) for call in calls} == {"not-installed"}
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
 
 
 def test_who_names_a_directory_like_a_repository_is_told_how_to_write_it(machine: Machine) -> None:
@@ -316,11 +316,11 @@ def test_who_names_a_directory_like_a_repository_is_told_how_to_write_it(machine
 def test_a_web_directory_is_rid_of_what_its_index_names_no_more(machine: Machine) -> None:
     library, site = machine.open(), machine.top / "site"
     path = str(machine.skill("pdf"))
-    assert library.sources.publish(path, index=str(site))["removed"] == []
+    assert library.sources.publish(path, index=str(site)).removed == ()
     machine.skill("pdf", "Do it better.\n")
     kept = library.sources.publish(path, index=str(site))
     pruned = library.sources.publish(path, index=str(site), prune=True)
-    assert (kept["removed"], kept["changed"], pruned["changed"]) == ([], True, False)
-    (old,) = pruned["removed"]
+    assert (kept.removed, kept.changed, pruned.changed) == ((), True, False)
+    (old,) = pruned.removed
     assert old.startswith(".well-known/agent-skills/pdf/")
     assert not (site / old).exists()

@@ -231,7 +231,7 @@ print(json.dumps([tried(do) for do in commands]))
 with opened() as library:
     library.repair()
     report = [entry.code for entry in library.doctor() if "sandbox" not in entry.code]
-    print(json.dumps([library.sources.verify()["valid"], library.edit.history.verify().valid, report]))
+    print(json.dumps([library.sources.verify().valid, library.edit.history.verify().valid, report]))
 """
 
 

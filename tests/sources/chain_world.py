@@ -111,7 +111,7 @@ class Machine:
     def check_whole(self, library: Library, *, edited: tuple[str, ...] = ()) -> None:
         """History, record, lock and disk agree; `edited` are skills that somebody edited by hand."""
         told = library.sources.verify()
-        assert {item["name"] for item in told["skills"] if item["status"] != "ok"} <= {*edited}
+        assert {skill.name for skill in told.skills if skill.status != "ok"} <= {*edited}
         assert library.edit.history.verify().to_json()["problems"] == []
         assert library.guard.verify_audit()["valid"]
         locked = {os.path.basename(entry.path): entry.digest for entry in read(str(self.lock)).entries}

@@ -2,7 +2,7 @@
 
     hub = Hub(tokens={"secret": {"acme"}})
     with hub_serving(hub) as server:
-        publish_to_hub(server.web(), server.url, "secret", "acme", "review", "1.0.0", archive, digest)
+        send_version(server.web(), server.url, "secret", "acme", "review", "1.0.0", archive, digest)
 
 `hub.publish` puts a version in without HTTP. `hub.requests` keeps what came. `hub.twist` may change any answer before
 it is sent, to play a hub that lies.

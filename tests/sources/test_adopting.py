@@ -57,7 +57,7 @@ def test_what_comes_from_nowhere_is_known_from_now_on(world: World) -> None:
         "skills/deploy": ("deploy", "", "local", "3"),
         "skills/mine": ("PDF Tools", "", "local", ""),
     }
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
     assert library.sources.plan_adopt().steps == ()
     assert told(library.sources.plan_update()) == {
         "deploy": ("keep", "nothing", ""),
@@ -65,7 +65,7 @@ def test_what_comes_from_nowhere_is_known_from_now_on(world: World) -> None:
     }
     shutil.rmtree(world.root / "mine")
     library.sources.apply(library.sources.plan_restore())
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
 
 
 def test_skills_are_named_by_their_name_or_their_directory(world: World) -> None:
@@ -111,7 +111,7 @@ def test_a_skill_that_comes_from_where_the_user_says(world: World) -> None:
     library.sources.apply(plan)
     entry = world.locked()["skills/deploy"]
     assert (entry.source, entry.digest) == (place, digest(read_tree(str(world.shelf / "deploy"))))
-    assert [item["status"] for item in library.sources.verify()["skills"]] == ["edited"]
+    assert [item.status for item in library.sources.verify().skills] == ["edited"]
     world.offer("deploy", NEWER)
     library.sources.update()
     assert world.text("deploy") == main("deploy", NEWER.replace("First", "My"))

@@ -16,6 +16,7 @@ from sources.reaching import dumped, packed, sha256
 from sources.repositories import serving_git
 from sources.world import BODY, World, main, refused, told, world
 from whet.sources.install.asking import ask
+from whet.sources.install.telling import Latest
 from whet.sources.lock.file import lock_file, read, write
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def test_one_skill_that_cannot_be_taken_stops_no_other(world: World) -> None:
         "three": ("keep", "failed", "archive-unsafe-path"),
         "two": ("keep", "failed", "not-a-skill"),
     }
-    assert [item["status"] for item in library.sources.outdated()["skills"]] == ["newer", "unavailable", "newer"]
+    assert [item.status for item in library.sources.outdated().skills] == ["newer", "unavailable", "newer"]
 
 
 def test_a_source_that_this_whet_cannot_read_fails_alone(world: World) -> None:
@@ -95,7 +96,7 @@ def test_a_source_that_this_whet_cannot_read_fails_alone(world: World) -> None:
     world.offer("two", NEWER)
     plan = library.sources.plan_update()
     assert told(plan) == {"one": ("keep", "failed", "unknown-source"), "two": ("update", "ready", "")}
-    assert library.sources.why("one")["installed"]["shown"] == "npm:left-pad"
+    assert library.sources.why("one").to_json()["installed"]["shown"] == "npm:left-pad"
     assert told(library.sources.plan_install(str(world.shelf), skills=["one"])) == {
         "one": ("install", "conflict", "other-source")
     }
@@ -182,7 +183,7 @@ def test_a_site_and_an_address_are_followed_and_restored(world: World) -> None:
         library.sources.install(f"{server.url}/three/SKILL.md")
         wanted = world.there()
         assert sorted(wanted) == ["one", "three", "two"]
-        assert {item["status"] for item in library.sources.outdated()["skills"]} == {"current"}
+        assert {item.status for item in library.sources.outdated().skills} == {"current"}
         routes.update(site(one=packed("one", description="Does another thing."), two=packed("two")))
         assert told(library.sources.plan_update()) == {
             "one": ("update", "ready", ""),
@@ -209,11 +210,11 @@ def test_a_hub_is_followed_and_restored_at_the_version(world: World) -> None:
         library.sources.install(f"hub:{server.url}/acme/review")
         first = world.there()
         hub.publish("acme", "review", "1.1.0", packed("review", description="Does it better."))
-        (told_of,) = library.sources.outdated()["skills"]
-        assert (told_of["status"], told_of["version"], told_of["latest"]) == (
+        (told_of,) = library.sources.outdated().skills
+        assert (told_of.status, told_of.version, told_of.latest) == (
             "newer",
             "1.0.0",
-            {"revision": "1.1.0", "version": "1.1.0"},
+            Latest("1.1.0", "1.1.0"),
         )
         other = forget(world)
         other.sources.apply(other.sources.plan_restore())
@@ -224,7 +225,7 @@ def test_a_hub_is_followed_and_restored_at_the_version(world: World) -> None:
 def test_nothing_is_asked_when_nothing_is_installed(world: World) -> None:
     library = world.library()
     assert library.sources.plan_update().steps == library.sources.plan_restore().steps == ()
-    assert library.sources.outdated()["skills"] == []
+    assert library.sources.outdated().skills == ()
     refused(lambda: library.sources.plan_update("deploy"), "not-installed")
     assert ask(library.sources.installer(), (), lambda *_: True) == []
 

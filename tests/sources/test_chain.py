@@ -59,14 +59,14 @@ def test_a_hundred_skills_are_one_fetch_one_run_and_one_lock(world: World, monke
     with serving_git(world.top) as server:
         library = world.library()
         answer = library.sources.install(f"git:{server.url}/{repository.path.name}", every=True)
-        assert (len(answer["done"]), server.fetches) == (100, 1)
+        assert (len(answer.done), server.fetches) == (100, 1)
         server.bodies.clear()
         assert {state for _, state, _ in told(library.sources.plan_update()).values()} == {"nothing"}
         assert server.fetches == 1, "the names of all files tell that nothing changed"
     assert written.count(str(world.lock())) == 1
     entries = library.edit.history.entries().to_json()["entries"]
     assert (len(entries), len({entry["run"] for entry in entries})) == (100, 1)
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
     assert len(library.history.undo(entries[0]["run"]).to_json()["skills"]) == 100
     assert (world.there(), world.locked()) == ({}, {})
 
@@ -81,7 +81,7 @@ def test_installing_raises_for_what_cannot_be_done_and_does_nothing(world: World
     assert isinstance(error, RefusedError)
     assert isinstance(refused(lambda: library.sources.install(str(world.shelf)), "skill-exists"), ConflictError)
     assert state(world) == before
-    assert library.sources.install(repository.url, every=True, override="I read it.")["done"] == ["bad", "good"]
+    assert library.sources.install(repository.url, every=True, override="I read it.").done == ("bad", "good")
     library.settings.pin("good")
     repository.commit({"good/SKILL.md": main("good", NEWER)})
     assert isinstance(refused(lambda: library.sources.install(repository.url), "pinned"), ConflictError)
@@ -94,7 +94,7 @@ def test_a_step_that_is_not_ready_is_not_done_and_stops_nobody(world: World) -> 
         world.offer(name, NEWER)
     shutil.rmtree(world.shelf / "three")
     answer = library.sources.update()
-    assert (answer["done"], answer["counts"]) == (["two"], {"conflict": 1, "failed": 1, "ready": 1})
+    assert (answer.done, answer.to_json()["counts"]) == (("two",), {"conflict": 1, "failed": 1, "ready": 1})
     assert [world.text(name) for name in ("one", "two", "three")] == [
         main("one", BODY.replace("Last", "Mine")),
         main("two", NEWER),
@@ -277,7 +277,7 @@ def test_another_machine_restores_from_the_sources_at_their_revisions(world: Wor
     library = world.library()
     library.sources.apply(library.sources.plan_restore())
     assert state(world) == wanted
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
     assert told(library.sources.plan_update()) == {
         "deploy": ("update", "ready", ""),
         "pdf": ("keep", "failed", "gone-from-source"),
@@ -347,7 +347,7 @@ def test_the_lock_of_a_repository_does_not_lead_out_of_it(world: World, kind: st
     shutil.rmtree(world.here)
     reads = [library.sources.plan_restore(here=True), library.sources.plan_update(here=True)]
     assert [told(plan) for plan in reads] == [{"deploy": ("keep", "failed", "outside-project")}] * 2
-    assert library.sources.outdated(here=True)["skills"][0]["code"] == "outside-project"
+    assert library.sources.outdated(here=True).skills[0].code == "outside-project"
 
 
 def test_the_lock_of_a_repository_may_lead_into_it(world: World) -> None:
@@ -452,7 +452,7 @@ def test_cancelling_ends_every_fetch_and_leaves_nothing(world: World) -> None:
         assert (world.left(), world.there()) == ([], {})
         server.ended.set()
         server.behaviour.clear()
-        assert library.sources.install(*sources)["done"] == list(names), "the next plan is not concerned"
+        assert library.sources.install(*sources).done == tuple(names), "the next plan is not concerned"
     assert world.left() == []
 
 
@@ -467,7 +467,7 @@ def test_one_source_that_fails_ends_the_others_and_is_the_one_that_is_told(world
         assert (world.left(), world.there()) == ([], {})
         server.ended.set()
         server.behaviour.clear()
-        assert library.sources.install(*sources[:2])["done"] == ["one", "two"]
+        assert library.sources.install(*sources[:2]).done == ("one", "two")
 
 
 def test_fetching_reports_how_far_it_has_come(world: World) -> None:

@@ -68,7 +68,7 @@ class Other:
 
 def check_whole(world: World, library: Library) -> None:
     """Lock, history and disk agree."""
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
     assert {entry.path.partition("/")[2]: entry.digest for entry in world.locked().values()} == world.there()
     assert library.edit.history.verify().valid and library.guard.verify_audit()["valid"]
     assert library.doctor() == ()
@@ -124,7 +124,7 @@ def test_pins_and_updates_at_once_lose_nothing(world: World) -> None:
         taken = answer.get("done") == [name]
         assert taken or answer.get("code") == "skill-changed" or answer["counts"] == {"held": 1}
         assert world.text(name) == main(name, NEWER if taken else BODY)
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
 
 
 def test_threads_of_one_library_do_not_end_each_other(world: World) -> None:

@@ -124,12 +124,12 @@ class Chain(RuleBasedStateMachine):
         force = name == "pdf"
         assert self.done(lambda: self.library.sources.apply(self.library.sources.plan_restore(force=force)))
         told = self.library.sources.verify()
-        assert {item["status"] for item in told["skills"]} <= ({"ok"} if force else {"ok", "edited"})
+        assert {skill.status for skill in told.skills} <= ({"ok"} if force else {"ok", "edited"})
         assert {path.partition("/")[2] for path in self.world.locked()} <= {*self.world.there()}
 
     def adopt(self, name: str) -> None:
         if self.done(lambda: self.library.sources.apply(self.library.sources.plan_adopt(name)), "skill-not-found"):
-            assert self.library.sources.verify(name)["valid"]
+            assert self.library.sources.verify(name).valid
 
     def pin(self, name: str) -> None:
         self.done(lambda: self.library.settings.pin(name), "skill-not-found")

@@ -58,7 +58,7 @@ def test_going_back_before_an_update_makes_it_outdated_again(
         entry = library.edit.history.entries("deploy").to_json()["entries"][-1]
         library.history.undo(entry["run"] if how == "run" else str(entry["id"]))
     assert (world.there(), world.locked()) == before
-    assert library.sources.verify("deploy")["valid"] is not edited
+    assert library.sources.verify("deploy").valid is not edited
     library.history.undo(last(library, "deploy"))
     assert (world.there(), world.locked()) == after, "going forward again"
     library.history.rollback("deploy")

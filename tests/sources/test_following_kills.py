@@ -25,7 +25,7 @@ CHANGES = {
 def machine() -> Iterator[Machine]:
     with prepared() as made:
         with made.library() as library:
-            assert library.sources.update("one")["done"] == ["one"]
+            assert library.sources.update("one").done == ("one",)
         keep(made.top)
         yield made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,8 @@ from whet.errors import (
 from whet.skill.archive import unpack
 from whet.skill.tree import Item
 from whet.sources.model import Fetched, Listing, Offer, Ref
-from whet.sources.registries.hub import MOST_LISTED, HubSource, get_token, publish_to_hub
+from whet.sources.publishing.hub import send_version
+from whet.sources.registries.hub import MOST_LISTED, HubSource, Version, get_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -398,8 +400,14 @@ def test_a_version_is_published_once_and_can_be_sent_again() -> None:
     hub = Hub(tokens={"secret": {"acme"}})
     with hub_serving(hub) as server:
         arguments = (server.web(), f"{server.url}/", "secret", "acme", "review", "1.0.0", REVIEW, digest_of(REVIEW))
-        assert publish_to_hub(*arguments) is True
-        assert publish_to_hub(*arguments) is False
+        version, created = send_version(*arguments)
+        assert created
+        url = f"{server.url}/api/v1/skills/acme/review/versions/1.0.0"
+        sha256 = hashlib.sha256(REVIEW).hexdigest()
+        said = ("acme", "review", "1.0.0", "Reviews changes.", digest_of(REVIEW))
+        assert version == Version(*said, version.url, sha256, len(REVIEW), None)
+        assert version.url.startswith(url)
+        assert send_version(*arguments) == (version, False)
         installed = source(server, "acme/review")
         assert installed.fetch(installed.inspect().offers)[0].tree["SKILL.md"] == Item(
             main("review", "Reviews changes.")
@@ -435,7 +443,7 @@ def test_what_the_hub_refuses_is_told(changes: dict[str, Any], error: type[WhetE
     hub = filled()
     before = dict(hub.versions)
     with hub_serving(hub) as server, pytest.raises(error) as caught:
-        publish_to_hub(server.web(), server.url, **given)
+        send_version(server.web(), server.url, **given)
     assert caught.value.code == code
     assert hub.versions == before
 
@@ -446,5 +454,5 @@ def test_a_hub_that_stored_something_else_is_noticed() -> None:
         body=dumped({**json.loads(answer.body), "digest": f"sha256:{HEX}"}) if answer.status == 201 else answer.body
     )
     with hub_serving(hub) as server, pytest.raises(InvalidError) as caught:
-        publish_to_hub(server.web(), server.url, "secret", "acme", "review", "1.0.0", REVIEW, digest_of(REVIEW))
+        send_version(server.web(), server.url, "secret", "acme", "review", "1.0.0", REVIEW, digest_of(REVIEW))
     assert caught.value.code == "digest-mismatch"

@@ -35,7 +35,7 @@ def exported(world: World) -> Path:
     world.offer("category/own", where=world.root)
     path = world.top / "library.zip"
     answer = library.sources.export_snapshot(str(path))
-    assert (answer["skills"], answer["contents"], answer["left_out"]) == (["own", "deploy", "pdf"], 4, [])
+    assert (answer.skills, answer.contents, answer.left_out) == (("own", "deploy", "pdf"), 4, ())
     return path
 
 
@@ -130,7 +130,7 @@ def test_the_projects_skills_are_taken_along_when_asked_for(world: World) -> Non
     world.offer("ours", where=world.here)
     library = world.library()
     path = str(world.top / "both.zip")
-    assert library.sources.export_snapshot(path, here=True)["skills"] == ["own", "deploy", "pdf", "ours"]
+    assert library.sources.export_snapshot(path, here=True).skills == ("own", "deploy", "pdf", "ours")
     refused(lambda: library.sources.export_snapshot(path), "file-exists")
     there, elsewhere = other(world)
     assert list(told(elsewhere.sources.plan_import(path))) == ["own", "deploy", "pdf"]
@@ -143,8 +143,8 @@ def test_the_projects_skills_are_taken_along_when_asked_for(world: World) -> Non
 def test_a_skill_that_cannot_be_read_is_left_out_and_told(world: World, exported: Path) -> None:
     os.mkfifo(world.root / "pdf" / "pipe")
     answer = world.library().sources.export_snapshot(str(exported), overwrite=True)
-    assert answer["skills"] == ["own", "deploy"]
-    assert [(entry["code"], entry["skill"]) for entry in answer["left_out"]] == [("special-file", "pdf")]
+    assert answer.skills == ("own", "deploy")
+    assert [(note.code, note.skill) for note in answer.left_out] == [("special-file", "pdf")]
 
 
 def test_a_file_that_is_no_snapshot(world: World) -> None:
@@ -159,16 +159,16 @@ def test_taps_come_along_and_replace_nobodys(world: World) -> None:
     library.sources.add_tap("team", str(world.shelf))
     library.sources.add_tap("other", str(world.shelf))
     path = str(world.top / "taps.zip")
-    assert library.sources.export_snapshot(path)["taps"] == 2
+    assert library.sources.export_snapshot(path).taps == 2
     there, elsewhere = other(world)
     elsewhere.sources.add_tap("other", str(there.shelf))
     plan = elsewhere.sources.plan_import(path)
     assert plan.to_json()["taps"] == [{"name": "team", "source": f"path:{world.shelf}"}]
     assert [(note.code, note.path) for note in plan.notes] == [("tap-exists", "other")]
-    assert "team" not in {tap["name"] for tap in elsewhere.sources.list_taps()["taps"]}, "a plan changes nothing"
+    assert "team" not in {tap.name for tap in elsewhere.sources.list_taps()}, "a plan changes nothing"
     elsewhere.sources.apply(plan)
     elsewhere.sources.apply(plan)
-    added = {tap["name"]: tap["source"] for tap in elsewhere.sources.list_taps()["taps"] if not tap["default"]}
+    added = {tap.name: tap.source for tap in elsewhere.sources.list_taps() if not tap.default}
     assert added == {"other": f"path:{there.shelf}", "team": f"path:{world.shelf}"}
     assert elsewhere.sources.plan_import(path, here=True).taps == ()
     there.close()

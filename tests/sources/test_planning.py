@@ -90,9 +90,9 @@ def test_a_skill_lies_where_its_name_says(world: World, name: str, directory: st
     library.sources.install(str(world.shelf))
     assert {path: entry.name for path, entry in world.locked().items()} == {f"skills/{directory}": name}
     assert (
-        library.sources.verify(name)["skills"]
-        == library.sources.verify(directory)["skills"]
-        == library.sources.verify()["skills"]
+        library.sources.verify(name).skills
+        == library.sources.verify(directory).skills
+        == library.sources.verify().skills
     )
     assert told(library.sources.plan_update(name)) == {name: ("keep", "nothing", "")}
 
@@ -246,7 +246,7 @@ def test_a_lock_entry_whose_skill_is_gone_is_installed_again(world: World) -> No
     (world.root / "deploy").rmdir()
     assert told(library.sources.plan_update()) == {"deploy": ("keep", "conflict", "locked-missing")}
     library.sources.install(str(world.shelf))
-    assert library.sources.verify()["valid"]
+    assert library.sources.verify().valid
     assert world.locked()["skills/deploy"].installed == before["skills/deploy"].installed
 
 
@@ -313,7 +313,7 @@ def test_a_clash_is_told_and_changes_nothing(world: World) -> None:
         }
     ]
     before = world.there(), world.locked()
-    assert library.sources.apply(plan)["done"] == []
+    assert library.sources.apply(plan).done == ()
     assert (world.there(), world.locked()) == before
 
 
@@ -355,8 +355,8 @@ def test_a_skill_that_cannot_be_read_fails_alone(world: World) -> None:
     for plan in (library.sources.plan_update(), library.sources.plan_restore()):
         assert told(plan)["deploy"] == ("keep", "failed", "special-file")
     assert told(library.sources.plan_update())["pdf"] == ("update", "ready", "")
-    assert [item["status"] for item in library.sources.outdated()["skills"]] == ["newer", "newer"]
-    assert [item["status"] for item in library.sources.verify()["skills"]] == ["unreadable", "ok"]
+    assert [item.status for item in library.sources.outdated().skills] == ["newer", "newer"]
+    assert [item.status for item in library.sources.verify().skills] == ["unreadable", "ok"]
 
 
 def test_a_linked_skill_is_not_changed_through_the_link(world: World) -> None:
@@ -429,9 +429,9 @@ def test_a_dangerous_update_waits_and_the_skill_stays(world: World) -> None:
     before = world.there(), world.locked()
     plan = library.sources.plan_update()
     assert told(plan) == {"deploy": ("update", "blocked", "policy-blocks")}
-    assert library.sources.apply(plan)["done"] == []
+    assert library.sources.apply(plan).done == ()
     assert (world.there(), world.locked()) == before
-    assert library.sources.apply(plan, override="I read it.")["done"] == ["deploy"]
+    assert library.sources.apply(plan, override="I read it.").done == ("deploy",)
     assert (DANGER in world.text("deploy"), world.locked()["skills/deploy"].verdict) == (True, "dangerous")
     assert told(library.sources.plan_update()) == {"deploy": ("keep", "nothing", "")}
 

@@ -43,6 +43,7 @@ def test_a_skill_is_pushed_to_the_default_branch(world: World) -> None:
         "pushed": True,
         "removed": [],
         "notes": [],
+        "prepared": [],
     }
     modes = world.git("ls-tree", "-r", "trunk", at=world.bare).splitlines()
     assert [(line.split(" ")[0], line.split("\t")[1]) for line in modes] == [

@@ -49,6 +49,7 @@ def test_a_site_offers_what_was_published(tmp_path: Path) -> None:
         "removed": [],
         "pushed": False,
         "notes": [],
+        "prepared": [],
     }
     assert index_of(site) == {
         "$schema": SCHEMA,

@@ -17,7 +17,7 @@ from whet.sources.refs.reading import ref_text
 from whet.sources.refs.trusting import ref_trust
 from whet.sources.taps import listings as kept
 from whet.sources.taps.listings import Kept, Listings
-from whet.sources.taps.searching import Found, rank, search
+from whet.sources.taps.searching import SearchResult, rank, search
 from whet.sources.web.client import Web
 from whet.store.cache import CacheDatabase
 
@@ -51,7 +51,7 @@ class Shop:
         self.cache = CacheDatabase(place.state, lambda: self.now)
         self.reach = FetchContext(place, Web(env={}), threading.Event(), lambda _: None)
 
-    def search(self, query: str, limit: int = 20, offline: bool = False) -> Found:
+    def search(self, query: str, limit: int = 20, offline: bool = False) -> SearchResult:
         """A search over all of them."""
         refs = {"vendor": VENDOR, "acme": ACME, "clawhub": CLAW}
         sources = [(name, refs[name]) for name in self.stock]
@@ -183,6 +183,8 @@ def test_all_sources_are_searched_and_the_trusted_comes_first(tmp_path: Path) ->
     shop = Shop(tmp_path, acme=[mine], vendor=[theirs], clawhub=[claw])
     found = shop.search("pdf")
     assert found.to_json() == {
+        "success": True,
+        "query": "pdf",
         "skills": [
             {
                 "name": "pdf",
@@ -220,25 +222,25 @@ def test_all_sources_are_searched_and_the_trusted_comes_first(tmp_path: Path) ->
         "notes": [],
     }
     assert (sorted(shop.asked), shop.closed) == (["acme", "clawhub", "vendor"], 3)
-    assert shop.search("pdf", 1).hits == found.hits[:1]
+    assert shop.search("pdf", 1).skills == found.skills[:1]
 
 
 def test_a_skill_that_two_taps_have_is_found_once(tmp_path: Path) -> None:
     one = offer("pdf")
     shop = Shop(tmp_path, acme=[one], vendor=[one])
-    assert [(hit.tap, hit.offer) for hit in shop.search("pdf").hits] == [("acme", one)]
+    assert [(hit.tap, hit.offer) for hit in shop.search("pdf").skills] == [("acme", one)]
 
 
 def test_a_name_that_a_tap_has_twice_is_not_enough_to_install(tmp_path: Path) -> None:
     twice = [offer("pdf"), offer("pdf")._replace(ref=ACME._replace(path="old/pdf")), offer("Odd Name", "pdf")]
-    installs = [hit.install for hit in Shop(tmp_path, acme=twice).search("pdf").hits]
+    installs = [hit.install for hit in Shop(tmp_path, acme=twice).search("pdf").skills]
     assert installs == ["acme/skills/old/pdf", "acme/skills/skills/pdf", f"git:{ACME.location}#path=skills/Odd%20Name"]
 
 
 def test_one_source_that_fails_fails_nobody_else(tmp_path: Path) -> None:
     shop = Shop(tmp_path, acme=DOWN, vendor=[offer("pdf", ref=VENDOR)])
     found = shop.search("pdf")
-    assert ([hit.tap for hit in found.hits], found.asked, shop.closed) == (["vendor"], 1, 2)
+    assert ([hit.tap for hit in found.skills], found.asked, shop.closed) == (["vendor"], 1, 2)
     assert [note.to_json() for note in found.notes] == [
         {
             "code": "unreachable",
@@ -262,7 +264,7 @@ def test_when_all_fail_the_search_does(tmp_path: Path) -> None:
 
 
 def test_no_sources_give_nothing(tmp_path: Path) -> None:
-    assert Shop(tmp_path).search("pdf") == Found((), (), 0)
+    assert Shop(tmp_path).search("pdf") == SearchResult("pdf", (), (), 0)
 
 
 def test_a_cancelled_search_ends(tmp_path: Path) -> None:
@@ -310,7 +312,7 @@ def test_offline_only_what_is_remembered_is_searched(tmp_path: Path) -> None:
     shop.now += 100 * HOUR
     shop.stock["vendor"] = [offer("pdf", ref=VENDOR)]
     found = shop.search("pdf", offline=True)
-    assert (found.hits, found.asked, shop.asked) == (online.hits, 1, ["acme"])
+    assert (found.skills, found.asked, shop.asked) == (online.skills, 1, ["acme"])
     assert [(note.code, note.message) for note in found.notes] == [
         ("listing-not-kept", "vendor is not remembered, and nothing is asked offline.")
     ]
@@ -330,7 +332,10 @@ def test_a_source_that_fails_is_answered_for_from_memory(tmp_path: Path) -> None
     shop.stock["acme"] = DOWN
     found = shop.search("pdf")
     message = "acme did not answer: The host did not answer. What it had at 1970-01-01T10:00:00Z is shown."
-    assert (found.hits, [(note.code, note.message) for note in found.notes]) == (first.hits, [("listing-old", message)])
+    assert (found.skills, [(note.code, note.message) for note in found.notes]) == (
+        first.skills,
+        [("listing-old", message)],
+    )
 
 
 def test_a_directory_is_always_looked_at(tmp_path: Path) -> None:
@@ -342,7 +347,7 @@ def test_a_directory_is_always_looked_at(tmp_path: Path) -> None:
 
     def names() -> list[str]:
         found = search(here, "reads", 9, shop.reach, open_source, trust=ref_trust, cache=shop.cache, offline=True)
-        return [hit.install for hit in found.hits]
+        return [hit.install for hit in found.skills]
 
     assert names() == ["here:pdf"]
     (skill / "SKILL.md").write_text("---\nname: paper\ndescription: Reads paper.\n---\n")
@@ -384,7 +389,7 @@ def test_what_cannot_be_remembered_is_still_an_answer(tmp_path: Path) -> None:
     shop = Shop(tmp_path, acme=STOCK)
     (tmp_path / "state/cache.db").mkdir(parents=True)
     found = shop.search("pdf")
-    assert (len(found.hits), found.asked, [note.code for note in found.notes]) == (4, 1, ["listing-not-saved"])
+    assert (len(found.skills), found.asked, [note.code for note in found.notes]) == (4, 1, ["listing-not-saved"])
 
 
 def listings_in(directory: Path, now: int = 10 * HOUR) -> Listings:

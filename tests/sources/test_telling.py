@@ -52,7 +52,7 @@ def test_verifying_tells_every_difference(world: World, library: Library) -> Non
             "reason": reason,
         }
 
-    assert library.sources.verify() == {
+    assert library.sources.verify().to_json() == {
         "success": True,
         "valid": False,
         "root": str(world.root),
@@ -63,12 +63,12 @@ def test_verifying_tells_every_difference(world: World, library: Library) -> Non
         ],
         "unmanaged": ["category/other", "own"],
     }
-    assert library.sources.verify("deploy")["unmanaged"] == []
+    assert library.sources.verify("deploy").unmanaged == ()
     refused(lambda: library.sources.verify("own"), "not-installed")
 
 
 def test_a_fresh_machine_has_nothing_to_verify(world: World) -> None:
-    told = world.library().sources.verify()
+    told = world.library().sources.verify().to_json()
     assert told == {"success": True, "valid": True, "root": str(world.root), "skills": [], "unmanaged": []}
 
 
@@ -91,7 +91,7 @@ def test_what_is_outdated_is_told_with_what_is_there(world: World, library: Libr
     nothing = {"name": "own", "path": "skills/own", "source": "", "revision": "", "status": "no-source"}
     gone = f"path:{world.shelf}#path=notes has no skill there any more."
     latest = {"revision": newest, "version": ""}
-    assert library.sources.outdated() == {
+    assert library.sources.outdated().to_json() == {
         "success": True,
         "root": str(world.root),
         "outdated": 1,
@@ -102,7 +102,7 @@ def test_what_is_outdated_is_told_with_what_is_there(world: World, library: Libr
             told("pdf"),
         ],
     }
-    assert [item["name"] for item in library.sources.outdated("pdf")["skills"]] == ["pdf"]
+    assert [item.name for item in library.sources.outdated("pdf").skills] == ["pdf"]
 
 
 def test_why_a_skill_is_there(world: World) -> None:
@@ -111,7 +111,7 @@ def test_why_a_skill_is_there(world: World) -> None:
     library.sources.install(repository.url, override="I read it.")
     world.edit("deploy", "Run", "Never run")
     entry = world.locked()["skills/deploy"]
-    told = library.sources.why("deploy")
+    told = library.sources.why("deploy").to_json()
     decision, history = told.pop("decision"), told.pop("history")
     assert told == {
         "success": True,
@@ -128,7 +128,7 @@ def test_why_a_skill_is_there(world: World) -> None:
 def test_why_a_skill_is_there_that_nobody_installed(world: World) -> None:
     world.offer("own", where=world.root)
     library = world.library()
-    assert library.sources.why("own") == {
+    assert library.sources.why("own").to_json() == {
         "success": True,
         "name": "own",
         "path": str(world.root / "own"),
@@ -145,6 +145,6 @@ def test_the_projects_skills_are_told_of_their_own_lock(world: World) -> None:
     library = world.library()
     library.sources.install(str(world.shelf), here=True)
     library.settings.trust()
-    assert library.sources.why("deploy")["installed"]["path"] == "skills/deploy"
-    assert library.sources.verify()["skills"] == []
-    assert [item["status"] for item in library.sources.verify(here=True)["skills"]] == ["ok"]
+    assert library.sources.why("deploy").to_json()["installed"]["path"] == "skills/deploy"
+    assert library.sources.verify().skills == ()
+    assert [item.status for item in library.sources.verify(here=True).skills] == ["ok"]

@@ -12,9 +12,10 @@ import os
 import threading
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.errors import NotFoundError, UsageError, WhetError
+from whet.values import fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,17 +26,40 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.notes import Note
+    from whet.sources.install.inspecting import Inspection
     from whet.sources.install.installer import Installer, Wanted
-    from whet.sources.install.plan import Plan
+    from whet.sources.install.plan import Applied, Plan
+    from whet.sources.install.telling import Origin, Outdated, Verification
     from whet.sources.lock.file import Installed
     from whet.sources.lock.ledger import Ledger
     from whet.sources.merging.merge import Prefer
     from whet.sources.model import FetchContext, Progress, Ref
-    from whet.sources.publishing.prepare import Prepared
-    from whet.sources.syncing.sync import SyncPlan
+    from whet.sources.publishing.prepare import Published
+    from whet.sources.publishing.snapshots import SnapshotExport
+    from whet.sources.syncing.sync import Synced, SyncPlan, SyncReport
+    from whet.sources.taps.searching import SearchResult
     from whet.sources.taps.taps import Tap, Taps
     from whet.sources.web.client import Web
     from whet.store.state import Repaired
+    from whet.values import Json
+
+
+class TapInfo(NamedTuple):
+    """A tap, and how far what it offers is trusted."""
+
+    name: str
+    source: str
+    default: bool
+    """It is one of the taps from the start."""
+    added: str
+    """When somebody added it; "" for those from the start."""
+    shown: str
+    """Its source, as people write it."""
+    trust: str
+
+    def to_json(self) -> Json:
+        """The tap as JSON carries it."""
+        return fields_json(self)
 
 
 class SkillSources:
@@ -107,17 +131,17 @@ class SkillSources:
 
     # looking around
 
-    def search(self, query: str, limit: int = 20, *, source: str = "", offline: bool = False) -> dict[str, Any]:
+    def search(self, query: str, limit: int = 20, *, source: str = "", offline: bool = False) -> SearchResult:
         """Skills that fit a query, from all taps, or from one source: a tap's name, or what `install` takes.
 
-        `skills` are {name, description, version, group, tap, trust, install, source}; `install` is what to give to
-        `install`. A source that cannot be asked is in `notes`; FailedError `no-source-answered` is raised when none
-        can. With `offline`, only what lies on this disk is searched.
+        `install` of each of the `skills` is what to give to `install`. A source that cannot be asked is in `notes`;
+        FailedError `no-source-answered` is raised when none can. With `offline`, only what lies on this disk is
+        searched.
         """
         from whet.sources.opening import open_source
         from whet.sources.taps.searching import search
 
-        found = search(
+        return search(
             self._searched(source),
             query,
             limit,
@@ -128,7 +152,6 @@ class SkillSources:
             offline=offline,
             clock=self._workspace.clock,
         )
-        return {"success": True, "query": query, **found.to_json()}
 
     def _searched(self, source: str) -> list[tuple[str, Ref]]:
         """Name and reference of every source to search; one that is no tap has no name."""
@@ -174,17 +197,16 @@ class SkillSources:
             error.hint = " ".join((error.hint, *meant)).strip()
             raise
 
-    def inspect(self, source: str, skills: Sequence[str] = ()) -> dict[str, Any]:
+    def inspect(self, source: str, skills: Sequence[str] = ()) -> Inspection:
         """What a source has; with `skills`, or where it has only one, also their files and what the guard says.
 
-        Nothing is installed. `skills` are all it has, `inspected` those that were fetched, with {digest, files,
-        decision, reason, trust, verdict, findings}.
+        Nothing is installed. `skills` are all it has, `inspected` those that were fetched.
         """
         from whet.sources.install.inspecting import inspect
 
         with self._reading([source]):
             (wanted,) = self._wanted([source], skills, every=False)
-            return {"success": True, **inspect(self.installer(), wanted)}
+            return inspect(self.installer(), wanted)
 
     # taps
 
@@ -195,28 +217,28 @@ class SkillSources:
 
         return Taps(self._workspace.state, self._workspace.clock)
 
-    def list_taps(self) -> dict[str, Any]:
-        """The named sources that `search` asks: {name, source, default, added, shown, trust}."""
-        return {"success": True, "taps": [self._told_tap(tap) for tap in self.taps.all()]}
+    def list_taps(self) -> tuple[TapInfo, ...]:
+        """The named sources that `search` asks."""
+        return tuple(map(self._describe_tap, self.taps.all()))
 
-    def add_tap(self, name: str, source: str) -> dict[str, Any]:
+    def add_tap(self, name: str, source: str) -> TapInfo:
         """Give a source a name, so that `search` asks it and `name:skill` means a skill of it.
 
         Raises ConflictError where the name is taken.
         """
         from whet.sources.refs.reading import read_ref
 
-        return {"success": True, "tap": self._told_tap(self.taps.add(name, read_ref(source, self._place)))}
+        return self._describe_tap(self.taps.add(name, read_ref(source, self._place)))
 
-    def remove_tap(self, name: str) -> dict[str, Any]:
+    def remove_tap(self, name: str) -> TapInfo:
         """Forget a named source; what was installed from it stays. Raises NotFoundError."""
-        return {"success": True, "tap": self._told_tap(self.taps.remove(name))}
+        return self._describe_tap(self.taps.remove(name))
 
-    def _told_tap(self, tap: Tap) -> dict[str, Any]:
+    def _describe_tap(self, tap: Tap) -> TapInfo:
         from whet.sources.refs.reading import read_ref, shown
 
         ref = read_ref(tap.source, self._place)
-        return {**tap._asdict(), "shown": shown(ref), "trust": self._trust(ref)}
+        return TapInfo(*tap, shown=shown(ref), trust=self._trust(ref))
 
     # plans
 
@@ -271,12 +293,12 @@ class SkillSources:
         wanted = self._wanted([source], (), every=False)[0] if source else None
         return plan_adopt(self.installer(here=here), names, wanted)
 
-    def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> dict[str, Any]:
+    def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> Applied:
         """Do what is ready in a plan, all of it or nothing, and record every decision.
 
-        `override` says why what the policy asks about or blocks is done all the same. It answers with the plan (`plan`,
-        a list of steps; `counts` of their states), what was `done`, and what the policy `refused`. Raises ConflictError
-        when something is not as it was when the plan was made.
+        `override` says why what the policy asks about or blocks is done all the same. It answers with the plan as it
+        was applied, and the names of what was `done`. Raises ConflictError when something is not as it was when the
+        plan was made.
         """
         from whet.sources.install.applying import apply
 
@@ -291,7 +313,7 @@ class SkillSources:
         prefer: Prefer = "",
         reason: str = "",
         override: str = "",
-    ) -> dict[str, Any]:
+    ) -> Applied:
         """Plan and apply in one call: it takes what `plan_install` takes, and answers like `apply`.
 
         Where one thing that was asked for cannot be taken in, nothing is: RefusedError for what the policy does not let
@@ -305,30 +327,29 @@ class SkillSources:
 
     def update(
         self, *names: str, here: bool = False, prefer: Prefer = "", reason: str = "", override: str = ""
-    ) -> dict[str, Any]:
+    ) -> Applied:
         """Bring skills to what their sources have now; it takes what `plan_update` takes, and answers like `apply`.
 
         Conflicts and what the policy does not let in are left as they are and told.
         """
         return self.apply(self.plan_update(*names, here=here, prefer=prefer), reason=reason, override=override)
 
-    def uninstall(self, *names: str, here: bool = False, reason: str = "") -> dict[str, Any]:
+    def uninstall(self, *names: str, here: bool = False, reason: str = "") -> Applied:
         """Take installed skills away; it answers like `apply`. The history keeps them, and `undo` brings them back."""
         return self.apply(self.plan_uninstall(*names, here=here), reason=reason)
 
     # telling
 
-    def outdated(self, *names: str, here: bool = False) -> dict[str, Any]:
+    def outdated(self, *names: str, here: bool = False) -> Outdated:
         """Which installed skills have something newer at their sources; nothing is changed.
 
-        `skills` are all that were asked about, with {status, outdated, edited, missing, pinned, latest}; `outdated`
-        counts them.
+        `skills` are all that were asked about; `outdated` counts those that have.
         """
         from whet.sources.install.telling import outdated
 
         return outdated(self.installer(here=here), names)
 
-    def verify(self, *names: str, here: bool = False) -> dict[str, Any]:
+    def verify(self, *names: str, here: bool = False) -> Verification:
         """Is everything as it was installed, file by file? No source is asked.
 
         `valid` is the answer; of each of `skills`, `status` and `files` tell what is different. `unmanaged` are skills
@@ -338,12 +359,8 @@ class SkillSources:
 
         return verify(self.installer(here=here), names)
 
-    def why(self, name: str) -> dict[str, Any]:
-        """Where a skill comes from, who let it in and why.
-
-        `installed` is what the lock says of it, `history` how it came, `decision` what the guard said. Each is empty
-        where nothing is known.
-        """
+    def why(self, name: str) -> Origin:
+        """Where a skill comes from, who let it in and why."""
         from whet.sources.install.telling import why
 
         card, _ = self._workspace.find(name)
@@ -380,29 +397,26 @@ class SkillSources:
             self._place, self._workspace.state, root, clients, how=how, project=here, names=names, force=force
         )
 
-    def sync(self, plan: SyncPlan) -> dict[str, Any]:
+    def sync(self, plan: SyncPlan) -> SyncReport:
         """Do what a plan of `plan_sync` says, as far as things are still as it saw them.
 
         `steps` have an `outcome` each; one that fails does not stop the others.
         """
         from whet.sources.syncing.sync import apply_sync
 
-        return {"success": True, **apply_sync(plan, self._place, self._workspace.state).to_json()}
+        return apply_sync(plan, self._place, self._workspace.state)
 
-    def unsync(self, *clients: str, here: bool = False) -> dict[str, Any]:
+    def unsync(self, *clients: str, here: bool = False) -> SyncReport:
         """Take back everything that syncing made, and nothing else."""
         from whet.sources.syncing.sync import undo_sync
 
-        return {
-            "success": True,
-            **undo_sync(self._place, self._workspace.state, project=here, clients=clients).to_json(),
-        }
+        return undo_sync(self._place, self._workspace.state, project=here, clients=clients)
 
-    def synced(self, *clients: str) -> dict[str, Any]:
-        """What syncing made, and how it is now: `made` are {client, name, path, how, root, state}."""
+    def synced(self, *clients: str) -> tuple[Synced, ...]:
+        """What syncing made, and how it is now."""
         from whet.sources.syncing.sync import synced
 
-        return {"success": True, "made": [item.to_json() for item in synced(self._workspace.state, clients)]}
+        return synced(self._workspace.state, clients)
 
     # other people
 
@@ -418,7 +432,7 @@ class SkillSources:
         message: str = "",
         push: bool | None = None,
         prune: bool = False,
-    ) -> dict[str, Any]:
+    ) -> Published:
         """Put skills, given by their directories, into a git repository, a web directory or a hub.
 
         Exactly one of `git`, `index` (a directory) and `hub` says where. `branch`, `into`, `message` and `push` are for
@@ -431,7 +445,7 @@ class SkillSources:
             raise UsageError("usage", "It must be said where to publish.", hint=hint)
         from whet.sources.publishing.prepare import prepare
 
-        prepared = [prepare(path, scan=self._workspace.judge.attestations.scan) for path in paths]
+        prepared = tuple(prepare(path, scan=self._workspace.judge.attestations.scan) for path in paths)
         if git:
             from whet.sources.publishing.git import publish_git
 
@@ -446,37 +460,16 @@ class SkillSources:
                 pruned = prune_index(published.target)
                 published = published._replace(notes=(*published.notes, *pruned.notes), removed=pruned.removed)
         else:
-            return self._publish_hub(prepared, hub, owner)
-        return {**published.to_json(), "prepared": [skill.to_json() for skill in prepared]}
+            from whet.sources.publishing.hub import publish_hub
+            from whet.sources.refs.reading import read_ref
 
-    def _publish_hub(self, prepared: Sequence[Prepared], hub: str, owner: str) -> dict[str, Any]:
-        from whet.sources.refs.reading import read_ref
-        from whet.sources.registries.hub import get_token, publish_to_hub
-
-        ref = read_ref(hub if hub.startswith("hub:") else f"hub:{hub}", self._place)
-        token = get_token(ref.location, self._place.env)
-        releases = []
-        for skill in prepared:
-            if not skill.version:
-                hint = "Put it into the frontmatter, as `metadata: {version: ...}`."
-                raise UsageError("no-version", f"{skill.name} has no version.", hint=hint)
-            known = (owner or ref.path, skill.name, skill.version)
-            created = publish_to_hub(self.web, ref.location, token, *known, skill.archive, skill.digest)
-            change = "added" if created else "unchanged"
-            releases.append({"name": skill.name, "version": skill.version, "digest": skill.digest, "change": change})
-        return {
-            "success": True,
-            "kind": "hub",
-            "target": ref.location,
-            "changed": any(release["change"] == "added" for release in releases),
-            "releases": releases,
-            "prepared": [skill.to_json() for skill in prepared],
-            "notes": [],
-        }
+            ref = read_ref(hub if hub.startswith("hub:") else f"hub:{hub}", self._place)
+            published = publish_hub(prepared, ref, owner, self.web, self._place.env)
+        return published._replace(prepared=prepared)
 
     # other machines
 
-    def export_snapshot(self, path: str, *, here: bool = False, overwrite: bool = False) -> dict[str, Any]:
+    def export_snapshot(self, path: str, *, here: bool = False, overwrite: bool = False) -> SnapshotExport:
         """Write the skills of the user, with `here` also those of the project, and the taps into one file.
 
         `left_out` says what could not go in and why. Raises ConflictError where the file is there already, unless
@@ -491,7 +484,7 @@ class SkillSources:
             skills, problems = [*skills, *more], [*problems, *unread]
         taps = [tap._asdict() for tap in self.taps.all() if not tap.default]
         made = export_snapshot(skills, taps, path, overwrite=overwrite, clock=self._workspace.clock)
-        return made._replace(left_out=(*problems, *made.left_out)).to_json()
+        return made._replace(left_out=(*problems, *made.left_out))
 
     def plan_import(self, path: str, *, here: bool = False) -> Plan:
         """Bring in the skills of a snapshot: those of the user, or with `here` those of the project.

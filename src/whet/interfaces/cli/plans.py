@@ -60,7 +60,7 @@ def run_plan(context: Context, options: Namespace, make: Callable[[Library], Pla
         return _outcome({**_preview(plan, override), "dry_run": True}, plan, override)
     if can_ask(options):
         override = _ask_agreement(plan, verb, override)
-    answer = {**library.sources.apply(plan, reason=options.reason, override=override), "dry_run": False}
+    answer = {**library.sources.apply(plan, reason=options.reason, override=override).to_json(), "dry_run": False}
     if options.here and any(step["state"] == "ready" and step["after"] for step in answer["plan"]):
         answer["waiting"] = len(library.catalogue.waiting)
     if override:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange
@@ -21,7 +21,7 @@ from whet.guard.finding import LABELS
 from whet.library.files import inside
 from whet.notes import Note
 from whet.sources.install.asking import ask
-from whet.sources.install.plan import DECIDED, Plan, Step
+from whet.sources.install.plan import DECIDED, Applied, Plan, Step
 from whet.sources.install.planning import Planner, held, missing
 from whet.sources.refs.reading import read_ref, shown
 from whet.sources.taps.taps import Taps
@@ -160,9 +160,7 @@ def check_complete(plan: Plan) -> None:
             raise FailedError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.")
 
 
-def apply(
-    installer: Installer, plan: Plan, *, actor: str = "user", reason: str = "", override: str = ""
-) -> dict[str, Any]:
+def apply(installer: Installer, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> Applied:
     """Do what is ready in a plan, all of it or nothing, and record every decision.
 
     With `override`, what the policy asks about or blocks is done too; the record keeps that reason with the content.
@@ -176,14 +174,7 @@ def apply(
     for name, source in plan.taps:
         with suppress(ConflictError):  # somebody else added one of that name a moment ago
             taps.add(name, read_ref(source, installer.reach.place))
-    answer = {"success": True, **plan.to_json(), **done(plan)}
-    return answer | ({"warnings": list(notes)} if notes else {})
-
-
-def done(plan: Plan) -> dict[str, list[str]]:
-    """The names of what an applied plan changed, and of what is installed by it."""
-    installed = [step.name for step in plan.ready if step.entry]
-    return {"done": [step.name for step in plan.ready], "installed": installed}
+    return Applied(plan, notes)
 
 
 def _origin(installer: Installer, ready: Sequence[Step]) -> str:

@@ -8,7 +8,7 @@ noticed when it is applied.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.sources.lock.file import Installed, lock_file
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from whet.notes import Note
     from whet.skill.tree import Item, Tree
     from whet.sources.merging.merge import Clash
+    from whet.values import Json
 
 Action = Literal["install", "update", "merge", "adopt", "restore", "uninstall", "keep"]
 State = Literal["ready", "nothing", "held", "ask", "blocked", "conflict", "failed"]
@@ -62,10 +63,10 @@ class Step(NamedTuple):
     exit_code: int = 1
     """Of a failure: what a command ends with."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The step as every surface answers it."""
         entry = self.entry or self.previous
-        answer: dict[str, Any] = {
+        answer: Json = {
             "action": self.action,
             "state": self.state,
             "name": self.name,
@@ -91,7 +92,7 @@ class Step(NamedTuple):
             answer |= {**told, "why": decision.reason, "findings": grave}
         return answer
 
-    def refusal(self) -> dict[str, Any]:
+    def refusal(self) -> dict[str, str]:
         """What the policy says of a step that it stands in the way of."""
         decision = "ask" if self.state == "ask" else "block"
         return {"name": self.name, "decision": decision, "reason": self.reason}
@@ -117,7 +118,7 @@ class Plan(NamedTuple):
         """The skill's directory."""
         return os.path.join(os.path.dirname(lock_file(self.root)), *step.path.split("/"))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The plan as every surface answers it; contents are named by their digests."""
         counts: dict[str, int] = {}
         for step in self.steps:
@@ -131,6 +132,28 @@ class Plan(NamedTuple):
         }
         taps = [{"name": name, "source": source} for name, source in self.taps]
         return {**answer, "taps": taps} if taps else answer
+
+
+class Applied(NamedTuple):
+    """A plan that was applied."""
+
+    plan: Plan
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """The names of what was changed."""
+        return tuple(step.name for step in self.plan.ready)
+
+    @property
+    def installed(self) -> tuple[str, ...]:
+        """The names of what is installed by it."""
+        return tuple(step.name for step in self.plan.ready if step.entry)
+
+    def to_json(self) -> Json:
+        """The plan, and what was done of it, as every surface answers it."""
+        answer = {"success": True, **self.plan.to_json(), "done": list(self.done), "installed": list(self.installed)}
+        return answer | ({"warnings": list(self.warnings)} if self.warnings else {})
 
 
 def file_changes(before: Mapping[str, Item] | None, after: Mapping[str, Item] | None) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,7 @@ Are they what was installed, is there something newer, and where do they come fr
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import WhetError
@@ -14,10 +14,12 @@ from whet.library.package import read_tree
 from whet.skill.tree import entries
 from whet.sources.install.asking import ask
 from whet.sources.refs.reading import shown
+from whet.values import Json, answer_json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whet.authoring.journal import Entry
     from whet.guard.audit import Record
     from whet.library.card import Card
     from whet.sources.install.asking import Answer
@@ -25,105 +27,202 @@ if TYPE_CHECKING:
     from whet.sources.lock.file import Installed
 
 
-def verify(installer: Installer, names: Sequence[str] = ()) -> dict[str, Any]:
+class FileChange(NamedTuple):
+    """A file that is not as it was installed."""
+
+    path: str
+    change: Literal["added", "changed", "removed"]
+
+
+class VerifiedSkill(NamedTuple):
+    """An installed skill, compared with what was installed."""
+
+    name: str
+    path: str
+    digest: str
+    """Of what was installed."""
+    status: Literal["ok", "edited", "missing", "unreadable"]
+    now: str
+    """The digest of what is there; "" when nothing can be read."""
+    files: tuple[FileChange, ...]
+    reason: str
+
+
+class Verification(NamedTuple):
+    """Whether everything is as it was installed."""
+
+    valid: bool
+    root: str
+    skills: tuple[VerifiedSkill, ...]
+    unmanaged: tuple[str, ...]
+    """Skills of the root that no lock names."""
+
+    def to_json(self) -> Json:
+        """The answer of every surface."""
+        return answer_json(self)
+
+
+class Latest(NamedTuple):
+    """What a source has now."""
+
+    revision: str
+    version: str
+
+
+class CheckedSkill(NamedTuple):
+    """An installed skill, compared with what its source has now."""
+
+    name: str
+    path: str
+    status: Literal["current", "newer", "gone", "unavailable", "no-source"]
+    outdated: bool
+    edited: bool
+    missing: bool
+    pinned: str
+    source: str
+    revision: str
+    version: str
+    latest: Latest | None
+    """What is newer there; None for nothing."""
+    reason: str
+    code: str
+
+
+class Outdated(NamedTuple):
+    """Which installed skills have something newer at their sources."""
+
+    root: str
+    skills: tuple[CheckedSkill, ...]
+
+    @property
+    def outdated(self) -> int:
+        """How many of them have."""
+        return sum(skill.outdated for skill in self.skills)
+
+    def to_json(self) -> Json:
+        """The answer of every surface."""
+        return {**answer_json(self), "outdated": self.outdated}
+
+
+class Installation(NamedTuple):
+    """What the lock says of a skill, and what became of it since."""
+
+    entry: Installed
+    edited: bool
+    shown: str
+    """Its source, as people write it."""
+
+    def to_json(self) -> Json:
+        """The fields of the entry and what became of it."""
+        return {
+            **fields_json(self.entry),
+            "files": len(self.entry.files),
+            "edited": self.edited,
+            "shown": self.shown,
+        }
+
+
+class Origin(NamedTuple):
+    """Where a skill comes from, who let it in and why."""
+
+    name: str
+    path: str
+    scope: str
+    installed: Installation | None
+    """None: no lock names it."""
+    history: tuple[Entry, ...]
+    """How it came, if Whet knows."""
+    decision: Record | None
+    """What the guard said."""
+
+    def to_json(self) -> Json:
+        """The answer of every surface."""
+        known = ("time", "actor", "action")
+        history = [{key: value for key, value in entry.to_json().items() if key in known} for entry in self.history]
+        return {**answer_json(self._replace(history=())), "history": history}
+
+
+def verify(installer: Installer, names: Sequence[str] = ()) -> Verification:
     """Compare what is there with what was installed, file by file."""
-    told = [_verified(installer, entry) for entry in installer.named(names)]
-    locked = {item["path"] for item in told}
-    return {
-        "success": True,
-        "valid": all(item["status"] == "ok" for item in told),
-        "root": installer.root,
-        "skills": told,
-        "unmanaged": [] if names else [path.partition("/")[2] for path in installer.present() if path not in locked],
-    }
+    skills = tuple(_verify_skill(installer, entry) for entry in installer.named(names))
+    locked = {skill.path for skill in skills}
+    present = () if names else installer.present()
+    unmanaged = tuple(path.partition("/")[2] for path in present if path not in locked)
+    return Verification(all(skill.status == "ok" for skill in skills), installer.root, skills, unmanaged)
 
 
-def _verified(installer: Installer, entry: Installed) -> dict[str, Any]:
-    told = {"name": entry.name, "path": entry.path, "digest": entry.digest}
+def _verify_skill(installer: Installer, entry: Installed) -> VerifiedSkill:
+    skill = VerifiedSkill(entry.name, entry.path, entry.digest, "ok", "", (), "")
     try:
         tree = installer.content(entry.path)
     except WhetError as error:
-        return {**told, "status": "unreadable", "now": "", "files": [], "reason": error.message}
+        return skill._replace(status="unreadable", reason=error.message)
     if tree is None:
-        return {**told, "status": "missing", "now": "", "files": [], "reason": "It is not there any more."}
-    now = digest(tree)
-    if now == entry.digest:
-        return {**told, "status": "ok", "now": now, "files": [], "reason": ""}
+        return skill._replace(status="missing", reason="It is not there any more.")
+    skill = skill._replace(now=digest(tree))
+    if skill.now == entry.digest:
+        return skill
     before, after = dict(entry.files), {item.path: item.sha256 for item in entries(tree)}
-    files = [
-        {"path": path, "change": "removed" if path not in after else "changed" if path in before else "added"}
+    files = tuple(
+        FileChange(path, "removed" if path not in after else "changed" if path in before else "added")
         for path in sorted({**before, **after})
         if before.get(path) != after.get(path)
-    ]
+    )
     # The same bytes under the same names: then it is who may execute them.
-    reason = "" if files else "Only permissions to execute differ."
-    return {**told, "status": "edited", "now": now, "files": files, "reason": reason}
+    return skill._replace(status="edited", files=files, reason="" if files else "Only permissions to execute differ.")
 
 
-def outdated(installer: Installer, names: Sequence[str] = ()) -> dict[str, Any]:
+def outdated(installer: Installer, names: Sequence[str] = ()) -> Outdated:
     """Which skills have something newer at their sources. Nothing is fetched that need not be."""
     wanted = installer.named(names)
-    told = {entry.path: _told(installer, entry) for entry in wanted}
+    skills = {entry.path: _check_skill(installer, entry) for entry in wanted}
     asked = [entry for entry in wanted if entry.source]
     # Without a marker on both sides, only the content tells.
     for answer in ask(installer, asked, lambda entry, offer: not (entry.marker and offer.marker)):
-        told[answer.entry.path].update(_newer(answer))
-    skills = list(told.values())
-    return {
-        "success": True,
-        "root": installer.root,
-        "skills": skills,
-        "outdated": sum(item["outdated"] for item in skills),
-    }
+        skills[answer.entry.path] = _compare(skills[answer.entry.path], answer)
+    return Outdated(installer.root, tuple(skills.values()))
 
 
-def _told(installer: Installer, entry: Installed) -> dict[str, Any]:
-    status = _verified(installer, entry)["status"]
-    return {
-        "name": entry.name,
-        "path": entry.path,
-        "status": "no-source",
-        "outdated": False,
-        "edited": status == "edited",
-        "missing": status == "missing",
-        "pinned": entry.pinned,
-        "source": entry.source,
-        "revision": entry.revision,
-        "version": entry.version,
-        "latest": None,
-        "reason": "" if entry.source else "It has no source.",
-        "code": "",
-    }
+def _check_skill(installer: Installer, entry: Installed) -> CheckedSkill:
+    status = _verify_skill(installer, entry).status
+    return CheckedSkill(
+        entry.name,
+        entry.path,
+        "no-source",
+        outdated=False,
+        edited=status == "edited",
+        missing=status == "missing",
+        pinned=entry.pinned,
+        source=entry.source,
+        revision=entry.revision,
+        version=entry.version,
+        latest=None,
+        reason="" if entry.source else "It has no source.",
+        code="",
+    )
 
 
-def _newer(answer: Answer) -> dict[str, Any]:
+def _compare(skill: CheckedSkill, answer: Answer) -> CheckedSkill:
     entry, offer, error = answer.entry, answer.offer, answer.error
     if error is not None:
-        status = "gone" if error.code == "gone-from-source" else "unavailable"
-        return {"status": status, "reason": error.message, "code": error.code}
+        gone = error.code == "gone-from-source"
+        return skill._replace(status="gone" if gone else "unavailable", reason=error.message, code=error.code)
     if offer is None:
-        return {}
+        return skill
     same = digest(answer.package.tree) == entry.digest if answer.package else offer.marker == entry.marker
-    latest = {"revision": offer.revision, "version": offer.version}
-    return {"status": "current" if same else "newer", "outdated": not same, "latest": None if same else latest}
+    if same:
+        return skill._replace(status="current")
+    return skill._replace(status="newer", outdated=True, latest=Latest(offer.revision, offer.version))
 
 
-def why(installer: Installer, card: Card) -> dict[str, Any]:
+def why(installer: Installer, card: Card) -> Origin:
     """Where a skill comes from, who let it in and why, and what became of it since."""
     path = os.path.realpath(card.directory)
     relative = installer.relative(path)
     entry = next((entry for entry in installer.installed() if entry.path == relative), None)
-    made = installer.journal.entries(path=path)
-    decision = _decision(installer, path, entry)
-    return {
-        "success": True,
-        "name": card.full_name,
-        "path": path,
-        "scope": card.scope,
-        "installed": _installed(installer, entry, path) if entry else None,
-        "history": [{"time": item.to_json()["time"], "actor": item.actor, "action": item.action} for item in made[:1]],
-        "decision": decision.to_json() if decision else None,
-    }
+    made = tuple(installer.journal.entries(path=path)[:1])
+    installed = _installation(installer, entry, path) if entry else None
+    return Origin(card.full_name, path, card.scope, installed, made, _decision(installer, path, entry))
 
 
 def _decision(installer: Installer, path: str, entry: Installed | None) -> Record | None:
@@ -136,14 +235,9 @@ def _decision(installer: Installer, path: str, entry: Installed | None) -> Recor
     return next(iter((about or allowed or records)[-1:]), None)
 
 
-def _installed(installer: Installer, entry: Installed, path: str) -> dict[str, Any]:
+def _installation(installer: Installer, entry: Installed, path: str) -> Installation:
     try:
         place = shown(installer.ref_of(entry)) if entry.source else ""
     except WhetError:  # a text of a later Whet
         place = entry.source
-    return {
-        **entry._asdict(),
-        "files": len(entry.files),
-        "edited": digest(read_tree(path)) != entry.digest,
-        "shown": place,
-    }
+    return Installation(entry, digest(read_tree(path)) != entry.digest, place)

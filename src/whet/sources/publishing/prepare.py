@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError
@@ -23,6 +23,7 @@ from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.paths import shown
 from whet.skill.validate import ValidationInput, validate
 from whet.store.atomic import clean_leftovers
+from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,7 +56,7 @@ class Prepared(NamedTuple):
     problems: tuple[Note, ...]
     """What stands in nobody's way and should be known all the same: warnings of the check and of the scan."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The skill as JSON carries it, without its content."""
         return {
             "name": self.name,
@@ -77,12 +78,8 @@ class Release(NamedTuple):
     version: str
     digest: str
     change: Literal["added", "updated", "unchanged"]
-    at: str
-    """Where it is now: a path in the repository, the address of its artifact."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The release as JSON carries it."""
-        return self._asdict()
+    at: str = ""
+    """Where it is now: a path in the repository, the address of its artifact; "" on a hub."""
 
 
 class Published(NamedTuple):
@@ -101,16 +98,18 @@ class Published(NamedTuple):
     notes: tuple[Note, ...] = ()
     removed: tuple[str, ...] = ()
     """What a web directory does not hold any more."""
+    prepared: tuple[Prepared, ...] = ()
+    """What was checked before."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The answer of every surface."""
-        return {
-            "success": True,
-            **self._asdict(),
-            "releases": [release.to_json() for release in self.releases],
-            "removed": list(self.removed),
-            "notes": [note.to_json() for note in self.notes],
-        }
+    def to_json(self) -> Json:
+        """The answer of every surface; of a hub, without what only a repository or a directory has."""
+        answer = answer_json(self)
+        if self.kind == "hub":
+            for name in ("revision", "branch", "pushed", "removed"):
+                del answer[name]
+            for release in answer["releases"]:
+                del release["at"]
+        return answer
 
 
 def prepare(

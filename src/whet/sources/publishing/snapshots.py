@@ -27,6 +27,7 @@ from whet.skill.tree import Limits
 from whet.sources.lock.file import entry_json, entry_of
 from whet.store.atomic import write_bytes
 from whet.store.clock import iso, system_clock
+from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +69,7 @@ class Snapshot(NamedTuple):
     taps: tuple[dict[str, Any], ...]
 
 
-class Exporting(NamedTuple):
+class SnapshotExport(NamedTuple):
     """What an export wrote."""
 
     path: str
@@ -80,10 +81,9 @@ class Exporting(NamedTuple):
     left_out: tuple[Note, ...]
     """What is not in it, and why."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The answer of every surface."""
-        left_out = [entry.to_json() for entry in self.left_out]
-        return {"success": True, **self._asdict(), "skills": list(self.skills), "left_out": left_out}
+        return answer_json(self)
 
 
 def export_snapshot(
@@ -93,7 +93,7 @@ def export_snapshot(
     *,
     overwrite: bool = False,
     clock: Clock = system_clock,
-) -> Exporting:
+) -> SnapshotExport:
     """Write these skills and taps into one file, in one step. A skill that cannot be packed is left out and told."""
     path = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(path) and not overwrite:
@@ -109,7 +109,7 @@ def export_snapshot(
     data = _zip([(MANIFEST, manifest.encode()), *((name, box.packed[found]) for found, name in contents.items())])
     write_bytes(path, data)
     listed = tuple(row["name"] for row in box.rows)
-    return Exporting(path, len(data), listed, len(contents), len(taps), tuple(box.left_out))
+    return SnapshotExport(path, len(data), listed, len(contents), len(taps), tuple(box.left_out))
 
 
 def read_snapshot(data: bytes) -> Snapshot:

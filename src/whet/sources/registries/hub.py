@@ -1,4 +1,4 @@
-"""Skills of a Whet hub: its client, for reading and for publishing. `docs/hub-api.md` says what a hub does.
+"""Skills of a Whet hub. `docs/hub-api.md` says what a hub does; `whet.sources.publishing.hub` publishes there.
 
 No hub is trusted on its word alone: the archive must have the size and the hash that the version names, what comes out
 of it the content digest, and a version that was seen once must not name another content later. A token goes to the hub
@@ -26,13 +26,12 @@ from whet.sources.registries.answers import (
     quote_text,
     split_path,
 )
-from whet.sources.registries.registry import ANSWER_BYTES, Registry, mismatch
+from whet.sources.registries.registry import Registry, mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from whet.sources.model import FetchContext
-    from whet.sources.web.client import Web
 
 TOKEN = "WHET_HUB_TOKEN"  # noqa: S105  the name of a variable, not a token
 HOME = "WHET_HUB"
@@ -156,44 +155,20 @@ class HubSource(Registry):
 
     @property
     def _headers(self) -> Mapping[str, str]:
-        return _authorize(get_token(self.ref.location, self.context.place.env))
+        return authorize(get_token(self.ref.location, self.context.place.env))
 
     def _get(self, path: str) -> Answer:
         try:
             return self.get_json(path, self._headers)
         except (NotFoundError, RefusedError) as error:
             token = get_token(self.ref.location, self.context.place.env)
-            raise _explain(error, self.ref.location, token) from error
+            raise explain(error, self.ref.location, token) from error
 
 
 def get_token(location: str, env: Mapping[str, str]) -> str:
     """The token for a hub, if it is the one that the token belongs to. Raises UsageError `bad-token`."""
     token, home = env.get(TOKEN, ""), get_origin(env.get(HOME, ""))
-    return _check_token(token) if token and home[1] and home == get_origin(location) else ""
-
-
-def publish_to_hub(
-    web: Web, location: str, token: str, owner: str, name: str, version: str, archive: bytes, digest: str
-) -> bool:
-    """Publish one version. Raises ConflictError `version-exists` and other WhetError.
-
-    Sending what is there already does no harm; the answer is whether the hub stored something new.
-    """
-    if not owner:
-        raise UsageError("usage", "The owner is missing.", hint="Say under which owner: --owner O, or hub:ADDRESS/O.")
-    for segment, what in ((owner, "an owner"), (name, "the name of a skill"), (version, "a version")):
-        check_segment(segment, what)
-    url = f"{location.rstrip('/')}/api/v1/skills/{owner}/{name}/versions/{quote_segment(version)}"
-    headers = {**_authorize(_check_token(token)), "Whet-Digest": digest}
-    try:
-        response = web.post(url, body=archive, content_type="application/zip", headers=headers, limit=ANSWER_BYTES)
-    except WhetError as error:
-        raise _explain(error, location, token) from error
-    answer = Answer(parse_json(response.body, response.url), "the answer", response.url)
-    found = read_version(answer, owner, name, version)
-    if found.digest != digest:
-        raise mismatch(f"the hub has {found.digest} and was sent {digest}")
-    return response.status == 201
+    return check_token(token) if token and home[1] and home == get_origin(location) else ""
 
 
 def read_version(answer: Answer, owner: str, name: str, version: str) -> Version:
@@ -216,18 +191,19 @@ def read_version(answer: Answer, owner: str, name: str, version: str) -> Version
     )
 
 
-def _check_token(token: str) -> str:
+def check_token(token: str) -> str:
     """A token that can stand in a header. Raises UsageError `bad-token`, which does not repeat it."""
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise UsageError("bad-token", "The token of the hub is none.", hint="Give it without spaces and line ends.")
     return token
 
 
-def _authorize(token: str) -> dict[str, str]:
+def authorize(token: str) -> dict[str, str]:
+    """The header that carries a token, if there is one."""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def _explain(error: WhetError, location: str, token: str) -> WhetError:
+def explain(error: WhetError, location: str, token: str) -> WhetError:
     """The error in the words of the hub, if it gave any; one for want of a token says how to give one."""
     status, message, hint = error.details.get("status"), error.message, error.hint
     try:

@@ -8,7 +8,7 @@ answer is told of and fails nobody else's answer. What a source left out of its 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.notes import Note
@@ -18,6 +18,7 @@ from whet.sources.refs.reading import ref_text, shown
 from whet.sources.taps.listings import Listings
 from whet.sources.taps.taps import REGISTRIES
 from whet.store.clock import iso, system_clock
+from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +41,7 @@ class Hit(NamedTuple):
     install: str
     """What to write to get it."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The hit as every surface answers it."""
         offer = self.offer
         return {
@@ -55,20 +56,19 @@ class Hit(NamedTuple):
         }
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search brought."""
 
-    hits: tuple[Hit, ...]
+    query: str
+    skills: tuple[Hit, ...]
     notes: tuple[Note, ...]
     """Sources that did not answer, or only with what they said earlier."""
     asked: int
     """How many sources answered."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The answer as every surface gives it."""
-        skills = [hit.to_json() for hit in self.hits]
-        notes = [note.to_json() for note in self.notes]
-        return {"skills": skills, "count": len(skills), "asked": self.asked, "notes": notes}
+        return {**answer_json(self), "count": len(self.skills)}
 
 
 class _Look(NamedTuple):
@@ -101,7 +101,7 @@ def search(
     cache: CacheDatabase,
     offline: bool = False,
     clock: Clock = system_clock,
-) -> Found:
+) -> SearchResult:
     """What the named sources have that fits a query, best first.
 
     Each is asked at most once an hour; `offline` asks none that is not on this disk. Raises FailedError
@@ -125,7 +125,7 @@ def search(
             hint=notes[0].hint or "Check the network and try again.",
             notes=[note.to_json() for note in notes],
         )
-    return Found(_hits(looks, query, trust)[:limit], notes, answered)
+    return SearchResult(query, _hits(looks, query, trust)[:limit], notes, answered)
 
 
 def _look(

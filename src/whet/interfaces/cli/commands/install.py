@@ -124,8 +124,9 @@ def configure_outdated(parser: Parser) -> None:
 def run_outdated(context: Context, options: Namespace) -> Outcome:
     with progress(context, options) as library:
         answer = library.sources.outdated(*options.names, here=options.here)
-    states = {item["status"] for item in answer["skills"]}
-    return Outcome(answer, 1 if answer["outdated"] or "gone" in states else 4 if "unavailable" in states else 0)
+    states = {skill.status for skill in answer.skills}
+    code = 1 if answer.outdated or "gone" in states else 4 if "unavailable" in states else 0
+    return Outcome(answer.to_json(), code)
 
 
 def render_outdated(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -166,7 +167,7 @@ def configure_verify(parser: Parser) -> None:
 
 def run_verify(context: Context, options: Namespace) -> Outcome:
     answer = context.library.sources.verify(*options.names, here=options.here)
-    return Outcome(answer, 0 if answer["valid"] else 1)
+    return Outcome(answer.to_json(), 0 if answer.valid else 1)
 
 
 def render_verify(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -225,5 +226,5 @@ COMMANDS = {
     "adopt": Command(configure_adopt, run_adopt, render_adopt),
     "outdated": Command(configure_outdated, run_outdated, render_outdated),
     "verify": Command(configure_verify, run_verify, render_verify),
-    "why": Command(skill_argument, lambda c, o: Outcome(c.library.sources.why(o.name)), render_why),
+    "why": Command(skill_argument, lambda c, o: Outcome(c.library.sources.why(o.name).to_json()), render_why),
 }

@@ -47,12 +47,14 @@ def run_sync(context: Context, options: Namespace) -> Outcome:
     """Plan and do it, or take it back."""
     library = context.library
     if options.list:
-        return Outcome(library.sources.synced(*options.clients))
+        made = [item.to_json() for item in library.sources.synced(*options.clients)]
+        return Outcome({"success": True, "made": made})
     if options.undo and (options.dry_run or options.copy or options.force or options.skill):
         hint = "`whet sync --list` shows what it would take back."
         raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
     if options.undo:
-        return Outcome(library.sources.unsync(*options.clients, here=options.here))
+        report = library.sources.unsync(*options.clients, here=options.here)
+        return Outcome({"success": True, **report.to_json()})
     plan = library.sources.plan_sync(
         *options.clients,
         how="copy" if options.copy else "link",
@@ -63,9 +65,9 @@ def run_sync(context: Context, options: Namespace) -> Outcome:
     if options.dry_run:
         steps = [{**step.to_json(), "outcome": "planned"} for step in plan.steps]
         return Outcome({"success": True, "steps": steps, "cleaned": []})
-    answer = library.sources.sync(plan)
-    failed = any(step["outcome"] in ("failed", "changed") for step in answer["steps"])
-    return Outcome(answer, 1 if failed else 0)
+    report = library.sources.sync(plan)
+    failed = any(step.outcome in ("failed", "changed") for step in report.steps)
+    return Outcome({"success": True, **report.to_json()}, 1 if failed else 0)
 
 
 def render_sync(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -131,7 +133,7 @@ def configure_publish(parser: Parser) -> None:
 def run_publish(context: Context, options: Namespace) -> Outcome:
     push = True if options.push else False if options.no_push else None
     paths = [context.locate(name) for name in options.names]
-    answer = context.library.sources.publish(
+    published = context.library.sources.publish(
         *paths,
         git=options.git,
         index=options.index,
@@ -143,7 +145,7 @@ def run_publish(context: Context, options: Namespace) -> Outcome:
         push=push,
         prune=options.prune,
     )
-    return Outcome(answer)
+    return Outcome(published.to_json())
 
 
 def render_publish(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -188,9 +190,9 @@ def run_snapshot(context: Context, options: Namespace) -> Outcome:
             raise UsageError(
                 "usage", "`export` takes only --here and --overwrite.", hint="Leave out the other options."
             )
-        return Outcome(
-            context.library.sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
-        )
+        sources = context.library.sources
+        made = sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
+        return Outcome(made.to_json())
     return run_plan(
         context, options, lambda library: library.sources.plan_import(options.file, here=options.here), "Import"
     )

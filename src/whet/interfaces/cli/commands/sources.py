@@ -34,7 +34,8 @@ def configure_search(parser: Parser) -> None:
 def run_search(context: Context, options: Namespace) -> Outcome:
     query = " ".join(options.query)
     with progress(context, options) as library:
-        return Outcome(library.sources.search(query, options.limit, source=options.source, offline=options.offline))
+        found = library.sources.search(query, options.limit, source=options.source, offline=options.offline)
+    return Outcome(found.to_json())
 
 
 def render_search(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -60,7 +61,7 @@ def configure_inspect(parser: Parser) -> None:
 
 def run_inspect(context: Context, options: Namespace) -> Outcome:
     with progress(context, options) as library:
-        return Outcome(library.sources.inspect(options.source, options.skill))
+        return Outcome(library.sources.inspect(options.source, options.skill).to_json())
 
 
 def render_inspect(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -106,12 +107,11 @@ def run_tap(context: Context, options: Namespace) -> Outcome:
         takes = " and ".join(wanted) or "nothing else"
         usage = " ".join(("whet tap", options.action, *wanted))
         raise UsageError("usage", f"`whet tap {options.action}` takes {takes}.", hint=f"Usage: {usage}")
-    library = context.library
-    if options.action == "add":
-        return Outcome(library.sources.add_tap(*options.words))
-    if options.action == "remove":
-        return Outcome(library.sources.remove_tap(*options.words))
-    return Outcome(library.sources.list_taps())
+    sources = context.library.sources
+    if options.action == "list":
+        return Outcome({"success": True, "taps": [tap.to_json() for tap in sources.list_taps()]})
+    change = sources.add_tap if options.action == "add" else sources.remove_tap
+    return Outcome({"success": True, "tap": change(*options.words).to_json()})
 
 
 def render_tap(answer: Json, screen: Screen, options: Namespace) -> None:
