@@ -47,7 +47,7 @@ from whet import Library, Session
 
 Results are frozen values; their `to_json()` is what the command prints with `--json`. A method that answers with a
 `dict` answers with that already. What fails is raised, as one of the [errors](#errors), whose `to_json()` is the answer
-then. Only what answers a model, `Tools.call` and `Session.manage`, raises nothing and says `success: false` instead.
+then. Only what answers a model, `Tools.call`, raises nothing and says `success: false` instead.
 Skills are named as people name them: by a name, a qualified name such as `user:deploy`, or a path. `here=True` means
 the project instead of the user. The version of the package is `whet.__version__`."""
 

@@ -83,16 +83,18 @@ def test_what_is_used_most_is_listed_when_not_all_fits(library: Library) -> None
 
 
 def test_the_tool_answers_whatever_it_is_called_with(library: Library) -> None:
-    assert library.session().manage({"operations": [DEPLOY], "reason": "Asked."})["success"]
+    assert library.session().manage({"operations": [DEPLOY], "reason": "Asked."}).one().created
     (entry,) = library.edit.history.entries("deploy").to_json()["entries"]
     assert (entry["actor"], entry["reason"]) == ("agent", "Asked.")
     flat = {"action": "patch", "name": "deploy", "old_string": "then ship", "new_string": "then wait"}
-    assert library.session().manage(flat)["replacements"] == 1
+    assert library.session().manage(flat).one().replacements == 1
     odd: list[Any] = [None, [], {}, {"operations": {}}, {"operations": [1]}, {"operations": [{"action": "explode"}]}]
     for arguments in odd:
-        answer = library.session().manage(arguments)
-        assert (answer["success"], bool(answer["hint"])) == (False, True)
-        assert answer["code"] in ("bad-operations", "bad-operation")
+        with pytest.raises(UsageError) as caught:
+            library.session().manage(arguments)
+        answer = library.tools().call("skill_manage", arguments)
+        assert (answer["success"], bool(answer["hint"]), bool(caught.value.hint)) == (False, True, True)
+        assert {answer["code"], caught.value.code} <= {"bad-operations", "bad-operation", "bad-arguments"}
 
 
 def test_the_schema_names_every_field_and_nothing_else() -> None:
@@ -115,10 +117,10 @@ def test_a_conversation_is_warned_when_it_changes_what_it_has_not_seen(library: 
     library.edit.apply([DEPLOY])
     session = library.session()
     change = {"action": "patch", "name": "deploy", "find": "then ship", "replace": "then ship it"}
-    assert "deploy was changed without having been viewed." in session.manage(change)["warnings"]
+    assert "deploy was changed without having been viewed." in session.manage(change).notes
     session.view("deploy")
     back = {"action": "patch", "name": "deploy", "find": "then ship it", "replace": "then ship"}
-    assert "deploy was changed without having been viewed." not in session.manage(back)["warnings"]
+    assert "deploy was changed without having been viewed." not in session.manage(back).notes
 
 
 def test_a_conversation_counts_what_it_uses(library: Library) -> None:
@@ -159,6 +161,6 @@ def test_a_check_that_says_no_is_obeyed(tmp_path: Path) -> None:
         return Verdict("block", "dangerous", f"{name} of {actor} with {len(after)} file is dangerous.")
 
     with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}, check=check) as library:
-        answer = library.session().manage(DEPLOY)
+        answer = library.tools().call("skill_manage", DEPLOY)
         assert (answer["code"], answer["success"]) == ("blocked", False)
         assert not os.path.exists(tmp_path / "skills" / "deploy")

@@ -43,10 +43,11 @@ from whet.skill.names import key as name_key
 from whet.values import answer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from whet.api.learning import SkillLearning
     from whet.authoring.editor import SkillEditor
+    from whet.authoring.results import Changes
     from whet.learning.transcripts.recorder import Recorder
     from whet.library.card import Card
     from whet.library.disclosure import View
@@ -292,15 +293,13 @@ class Session:
             self.learning.record("view", card, view.digest, self.id)
         return view
 
-    def manage(self, arguments: Any, *, stage: bool = False) -> Json:
-        """The tool `skill_manage` for this conversation; an error is an answer, with `success` false.
+    def manage(self, arguments: Any, *, stage: bool = False) -> Changes:
+        """Do what the model asks for with the tool `skill_manage`, whose `arguments` these are. Raises WhetError.
 
-        `arguments` is whatever the model sent. What is changed without having been viewed in it, as it is now, gets a
-        warning; what the model may not view, it may not change. With `stage`, changes wait as proposals until a person
-        approves them.
+        What is changed without having been viewed in this conversation, as it is now, gets a warning; what the model
+        may not view, it may not change. With `stage`, changes wait as proposals until a person approves them.
         """
-
-        from whet.authoring.tool import answer
+        from whet.authoring.tool import read_call
         from whet.authoring.writer import Provenance
 
         def viewed(directory: str, digest: str) -> bool:
@@ -309,11 +308,9 @@ class Session:
                 for item in self._active.values()
             )
 
-        def manage(operations: Sequence[Mapping[str, Any]], reason: str) -> Json:
-            by = Provenance("agent", reason=reason)
-            return self._editor().apply(operations, by, stage=stage, viewed=viewed, allowed=self.allow).to_json()
-
-        return answer(arguments, manage)
+        operations, reason = read_call(arguments)
+        by = Provenance("agent", reason=reason)
+        return self._editor().apply(operations, by, stage=stage, viewed=viewed, allowed=self.allow)
 
     def allow(self, card: Card) -> None:
         """Raise RefusedError for a skill that the model may not have."""

@@ -244,7 +244,7 @@ class Tools:
 
     def _manage(self, given: dict[str, Any]) -> dict[str, Any]:
         with self._one_at_a_time:
-            return self.session.manage(given, stage=self.writes == "propose")
+            return self.session.manage(given, stage=self.writes == "propose").to_json()
 
     def _feedback(self, given: dict[str, Any]) -> dict[str, Any]:
         name, outcome, message, fits = (given.get(key) for key in ("name", "outcome", "message", "fits"))

@@ -1,7 +1,6 @@
-"""`skill_manage` as a tool for models: a schema that small models can follow, and answers that teach.
+"""`skill_manage` as a tool for models: a schema that small models can follow, and what a call of it means.
 
-The schema is one list of operations, each an object with its action spelled out and nothing else allowed. Whatever is
-called, the answer is a value: an error is told like any other answer, with a hint for the next attempt.
+The schema is one list of operations, each an object with its action spelled out and nothing else allowed.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from whet.authoring.editor import MOST_OPERATIONS
 from whet.authoring.operations import OPERATIONS
-from whet.errors import UsageError, WhetError
+from whet.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
 
 def schema() -> dict[str, Any]:
@@ -41,17 +40,14 @@ def schema() -> dict[str, Any]:
     }
 
 
-def answer(arguments: Any, manage: Callable[[Sequence[Mapping[str, Any]], str], dict[str, Any]]) -> dict[str, Any]:
-    """What the tool answers to these arguments; one operation may also be given flat, as small models do."""
-    try:
-        if not isinstance(arguments, dict):
-            raise UsageError("bad-operations", "The arguments are not an object.", hint='Give {"operations": [...]}.')
-        operations = arguments.get("operations")
-        if operations is None and "action" in arguments:
-            operations = [{key: value for key, value in arguments.items() if key != "reason"}]
-        if not isinstance(operations, list):
-            hint = 'Give {"operations": [{"action": ..., "name": ...}]}.'
-            raise UsageError("bad-operations", "operations is not a list.", hint=hint)
-        return manage(operations, str(arguments.get("reason", "")))
-    except WhetError as error:
-        return error.to_json()
+def read_call(arguments: Any) -> tuple[list[Mapping[str, Any]], str]:
+    """The operations and the reason of a call; one operation may also be given flat, as small models do."""
+    if not isinstance(arguments, dict):
+        raise UsageError("bad-operations", "The arguments are not an object.", hint='Give {"operations": [...]}.')
+    operations = arguments.get("operations")
+    if operations is None and "action" in arguments:
+        operations = [{key: value for key, value in arguments.items() if key != "reason"}]
+    if not isinstance(operations, list):
+        hint = 'Give {"operations": [{"action": ..., "name": ...}]}.'
+        raise UsageError("bad-operations", "operations is not a list.", hint=hint)
+    return operations, str(arguments.get("reason", ""))
