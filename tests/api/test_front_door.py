@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import pytest
 
 from whet import Detection, Index, Invocation, Library, Matches, Skills, SkillView
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 MOST_NAMES = 30
@@ -74,3 +79,96 @@ def test_a_misspelt_field_is_found_before_anything_runs(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     rejected = [line.split(": error: ")[0] for line in done.stdout.splitlines() if "has no attribute" in line]
     assert rejected == [f"program.py:{number}" for number in range(5, 11)], done.stdout
+
+
+ANSWERS_MODELS = {"Tools", "Tool"}
+"""What a model is given and gets as an answer is JSON by nature."""
+WRITTEN_BY_OTHERS = {
+    "Call.arguments",
+    "Completion.value",
+    "Event.given",
+    "Execution.hooks",
+    "Sessions.state",
+    "Setting.default",
+    "Settings.skill_settings",
+    "Skill.frontmatter",
+}
+"""What somebody else's YAML or JSON says: it may be anything."""
+SERVICES = (
+    "SkillGuard.",
+    "SkillLearning.",
+    "SkillSettings.",
+    "SkillSources.",
+    "Curating.",
+    "Session.finish",
+    "Distillation.help",
+    "Export.contents",
+    "Step.refusal",
+)
+"""What is not typed yet; this only becomes shorter."""
+
+
+def namespace(module: str) -> dict[str, Any]:
+    """The names of a module, and those that it only imports for types."""
+    names = {**vars(import_module(module))}
+    tree = ast.parse(inspect.getsource(import_module(module)))
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    for node in (node for block in blocks for node in block.body):
+        exec(compile(ast.Module([node], []), module, "exec"), names)
+    return names
+
+
+def hints(member: Any) -> dict[str, Any]:
+    function = member.fget if isinstance(member, property) else getattr(member, "func", member)
+    return get_type_hints(function, namespace(function.__module__))
+
+
+def parts(hint: Any) -> Iterator[Any]:
+    """A type, and those that it is made of."""
+    yield hint
+    for part in get_args(hint):
+        yield from parts(part)
+
+
+def members(owner: type) -> Iterator[tuple[str, Any]]:
+    """What a caller gets from a value: fields, properties and what methods give, each with its type."""
+    for name in sorted(vars(owner)):
+        if name.startswith(("_", "to_")):
+            continue
+        member = inspect.getattr_static(owner, name)
+        member = getattr(member, "__func__", member)
+        if isinstance(member, (property, cached_property)) or inspect.isfunction(member):
+            yield name, hints(member).get("return")
+    for name, hint in get_type_hints(owner, namespace(owner.__module__)).items():
+        if not name.startswith("_"):
+            yield name, hint
+
+
+def untyped() -> set[str]:
+    """Whatever a program reaches from a library that says dict or Any where a value should be."""
+    wrong: set[str] = set()
+    seen: set[type] = set()
+    left: list[type] = [Library]
+    while left:
+        owner = left.pop()
+        if owner in seen:
+            continue
+        seen.add(owner)
+        for name, hint in members(owner):
+            for part in parts(hint):
+                if part is Any or part is dict or part is object:
+                    wrong.add(f"{owner.__name__}.{name}")
+                elif (
+                    inspect.isclass(part)
+                    and part.__module__.startswith("whet.")
+                    and part.__name__ not in ANSWERS_MODELS
+                ):
+                    left.append(part)
+    return wrong
+
+
+def test_no_result_is_a_bare_dictionary() -> None:
+    wrong = untyped()
+    assert wrong >= WRITTEN_BY_OTHERS, "it is not reached any more, or typed"
+    wrong -= WRITTEN_BY_OTHERS
+    assert [name for name in sorted(wrong) if not name.startswith(SERVICES)] == []

@@ -51,7 +51,7 @@ class Change(NamedTuple):
     """The file that was written or removed."""
     renamed_from: str | None = None
 
-    def result(self) -> dict[str, Any]:
+    def to_result(self) -> dict[str, Any]:
         """What is told of it among several."""
         told: dict[str, Any] = {"action": self.action, "name": self.skill, "path": self.path}
         told |= {"version": self.version, "digest": self.digest}
@@ -89,9 +89,12 @@ class Changes(NamedTuple):
         """The answer as JSON carries it: of one operation flat, of several as a list of results."""
         told: dict[str, Any] = {"success": True, "warnings": list(self.notes), "entries": list(self.entries)}
         if len(self.changes) == 1:
-            told |= {**self.changes[0].result(), "entry": self.entries[-1] if self.entries else None}
+            told |= {**self.changes[0].to_result(), "entry": self.entries[-1] if self.entries else None}
         else:
-            told |= {"operations_applied": len(self.changes), "results": [change.result() for change in self.changes]}
+            told |= {
+                "operations_applied": len(self.changes),
+                "results": [change.to_result() for change in self.changes],
+            }
         if self.proposal is not None:
             told |= {"staged": True, "proposal": self.proposal, "reason": self.reason}
             told["hint"] = _WAITS.format(self.proposal)
