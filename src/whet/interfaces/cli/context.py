@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from whet.errors import NotFoundError
 
@@ -18,11 +18,23 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 
-class Outcome(NamedTuple):
-    """The answer of a command and its exit code: 1 when the answer is "no"."""
+class Result(Protocol):
+    """A value that the library answers with."""
 
-    answer: Json
-    code: int = 0
+    def to_json(self) -> Json:
+        """The value as JSON carries it."""
+        ...
+
+
+class Outcome(NamedTuple):
+    """An answer that is not simply good, with its exit code: 1 when the answer is "no"."""
+
+    answer: Result | Json
+    code: int
+
+
+Answer: TypeAlias = "Outcome | Result | Json"
+"""What a command gives back; it becomes JSON in one place."""
 
 
 class Command(NamedTuple):
@@ -30,7 +42,7 @@ class Command(NamedTuple):
 
     configure: Callable[[Parser], None]
     """Declare its arguments and options."""
-    run: Callable[[Context, Namespace], Outcome]
+    run: Callable[[Context, Namespace], Answer]
     """Ask the library; the answer is what `--json` prints."""
     render: Callable[[Json, Screen, Namespace], None]
     """The same answer for a person."""

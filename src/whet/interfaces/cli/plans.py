@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.api import Library
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.sources.install.plan import Plan, Step
@@ -51,7 +51,7 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
     parser.option("--reason", metavar="R", default="", text="Why; the history keeps it.")
 
 
-def run_plan(context: Context, options: Namespace, make: Callable[[Library], Plan], verb: str) -> Outcome:
+def run_plan(context: Context, options: Namespace, make: Callable[[Library], Plan], verb: str) -> Answer:
     """Make the plan, show it and ask on a terminal, apply it; the answer is the plan with what was done."""
     with progress(context, options) as library:
         plan = make(library)
@@ -68,12 +68,12 @@ def run_plan(context: Context, options: Namespace, make: Callable[[Library], Pla
     return _outcome(answer, plan, override)
 
 
-def _outcome(answer: Json, plan: Plan, override: str) -> Outcome:
+def _outcome(answer: Json, plan: Plan, override: str) -> Answer:
     """The answer; where something that was wanted is not done, it says so the way all failures do."""
     left = [step for step in plan.steps if not (override and step.state in ("ask", "blocked"))]
     worst = max(left, key=_exit_code, default=None)
     if worst is None or not _exit_code(worst):
-        return Outcome(answer)
+        return answer
     hint = worst.hint or "The plan has what stands in its way."
     failure = {"success": False, "error": f"{worst.name}: {worst.reason}", "code": worst.code, "hint": hint}
     return Outcome({**answer, **failure}, _exit_code(worst))

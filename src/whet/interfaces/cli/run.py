@@ -7,9 +7,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, UsageError, WhetError
-from whet.interfaces.cli.context import Context
+from whet.interfaces.cli.context import Context, Outcome
 from whet.interfaces.cli.output import PIPE_GONE, Console, screen_for
 from whet.interfaces.cli.verbs import COMPLETE, overview, parser_of, split_verb
+from whet.values import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +70,9 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
         return _help(parser.format_help(), console)
     context = Context(options, env)
     try:
-        answer, code = command.run(context, options)
+        outcome = command.run(context, options)
+        answer, code = outcome if isinstance(outcome, Outcome) else (outcome, 0)
+        answer = as_json(answer)
         if console.json:
             console.document(answer)
             return code

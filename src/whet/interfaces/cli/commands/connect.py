@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from whet.api import Library
     from whet.api.tools import Writes
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.interfaces.clients.plan import Plan
@@ -57,7 +57,7 @@ def configure_connect(parser: Parser) -> None:
     parser.option("--yes", text="Do not ask.")
 
 
-def run_connect(context: Context, options: Namespace) -> Outcome:
+def run_connect(context: Context, options: Namespace) -> Answer:
     place = context.library.workspace.place
     if options.client is None:
         flags = ("--hooks", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes")
@@ -65,22 +65,22 @@ def run_connect(context: Context, options: Namespace) -> Outcome:
             raise UsageError("usage", f"{wrong} needs a CLIENT.", hint="`whet connect` lists the clients.")
         from whet.interfaces.clients.status import overview
 
-        return Outcome({"success": True, "clients": overview(place, here=options.here)})
+        return {"success": True, "clients": overview(place, here=options.here)}
     for first, second in _CONTRARY:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
             raise UsageError("usage", f"{first} and {second} do not go together.", hint=hint)
     plan = _plan_connection(context, options)
     if plan.is_empty and not (plan.undo and plan.previous):
-        return Outcome(plan.to_json(applied=False))
+        return plan.to_json(applied=False)
     if options.dry_run or not (options.yes or can_ask(options)):
-        return Outcome(plan.to_json(applied=False))
+        return plan.to_json(applied=False)
     if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
         return Outcome(plan.to_json(applied=False), 1)
     from whet.interfaces.clients.apply import apply
 
     backups = apply(plan, place.state)
-    return Outcome(plan.to_json(applied=True, backups=backups))
+    return plan.to_json(applied=True, backups=backups)
 
 
 def render_connect(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -201,10 +201,10 @@ def configure_mcp(parser: Parser) -> None:
     parser.option("--print-token", text="Print the token for HTTP, and serve nothing.")
 
 
-def run_mcp(context: Context, options: Namespace) -> Outcome:
+def run_mcp(context: Context, options: Namespace) -> Answer:
     """Serve until the client goes or the process is stopped."""
     if options.print_token:
-        return Outcome({"success": True, "token": _read_token(context.library)})
+        return {"success": True, "token": _read_token(context.library)}
     if options.allow_writes and options.read_only:
         raise UsageError("usage", "--allow-writes and --read-only exclude each other.", hint="Give one of them.")
     if not options.http and any(getattr(options, name) not in (None, []) for name in _HTTP_ONLY):
@@ -216,7 +216,7 @@ def run_mcp(context: Context, options: Namespace) -> Outcome:
         print("Waiting for a client on the standard streams. `whet connect CLIENT` sets one up.", file=sys.stderr)
     writes: Writes = "allow" if options.allow_writes else "none" if options.read_only else "propose"
     _serve(context, options, writes)
-    return Outcome({"success": True})
+    return {"success": True}
 
 
 def _serve(context: Context, options: Namespace, writes: Writes) -> None:
@@ -263,7 +263,7 @@ def configure_hook(parser: Parser) -> None:
     parser.option("--client", metavar="CLIENT", choices=tuple(CLIENTS), text="Who tells of it, and in whose words.")
 
 
-def run_hook(context: Context, options: Namespace) -> Outcome:
+def run_hook(context: Context, options: Namespace) -> Answer:
     """Do what the hook does, and tell what failed."""
     from contextlib import ExitStack
 
@@ -272,7 +272,7 @@ def run_hook(context: Context, options: Namespace) -> Outcome:
 
     require(options, "hook", "client")
     if is_off(context.env):
-        return Outcome({"success": True, "output": "", "off": True, "failure": None})
+        return {"success": True, "output": "", "off": True, "failure": None}
     here = context.library
     with ExitStack() as stack:
 
@@ -285,7 +285,7 @@ def run_hook(context: Context, options: Namespace) -> Outcome:
         stack.callback(hooks.close)
         output, error = hooks.try_answer(options.client, options.event, read_input(0), here.workspace.place.directory)
     failure = None if error is None else dict(zip(("code", "message"), describe_failure(error), strict=True))
-    return Outcome({"success": True, "output": output.decode("ascii"), "off": False, "failure": failure})
+    return {"success": True, "output": output.decode("ascii"), "off": False, "failure": failure}
 
 
 def render_hook(answer: Json, screen: Screen, _options: Namespace) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import misuse, reason_option, skill_argument
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command
 from whet.interfaces.cli.rendering import VERDICTS, render_findings
 from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, plural
@@ -15,7 +15,7 @@ from whet.interfaces.cli.text import clean, plural
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -32,20 +32,20 @@ def configure_trust(parser: Parser) -> None:
     parser.option("--yes", text="Do not ask.")
 
 
-def run_trust(context: Context, options: Namespace) -> Outcome:
+def run_trust(context: Context, options: Namespace) -> Answer:
     """Trust the repository, or tell what is trusted."""
     library = context.library
     if options.list and options.review:
         raise misuse("trust", "Give --list or --review, not both.")
     if options.list:
-        return Outcome(library.settings.trusted().to_json())
+        return library.settings.trusted()
     if options.review:
-        return Outcome(library.guard.review())
+        return library.guard.review()
     if can_ask(options):
         found = [item for item in library.guard.review()["verdicts"] if item["verdict"] != "safe"]
         if found and not _ask_trust(found):
             raise RefusedError("not-agreed", "The repository is not trusted.", hint="Nothing was changed.")
-    return Outcome(library.settings.trust().to_json())
+    return library.settings.trust()
 
 
 def _ask_trust(found: list[Json]) -> bool:
@@ -136,17 +136,13 @@ def render_unpin(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 COMMANDS = {
     "trust": Command(configure_trust, run_trust, render_trust),
-    "untrust": Command(
-        configure_untrust, lambda c, o: Outcome(c.library.settings.untrust(o.path).to_json()), render_untrust
-    ),
-    "enable": Command(
-        _configure_surface, lambda c, o: Outcome(c.library.settings.enable(o.name, o.surface).to_json()), render_enable
-    ),
+    "untrust": Command(configure_untrust, lambda c, o: c.library.settings.untrust(o.path), render_untrust),
+    "enable": Command(_configure_surface, lambda c, o: c.library.settings.enable(o.name, o.surface), render_enable),
     "disable": Command(
         _configure_surface,
-        lambda c, o: Outcome(c.library.settings.disable(o.name, o.surface).to_json()),
+        lambda c, o: c.library.settings.disable(o.name, o.surface),
         render_disable,
     ),
-    "pin": Command(configure_pin, lambda c, o: Outcome(c.library.settings.pin(o.name, o.reason).to_json()), render_pin),
-    "unpin": Command(configure_unpin, lambda c, o: Outcome(c.library.settings.unpin(o.name).to_json()), render_unpin),
+    "pin": Command(configure_pin, lambda c, o: c.library.settings.pin(o.name, o.reason), render_pin),
+    "unpin": Command(configure_unpin, lambda c, o: c.library.settings.unpin(o.name), render_unpin),
 }

@@ -11,7 +11,7 @@ from whet.interfaces.cli.text import clean, plural, shorten
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -22,7 +22,7 @@ def configure_doctor(parser: Parser) -> None:
     parser.option("--check", text="Exit with 1 when there is an error in the report.")
 
 
-def run_doctor(context: Context, options: Namespace) -> Outcome:
+def run_doctor(context: Context, options: Namespace) -> Answer:
     """Mend if asked to, then ask for the report."""
     from whet.guard.sandbox.levels import level
     from whet.interfaces.clients.status import examine_connections
@@ -70,7 +70,7 @@ def configure_needs(parser: Parser) -> None:
     parser.option("--check", text="Exit with 1 when something is missing.")
 
 
-def run_needs(context: Context, options: Namespace) -> Outcome:
+def run_needs(context: Context, options: Namespace) -> Answer:
     answer = context.library.needs(*options.names, caller=context.caller).to_json()
     return Outcome(answer, 1 if options.check and not answer["ready"] else 0)
 
@@ -99,7 +99,7 @@ def configure_validate(parser: Parser) -> None:
     parser.option("--fix", text="Apply the fixes that change how a skill is written, never what it says.")
 
 
-def run_validate(context: Context, options: Namespace) -> Outcome:
+def run_validate(context: Context, options: Namespace) -> Answer:
     """Check every skill; all paths are looked up before any file is changed."""
     from whet.library.standalone import check, mend, skills_below
 

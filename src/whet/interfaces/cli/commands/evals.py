@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -85,12 +85,10 @@ def _check_options(options: Namespace, *, triggers: bool) -> None:
         raise misuse("eval", f"--{given[0].replace('_', '-')} does not go with `{form}`.")
 
 
-def _run_skill(context: Context, options: Namespace) -> Outcome:
+def _run_skill(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
         if options.optimise_description:
-            return Outcome(
-                library.learning.optimise_description(options.kind, options.model or "", apply=options.apply)
-            )
+            return library.learning.optimise_description(options.kind, options.model or "", apply=options.apply)
         answer = library.learning.eval_skill(
             options.kind,
             options.model,
@@ -194,7 +192,7 @@ def configure_eval(parser: Parser) -> None:
     parser.option("--suggest", text="Triggers: suggest words for the descriptions.")
 
 
-def run_eval(context: Context, options: Namespace) -> Outcome:
+def run_eval(context: Context, options: Namespace) -> Answer:
     """Ask, and compare with what is asked for."""
     _check_options(options, triggers=options.kind == _TRIGGERS)
     if options.kind != _TRIGGERS:
@@ -365,7 +363,7 @@ def configure_improve(parser: Parser) -> None:
     parser.option("--budget", metavar="TOKENS", type=amount, text="What all of it may cost (default 1,000,000).")
 
 
-def run_improve(context: Context, options: Namespace) -> Outcome:
+def run_improve(context: Context, options: Namespace) -> Answer:
     if options.write and options.dry_run:
         raise misuse("improve", "Give --write or --dry-run, not both.")
     given = {name: value for name in _IMPROVE_NUMBERS if (value := getattr(options, name)) is not None}
@@ -449,7 +447,7 @@ def configure_test(parser: Parser) -> None:
     parser.option("--list", text="Only tell which tests there are.")
 
 
-def run_test(context: Context, options: Namespace) -> Outcome:
+def run_test(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
         answer = library.learning.run_tests(options.name, only_list=options.list)
     return Outcome(answer, 0 if answer["success"] else 1)

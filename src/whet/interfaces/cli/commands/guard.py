@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whet.guard.baseline import Entry
     from whet.guard.finding import Rule
     from whet.guard.report.results import Result
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -58,7 +58,7 @@ def configure_scan(parser: Parser) -> None:
     parser.option("--all", text="Show what is only information, too.")
 
 
-def run_scan(context: Context, options: Namespace) -> Outcome:
+def run_scan(context: Context, options: Namespace) -> Answer:
     """Scan every package and write the files that are asked for."""
     from whet.guard.report.results import reaches, summary, worst
 
@@ -272,7 +272,7 @@ def configure_audit(parser: Parser) -> None:
     parser.option("--verify", text="Prove that the record is whole.")
 
 
-def run_audit(context: Context, options: Namespace) -> Outcome:
+def run_audit(context: Context, options: Namespace) -> Answer:
     if options.log and options.verify:
         raise misuse("audit", "Give --log or --verify, not both.")
     if not options.log and (options.name is not None or options.last):
@@ -280,7 +280,7 @@ def run_audit(context: Context, options: Namespace) -> Outcome:
         raise misuse("audit", f"{given} is for --log only.")
     library = context.library
     if options.log:
-        return Outcome(library.guard.audit_log(options.name or "", options.last))
+        return library.guard.audit_log(options.name or "", options.last)
     if options.verify:
         answer = library.guard.verify_audit()
         return Outcome(answer, 0 if answer["valid"] else 1)
@@ -383,16 +383,16 @@ def configure_policy(parser: Parser) -> None:
     parser.option("--reason", metavar="R", default="", text="With override and revoke: why; the record keeps it.")
 
 
-def run_policy(context: Context, options: Namespace) -> Outcome:
+def run_policy(context: Context, options: Namespace) -> Answer:
     _check_policy(options)
     library = context.library
     if options.action == "show":
-        return Outcome(library.guard.policy)
+        return library.guard.policy
     if options.action == "override":
-        return Outcome(library.guard.override(options.name, options.reason))
+        return library.guard.override(options.name, options.reason)
     if options.action == "revoke":
-        return Outcome(library.guard.revoke(options.name, options.reason))
-    return Outcome(library.guard.explain(options.name or "", trust=options.trust, verdict=options.verdict))
+        return library.guard.revoke(options.name, options.reason)
+    return library.guard.explain(options.name or "", trust=options.trust, verdict=options.verdict)
 
 
 def _check_policy(options: Namespace) -> None:
@@ -457,19 +457,19 @@ def configure_rules(parser: Parser) -> None:
     parser.option("--category", metavar="C", choices=tuple(CATEGORIES), text="Only the rules of this category.")
 
 
-def run_rules(_context: Context, options: Namespace) -> Outcome:
+def run_rules(_context: Context, options: Namespace) -> Answer:
     from whet.guard import rules
 
     table = rules.every()
     if options.rule is None:
         wanted = options.category or ""
         found = [_rule_to_json(rule) for rule in table.values() if wanted in ("", rule.category)]
-        return Outcome({"success": True, "rules": found, "count": len(found)})
+        return {"success": True, "rules": found, "count": len(found)}
     if options.category:
         raise misuse("rules", "Give an ID or --category, not both.")
     if options.rule not in table:
         raise _unknown_rule(options.rule, list(table))
-    return Outcome({"success": True, "rule": _rule_to_json(table[options.rule])})
+    return {"success": True, "rule": _rule_to_json(table[options.rule])}
 
 
 def _rule_to_json(rule: Rule) -> Json:
@@ -523,7 +523,7 @@ def configure_permits(parser: Parser) -> None:
     parser.option("--input", metavar="JSON", text="The input of the tool; - is standard input.")
 
 
-def run_permits(context: Context, options: Namespace) -> Outcome:
+def run_permits(context: Context, options: Namespace) -> Answer:
     require(options, "permits", "tool", "input")
     if (options.skill is None) == (options.grants is None):
         raise misuse("permits", "Give --skill or --grants, one of them.")

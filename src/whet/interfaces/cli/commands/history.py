@@ -15,7 +15,7 @@ from whet.interfaces.cli.text import clean, clean_json, plural
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -31,14 +31,14 @@ def configure_history(parser: Parser) -> None:
     parser.option("--export", text="Print the whole history of NAME as JSON, with every content it had.")
 
 
-def run_history(context: Context, options: Namespace) -> Outcome:
+def run_history(context: Context, options: Namespace) -> Answer:
     history = context.library.edit.history
     if not options.export:
-        return Outcome(history.entries(options.name, options.last).to_json())
+        return history.entries(options.name, options.last)
     problem = "NAME is missing." if options.name is None else "--last is not for --export." if options.last else ""
     if problem:
         raise misuse("history", problem)
-    return Outcome(history.export(options.name).to_json())
+    return history.export(options.name)
 
 
 def render_history(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -76,13 +76,9 @@ def configure_diff(parser: Parser) -> None:
     parser.positional("other", "B", "To this version.", optional=True)
 
 
-def run_diff(context: Context, options: Namespace) -> Outcome:
+def run_diff(context: Context, options: Namespace) -> Answer:
     given = [text for text in (options.one, options.other) if text is not None]
-    return Outcome(
-        context.library.history.diff(
-            options.name, *(read_number(text, "a version", "diff") for text in given)
-        ).to_json()
-    )
+    return context.library.history.diff(options.name, *(read_number(text, "a version", "diff") for text in given))
 
 
 def render_diff(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -109,10 +105,10 @@ def configure_undo(parser: Parser) -> None:
     reason_option(parser)
 
 
-def run_undo(context: Context, options: Namespace) -> Outcome:
+def run_undo(context: Context, options: Namespace) -> Answer:
     if options.id.isdecimal() or not options.id:
         read_number(options.id, "an entry", "undo")
-    return Outcome(context.library.history.undo(options.id, Provenance("user", reason=options.reason)).to_json())
+    return context.library.history.undo(options.id, Provenance("user", reason=options.reason))
 
 
 def configure_verify_history(parser: Parser) -> None:
@@ -122,7 +118,7 @@ def configure_verify_history(parser: Parser) -> None:
     )
 
 
-def run_verify_history(context: Context, _options: Namespace) -> Outcome:
+def run_verify_history(context: Context, _options: Namespace) -> Answer:
     answer = context.library.edit.history.verify().to_json()
     return Outcome(answer, 0 if answer["valid"] else 1)
 
@@ -149,7 +145,7 @@ COMMANDS = {
     "diff": Command(configure_diff, run_diff, render_diff),
     "rollback": Command(
         configure_rollback,
-        lambda c, o: Outcome(c.library.history.rollback(o.name, o.to, Provenance("user", reason=o.reason)).to_json()),
+        lambda c, o: c.library.history.rollback(o.name, o.to, Provenance("user", reason=o.reason)),
         render_return,
     ),
     "undo": Command(configure_undo, run_undo, render_return),

@@ -13,7 +13,7 @@ from whet.interfaces.cli.text import clean, plural, short_revision
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -33,7 +33,7 @@ def configure_install(parser: Parser) -> None:
     plan_options(parser)
 
 
-def run_install(context: Context, options: Namespace) -> Outcome:
+def run_install(context: Context, options: Namespace) -> Answer:
     if options.all and options.skill:
         raise misuse("install", "Give --skill or --all, not both.")
     return run_plan(
@@ -58,7 +58,7 @@ def configure_update(parser: Parser) -> None:
     plan_options(parser)
 
 
-def run_update(context: Context, options: Namespace) -> Outcome:
+def run_update(context: Context, options: Namespace) -> Answer:
     return run_plan(
         context,
         options,
@@ -81,7 +81,7 @@ def configure_uninstall(parser: Parser) -> None:
     plan_options(parser, override=False)
 
 
-def run_uninstall(context: Context, options: Namespace) -> Outcome:
+def run_uninstall(context: Context, options: Namespace) -> Answer:
     return run_plan(
         context, options, lambda library: library.sources.plan_uninstall(*options.names, here=options.here), "Uninstall"
     )
@@ -97,7 +97,7 @@ def configure_adopt(parser: Parser) -> None:
     plan_options(parser, override=False)
 
 
-def run_adopt(context: Context, options: Namespace) -> Outcome:
+def run_adopt(context: Context, options: Namespace) -> Answer:
     return run_plan(
         context,
         options,
@@ -121,7 +121,7 @@ def configure_outdated(parser: Parser) -> None:
     here_option(parser)
 
 
-def run_outdated(context: Context, options: Namespace) -> Outcome:
+def run_outdated(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
         answer = library.sources.outdated(*options.names, here=options.here)
     states = {skill.status for skill in answer.skills}
@@ -165,7 +165,7 @@ def configure_verify(parser: Parser) -> None:
     here_option(parser)
 
 
-def run_verify(context: Context, options: Namespace) -> Outcome:
+def run_verify(context: Context, options: Namespace) -> Answer:
     answer = context.library.sources.verify(*options.names, here=options.here)
     return Outcome(answer.to_json(), 0 if answer.valid else 1)
 
@@ -226,5 +226,5 @@ COMMANDS = {
     "adopt": Command(configure_adopt, run_adopt, render_adopt),
     "outdated": Command(configure_outdated, run_outdated, render_outdated),
     "verify": Command(configure_verify, run_verify, render_verify),
-    "why": Command(skill_argument, lambda c, o: Outcome(c.library.sources.why(o.name).to_json()), render_why),
+    "why": Command(skill_argument, lambda c, o: c.library.sources.why(o.name), render_why),
 }

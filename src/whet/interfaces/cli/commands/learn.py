@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.api import Library
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.learning.distilling.rounds import Distillation
@@ -58,7 +58,7 @@ def configure_learn(parser: Parser) -> None:
     parser.option("--waiting", text="Learn from what waits as the setting `learn` says, and tell only how much it was.")
 
 
-def run_learn(context: Context, options: Namespace) -> Outcome:
+def run_learn(context: Context, options: Namespace) -> Answer:
     others = options.sessions or options.write or options.dry_run or options.limit or options.model or options.no_model
     for one, other, both in (
         ("--write", "--dry-run", options.write and options.dry_run),
@@ -68,7 +68,7 @@ def run_learn(context: Context, options: Namespace) -> Outcome:
         if both:
             raise misuse("learn", f"Give {one} or {other}, not both.")
     if options.waiting:
-        return Outcome({"success": True, "learned_from": _learn_waiting(context)})
+        return {"success": True, "learned_from": _learn_waiting(context)}
     answer = context.library.learning.learn(
         *options.sessions,
         write=True if options.write else None,
@@ -154,7 +154,7 @@ def configure_distill(parser: Parser) -> None:
     parser.option("--dry-run", text="Write nothing; show what would be written.")
 
 
-def run_distill(context: Context, options: Namespace) -> Outcome:
+def run_distill(context: Context, options: Namespace) -> Answer:
     from whet.interfaces.cli import interview
     from whet.learning.distilling.rounds import begin
 
@@ -174,7 +174,7 @@ def run_distill(context: Context, options: Namespace) -> Outcome:
     answer = context.library.learning.finish_distillation(distillation, dry_run=options.dry_run)
     if not options.dry_run:
         interview.forget(context, distillation)
-    return Outcome({**answer, "report": [entry.to_json() for entry in report]})
+    return {**answer, "report": [entry.to_json() for entry in report]}
 
 
 def _read_answers(options: Namespace) -> Json:
@@ -273,9 +273,9 @@ def configure_transcript(parser: Parser) -> None:
     parser.option("--facts", text="Show goal, inputs, steps, dead ends, corrections and tools instead.")
 
 
-def run_transcript(context: Context, options: Namespace) -> Outcome:
+def run_transcript(context: Context, options: Namespace) -> Answer:
     session = read_stdin_session(context) if options.file == STDIN else options.file
-    return Outcome(context.library.learning.transcript(session, facts=options.facts))
+    return context.library.learning.transcript(session, facts=options.facts)
 
 
 def render_transcript(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -328,11 +328,11 @@ def configure_curate(parser: Parser) -> None:
     parser.option("--if-due", text="Do it only if a week has gone by since the last run; for schedules.")
 
 
-def run_curate(context: Context, options: Namespace) -> Outcome:
+def run_curate(context: Context, options: Namespace) -> Answer:
     """Make the plan; apply it where that is wanted."""
     if options.apply and options.if_due:
         raise misuse("curate", "Give --apply or --if-due, not both.")
-    return Outcome(context.library.learning.curate(apply=options.apply, if_due=options.if_due))
+    return context.library.learning.curate(apply=options.apply, if_due=options.if_due)
 
 
 def render_curate(answer: Json, screen: Screen, _options: Namespace) -> None:

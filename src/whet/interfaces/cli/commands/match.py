@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.arguments import message_argument, misuse, read_message
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, percent, render_notes
 from whet.interfaces.cli.terminal import progress
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.library.visibility import Caller
@@ -42,10 +42,10 @@ def configure_find(parser: Parser) -> None:
     parser.option("-k", metavar="N", type=amount, default=5, text="At most this many (default 5).")
 
 
-def run_find(context: Context, options: Namespace) -> Outcome:
+def run_find(context: Context, options: Namespace) -> Answer:
     message = read_message(options.message)
     with progress(context, options) as library:
-        return Outcome(library.find(message, options.k, caller=context.caller).to_json())
+        return library.find(message, options.k, caller=context.caller)
 
 
 def render_find(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -115,12 +115,10 @@ def configure_detect(parser: Parser) -> None:
     )
 
 
-def run_detect(context: Context, options: Namespace) -> Outcome:
+def run_detect(context: Context, options: Namespace) -> Answer:
     message = read_message(options.message)
     with progress(context, options) as library:
-        return Outcome(
-            library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill).to_json()
-        )
+        return library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill)
 
 
 def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
@@ -216,18 +214,18 @@ def configure_feedback(parser: Parser) -> None:
     parser.option("--list", text="Show what was said.")
 
 
-def run_feedback(context: Context, options: Namespace) -> Outcome:
+def run_feedback(context: Context, options: Namespace) -> Answer:
     name, words = options.name, options.message
     if options.none:
         words, name = [*filter(None, [name]), *words], None
     _check_feedback(options, name, words)
     library = context.library
     if options.list:
-        return Outcome(library.learning.list_feedback("" if options.none else name))
+        return library.learning.list_feedback("" if options.none else name)
     message = read_message(words) if words else None
     if options.forget:
-        return Outcome(library.learning.forget_feedback(name, message))
-    return Outcome(library.learning.feedback(name, message or "", fits=options.fits))
+        return library.learning.forget_feedback(name, message)
+    return library.learning.feedback(name, message or "", fits=options.fits)
 
 
 def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> None:
@@ -301,8 +299,8 @@ def likeness(text: str) -> float:
     raise ArgumentTypeError(f"{text!r} is not above 0 and up to 1")
 
 
-def run_duplicates(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.learning.duplicates(options.name, options.threshold, options.limit))
+def run_duplicates(context: Context, options: Namespace) -> Answer:
+    return context.library.learning.duplicates(options.name, options.threshold, options.limit)
 
 
 def render_duplicates(answer: Json, screen: Screen, options: Namespace) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -43,20 +43,18 @@ def configure_index(parser: Parser) -> None:
     )
 
 
-def run_index(context: Context, options: Namespace) -> Outcome:
+def run_index(context: Context, options: Namespace) -> Answer:
     """Ask as the model would, here at the command line."""
-    return Outcome(
-        context.library.index(
-            options.budget,
-            tokens=options.tokens,
-            window=options.window,
-            format=options.format,
-            rules=not options.no_rules,
-            paths=options.paths,
-            limit=options.limit,
-            message=options.message,
-            caller=context.caller._replace(model=True),
-        ).to_json()
+    return context.library.index(
+        options.budget,
+        tokens=options.tokens,
+        window=options.window,
+        format=options.format,
+        rules=not options.no_rules,
+        paths=options.paths,
+        limit=options.limit,
+        message=options.message,
+        caller=context.caller._replace(model=True),
     )
 
 
@@ -100,7 +98,7 @@ def configure_render(parser: Parser) -> None:
     parser.words_behind("arguments", "ARGS", "What a user types behind the name; one word is taken as it is.")
 
 
-def run_render(context: Context, options: Namespace) -> Outcome:
+def run_render(context: Context, options: Namespace) -> Answer:
     what = {"arguments": join_arguments(options.arguments), "budget": options.budget}
     answer = context.library.render(*options.names, **what, caller=context.caller).to_json()
     return Outcome(answer, 0 if any(skill["strategy"] != "omitted" for skill in answer["skills"]) else 1)
@@ -152,8 +150,8 @@ def configure_commands(parser: Parser) -> None:
     parser.positional("prefix", "PREFIX", "Only commands that begin like this or have it in them.", optional=True)
 
 
-def run_commands(context: Context, options: Namespace) -> Outcome:
-    return Outcome(context.library.commands(options.prefix or "", sys.maxsize, caller=context.caller).to_json())
+def run_commands(context: Context, options: Namespace) -> Answer:
+    return context.library.commands(options.prefix or "", sys.maxsize, caller=context.caller)
 
 
 def render_commands(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -197,19 +195,18 @@ def configure_bundle(parser: Parser) -> None:
     parser.option("--force", text="Replace the bundle of that name; its file is kept with .before at its end.")
 
 
-def run_bundle(context: Context, options: Namespace) -> Outcome:
+def run_bundle(context: Context, options: Namespace) -> Answer:
     _check_bundle(options)
     library, name = context.library, options.name
     if options.action == "list":
-        return Outcome(library.settings.bundles().to_json())
+        return library.settings.bundles()
     if options.action == "show":
-        return Outcome(library.settings.bundle(name).to_json())
+        return library.settings.bundle(name)
     if options.action == "delete":
-        return Outcome(library.settings.remove_bundle(name, project=options.here).to_json())
+        return library.settings.remove_bundle(name, project=options.here)
     skills = [skill for given in options.skills for skill in given.split(",") if skill.strip()]
     about = {"description": options.description, "instruction": options.instruction}
-    saved = library.settings.save_bundle(name, skills, project=options.here, overwrite=options.force, **about)
-    return Outcome(saved.to_json())
+    return library.settings.save_bundle(name, skills, project=options.here, overwrite=options.force, **about)
 
 
 def _check_bundle(options: Namespace) -> None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import read_number, reason_option
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command
 from whet.interfaces.cli.rendering import format_time, paint_diff
 from whet.interfaces.cli.text import clean
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -30,12 +30,12 @@ def configure_pending(parser: Parser) -> None:
     parser.positional("id", "ID", "Show this one, with what it would change.", optional=True)
 
 
-def run_pending(context: Context, options: Namespace) -> Outcome:
+def run_pending(context: Context, options: Namespace) -> Answer:
     """Ask for all of them, or for one."""
     proposals = context.library.proposals
     if options.id is None:
-        return Outcome(proposals.pending().to_json())
-    return Outcome(proposals.show(read_number(options.id, "a proposal", "pending")).to_json())
+        return proposals.pending()
+    return proposals.show(read_number(options.id, "a proposal", "pending"))
 
 
 def render_pending(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -88,9 +88,9 @@ def configure_approve(parser: Parser) -> None:
     configure_reject(parser)
 
 
-def run_approve(context: Context, options: Namespace) -> Outcome:
+def run_approve(context: Context, options: Namespace) -> Answer:
     number = read_number(options.id, "a proposal", "approve")
-    return Outcome(context.library.proposals.approve(number, Provenance("user", reason=options.reason)).to_json())
+    return context.library.proposals.approve(number, Provenance("user", reason=options.reason))
 
 
 def render_approve(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -104,9 +104,9 @@ def configure_reject(parser: Parser) -> None:
     reason_option(parser)
 
 
-def run_reject(context: Context, options: Namespace) -> Outcome:
+def run_reject(context: Context, options: Namespace) -> Answer:
     number = read_number(options.id, "a proposal", "reject")
-    return Outcome(context.library.proposals.reject(number, options.reason).to_json())
+    return context.library.proposals.reject(number, options.reason)
 
 
 def render_reject(answer: Json, screen: Screen, _options: Namespace) -> None:

@@ -13,7 +13,7 @@ from whet.interfaces.cli.text import clean, plural, short_revision
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -43,18 +43,18 @@ def configure_sync(parser: Parser) -> None:
     here_option(parser)
 
 
-def run_sync(context: Context, options: Namespace) -> Outcome:
+def run_sync(context: Context, options: Namespace) -> Answer:
     """Plan and do it, or take it back."""
     library = context.library
     if options.list:
         made = [item.to_json() for item in library.sources.synced(*options.clients)]
-        return Outcome({"success": True, "made": made})
+        return {"success": True, "made": made}
     if options.undo and (options.dry_run or options.copy or options.force or options.skill):
         hint = "`whet sync --list` shows what it would take back."
         raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
     if options.undo:
         report = library.sources.unsync(*options.clients, here=options.here)
-        return Outcome({"success": True, **report.to_json()})
+        return {"success": True, **report.to_json()}
     plan = library.sources.plan_sync(
         *options.clients,
         how="copy" if options.copy else "link",
@@ -64,7 +64,7 @@ def run_sync(context: Context, options: Namespace) -> Outcome:
     )
     if options.dry_run:
         steps = [{**step.to_json(), "outcome": "planned"} for step in plan.steps]
-        return Outcome({"success": True, "steps": steps, "cleaned": []})
+        return {"success": True, "steps": steps, "cleaned": []}
     report = library.sources.sync(plan)
     failed = any(step.outcome in ("failed", "changed") for step in report.steps)
     return Outcome({"success": True, **report.to_json()}, 1 if failed else 0)
@@ -130,10 +130,10 @@ def configure_publish(parser: Parser) -> None:
     parser.option("--no-push", text="Only tell what would change in the repository at an address.")
 
 
-def run_publish(context: Context, options: Namespace) -> Outcome:
+def run_publish(context: Context, options: Namespace) -> Answer:
     push = True if options.push else False if options.no_push else None
     paths = [context.locate(name) for name in options.names]
-    published = context.library.sources.publish(
+    return context.library.sources.publish(
         *paths,
         git=options.git,
         index=options.index,
@@ -145,7 +145,6 @@ def run_publish(context: Context, options: Namespace) -> Outcome:
         push=push,
         prune=options.prune,
     )
-    return Outcome(published.to_json())
 
 
 def render_publish(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -184,15 +183,14 @@ def configure_snapshot(parser: Parser) -> None:
     plan_options(parser)
 
 
-def run_snapshot(context: Context, options: Namespace) -> Outcome:
+def run_snapshot(context: Context, options: Namespace) -> Answer:
     if options.action == "export":
         if options.dry_run or options.override:
             raise UsageError(
                 "usage", "`export` takes only --here and --overwrite.", hint="Leave out the other options."
             )
         sources = context.library.sources
-        made = sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
-        return Outcome(made.to_json())
+        return sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
     return run_plan(
         context, options, lambda library: library.sources.plan_import(options.file, here=options.here), "Import"
     )
@@ -216,10 +214,10 @@ def configure_pack(parser: Parser) -> None:
     )
 
 
-def run_pack(context: Context, options: Namespace) -> Outcome:
+def run_pack(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import pack
 
-    return Outcome(pack(context.locate(options.path), options.output).to_json())
+    return pack(context.locate(options.path), options.output)
 
 
 def render_pack(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -236,11 +234,11 @@ def configure_unpack(parser: Parser) -> None:
     parser.option("--force", text="Replace a skill of that name; the old one stays until the new one is complete.")
 
 
-def run_unpack(context: Context, options: Namespace) -> Outcome:
+def run_unpack(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import unpack
 
     state = context.library.workspace.place.state
-    return Outcome(unpack(options.file, options.directory, force=options.force, state=state).to_json())
+    return unpack(options.file, options.directory, force=options.force, state=state)
 
 
 def render_unpack(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -256,15 +254,15 @@ def configure_digest(parser: Parser) -> None:
     parser.option("--library", text="The digest of all skills together.")
 
 
-def run_digest(context: Context, options: Namespace) -> Outcome:
+def run_digest(context: Context, options: Namespace) -> Answer:
     if options.library == (options.path is not None):
         raise misuse("digest", "Name one skill, or give --library.")
     if options.library:
-        return Outcome({"success": True, "digest": context.library.workspace.digest()})
+        return {"success": True, "digest": context.library.workspace.digest()}
     from whet.library.standalone import digest
 
     path = context.locate(options.path)
-    return Outcome({"success": True, "digest": digest(path), "path": path})
+    return {"success": True, "digest": digest(path), "path": path}
 
 
 def render_digest(answer: Json, screen: Screen, _options: Namespace) -> None:

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
-from whet.interfaces.cli.context import Command, Context, Outcome
+from whet.interfaces.cli.context import Command, Context
 from whet.interfaces.cli.parser import GLOBAL_OPTIONS
 from whet.interfaces.cli.verbs import ALIASES, VERBS, parser_of, split_verb
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whet.api import Library
+    from whet.interfaces.cli.context import Answer
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Option, Parser
     from whet.values import Json
@@ -71,8 +72,8 @@ def configure_completion(parser: Parser) -> None:
     parser.positional("shell", "SHELL", "Your shell.", choices=tuple(_SCRIPTS))
 
 
-def run_completion(_context: Context, options: Namespace) -> Outcome:
-    return Outcome({"success": True, "shell": options.shell, "script": _SCRIPTS[options.shell]})
+def run_completion(_context: Context, options: Namespace) -> Answer:
+    return {"success": True, "shell": options.shell, "script": _SCRIPTS[options.shell]}
 
 
 def render_completion(answer: Json, screen: Screen, _options: Namespace) -> None:

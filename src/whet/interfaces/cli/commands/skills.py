@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command
 from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.text import clean, clean_block, pad, plural, width
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -31,16 +31,14 @@ def configure_list(parser: Parser) -> None:
     parser.option("--all", text="Also the hidden ones, with the reason.")
 
 
-def run_list(context: Context, options: Namespace) -> Outcome:
-    return Outcome(
-        context.library.skills(
-            options.category,
-            options.query,
-            options.limit,
-            options.cursor,
-            caller=context.caller,
-            include_hidden=options.all,
-        ).to_json()
+def run_list(context: Context, options: Namespace) -> Answer:
+    return context.library.skills(
+        options.category,
+        options.query,
+        options.limit,
+        options.cursor,
+        caller=context.caller,
+        include_hidden=options.all,
     )
 
 
@@ -119,9 +117,10 @@ def configure_show(parser: Parser) -> None:
     parser.option("--page", metavar="N", type=number, default=1, text="Which page of a long text.")
 
 
-def run_show(context: Context, options: Namespace) -> Outcome:
+def run_show(context: Context, options: Namespace) -> Answer:
     """Ask for tier 2, or for tier 3."""
-    return Outcome(context.library.read(options.name, options.file, options.page, caller=context.caller).to_json())
+    view: Answer = context.library.read(options.name, options.file, options.page, caller=context.caller)
+    return view
 
 
 def render_show(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -193,8 +192,8 @@ def configure_roots(parser: Parser) -> None:
     parser.details = "The root that comes first wins when two skills have the same name."
 
 
-def run_roots(context: Context, _options: Namespace) -> Outcome:
-    return Outcome(context.library.settings.roots().to_json())
+def run_roots(context: Context, _options: Namespace) -> Answer:
+    return context.library.settings.roots()
 
 
 def render_roots(answer: Json, screen: Screen, _options: Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings
 from whet.interfaces.cli.terminal import progress
@@ -14,7 +14,7 @@ from whet.interfaces.cli.text import clean, plural, short_revision
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -31,11 +31,10 @@ def configure_search(parser: Parser) -> None:
     parser.option("--offline", text="Look only at what is remembered.")
 
 
-def run_search(context: Context, options: Namespace) -> Outcome:
+def run_search(context: Context, options: Namespace) -> Answer:
     query = " ".join(options.query)
     with progress(context, options) as library:
-        found = library.sources.search(query, options.limit, source=options.source, offline=options.offline)
-    return Outcome(found.to_json())
+        return library.sources.search(query, options.limit, source=options.source, offline=options.offline)
 
 
 def render_search(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -59,9 +58,9 @@ def configure_inspect(parser: Parser) -> None:
     parser.option("--skill", metavar="S", action="append", default=[], text="Look into this skill; may be given again.")
 
 
-def run_inspect(context: Context, options: Namespace) -> Outcome:
+def run_inspect(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
-        return Outcome(library.sources.inspect(options.source, options.skill).to_json())
+        return library.sources.inspect(options.source, options.skill)
 
 
 def render_inspect(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -101,7 +100,7 @@ def configure_tap(parser: Parser) -> None:
     parser.positional("words", "NAME", "The name, and for `add` the source.", many=True, optional=True)
 
 
-def run_tap(context: Context, options: Namespace) -> Outcome:
+def run_tap(context: Context, options: Namespace) -> Answer:
     wanted = _TAP_ARGUMENTS[options.action]
     if len(options.words) != len(wanted):
         takes = " and ".join(wanted) or "nothing else"
@@ -109,9 +108,9 @@ def run_tap(context: Context, options: Namespace) -> Outcome:
         raise UsageError("usage", f"`whet tap {options.action}` takes {takes}.", hint=f"Usage: {usage}")
     sources = context.library.sources
     if options.action == "list":
-        return Outcome({"success": True, "taps": [tap.to_json() for tap in sources.list_taps()]})
+        return {"success": True, "taps": [tap.to_json() for tap in sources.list_taps()]}
     change = sources.add_tap if options.action == "add" else sources.remove_tap
-    return Outcome({"success": True, "tap": change(*options.words).to_json()})
+    return {"success": True, "tap": change(*options.words).to_json()}
 
 
 def render_tap(answer: Json, screen: Screen, options: Namespace) -> None:

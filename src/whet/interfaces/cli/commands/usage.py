@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.interfaces.cli.arguments import misuse
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command
 from whet.interfaces.cli.rendering import format_time
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -33,7 +33,7 @@ def configure_usage(parser: Parser) -> None:
     parser.option("--import", metavar="FILE", dest="source", text="Add the counts of a Hermes .usage.json.")
 
 
-def run_usage(context: Context, options: Namespace) -> Outcome:
+def run_usage(context: Context, options: Namespace) -> Answer:
     """Ask for the counts, or take some over."""
     usage = context.library.learning.usage
     if options.outcome is not None:
@@ -59,7 +59,7 @@ def run_usage(context: Context, options: Namespace) -> Outcome:
             "total": whole._replace(skill=name).to_json() if whole else None,
             "versions": [total._replace(skill=name).to_json() for total in versions],
         }
-    return Outcome({**answer, "report": [entry.to_json() for entry in usage.problems]})
+    return {**answer, "report": [entry.to_json() for entry in usage.problems]}
 
 
 def _names(context: Context) -> dict[str, str]:

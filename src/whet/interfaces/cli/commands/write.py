@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, name_version, render_change
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command
 from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.values import Json
@@ -32,12 +32,12 @@ def configure_new(parser: Parser) -> None:
     parser.option("--here", text="Put it into the project's .agents/skills.")
 
 
-def run_new(context: Context, options: Namespace) -> Outcome:
+def run_new(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import begin
 
     library = context.library
     root = os.path.abspath(options.dir) if options.dir else library.workspace.new_root(project=options.here)
-    return Outcome(begin(root, options.name, options.description, state=library.workspace.place.state).to_json())
+    return begin(root, options.name, options.description, state=library.workspace.place.state)
 
 
 def render_new(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -61,10 +61,10 @@ def configure_create(parser: Parser) -> None:
     change_options(parser, version=True)
 
 
-def run_create(context: Context, options: Namespace) -> Outcome:
+def run_create(context: Context, options: Namespace) -> Answer:
     body = read_text(options.body, options.body_file, "create", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
-    return Outcome({"similar": [], **change(context, options, "create", **fields)})
+    return {"similar": [], **change(context, options, "create", **fields)}
 
 
 def render_create(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -84,13 +84,13 @@ def configure_edit(parser: Parser) -> None:
     change_options(parser, version=True)
 
 
-def run_edit(context: Context, options: Namespace) -> Outcome:
+def run_edit(context: Context, options: Namespace) -> Answer:
     body = read_text(options.body, options.body_file, "edit", "body")
     if body is not None:
-        return Outcome(change(context, options, "edit", body=body))
+        return change(context, options, "edit", body=body)
     from whet.interfaces.cli.editor import edit_skill
 
-    return Outcome(edit_skill(context, options))
+    return edit_skill(context, options)
 
 
 def render_edit(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -111,10 +111,10 @@ def configure_patch(parser: Parser) -> None:
     change_options(parser, version=True)
 
 
-def run_patch(context: Context, options: Namespace) -> Outcome:
+def run_patch(context: Context, options: Namespace) -> Answer:
     require(options, "patch", "find", "replace")
     where = {"file_path": options.file, "all": options.all, "tolerant": options.tolerant}
-    return Outcome(change(context, options, "patch", find=options.find, replace=options.replace, **where))
+    return change(context, options, "patch", find=options.find, replace=options.replace, **where)
 
 
 def render_patch(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -154,12 +154,12 @@ def configure_write_file(parser: Parser) -> None:
     change_options(parser, version=True)
 
 
-def run_write_file(context: Context, options: Namespace) -> Outcome:
+def run_write_file(context: Context, options: Namespace) -> Answer:
     content = read_data(options.content, options.content_file, "write-file", "content")
     if content is None:
         raise misuse("write-file", "--content or --content-file is missing.")
     fields = {"file_path": options.path, "content": content, "executable": options.executable or None}
-    return Outcome(change(context, options, "write_file", **fields))
+    return change(context, options, "write_file", **fields)
 
 
 def render_write_file(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -200,13 +200,13 @@ def configure_restore(parser: Parser) -> None:
     plan_options(parser)
 
 
-def run_restore(context: Context, options: Namespace) -> Outcome:
+def run_restore(context: Context, options: Namespace) -> Answer:
     names = [options.name] if options.name else []
     if options.name and not options.force and not context.library.sources.is_locked(options.name, here=options.here):
         if options.dry_run:
             hint = f"`whet history {options.name}` shows what there was."
             raise UsageError("usage", "--dry-run is for skills that the lock names.", hint=hint)
-        return Outcome(change(context, options, "restore"))
+        return change(context, options, "restore")
     if options.stage:
         hint = "--dry-run shows what would be done."
         raise UsageError("usage", "--stage is for skills that the lock does not name.", hint=hint)
@@ -233,14 +233,12 @@ COMMANDS = {
     "create": Command(configure_create, run_create, render_create),
     "edit": Command(configure_edit, run_edit, render_edit),
     "patch": Command(configure_patch, run_patch, render_patch),
-    "rename": Command(configure_rename, lambda c, o: Outcome(change(c, o, "rename", new_name=o.new)), render_rename),
-    "delete": Command(configure_delete, lambda c, o: Outcome(change(c, o, "delete")), render_delete),
+    "rename": Command(configure_rename, lambda c, o: change(c, o, "rename", new_name=o.new), render_rename),
+    "delete": Command(configure_delete, lambda c, o: change(c, o, "delete"), render_delete),
     "write-file": Command(configure_write_file, run_write_file, render_write_file),
     "remove-file": Command(
-        configure_remove_file, lambda c, o: Outcome(change(c, o, "remove_file", file_path=o.path)), render_remove_file
+        configure_remove_file, lambda c, o: change(c, o, "remove_file", file_path=o.path), render_remove_file
     ),
-    "archive": Command(
-        configure_archive, lambda c, o: Outcome(c.library.learning.archive(o.name, o.reason)), render_archive
-    ),
+    "archive": Command(configure_archive, lambda c, o: c.library.learning.archive(o.name, o.reason), render_archive),
     "restore": Command(configure_restore, run_restore, render_restore),
 }
