@@ -29,7 +29,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.scan import scan
-from whet.library.scanning import read_path
+from whet.library.standalone import read_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -119,7 +119,7 @@ def measure(packages: Sequence[Package], peers: dict[str, str]) -> dict[str, Any
     for package in packages:
         began = time.process_time()
         try:
-            read = read_path(package.path).package
+            read = read_path(package.path)
             size += sum(len(item.data) for item in read.tree.values())
             found = scan({**read.tree, **read.aside})
             worst: str = "caution" if read.problems and found.verdict == "safe" else found.verdict

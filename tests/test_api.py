@@ -369,19 +369,17 @@ def test_a_tool_call_is_permitted_by_what_the_skill_declares_and_by_a_policy(wor
     call = {"command": "git log -3"}
     problems = ["'Bash($(x))' grants nothing: it has an expansion ($)."]
     reason = "Bash(git log:*) covers `git log -3`."
-    assert library.guard.permits("picker", "Bash", call) == {
+    assert library.guard.permits("picker", "Bash", call).to_json() == {
         "success": True,
         "decision": "allow",
         "reason": reason,
         "problems": problems,
     }
-    assert (
-        library.guard.permits("picker", "Read", {"file_path": str(world.project / "src/a.py")})["decision"] == "allow"
-    )
+    assert library.guard.permits("picker", "Read", {"file_path": str(world.project / "src/a.py")}).decision == "allow"
     policy = Policy(deny=read_grants("Bash(git log:*)"))
-    assert library.guard.permits("picker", "Bash", call, policy=policy)["decision"] == "deny"
+    assert library.guard.permits("picker", "Bash", call, policy=policy).decision == "deny"
     asked = {"success": True, "decision": "ask", "reason": "The skill declares no tools."}
-    assert library.guard.permits("open", "Bash", call) == asked
+    assert library.guard.permits("open", "Bash", call).to_json() == asked
     with pytest.raises(NotFoundError):
         library.guard.permits("none", "Bash", call)
 

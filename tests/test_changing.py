@@ -155,10 +155,10 @@ def test_the_doctor_tells_of_an_interrupted_change_and_settles_it(library: Libra
 
 
 def test_a_check_that_says_no_is_obeyed(tmp_path: Path) -> None:
-    from whet.authoring.checks import Verdict
+    from whet.guard.policy import Decision
 
-    def check(name: str, after: Any, actor: str) -> Verdict:
-        return Verdict("block", "dangerous", f"{name} of {actor} with {len(after)} file is dangerous.")
+    def check(name: str, after: Any, actor: str) -> Decision:
+        return Decision("block", f"{name} of {actor} with {len(after)} file is dangerous.", verdict="dangerous")
 
     with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}, check=check) as library:
         answer = library.tools().call("skill_manage", DEPLOY)

@@ -77,9 +77,8 @@ def code(call: Callable[[], object]) -> str:
 
 def judged(library: Library) -> dict[str, tuple[str, str, str]]:
     """What an audit says of every skill."""
-    return {
-        item["name"]: (item["trust"], item["verdict"], item["decision"]) for item in library.guard.audit()["results"]
-    }
+    results = library.guard.audit().to_json()["results"]
+    return {item["name"]: (item["trust"], item["verdict"], item["decision"]) for item in results}
 
 
 # --- looking around -------------------------------------------------------------------------------------------------
@@ -252,11 +251,11 @@ def test_installed_skills_are_audited_as_far_as_their_source_is_trusted(machine:
     library.guard.revoke("theirs")
     assert judged(library)["theirs"] == ("community", "caution", "block")
     explained = library.guard.explain("theirs")
-    assert (explained["trust"], explained["decision"]) == ("community", "block")
+    assert (explained.decision.trust, explained.decision.action) == ("community", "block")
     machine.lock.write_text("{")
     assert judged(library)["theirs"] == ("community", "caution", "block"), "a damaged lock makes nothing trusted"
     assert judged(library)["mine"] == local
-    assert library.guard.override("theirs", "I read it again.")["decision"] == "allow"
+    assert library.guard.override("theirs", "I read it again.").decision.action == "allow"
 
 
 def test_adopting_what_an_agent_wrote_does_not_make_it_the_users(machine: Machine, library: Library) -> None:

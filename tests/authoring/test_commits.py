@@ -141,10 +141,10 @@ def test_what_an_agent_wrote_stays_an_agents_whoever_renames_it_or_brings_it_bac
     library = world.machine()
     library.edit.apply([created("a")], by=Provenance("agent"))
     library.edit.rename("a", "b")
-    assert library.guard.explain("b")["trust"] == "agent-created"
+    assert library.guard.explain("b").decision.trust == "agent-created"
     library.edit.delete("b")
     library.edit.restore("b")
-    assert library.guard.explain("b")["trust"] == "agent-created"
+    assert library.guard.explain("b").decision.trust == "agent-created"
 
 
 # everything, done to a skill that every store knows

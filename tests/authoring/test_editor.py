@@ -16,9 +16,9 @@ import whet.authoring
 import whet.library
 import whet.store
 from authoring.world import World, check_whole, content, created, digest_of, patched, refused, world
-from whet.authoring.checks import Verdict
 from whet.authoring.operations import OPERATIONS, read_operation
 from whet.authoring.writer import Provenance
+from whet.guard.policy import Decision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -392,9 +392,9 @@ def test_foreground_work_gets_a_warning(world: World) -> None:
 def test_a_check_sees_what_would_be_written_and_its_word_is_kept(world: World) -> None:
     calls: list[tuple[str, list[str], str]] = []
 
-    def check(name: str, after: Mapping[str, Item], actor: str) -> Verdict:
+    def check(name: str, after: Mapping[str, Item], actor: str) -> Decision:
         calls.append((name, sorted(after), actor))
-        return Verdict("allow", "safe")
+        return Decision("allow", "", verdict="safe")
 
     library = world.library(check=check)
     answer = library.edit.apply(
@@ -404,10 +404,13 @@ def test_a_check_sees_what_would_be_written_and_its_word_is_kept(world: World) -
     assert library.edit.history.entries().to_json()["entries"][0]["checked"] == "safe" and answer["warnings"] == []
 
 
-@pytest.mark.parametrize("verdict", [Verdict("block", "bad", "It deletes things."), Verdict("perhaps", "odd")])
-def test_what_a_check_does_not_allow_is_not_written(world: World, verdict: Verdict) -> None:
-    def check(name: str, after: Mapping[str, Item], actor: str) -> Verdict:  # noqa: ARG001  the shape of a check
-        return verdict if name == "bad" else Verdict("allow", "safe")
+ODD = Decision("perhaps", "", verdict="odd")  # type: ignore[arg-type]  # what a careless check might say
+
+
+@pytest.mark.parametrize("verdict", [Decision("block", "It deletes things.", verdict="bad"), ODD])
+def test_what_a_check_does_not_allow_is_not_written(world: World, verdict: Decision) -> None:
+    def check(name: str, after: Mapping[str, Item], actor: str) -> Decision:  # noqa: ARG001  the shape of a check
+        return verdict if name == "bad" else Decision("allow", "", verdict="safe")
 
     library = world.library(check=check)
     refused(lambda: library.edit.apply([created("good"), created("bad")]).to_json(), "blocked")
@@ -415,7 +418,7 @@ def test_what_a_check_does_not_allow_is_not_written(world: World, verdict: Verdi
 
 
 def test_a_check_that_fails_is_no_check_that_passed(world: World) -> None:
-    def check(*_: object) -> Verdict:
+    def check(*_: object) -> Decision:
         raise ZeroDivisionError("no scanner")
 
     library = world.library(check=check)
@@ -425,7 +428,7 @@ def test_a_check_that_fails_is_no_check_that_passed(world: World) -> None:
 
 @pytest.mark.parametrize("reason", ["It may delete things.", ""])
 def test_what_a_check_asks_about_waits_for_a_person(world: World, reason: str) -> None:
-    library = world.library(check=lambda *_: Verdict("ask", "dangerous", reason))
+    library = world.library(check=lambda *_: Decision("ask", reason, verdict="dangerous"))
     answer = library.edit.apply([created("deploy")]).to_json()
     assert answer["staged"] and answer["reason"] == (reason or "A person must see deploy first.")
     assert os.listdir(world.root) == []

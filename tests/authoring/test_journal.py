@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from authoring.world import PRELUDE, World, created, patched, refused, start, world
-from whet.authoring.checks import Review, Verdict
 from whet.authoring.commits import Committer
 from whet.authoring.journal import Edit, Entry, Journal, Note, advance, chained
-from whet.authoring.proposals import Proposals
+from whet.authoring.proposals import Proposals, Review
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange, Writer
+from whet.guard.policy import Decision
 from whet.library.skill_id import SkillId
 from whet.skill.tree import Item
 from whet.store.chain import ORIGIN
@@ -203,7 +203,7 @@ def test_compaction_removes_only_what_nothing_refers_to_and_only_after_a_while(
     written.begin(Edit("open", (note("", intended),)))
     trees = {name: written.content(of) for name, of in (("base", base), ("after", after), ("copied", copied))}
     committer = Committer(Writer(written, str(tmp_path)), lambda path: (SkillId(path, ""), ""))
-    Proposals(written, committer, Review(lambda *_: Verdict("allow", "safe"))).propose(
+    Proposals(written, committer, Review(lambda *_: Decision("allow", "", verdict="safe"))).propose(
         [TreeChange("patch", "a", "/skills/a", trees["after"])],
         {"/skills/a": trees["base"]},
         Provenance("agent"),

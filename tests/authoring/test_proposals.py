@@ -10,9 +10,9 @@ import pytest
 
 from authoring.world import PRELUDE, World, check_whole, content, created, digest_of, patched, refused, start, world
 from whet import Library
-from whet.authoring.checks import Verdict
 from whet.authoring.writer import Provenance
 from whet.errors import RefusedError
+from whet.guard.policy import Decision
 from whet.library.package import read_tree
 
 if TYPE_CHECKING:
@@ -205,9 +205,12 @@ def test_background_work_must_have_viewed_the_bundled_skill_it_copies(world: Wor
 
 
 def test_what_is_approved_is_checked_again(tmp_path: Path) -> None:
-    verdicts = [Verdict("ask", "caution", "Somebody should look."), Verdict("block", "dangerous", "Now it is known.")]
+    verdicts = [
+        Decision("ask", "Somebody should look.", verdict="caution"),
+        Decision("block", "Now it is known.", verdict="dangerous"),
+    ]
 
-    def check(name: str, after: object, actor: str) -> Verdict:  # noqa: ARG001  the shape of a check
+    def check(name: str, after: object, actor: str) -> Decision:  # noqa: ARG001  the shape of a check
         return verdicts.pop(0)
 
     with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}, check=check) as library:
@@ -232,8 +235,8 @@ def test_what_a_check_asks_about_is_approved_for_a_reason_only(world: World) -> 
     library.edit.proposals.approve(1, Provenance("user", reason="It is our own build machine."))
     (entry,) = library.edit.history.entries().to_json()["entries"]
     assert (entry["actor"], entry["checked"]) == ("agent", "dangerous")
-    override = library.guard.audit_log()["records"][-1]
-    assert (override["actor"], override["action"], override["reason"], override["digest"]) == (
+    override = library.guard.audit_log().records[-1]
+    assert (override.actor, override.action, override.reason, override.digest) == (
         *("user", "override", "It is our own build machine."),
         entry["after"],
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.guard.audit import Audit, Note
+from whet.guard.audit import Audit, AuditEntry
 from whet.guard.policy import Override
 from whet.store.chain import ORIGIN
 from whet.store.state import StateDatabase
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECOND = 10**9
-NOTE = Note(
+NOTE = AuditEntry(
     "agent", "write", "deploy", "/s/deploy", "sha256:1", "agent-created", "dangerous", "ask", "It is \ud83d odd."
 )
 
@@ -89,10 +89,11 @@ def test_an_override_is_for_one_content_and_ends(audit: Audit, tmp_path: Path) -
 
 def test_processes_append_at_the_same_time_and_none_is_lost(audit: Audit, tmp_path: Path) -> None:
     code = (
-        "import sys; from whet.guard.audit import Audit, Note\n"
+        "import sys; from whet.guard.audit import Audit, AuditEntry\n"
         "from whet.store.state import StateDatabase\n"
         "audit = Audit(StateDatabase(sys.argv[1]), lambda: 1)\n"
-        "for number in range(20): audit.add([Note(sys.argv[2], 'write', str(number), '', '', '', '', 'allow', '')])\n"
+        "for number in range(20):\n"
+        "    audit.add([AuditEntry(sys.argv[2], 'write', str(number), '', '', '', '', 'allow', '')])\n"
         "audit.state.close()"
     )
     state = str(tmp_path / "state")
@@ -107,7 +108,7 @@ def test_processes_append_at_the_same_time_and_none_is_lost(audit: Audit, tmp_pa
 def test_a_batch_is_recorded_wholly_or_not_at_all(audit: Audit) -> None:
     audit.add([NOTE])
 
-    def notes() -> Iterator[Note]:
+    def notes() -> Iterator[AuditEntry]:
         yield NOTE
         raise ZeroDivisionError
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.permissions_table import BYPASSES, ROWS, Row
-from whet.guard.permissions.deciding import Decision, Grant, Policy, permits, read_grants, skill_permits
+from whet.guard.permissions.deciding import Grant, Permission, Policy, permits, read_grants, skill_permits
 from whet.guard.permissions.globs import name_matches, row_matches
 from whet.guard.permissions.shell import read_line
 from whet.skill.dialects import read_skill
@@ -28,7 +28,7 @@ BASH = shutil.which("bash")
 on_linux = pytest.mark.skipif(sys.platform != "linux" or BASH is None, reason="the commands are those of GNU and bash")
 
 
-def ask(grants: Any, tool: str, call: Any, **more: Any) -> Decision:
+def ask(grants: Any, tool: str, call: Any, **more: Any) -> Permission:
     """The decision on one call, in the place that the table is about."""
     read = None if grants is None else read_grants(grants)
     return permits(read, tool, call, cwd="/work", skill_dir="/skills/one", **more)

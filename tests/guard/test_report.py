@@ -11,7 +11,7 @@ import pytest
 from whet.guard.baseline import Entry
 from whet.guard.finding import Finding, Rule
 from whet.guard.report.markdown import code, markdown, text
-from whet.guard.report.results import Result, location, reaches, summary, worst
+from whet.guard.report.results import ScanReport, ScanResult, location, reaches
 from whet.guard.report.sarif import sarif
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ KNOWN = Entry("deploy", MILD.fingerprint, "secret-read", "SKILL.md", "Its own ke
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> tuple[Result, ...]:
+def results(tmp_path: Path) -> tuple[ScanResult, ...]:
     base = str(tmp_path / "skills")
     return (
-        Result(
+        ScanResult(
             os.path.join(base, "deploy"), "deploy", "dangerous", "sha256:1", (BAD, BAD, INFO), 0.25, ((MILD, KNOWN),)
         ),
-        Result(os.path.join(base, "ok"), "ok", "safe", "sha256:2", (), 0.5),
+        ScanResult(os.path.join(base, "ok"), "ok", "safe", "sha256:2", (), 0.5),
     )
 
 
-def test_a_result_is_what_the_contract_says(results: tuple[Result, ...]) -> None:
+def test_a_result_is_what_the_contract_says(results: tuple[ScanResult, ...]) -> None:
     told = results[0].to_json()
     assert set(told) == {"path", "skill", "verdict", "digest", "findings", "seconds", "accepted"}
     assert {"rule", "severity", "category", "file", "line", "message", "evidence", "remedy"} <= set(told["findings"][0])
@@ -54,8 +54,8 @@ def test_a_result_is_what_the_contract_says(results: tuple[Result, ...]) -> None
     }
 
 
-def test_the_summary_counts(results: tuple[Result, ...]) -> None:
-    assert summary(results) == {
+def test_the_summary_counts(results: tuple[ScanResult, ...]) -> None:
+    assert ScanReport(results).to_json()["summary"] == {
         "packages": 2,
         "verdicts": {"safe": 1, "caution": 0, "dangerous": 1},
         "findings": {"critical": 2, "warn": 0, "info": 1},
@@ -63,11 +63,11 @@ def test_the_summary_counts(results: tuple[Result, ...]) -> None:
         "verdict": "dangerous",
         "seconds": 0.75,
     }
-    assert (worst(()), worst(results[1:])) == ("safe", "safe")
+    assert (ScanReport(()).verdict, ScanReport(results[1:]).verdict) == ("safe", "safe")
     assert [reaches(verdict, "caution") for verdict in ("safe", "caution", "dangerous")] == [False, True, True]
 
 
-def test_places_are_relative_and_never_above(tmp_path: Path, results: tuple[Result, ...]) -> None:
+def test_places_are_relative_and_never_above(tmp_path: Path, results: tuple[ScanResult, ...]) -> None:
     skill = results[0]
     assert location(skill, "a/b.md", str(tmp_path)) == "skills/deploy/a/b.md"
     assert location(skill, "a/c.zip!/d.sh", str(tmp_path)) == "skills/deploy/a/c.zip"
@@ -114,8 +114,8 @@ def check_sarif(document: Any) -> None:
                 must(item["kind"] in ("inSource", "external") and item["justification"], "suppression")
 
 
-def test_sarif_is_what_its_readers_expect(tmp_path: Path, results: tuple[Result, ...]) -> None:
-    document = sarif(results, {"pipe-shady": RULE}, base=str(tmp_path), version="1.2.3")
+def test_sarif_is_what_its_readers_expect(tmp_path: Path, results: tuple[ScanResult, ...]) -> None:
+    document = sarif(ScanReport(results), {"pipe-shady": RULE}, base=str(tmp_path), version="1.2.3")
     check_sarif(document)
     (run,) = document["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["pipe-shady", "secret-read", "uses-network"]
@@ -138,7 +138,7 @@ def test_sarif_is_what_its_readers_expect(tmp_path: Path, results: tuple[Result,
 
 
 def test_sarif_of_nothing_is_valid_too(tmp_path: Path) -> None:
-    document = sarif((), {}, base=str(tmp_path), version="1.2.3")
+    document = sarif(ScanReport(()), {}, base=str(tmp_path), version="1.2.3")
     check_sarif(document)
     assert document["runs"][0]["results"] == []
 
@@ -146,9 +146,9 @@ def test_sarif_of_nothing_is_valid_too(tmp_path: Path) -> None:
 # Markdown
 
 
-def test_markdown_tells_the_verdict_then_the_findings(tmp_path: Path, results: tuple[Result, ...]) -> None:
+def test_markdown_tells_the_verdict_then_the_findings(tmp_path: Path, results: tuple[ScanResult, ...]) -> None:
     deploy, ok = results
-    told = markdown((ok, deploy), base=str(tmp_path)).replace(text(str(tmp_path)), "TOP")
+    told = markdown(ScanReport((ok, deploy)), base=str(tmp_path)).replace(text(str(tmp_path)), "TOP")
     assert told == (
         "## Skill scan: dangerous\n\n2 packages: 1 dangerous, 0 caution, 1 safe.\n\n"
         "| package | verdict | critical | warn | info |\n|---|---|---|---|---|\n"

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from guard.packages import FETCH, OVERRIDE, STEAL, b64, fenced, package, page
-from whet.guard.finding import Finding, lower, verdict
+from whet.guard.finding import Finding, Scan, lower, verdict
 from whet.guard.rules import every
-from whet.guard.scan import MOST, Scan, scan
+from whet.guard.scan import MOST, scan
 from whet.skill.tree import Item, Tree, digest, entries
 
 ORDER = {"critical": 0, "warn": 1, "info": 2}

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.guard import scan_cache as module
-from whet.guard.finding import Finding
+from whet.guard.finding import Finding, Scan
 from whet.guard.ruleset import ruleset
-from whet.guard.scan import Scan
-from whet.guard.scan_cache import Attestation, ScanCache
+from whet.guard.scan_cache import ScanCache
 from whet.skill.tree import Item, digest, entries
 from whet.store.cache import CacheDatabase
 
@@ -58,7 +57,7 @@ def rows(tmp_path: Path, query: str, *values: object) -> None:
 
 def test_unchanged_content_is_scanned_once_whoever_asks(opened: Callable[[Scanner], ScanCache]) -> None:
     first, second = Scanner(FOUND), Scanner()
-    expected = Attestation(digest(entries(FILES)), "caution", (FOUND,))
+    expected = Scan(digest(entries(FILES)), "caution", (FOUND,))
     assert [opened(first).scan(FILES), opened(second).scan(FILES), opened(second).scan(FILES)] == [expected] * 3
     assert (first.looks, second.looks) == (1, 0)
 

@@ -73,7 +73,7 @@ def guarded(tmp_path: Path, opened: Callable[..., Library]) -> Library:
     """A library whose record was changed, in a repository that wants to be looser than its user."""
     library = opened(home=str(tmp_path / "changed"))
     library.settings.trust()
-    library.workspace.judge.audit.state.close()
+    library.workspace.gate.audit.state.close()
     connection = sqlite3.connect(tmp_path / "changed" / "state.db")
     with connection:
         connection.execute("UPDATE audit SET reason = 'Another.'")

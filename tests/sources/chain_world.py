@@ -113,7 +113,7 @@ class Machine:
         told = library.sources.verify()
         assert {skill.name for skill in told.skills if skill.status != "ok"} <= {*edited}
         assert library.edit.history.verify().to_json()["problems"] == []
-        assert library.guard.verify_audit()["valid"]
+        assert library.guard.verify_audit().valid
         locked = {os.path.basename(entry.path): entry.digest for entry in read(str(self.lock)).entries}
         there = self.state().skills
         assert locked == {name: locked[name] if name in edited else there[name] for name in locked}

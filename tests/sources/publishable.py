@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.authoring.trees import digest
-from whet.guard.scan_cache import Attestation
+from whet.guard.finding import Scan
 from whet.library.roots import Place
 from whet.sources.publishing.prepare import Prepared, prepare
 
@@ -34,9 +34,9 @@ def written(
     return directory
 
 
-def says(verdict: Label = "safe", *findings: Finding) -> Callable[[Tree], Attestation]:
+def says(verdict: Label = "safe", *findings: Finding) -> Callable[[Tree], Scan]:
     """A scan with this outcome."""
-    return lambda tree: Attestation(digest(tree), verdict, findings)
+    return lambda tree: Scan(digest(tree), verdict, findings)
 
 
 def ready(

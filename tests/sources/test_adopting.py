@@ -138,7 +138,7 @@ def test_what_is_adopted_from_a_source_is_judged_and_stays(world: World) -> None
     library.sources.apply(plan)
     entry = world.locked()["skills/deploy"]
     assert (entry.trust, entry.verdict) == ("community", "dangerous")
-    (found,) = (item for item in library.guard.audit()["results"] if item["name"] == "deploy")
+    (found,) = (item for item in library.guard.audit().to_json()["results"] if item["name"] == "deploy")
     assert (found["trust"], found["decision"]) == ("community", "block")
 
 

@@ -199,7 +199,7 @@ def test_every_decision_is_recorded(world: World) -> None:
         library.sources.plan_install(repository.url, skills=["bad"]), override="I read it.", actor="user"
     )
     library.sources.uninstall("good")
-    records = [(item["action"], item["skill"], item["decision"]) for item in library.guard.audit_log()["records"]]
+    records = [(item.action, item.skill, item.decision) for item in library.guard.audit_log().records]
     assert records == [
         ("install", "bad", "block"),
         ("install", "good", "allow"),
@@ -207,7 +207,7 @@ def test_every_decision_is_recorded(world: World) -> None:
         ("install", "bad", "block"),
         ("uninstall", "good", "allow"),
     ]
-    assert library.guard.verify_audit()["valid"]
+    assert library.guard.verify_audit().valid
 
 
 # --- uninstall, restore ---------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def check_whole(world: World, library: Library) -> None:
     """Lock, history and disk agree."""
     assert library.sources.verify().valid
     assert {entry.path.partition("/")[2]: entry.digest for entry in world.locked().values()} == world.there()
-    assert library.edit.history.verify().valid and library.guard.verify_audit()["valid"]
+    assert library.edit.history.verify().valid and library.guard.verify_audit().valid
     assert library.doctor() == ()
 
 

@@ -132,7 +132,7 @@ class Place:
 
     def scan(self) -> list[str]:
         with self.library() as library:
-            return [self.relative(result.path) for result in library.guard.scan_results([self.root], recursive=True)]
+            return [self.relative(result.path) for result in library.guard.scan(self.root, recursive=True).results]
 
     def directory(self) -> list[str]:
         return offered(PathSource(Ref("path", str(self.root)), reaching()).inspect())
@@ -182,7 +182,7 @@ def test_what_is_listed_can_be_shown_checked_packed_and_installed(tmp_path: Path
         view = library.read("a").to_json()
         assert (view["digest"], [item["path"] for item in view["files"]]) == (own, sorted((name, "scripts/run.py")))
         assert [note.code for note in card.notes] == ([] if name == "SKILL.md" else ["old-main-name"])
-        (result,) = library.guard.scan_results([directory])
+        (result,) = library.guard.scan(directory).results
         assert (result.digest, result.skill) == (own, "a")
         assert {note.code for note in library.doctor() if note.severity == "error"} == set()
         assert bool(unfit(card)) == (name != "SKILL.md")  # MCP has one name for a main file
@@ -219,7 +219,7 @@ def test_a_directory_that_cannot_be_searched_is_told_by_every_door(
     with place.library() as library:
         assert [card.name for card in library.catalogue.cards] == ["a"]
         assert "unreadable-directory" in {note.code for note in library.workspace.report()}
-        found = library.guard.scan_results([place.root], recursive=True)
+        found = library.guard.scan(place.root, recursive=True).results
         assert [(place.relative(item.path), [finding.rule for finding in item.findings]) for item in found] == [
             ("a", []),
             ("broken", ["not-analysed"]),
@@ -236,7 +236,7 @@ def test_a_skill_beyond_the_limits_is_listed_and_told_by_whoever_reads_it(
     assert place.catalogue() == place.sync() == place.validate() == ["a"]
     with place.library() as library:
         assert "too-many-files" in {note.code for note in library.doctor()}
-        (result,) = library.guard.scan_results([directory])
+        (result,) = library.guard.scan(directory).results
         assert [finding.rule for finding in result.findings] == ["not-analysed"]
     assert "too-many-files" in {finding["code"] for finding in check(directory).to_json()["findings"]}
     for door in (lambda: digest(directory), lambda: pack(directory), place.directory):

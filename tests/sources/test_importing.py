@@ -113,14 +113,14 @@ def test_a_snapshot_is_trusted_by_nobodys_word(world: World) -> None:
     library.sources.apply(plan, override="I read it.")
     entry = world.locked()["skills/deploy"]
     assert (entry.trust, entry.verdict) == ("community", "dangerous")
-    (found,) = (item for item in library.guard.audit()["results"] if item["name"] == "deploy")
+    (found,) = (item for item in library.guard.audit().to_json()["results"] if item["name"] == "deploy")
     assert found["trust"] == "community"
 
 
 def test_a_skill_without_a_source_from_a_snapshot_stays_a_strangers(world: World, exported: Path) -> None:
     there, library = other(world)
     library.sources.apply(library.sources.plan_import(str(exported)))
-    (found,) = (item for item in library.guard.audit()["results"] if item["name"] == "own")
+    (found,) = (item for item in library.guard.audit().to_json()["results"] if item["name"] == "own")
     assert found["trust"] == "community"
     there.close()
 

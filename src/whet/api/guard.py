@@ -1,21 +1,136 @@
 """Is it safe: scanning, the policy, the record of decisions, and what a skill may do.
 
-library.guard.scan("./pdf")["results"]
-library.guard.explain("pdf")["decision"]
+library.guard.scan("./pdf").verdict
+library.guard.explain("pdf").decision.action
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import UsageError
+from whet.values import answer_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from whet.guard.audit import Problem, Record
     from whet.guard.baseline import Entry as Known
-    from whet.guard.permissions.deciding import Policy
-    from whet.guard.report.results import Result
-    from whet.library.workspace import Workspace
+    from whet.guard.permissions.deciding import Permission, Policy
+    from whet.guard.policy import Decision, Table
+    from whet.guard.report.results import ScanReport
+    from whet.library.card import Card
+    from whet.library.trust import SkillDecision
+    from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.values import Json
+
+
+class Explanation(NamedTuple):
+    """What is done with a skill, or with any of a trust and a verdict."""
+
+    decision: Decision
+    skill: SkillDecision | None = None
+    """The skill, and what was found in it."""
+    changed: bool | None = None
+    """Whether revoking changed anything."""
+
+    def to_json(self) -> Json:
+        """The explanation as JSON carries it."""
+        changed = {} if self.changed is None else {"changed": self.changed}
+        return {"success": True, **(self.skill or self.decision).to_json(), **changed}
+
+
+class PolicyView(NamedTuple):
+    """The policy in force."""
+
+    rows: Table
+    """A row for each trust, a cell for each verdict: what is done, and who says so."""
+    trusted_sources: tuple[str, ...]
+
+    def to_json(self) -> Json:
+        """The policy as JSON carries it."""
+        rows = [
+            {"trust": trust, **{verdict: cell._asdict() for verdict, cell in row.items()}}
+            for trust, row in self.rows.items()
+        ]
+        return {"success": True, "policy": rows, "trusted_sources": list(self.trusted_sources)}
+
+
+class AuditResult(NamedTuple):
+    """What an audit says of one skill."""
+
+    skill: SkillDecision
+    change: str
+    """What is different from the last audit: `new`, `content`, `verdict`, `decision`, or nothing."""
+    before: Record | None
+    """The last audit, where something is different."""
+
+    def to_json(self) -> Json:
+        """The result as JSON carries it."""
+        before = self.before and {name: getattr(self.before, name) for name in ("verdict", "decision", "digest")}
+        return {**self.skill.to_json(), "change": self.change, "before": before}
+
+
+class AuditReport(NamedTuple):
+    """What an audit says of every skill."""
+
+    results: tuple[AuditResult, ...]
+
+    def count_decisions(self, action: str) -> int:
+        """How many skills are allowed, blocked, or for a person to decide."""
+        return sum(result.skill.decision.action == action for result in self.results)
+
+    def to_json(self) -> Json:
+        """The report as JSON carries it, with a summary."""
+        from whet.guard.finding import LABELS
+        from whet.guard.policy import ACTIONS
+
+        verdicts = [result.skill.decision.verdict for result in self.results]
+        summary = {
+            "skills": len(self.results),
+            "verdicts": {label: verdicts.count(label) for label in LABELS},
+            "decisions": {action: self.count_decisions(action) for action in ACTIONS},
+            "new": sum(result.change == "new" for result in self.results),
+            "changed": sum(result.change not in ("", "new") for result in self.results),
+        }
+        return {"success": True, "results": [result.to_json() for result in self.results], "summary": summary}
+
+
+class AuditLog(NamedTuple):
+    """The record of decisions, oldest first."""
+
+    records: tuple[Record, ...]
+
+    def to_json(self) -> Json:
+        """The record as JSON carries it."""
+        return answer_json(self)
+
+
+class AuditProof(NamedTuple):
+    """Whether the record of decisions is whole."""
+
+    valid: bool
+    records: int
+    """How many there are."""
+    head: str
+    """The hash of the last, to be kept elsewhere."""
+    problems: tuple[Problem, ...]
+    """Where it is not whole."""
+
+    def to_json(self) -> Json:
+        """The proof as JSON carries it."""
+        return answer_json(self)
+
+
+class ProjectReview(NamedTuple):
+    """What is done with the skills of a repository once it is trusted."""
+
+    verdicts: tuple[SkillDecision, ...]
+
+    def to_json(self) -> Json:
+        """The review as JSON carries it."""
+        return answer_json(self)
 
 
 class SkillGuard:
@@ -24,147 +139,164 @@ class SkillGuard:
     def __init__(self, workspace: Workspace, origins: Callable[[], Mapping[str, str]]) -> None:
         """`origins` tells how far skills are trusted that the user did not write, by their directories."""
         self._workspace = workspace
-        self._place = workspace.place
         self._origins = origins
 
-    def scan_results(
+    def scan(
         self,
-        paths: Sequence[str | os.PathLike[str]],
-        *,
+        *paths: str | os.PathLike[str],
         recursive: bool = False,
         around: bool = False,
         known: Sequence[Known] = (),
         progress: Callable[[int], None] | None = None,
-    ) -> tuple[Result, ...]:
-        """What `scan` answers, as values: for reports of another form, and for baselines.
+    ) -> ScanReport:
+        """What is dangerous about packages: directories, files or archives; with `recursive`, all skills below.
 
-        With `around`, the packages that the paths lie in are scanned. `known` are findings that a baseline accepts;
-        `progress` is told how many packages are done.
+        Nothing of a package is run, and the library need not know the packages. With `around`, the packages that the
+        paths lie in are scanned. `known` are findings that a baseline accepts; `progress` is told how many packages
+        are done.
         """
         import time
 
         from whet.guard.baseline import apply
         from whet.guard.finding import verdict
-        from whet.guard.report.results import Result
-        from whet.library.scanning import read_path, read_paths, scan_package
+        from whet.guard.report.results import ScanReport, ScanResult
+        from whet.library.standalone import list_packages, read_path, skill_place
         from whet.store.clock import iso
 
         today = iso(self._workspace.clock())[:10]
-        results: list[Result] = []
-        for path in read_paths([os.fspath(path) for path in paths], recursive=recursive, around=around):
+        results: list[ScanResult] = []
+        for path in list_packages([os.fspath(path) for path in paths], recursive=recursive, around=around):
             began = time.perf_counter()
-            where, package, archive = read_path(path)
-            found = scan_package(package, self._workspace.judge.attestations)
+            place, package = skill_place(path), read_path(path)
+            found = self._workspace.gate.scan_package(package)
             seconds = time.perf_counter() - began
             left, accepted = apply(known, package.name, found.findings, today) if known else (found.findings, ())
             label = verdict(left) if accepted else found.verdict
-            results.append(Result(where, package.name, label, found.digest, left, seconds, accepted, archive))
+            archive = not os.path.isdir(os.path.expanduser(place))
+            results.append(ScanResult(place, package.name, label, found.digest, left, seconds, accepted, archive))
             if progress is not None:
                 progress(len(results))
-        return tuple(results)
+        return ScanReport(tuple(results))
 
-    def scan(self, *paths: str | os.PathLike[str], recursive: bool = False) -> dict[str, Any]:
-        """What is dangerous about packages: directories, files or archives; with `recursive`, all skills below.
+    def audit(self) -> AuditReport:
+        """Scan every skill of the library again, decide by the policy, tell what is different from the last time."""
+        from whet.library.trust import decide_skill, keep_back
 
-        Nothing of a package is run. `results` are {path, skill, verdict, digest, findings, seconds}, a verdict is
-        safe, caution or dangerous, and `summary` counts them. The library need not know the packages.
-        """
-        from whet.guard.report.results import summary
+        workspace, origins, results = self._workspace, self._origins(), []
+        config, _, catalogue = workspace.snapshot()
+        for card in (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting):
+            found = decide_skill(workspace, card, config, origins=origins)
+            last = workspace.gate.audit.about(card.location, "audit")
+            change = _difference(last, found)
+            if change:
+                workspace.gate.record("audit", card.full_name, card.location, found.judgement, "user")
+            if card.root.trusted:
+                keep_back(workspace, found)
+            results.append(AuditResult(found, change, last if change else None))
+        return AuditReport(tuple(results))
 
-        results = self.scan_results(paths, recursive=recursive)
-        return {"success": True, "results": [result.to_json() for result in results], "summary": summary(results)}
+    def audit_log(self, name: str = "", last: int | None = None) -> AuditLog:
+        """The record of decisions, oldest first: about a skill or about all, the `last` few or all."""
+        return AuditLog(self._workspace.gate.audit.records(skill=name, last=last))
 
-    def audit(self) -> dict[str, Any]:
-        """Scan every skill of the library again, decide by the policy, tell what is different from the last time.
-
-        `results` are what `explain` tells of each skill, with {change, before}; `summary` counts verdicts, decisions,
-        what is new and what changed.
-        """
-        from whet.library.guarding import audit
-
-        return audit(self._workspace, self._origins())
-
-    def audit_log(self, name: str = "", last: int | None = None) -> dict[str, Any]:
-        """The record of decisions, oldest first: `records` about a skill or about all, the `last` few or all.
-
-        Each has {id, time, actor, action, skill, path, digest, trust, verdict, decision, reason, previous, hash}.
-        """
-        records = self._workspace.judge.audit.records(skill=name, last=last)
-        return {"success": True, "records": [record.to_json() for record in records]}
-
-    def verify_audit(self) -> dict[str, Any]:
-        """Prove that the record of decisions is whole: every record carries the hash of the one before it.
-
-        `valid` is whether it is, `problems` where it is not, `head` the hash of the last, to be kept elsewhere.
-        """
-        record = self._workspace.judge.audit
+    def verify_audit(self) -> AuditProof:
+        """Prove that the record of decisions is whole: every record carries the hash of the one before it."""
+        record = self._workspace.gate.audit
         problems, last = record.verify(), record.records(last=1)
-        return {
-            "success": True,
-            "valid": not problems,
-            "records": last[-1].id if last else 0,
-            "head": last[-1].hash if last else "",
-            "problems": [problem._asdict() for problem in problems],
-        }
+        return AuditProof(not problems, last[-1].id if last else 0, last[-1].hash if last else "", problems)
 
     @property
-    def policy(self) -> dict[str, Any]:
-        """The policy as it stands, as an answer: a row for each trust, a cell for each verdict, where it comes from."""
-        from whet.library.guarding import show_policy
+    def policy(self) -> PolicyView:
+        """The policy as it stands."""
+        from whet.guard.trust import VENDORS
 
-        return show_policy(self._workspace)
+        config = self._workspace.config()
+        return PolicyView(config.policy, (*VENDORS, *config.settings.trusted_sources))
 
-    def explain(self, name: str = "", *, trust: str = "", verdict: str = "") -> dict[str, Any]:
+    def explain(self, name: str = "", *, trust: str = "", verdict: str = "") -> Explanation:
         """What is done with a skill, or with any of a trust and a verdict, and why in a sentence.
 
-        Give a `name`, or both others. `decision` is allow, ask or block; about a skill, `findings` are what a person
-        must look at. Raises UsageError for a trust or a verdict that the policy does not have.
+        Give a `name`, or both others. Raises UsageError for a trust or a verdict that the policy does not have.
         """
-        from whet.library.guarding import explain_cell, explain_skill
-
         if name:
-            return explain_skill(self._workspace, name, self._origins())
-        return explain_cell(self._workspace, trust, verdict)
+            found = self._decide(*self._workspace.find(name))
+            return Explanation(found.decision, found)
+        from whet.guard.finding import LABELS
+        from whet.guard.policy import decide
 
-    def override(self, name: str, reason: str, *, actor: str = "user") -> dict[str, Any]:
+        table = self._workspace.config().policy
+        if trust not in table:
+            raise UsageError("bad-trust", f"The policy has no row {trust!r}.", hint=f"Rows: {', '.join(table)}.")
+        label = next((label for label in LABELS if label == verdict), None)
+        if label is None:
+            raise UsageError("bad-verdict", f"{verdict!r} is no verdict.", hint=f"Verdicts: {', '.join(LABELS)}.")
+        return Explanation(decide(trust, label, table))
+
+    def override(self, name: str, reason: str, *, actor: str = "user") -> Explanation:
         """Let a skill through as it is now, for a reason that is recorded, until its content changes.
 
         It answers like `explain`. Raises UsageError `reason-needed` where there is no reason.
         """
-        from whet.library.guarding import override
+        if not reason.strip():
+            message = "An override needs a reason; the record keeps it."
+            raise UsageError("reason-needed", message, hint="Say why with --reason.")
+        found = self._decide(*self._workspace.find(name))
+        self._workspace.gate.override(found.card.full_name, found.card.location, found.judgement, reason, actor)
+        return self._decide_again(found.card)
 
-        return override(self._workspace, name, reason, actor, self._origins())
-
-    def revoke(self, name: str, reason: str = "", *, actor: str = "user") -> dict[str, Any]:
+    def revoke(self, name: str, reason: str = "", *, actor: str = "user") -> Explanation:
         """End an override. It answers like `explain`; `changed` is whether there was one."""
-        from whet.library.guarding import revoke
+        found, gate = self._decide(*self._workspace.find(name)), self._workspace.gate
+        changed = gate.audit.override(found.scan.digest) is not None
+        if changed:
+            gate.revoke(found.card.full_name, found.card.location, found.judgement, reason, actor)
+        return self._decide_again(found.card)._replace(changed=changed)
 
-        return revoke(self._workspace, name, reason, actor, self._origins())
+    def _decide(self, card: Card, config: ResolvedConfig) -> SkillDecision:
+        from whet.library.trust import decide_skill
 
-    def review(self) -> dict[str, Any]:
-        """What the guard says of the repository's skills, before it is trusted: `verdicts`, each like `explain`."""
-        from whet.library.guarding import review
+        return decide_skill(self._workspace, card, config, origins=self._origins())
 
-        return {"success": True, "verdicts": [item.to_json() for item in review(self._workspace)]}
+    def _decide_again(self, card: Card) -> Explanation:
+        from whet.library.trust import keep_back
 
-    def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> dict[str, Any]:
+        found = self._decide(card, self._workspace.config())
+        keep_back(self._workspace, found)
+        return Explanation(found.decision, found)
+
+    def review(self) -> ProjectReview:
+        """What is done with the repository's skills, before it is trusted."""
+        from whet.library.trust import review_project
+
+        return ProjectReview(review_project(self._workspace))
+
+    def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> Permission:
         """May this skill make this tool call? `allow`, `deny` or `ask`, and why in a sentence.
 
         `given` is the tool's input as the client has it; paths are judged from the project directory. A `policy` cuts
         further than the skill's own `allowed-tools`. `problems` tells of grants that cannot be read and grant nothing.
         """
-        from whet.guard.permissions.deciding import NO_POLICY, declared_tools, skill_permits
+        from whet.guard.permissions.deciding import NO_POLICY, skill_permits
 
-        card = self._workspace.find(name)[0]
-        skill, home = self._workspace.open(card).skill, self._place.env.get("HOME", "")
-        decision = skill_permits(
-            skill,
+        card, place = self._workspace.find(name)[0], self._workspace.place
+        return skill_permits(
+            self._workspace.open(card).skill,
             tool,
             given,
-            cwd=self._place.directory,
+            cwd=place.directory,
             skill_dir=card.directory,
-            home=home,
+            home=place.env.get("HOME", ""),
             policy=NO_POLICY if policy is None else policy,
         )
-        problems = [grant.problem for grant in declared_tools(skill) or () if grant.problem]
-        return {**decision.to_json(), **({"problems": problems} if problems else {})}
+
+
+def _difference(last: Record | None, found: SkillDecision) -> str:
+    """What is different from the last audit: `new`, `content`, `verdict`, `decision`, or nothing."""
+    if last is None:
+        return "new"
+    if last.digest != found.scan.digest:
+        return "content"
+    if last.verdict != found.scan.verdict:
+        return "verdict"
+    same = (last.decision, last.trust) == (found.decision.action, found.decision.trust)
+    return "" if same else "decision"

@@ -40,11 +40,10 @@ if TYPE_CHECKING:
     from whet.api.settings import SkillSettings
     from whet.api.sources import SkillSources
     from whet.api.tools import Tools, Writes
-    from whet.authoring.checks import Check
     from whet.authoring.commits import Committed
     from whet.authoring.editor import SkillEditor
     from whet.authoring.history import History
-    from whet.authoring.proposals import Proposals
+    from whet.authoring.proposals import Check, Proposals
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.disclosure import FileView, SkillView
@@ -160,15 +159,14 @@ class Library:
     @cached_property
     def edit(self) -> SkillEditor:
         """Creating, editing and deleting skills. Everything that is known about a skill follows what is done to it."""
-        from whet.authoring.checks import Guarded
         from whet.authoring.commits import follow_moves
         from whet.authoring.editor import SkillEditor
         from whet.authoring.journal import Journal
 
-        workspace, guard = self.workspace, Guarded(self.workspace)
-        check, accepted = (self._check, None) if self._check else (guard, guard.accepted)
+        workspace, gate = self.workspace, self.workspace.gate
+        check, accept = (self._check, None) if self._check else (gate.check, gate.accept)
         journal = Journal(workspace.state, workspace.clock)
-        editor = SkillEditor(workspace, journal, check=check, new_root=workspace.new_root, accepted=accepted)
+        editor = SkillEditor(workspace, journal, check=check, new_root=workspace.new_root, accept=accept)
         editor.on_commit(follow_moves(workspace.decisions))
         editor.on_commit(self._stores.lifecycle.follow)
         editor.on_commit(follow_moves(self._stores.feedback))
@@ -535,7 +533,6 @@ class Library:
         A library that cannot be looked at at all, such as one with a damaged state database, still gets a report.
         """
         from whet.library.doctor import examine, examine_state, worst_first
-        from whet.library.guarding import examine_audit
         from whet.notes import Note
         from whet.prompt.asking import menu_of
         from whet.routing.telling import examine as examine_routing
@@ -546,7 +543,7 @@ class Library:
             report, snapshot = workspace.report(), workspace.snapshot()
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.config.probe)))
             entries.extend(menu_of(workspace, snapshot, PERSON).report)
-            entries.extend((*self.history.interrupted(), *stores.usage.problems, *examine_audit(workspace)))
+            entries.extend((*self.history.interrupted(), *stores.usage.problems, *workspace.gate.audit.examine()))
             entries.extend((*self.sources.examine(), *examine_routing(workspace.config().settings)))
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from whet.api.sources import SkillSources
     from whet.learning.lifecycle import Lifecycle
-    from whet.library.guarding import Judged
     from whet.library.repository import Repository
     from whet.library.roots import Root
+    from whet.library.trust import SkillDecision
     from whet.library.workspace import Workspace
     from whet.notes import Note
     from whet.prompt.asking import Unavailable
@@ -49,7 +49,7 @@ class Trust(NamedTuple):
     """False when it was so before."""
     skills: tuple[str, ...] = ()
     """The names of its skills."""
-    verdicts: tuple[Judged, ...] | None = None
+    verdicts: tuple[SkillDecision, ...] | None = None
     """What the guard says of them; None where trust is taken back."""
 
     def to_json(self) -> Json:
@@ -176,13 +176,13 @@ class SkillSettings:
         They are scanned first; what the guard does not let in stays hidden, and `verdicts` has all of it. `review`
         tells the same beforehand. Raises UsageError `no-project` where there is nothing to trust.
         """
-        from whet.library.guarding import remember_review, review
+        from whet.library.trust import remember, review_project
 
         repository = self._project()
         if not self._has_skills(repository):
             raise UsageError("no-project", f"{repository.root} is no repository and has no skills.", hint=_GO_THERE)
-        found = review(self._workspace)  # before anything is loaded
-        remember_review(self._workspace, found)
+        found = review_project(self._workspace)  # before anything is loaded
+        remember(self._workspace, found, "trust", "user")
         changed = self._decisions.trust(repository.identity, repository.root)
         return Trust(repository.root, True, changed, self._project_skills(), found)
 

@@ -445,7 +445,7 @@ class SkillSources:
             raise UsageError("usage", "It must be said where to publish.", hint=hint)
         from whet.sources.publishing.prepare import prepare
 
-        prepared = tuple(prepare(path, scan=self._workspace.judge.attestations.scan) for path in paths)
+        prepared = tuple(prepare(path, scan=self._workspace.gate.scan) for path in paths)
         if git:
             from whet.sources.publishing.git import publish_git
 

@@ -13,13 +13,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring import drafts
-from whet.authoring.checks import Review
 from whet.authoring.commits import Committer
 from whet.authoring.drafts import check_category, check_name
 from whet.authoring.history import History, find_deleted
 from whet.authoring.main_file import main_of, version_of
 from whet.authoring.operations import read_operation
-from whet.authoring.proposals import Proposals
+from whet.authoring.proposals import Proposals, Review
 from whet.authoring.results import Change, Changes, Similar
 from whet.authoring.trees import digest
 from whet.authoring.writer import USER, TreeChange, Writer
@@ -31,10 +30,10 @@ from whet.skill.names import key, slug
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from whet.authoring.checks import Accepted, Check
     from whet.authoring.commits import Subscriber
     from whet.authoring.drafts import Draft
     from whet.authoring.journal import Journal
+    from whet.authoring.proposals import Accept, Check
     from whet.authoring.writer import Provenance
     from whet.library.card import Card
     from whet.library.workspace import Workspace
@@ -75,14 +74,14 @@ class SkillEditor:
         *,
         check: Check,
         new_root: Callable[[], str],
-        accepted: Accepted | None = None,
+        accept: Accept | None = None,
     ) -> None:
-        """`check` looks at what is to be written; `accepted` hears when a person lets through what it asked about."""
+        """`check` looks at what is to be written; `accept` hears when a person lets through what it asked about."""
         self.workspace = workspace
         self.journal = journal
         self.writer = Writer(journal, workspace.place.state)
         self.committer = Committer(self.writer, workspace.identify)
-        self.proposals = Proposals(journal, self.committer, Review(check, accepted))
+        self.proposals = Proposals(journal, self.committer, Review(check, accept))
         self.history = History(workspace, self.committer)
         self._new_root = new_root
 

@@ -7,13 +7,13 @@ moved on since, the proposal is stale and must be made again.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from whet.authoring.history import difference
 from whet.authoring.results import Decision
 from whet.authoring.trees import digest
 from whet.authoring.writer import USER, Provenance, TreeChange
-from whet.errors import ConflictError, NotFoundError, RefusedError
+from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError
 from whet.library.package import read_tree
 from whet.store.clock import iso
 from whet.store.locks import FileLock, lock_path
@@ -22,9 +22,9 @@ from whet.values import Json, Rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.authoring.checks import Review
     from whet.authoring.commits import Commit, Committer
     from whet.authoring.journal import Journal
+    from whet.guard.policy import Decision as GateDecision
     from whet.skill.tree import Item
 
 _LOCK_SECONDS = 10.0
@@ -86,6 +86,71 @@ class ShownProposal(NamedTuple):
     def to_json(self) -> Json:
         """The proposal as JSON carries it."""
         return {"success": True, **self.proposal.to_json(), "diff": self.diff}
+
+
+class Check(Protocol):
+    """Looks at what a skill will be. Raising blocks the write: a check that fails is no check that passed."""
+
+    def __call__(self, name: str, after: Mapping[str, Item], actor: str) -> GateDecision:
+        """Whether to allow it, to block it, or to ask a person, so that the write becomes a proposal."""
+
+
+class Accept(Protocol):
+    """Is told that a person lets through what a check asked about, and why."""
+
+    def __call__(self, name: str, after: Mapping[str, Item], actor: str, reason: str) -> None:
+        """Note it. Raising keeps the write from happening."""
+
+
+class Reviewed(NamedTuple):
+    """What a check says of several skills together."""
+
+    label: str
+    """For the journal: `safe`, `caution` or `dangerous`."""
+    cause: str = ""
+    """Why a person must decide, if one must."""
+    remarks: tuple[str, ...] = ()
+    """What was found and allowed."""
+
+
+class Review:
+    """The check of everything that one change writes; there is no write without one."""
+
+    def __init__(self, check: Check, accept: Accept | None = None) -> None:
+        """`accept` hears when a person lets through what the check asked about."""
+        self._check = check
+        self._accept = accept
+
+    def check(self, changes: Sequence[TreeChange], by: Provenance) -> Reviewed:
+        """What the check says of all results together. Raises RefusedError for what may not be written."""
+        labels: dict[str, None] = {}
+        causes: dict[str, None] = {}
+        remarks: dict[str, None] = {}
+        for change in changes:
+            if change.after is None:
+                continue
+            try:
+                found = self._check(change.skill, change.after, by.actor)
+            except FailedError:  # the machine failed, and says so itself
+                raise
+            except Exception as error:
+                message = f"{change.skill} could not be checked: {error}."
+                raise FailedError("check-failed", message, hint="Nothing was written.") from error
+            if found.action not in ("allow", "ask"):
+                message = f"{change.skill} may not be written: {found.reason or 'the check says no.'}"
+                raise RefusedError("blocked", message, hint="`whet scan` shows what was found.")
+            labels[found.verdict] = None
+            if found.action == "ask":
+                causes[found.reason or f"A person must see {change.skill} first."] = None
+            elif found.verdict != "safe" and found.reason:
+                remarks[found.reason] = None
+        return Reviewed(", ".join(labels), " ".join(causes), tuple(remarks))
+
+    def accept(self, changes: Sequence[TreeChange], by: Provenance) -> None:
+        """Tell the guard that a person lets these through."""
+        for change in changes:
+            if self._accept is not None and change.after is not None:
+                self._accept(change.skill, change.after, by.actor, by.reason)
 
 
 class Proposals:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.policy import Override
+from whet.notes import Note
 from whet.store.chain import Chain
 from whet.store.clock import iso
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
+    from whet.values import Json
 
 
-class Note(NamedTuple):
+class AuditEntry(NamedTuple):
     """A decision that has no place in the record yet."""
 
     actor: str
@@ -55,7 +57,7 @@ class Record(NamedTuple):
     previous: str
     hash: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The record as every surface answers it."""
         return {**self._asdict(), "time": iso(self.time)}
 
@@ -76,10 +78,10 @@ class Audit:
         self._clock = clock
         self._chain = Chain(state, "audit", Record._make, Record._fields, _seal)
 
-    def add(self, notes: Iterable[Note]) -> tuple[Record, ...]:
+    def add(self, entries: Iterable[AuditEntry]) -> tuple[Record, ...]:
         """Append decisions, all or none. Raises FailedError."""
         with self.state.write() as connection:
-            return tuple(self._chain.append(connection, (self._clock(), *map(plain, note))) for note in notes)
+            return tuple(self._chain.append(connection, (self._clock(), *map(plain, entry))) for entry in entries)
 
     def records(self, *, skill: str = "", last: int | None = None) -> tuple[Record, ...]:
         """Every decision, oldest first, or those about one skill, or only the last ones."""
@@ -109,6 +111,14 @@ class Audit:
             if not whole:
                 problems.append(Problem(record.id, "record-changed", f"Record {record.id} was changed."))
         return tuple(problems)
+
+    def examine(self) -> tuple[Note, ...]:
+        """What is wrong with the record, for a report about the machine."""
+        hint = "`whet audit --verify` tells all of it. Restore Whet's state directory from a copy."
+        return tuple(
+            Note("audit-not-whole", "error", problem.message, hint, path=self.state.path)
+            for problem in self.verify()[:1]
+        )
 
 
 def plain(text: str) -> str:

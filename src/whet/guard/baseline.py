@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whet.guard.finding import Finding
+    from whet.values import Json
 
 VERSION = 1
 KNOWN = "Known when the baseline was written."
@@ -33,7 +34,7 @@ class Entry(NamedTuple):
     until: str = ""
     """The last day it holds, such as `2027-01-31`; "" for ever."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry as the file has it."""
         return {name: value for name, value in self._asdict().items() if value or name != "until"}
 

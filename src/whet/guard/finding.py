@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from whet.values import Json
 
 Severity = Literal["info", "warn", "critical"]
 Label = Literal["safe", "caution", "dangerous"]
@@ -111,9 +113,17 @@ class Finding(NamedTuple):
         squeezed = re.sub(r"\s+", " ", self.evidence).strip().lower()
         return hashlib.sha256("\0".join((self.rule, self.file, squeezed)).encode("utf-8", "replace")).hexdigest()[:32]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The finding as every surface answers it."""
         return {**self._asdict(), "references": list(self.references), "fingerprint": self.fingerprint}
+
+
+class Scan(NamedTuple):
+    """What a scan of a package found."""
+
+    digest: str
+    verdict: Label
+    findings: tuple[Finding, ...]
 
 
 def verdict(findings: Iterable[Finding]) -> Label:

@@ -1,41 +1,83 @@
-"""The judge: content in, decision out, and the record of it.
+"""The gate: a package is scanned, a decision is made by the policy, and the decision is recorded.
 
-Everything that lets a package in, whichever way it comes, asks here: a scan (remembered by digest), the policy for how
-far it is trusted, an override if there is one. Deciding alone writes nothing; `record` keeps a decision.
+Everything that lets a package in, whichever way it comes, asks here: a write, an install, a view, an audit. A scan is
+remembered by the digest of its content, an override lets one exact content through. Scanning and deciding write nothing
+that matters; `record` keeps a decision, and what cannot be recorded is not done.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.audit import Audit, Note
-from whet.guard.policy import decide
+from whet.errors import WhetError
+from whet.guard.audit import Audit, AuditEntry
+from whet.guard.finding import Finding, Scan, verdict
+from whet.guard.policy import actor_trust, decide
 from whet.guard.scan_cache import ScanCache
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from whet.guard.policy import Decision, Table
-    from whet.guard.scan_cache import Attestation
+    from whet.skill.tree import Item, Package
     from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
+
+_ARCHIVE_RULES = {
+    "archive-encrypted": "locked-archive",
+    "archive-ratio": "archive-bomb",
+    "archive-too-large": "archive-bomb",
+    "archive-too-many-files": "archive-bomb",
+    "archive-unsafe-path": "archive-path",
+    "archive-collision": "archive-path",
+    "archive-link": "archive-path",
+    "archive-special-file": "archive-path",
+    "archive-not-readable": "unreadable-archive",
+}
+"""What is wrong with an archive -> the rule it breaks."""
 
 
 class Judgement(NamedTuple):
     """What was found in a package and what that means."""
 
-    scan: Attestation
+    scan: Scan
     decision: Decision
 
 
-class Judge:
-    """Judges packages for one state directory."""
+class Gate:
+    """Scans, decides and records for one state directory."""
 
-    def __init__(self, state: StateDatabase, cache: CacheDatabase, clock: Clock) -> None:
-        self.attestations = ScanCache(cache, clock)
+    def __init__(self, state: StateDatabase, cache: CacheDatabase, clock: Clock, policy: Callable[[], Table]) -> None:
+        """`policy` gives the table in force."""
         self.audit = Audit(state, clock)
+        self._scans = ScanCache(cache, clock)
+        self._policy = policy
 
-    def judge(self, scan: Attestation, trust: str, table: Table) -> Judgement:
-        """What a package that was scanned may do."""
+    def scan(self, files: Mapping[str, Item]) -> Scan:
+        """What a scan of these files finds, now or the last time anybody looked."""
+        return self._scans.scan(files)
+
+    def scan_package(self, package: Package) -> Scan:
+        """The same for a package as it was read: what could not be read, and a scanner that fails, are findings.
+
+        What lies beside the package is scanned too, and then the result is not remembered.
+        """
+        try:
+            if not package.aside:
+                found = self.scan(package.tree)
+            else:
+                from whet.guard.scan import scan
+
+                found = scan({**package.tree, **package.aside})
+        except Exception as problem:  # noqa: BLE001  whatever a package does to the scanner is told, and the others go on
+            return _failed(package, f"{type(problem).__name__}: {problem}"[:200])
+        findings = (*_unread(package), *(finding for finding in found.findings if not _own_cache(finding)))
+        return Scan(found.digest, verdict(findings), findings)
+
+    def decide(self, scan: Scan, trust: str, table: Table | None = None) -> Judgement:
+        """What a package of this trust may do after a scan, by a table or by the policy in force."""
+        table = self._policy() if table is None else table
         decision = decide(trust, scan.verdict, table, findings=scan.findings)
         if decision.action != "allow" and (override := self.audit.override(scan.digest)):
             decision = decide(trust, scan.verdict, table, findings=scan.findings, override=override)
@@ -43,25 +85,61 @@ class Judge:
 
     def record(self, action: str, skill: str, path: str, judgement: Judgement, actor: str) -> None:
         """Keep a decision. Raises FailedError: what cannot be recorded is not done."""
-        scan, decision = judgement
-        note = Note(
-            *(actor, action, skill, path, scan.digest, decision.trust),
-            *(decision.verdict, decision.action, decision.reason),
-        )
-        self.audit.add((note,))
+        self._record(action, skill, path, judgement, actor, judgement.decision.reason)
 
     def override(self, skill: str, path: str, judgement: Judgement, reason: str, actor: str) -> None:
         """Let exactly this content through from now on, for a reason."""
-        scan, decision = judgement
-        note = Note(
-            *(actor, "override", skill, path, scan.digest, decision.trust, decision.verdict, "allow"), reason.strip()
-        )
-        self.audit.add((note,))
+        allowed = judgement._replace(decision=judgement.decision._replace(action="allow"))
+        self._record("override", skill, path, allowed, actor, reason.strip())
 
-    def revoke(self, skill: str, path: str, judgement: Judgement, actor: str, reason: str = "") -> None:
+    def revoke(self, skill: str, path: str, judgement: Judgement, reason: str, actor: str) -> None:
         """End the override of this content."""
-        scan, decision = judgement
-        note = Note(
-            *(actor, "revoke", skill, path, scan.digest, decision.trust, decision.verdict, decision.action), reason
+        self._record("revoke", skill, path, judgement, actor, reason)
+
+    def _record(self, action: str, skill: str, path: str, judgement: Judgement, actor: str, reason: str) -> None:
+        trust, verdict, decided = judgement.decision.trust, judgement.decision.verdict, judgement.decision.action
+        self.audit.add(
+            (AuditEntry(actor, action, skill, path, judgement.scan.digest, trust, verdict, decided, reason),)
         )
-        self.audit.add((note,))
+
+    # what is about to be written
+
+    def check(self, name: str, after: Mapping[str, Item], actor: str) -> Decision:
+        """Scan what a skill would become, decide by who writes it, record."""
+        judgement = self.decide(self.scan(after), actor_trust(actor))
+        self.record("write", name, "", judgement, actor)
+        return judgement.decision
+
+    def accept(self, name: str, after: Mapping[str, Item], actor: str, reason: str) -> None:
+        """A person lets through what the check asked about: from now on exactly this content."""
+        self.override(name, "", self.decide(self.scan(after), actor_trust(actor)), reason, actor)
+
+
+def _unread(package: Package) -> Iterator[Finding]:
+    """A finding for everything that could not be read; a link that leaves is one of the scanner's own."""
+    for problem in package.problems:
+        if problem.code != "link-escape":
+            file = str(problem.details.get("file", ""))
+            yield _finding(_ARCHIVE_RULES.get(problem.code, "not-analysed"), file, problem.message)
+
+
+def _own_cache(finding: Finding) -> bool:
+    """Is this only what Python keeps beside a script that was run, made from the source beside it?"""
+    return finding.rule == "compiled-python" and finding.severity == "warn" and "__pycache__" in finding.file.split("/")
+
+
+def _failed(package: Package, why: str) -> Scan:
+    try:
+        name = package.digest
+    except WhetError:
+        name = ""
+    return Scan(name, "dangerous", (_finding("scanner-error", "", why)._replace(severity="critical"),))
+
+
+def _finding(rule_id: str, file: str, evidence: str) -> Finding:
+    """A finding about what is no text: an unreadable file, a refused archive."""
+    from whet.guard import rules
+
+    rule = rules.every()[rule_id]
+    message = f"{rule.title.rstrip('.')}: {evidence.rstrip('.')}."
+    return Finding(rule.id, rule.severity, rule.category, file, 1, message, "", rule.remedy, rule.references)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whet.guard.finding import Finding, Label
+    from whet.values import Json
 
 Action = Literal["allow", "ask", "block"]
 ACTIONS: tuple[Action, ...] = ("allow", "ask", "block")
@@ -76,7 +77,7 @@ class Decision(NamedTuple):
     source: str = DEFAULT
     """Where the cell comes from: `default`, a settings file, or `override`."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The decision as every surface answers it."""
         return {
             "decision": self.action,

@@ -7,10 +7,10 @@ package switches anything off.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.guard import rules
-from whet.guard.finding import Finding, Hit, Seen, lower, verdict
+from whet.guard.finding import Finding, Hit, Scan, Seen, lower, verdict
 from whet.guard.flow import package as flow
 from whet.guard.hosts import host_of, serves_installers
 from whet.guard.manifests import checker as manifests
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from whet.guard.documents import Document
-    from whet.guard.finding import Fact, Label, Rule, Severity
+    from whet.guard.finding import Fact, Rule, Severity
     from whet.guard.subject import Subject
     from whet.skill.tree import Item
 
@@ -50,14 +50,6 @@ _GRAVE = frozenset(
 _COMMON = frozenset(("compiled-python",))
 """Warnings that come about by themselves: Python leaves its cache beside every script that was run."""
 _ACTS = frozenset(("fetch", "sink", "execute"))
-
-
-class Scan(NamedTuple):
-    """What a scan found."""
-
-    digest: str
-    verdict: Label
-    findings: tuple[Finding, ...]
 
 
 def scan(files: Mapping[str, Item]) -> Scan:

@@ -1,36 +1,27 @@
 """Verdicts that were given before, by the digest of the content and the name of the rules.
 
 Unchanged content costs one hash. This is a cache (`whet.store.cache`): a row is believed only if it reads back as what
-it says it is, and where the cache cannot be used at all every scan is a fresh one. Content with files that the digest does not cover, or that could not be read, is never remembered.
+it says it is, and where the cache cannot be used at all every scan is a fresh one. Content with files that the digest
+does not cover, or that could not be read, is never remembered.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from whet.guard.finding import LABELS, SEVERITIES, Finding, verdict
+from whet.guard.finding import LABELS, SEVERITIES, Finding, Scan, verdict
 from whet.guard.ruleset import ruleset
 from whet.skill.tree import digest, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from whet.guard.finding import Label
-    from whet.guard.scan import Scan
     from whet.skill.tree import Item
     from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
     from whet.store.database import Database
 
 _MOST_REMEMBERED = 10_000
-
-
-class Attestation(NamedTuple):
-    """What a scan found: the same as a `Scan`, which need not be loaded to remember one."""
-
-    digest: str
-    verdict: Label
-    findings: tuple[Finding, ...]
 
 
 class ScanCache:
@@ -43,9 +34,9 @@ class ScanCache:
         self.database = database
         self._clock = clock
         self._look = look
-        self._known: dict[str, Attestation] = {}
+        self._known: dict[str, Scan] = {}
 
-    def scan(self, files: Mapping[str, Item]) -> Attestation:
+    def scan(self, files: Mapping[str, Item]) -> Scan:
         """What a scan of these files finds, now or the last time anybody looked."""
         name = digest(entries(files))
         found = self._known.get(name) or self._read(name)
@@ -55,19 +46,19 @@ class ScanCache:
         self._known[name] = found
         return found
 
-    def _scanned(self, files: Mapping[str, Item]) -> Attestation:
+    def _scanned(self, files: Mapping[str, Item]) -> Scan:
         if self._look is not None:
-            return Attestation(*self._look(files))
+            return self._look(files)
         from whet.guard.scan import scan
 
-        return Attestation(*scan(files))
+        return scan(files)
 
-    def _read(self, name: str) -> Attestation | None:
+    def _read(self, name: str) -> Scan | None:
         query = "SELECT verdict, findings, proof FROM scans WHERE digest = ? AND ruleset = ?"
         rows = self.database.use(lambda database: database.read(query, (name, ruleset())), create=False)
         return _scan_of(name, *rows[0]) if rows else None
 
-    def _write(self, scan: Attestation) -> None:
+    def _write(self, scan: Scan) -> None:
         text = _text(scan)
         row = (scan.digest, ruleset(), scan.verdict, text, _proof(scan.digest, scan.verdict, text), self._clock())
 
@@ -84,7 +75,7 @@ class ScanCache:
         self.database.use(save)
 
 
-def _text(scan: Attestation) -> str:
+def _text(scan: Scan) -> str:
     import json
 
     return json.dumps([list(finding) for finding in scan.findings], ensure_ascii=True, separators=(",", ":"))
@@ -97,7 +88,7 @@ def _proof(name: str, label: str, text: str) -> str:
     return sha256("\0".join((name, ruleset(), label, text)).encode()).hexdigest()[:32]
 
 
-def _scan_of(name: str, label: Any, text: Any, proof: Any) -> Attestation | None:
+def _scan_of(name: str, label: Any, text: Any, proof: Any) -> Scan | None:
     """The scan that a row stands for, or None when anything about the row is odd."""
     import json
 
@@ -113,4 +104,4 @@ def _scan_of(name: str, label: Any, text: Any, proof: Any) -> Attestation | None
         return None
     if any(finding.severity not in SEVERITIES for finding in findings) or verdict(findings) != label:
         return None
-    return Attestation(name, verdict(findings), findings)
+    return Scan(name, verdict(findings), findings)

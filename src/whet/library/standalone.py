@@ -1,4 +1,4 @@
-"""Skills by path, whether or not they are in the library: checked, mended, packed, unpacked, begun.
+"""Skills by path, whether or not they are in the library: read, checked, mended, packed, unpacked, begun.
 
 A path may be a skill's directory, the main file in it, a single Markdown file or an archive. What is written is
 complete before it takes its place, and nothing that is there is overwritten unless the caller says so.
@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError
+from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.files import inside, open_beneath, read_descriptor, read_file
-from whet.library.package import find_skills, list_package, package_digest, package_directory, read_package
+from whet.library.package import (
+    Main,
+    enclosing_skill,
+    find_skills,
+    list_package,
+    package_digest,
+    package_directory,
+    read_package,
+)
 from whet.library.roots import bundled_directory
 from whet.notes import Note
-from whet.skill.finder import MAIN_FILE, MAIN_FILES, PLACE, main_file
+from whet.skill.finder import EVERYTHING, MAIN_FILE, MAIN_FILES, PLACE, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.names import is_ascii_name, slug, spec_problems
 from whet.skill.tree import DEFAULT_LIMITS, Item, Package
@@ -27,14 +36,17 @@ from whet.store.locks import FileLock, lock_path
 from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from whet.library.card import Card
     from whet.skill.validate.input import Profile
 
 _TEMPLATE = ("writing-skills", "templates", "SKILL.template.md")
 ARCHIVE = ".skill"
 _MAX_ARCHIVE = 128 * 1024 * 1024
 _LOCK_SECONDS = 10
+_ARCHIVES = (b"PK", b"\x1f\x8b")
+_TAR_MARK = (b"ustar", 257)
 
 
 class Checked(NamedTuple):
@@ -121,6 +133,91 @@ def skills_below(path: str) -> tuple[str, ...]:
         hint = f"A skill is a directory with a {MAIN_FILE}."
         raise NotFoundError("no-skills-found", f"There is no skill in {path} or below it.", hint=hint)
     return tuple(os.path.join(path, *skill.split("/")) if skill else path for skill in found)
+
+
+# --- packages as they are, with what is wrong with them --------------------------------------------------------------
+
+
+def read_path(path: str) -> Package:
+    """The package at a path: a skill's directory, its main file, any other directory or file, an archive.
+
+    An archive is read in memory, and nothing is followed out of a package. Raises NotFoundError where nothing is.
+    """
+    full = skill_place(os.path.expanduser(path))
+    name = os.path.basename(os.path.abspath(full))
+    if os.path.isdir(full):
+        return read_package(os.path.realpath(full), strict=False)._replace(name=name)
+    if not os.path.lexists(full):
+        raise NotFoundError("path-not-found", f"There is nothing at {full}.", hint="Check the path.", path=path)
+    return _read_file(name, full)
+
+
+def skill_place(path: str) -> str:
+    """The directory of the skill, where the path is that of its main file."""
+    main = os.path.basename(path) in MAIN_FILES and os.path.isfile(os.path.expanduser(path))
+    return os.path.dirname(path) or os.curdir if main else path
+
+
+def read_card(card: Card) -> Package:
+    """The package of a skill in the library; its main file may be a link: somebody has checked where it leads."""
+    if card.kind != "skill":
+        return _read_file(os.path.basename(card.path), card.path)._replace(name=card.full_name)
+    main = None
+    if os.path.islink(card.path):
+        with suppress(WhetError):  # then it is a link like any other, and the scanner says where it leads
+            main = Main(os.path.basename(card.path), archive_bytes(card.resolved), "")
+    return read_package(os.path.realpath(card.directory), strict=False, main=main)._replace(name=card.full_name)
+
+
+def _read_file(name: str, path: str) -> Package:
+    """An archive, or a file by itself."""
+    from whet.skill.archive import unpack
+
+    try:
+        data = archive_bytes(path)
+        mark, at = _TAR_MARK
+        if not data.startswith(_ARCHIVES) and data[at : at + len(mark)] != mark:
+            return Package(name, {name: Item(data, bool(os.stat(path).st_mode & stat.S_IXUSR))})
+        package = unpack(data)
+    except WhetError as error:
+        if error.code in ("archive-no-skill", "archive-several"):  # no skill, but the scanner looks into archives too
+            return Package(name, {name: Item(data)})
+        error.details["file"] = name
+        return Package(name, {}, (error,))
+    return package._replace(name=package.name or name.partition(".")[0])
+
+
+def list_packages(paths: Sequence[str], *, recursive: bool = False, around: bool = False) -> Iterator[str]:
+    """The packages that these paths mean, each once; with `around`, those that the paths lie in."""
+    seen: set[str] = set()
+    for path in paths:
+        places: tuple[str, ...] = (path,)
+        if around:
+            places = (os.path.relpath(found),) if (found := enclosing_skill(path)) else ()
+        elif recursive and os.path.isdir(os.path.expanduser(path)):
+            places = _packages_below(path)
+        for place in places:
+            real = os.path.realpath(os.path.expanduser(place))
+            if real not in seen:
+                seen.add(real)
+                yield place
+
+
+def _packages_below(path: str) -> tuple[str, ...]:
+    """Every skill below a directory, and every directory of which nobody knows what is in it: reading it tells so."""
+    top = os.path.expanduser(path)
+    try:
+        skills, problems = find_skills(top, EVERYTHING)
+    except WhetError:
+        return (top,)
+    places = {*skills, *(place for place, problem in problems if problem.code != "link-escape")}
+    if not places:
+        hint = f"A skill is a directory with a {MAIN_FILE}; without --recursive, {path} is scanned as one package."
+        raise NotFoundError("no-skills-found", f"There is no skill in {path} or below it.", hint=hint)
+    return tuple(os.path.join(top, *place.split("/")) if place else top for place in sorted(places))
+
+
+# --- checking and mending ---------------------------------------------------------------------------------------------
 
 
 def check(path: str, profile: Profile = "spec") -> Checked:

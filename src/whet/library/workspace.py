@@ -30,7 +30,8 @@ from whet.store.state import StateDatabase
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whet.guard.gate import Judge
+    from whet.guard.gate import Gate
+    from whet.guard.policy import Table
     from whet.library.card import Card
     from whet.library.disclosure import Opened
     from whet.library.readiness import Probe
@@ -58,6 +59,13 @@ class ResolvedConfig(NamedTuple):
     project_policy: tuple[tuple[str, str, str], ...] = ()
     """What the (trusted) project wants to be stricter."""
 
+    @property
+    def policy(self) -> Table:
+        """The policy in force."""
+        from whet.guard.policy import table_with
+
+        return table_with(self.settings.policy, self.project_policy)
+
 
 class Snapshot(NamedTuple):
     """Everything one look at the disk brought."""
@@ -83,16 +91,16 @@ class Workspace:
         """What the first look found."""
         self._snapshot: Snapshot | None = None
         self._resolved = threading.local()
-        self._judge: Judge | None = None
+        self._gate: Gate | None = None
 
     @property
-    def judge(self) -> Judge:
+    def gate(self) -> Gate:
         """What decides whether a package is let in."""
-        if self._judge is None:
-            from whet.guard.gate import Judge
+        if self._gate is None:
+            from whet.guard.gate import Gate
 
-            self._judge = Judge(self.state, self.cache_database, self.clock)
-        return self._judge
+            self._gate = Gate(self.state, self.cache_database, self.clock, lambda: self.config().policy)
+        return self._gate
 
     def close(self) -> None:
         """Let the databases go; they are opened again when needed."""
@@ -166,7 +174,7 @@ class Workspace:
         It is scanned when its content is new to the guard, so that a change is noticed before a model reads it.
         """
         if opened.card.scope == "project":
-            from whet.library.guarding import admit
+            from whet.library.trust import admit
 
             admit(self, opened, config)
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.skill.model import Skill
+    from whet.values import Json
 
-__all__ = ["Decision", "Grant", "Policy", "declared_tools", "permits", "read_grants", "skill_permits"]
+__all__ = ["Grant", "Permission", "Policy", "declared_tools", "permits", "read_grants", "skill_permits"]
 
 _DECLARED = ("allowed-tools", "allowed_tools")
 _RANK = {"allow": 0, "ask": 1, "deny": 2}
@@ -39,15 +40,18 @@ _FAMILIES = ({"Read", "Glob", "Grep", "LS"}, {"Write", "Edit", "NotebookEdit"})
 _EDITOR = {"view": "Read", "create": "Write", "str_replace": "Edit", "insert": "Edit", "undo_edit": "Edit"}
 
 
-class Decision(NamedTuple):
+class Permission(NamedTuple):
     """The answer, and why in a sentence."""
 
     decision: Literal["allow", "deny", "ask"]
     reason: str
+    problems: tuple[str, ...] = ()
+    """Grants that cannot be read, and grant nothing."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The answer as every surface gives it."""
-        return {"success": True, "decision": self.decision, "reason": self.reason}
+        answer: Json = {"success": True, "decision": self.decision, "reason": self.reason}
+        return {**answer, "problems": list(self.problems)} if self.problems else answer
 
 
 class Policy(NamedTuple):
@@ -78,24 +82,33 @@ def permits(
     skill_dir: str = "",
     home: str = "",
     policy: Policy = NO_POLICY,
-) -> Decision:
+) -> Permission:
     """May a skill with these grants (None: it declares none) make this tool call?
 
     `given` is the tool's input as the client has it; paths are judged from `cwd`. Never fails: what is malformed or
     unknown is denied with a reason.
     """
-    where = Where(cwd, skill_dir, home)
+    decision, reason = _worst_answer(grants, tool, given, Where(cwd, skill_dir, home), policy)
+    kind: Literal["allow", "deny", "ask"] = "allow" if decision == "allow" else "ask" if decision == "ask" else "deny"
+    text = f"{reason[:1].upper()}{reason[1:]}"
+    problems = tuple(grant.problem for grant in grants or () if grant.problem)
+    return Permission(kind, text if text.endswith(".") else f"{text}.", problems)
+
+
+def _worst_answer(
+    grants: Sequence[Grant] | None, tool: str, given: Any, where: Where, policy: Policy
+) -> tuple[str, str]:
     if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
-        return _decision("deny", "the input of the tool is not a mapping")
+        return "deny", "the input of the tool is not a mapping"
     calls, problem = _calls(tool, given)
     if problem:
-        return _decision("deny", problem)
+        return "deny", problem
     worst = ("allow", "")
     for call in calls:
         for answer in _answers(call, grants, where, policy):
             if _RANK[answer[0]] > _RANK[worst[0]] or not worst[1]:
                 worst = answer
-    return _decision(*worst)
+    return worst
 
 
 def declared_tools(skill: Skill) -> tuple[Grant, ...] | None:
@@ -113,7 +126,7 @@ def skill_permits(
     skill_dir: str = "",
     home: str = "",
     policy: Policy = NO_POLICY,
-) -> Decision:
+) -> Permission:
     """The same for a skill: its `allowed-tools` are the grants, and its `disallowed-tools` are denied."""
     policy = policy._replace(deny=(*policy.deny, *read_grants(list(skill.disallowed_tools))))
     return permits(declared_tools(skill), tool, given, cwd=cwd, skill_dir=skill_dir, home=home, policy=policy)
@@ -276,9 +289,3 @@ def _forbids(rule: Grant, call: _Call, where: Where) -> bool:
         host, problem = host_of_address(call.given.get("url"))
         return bool(problem) or covers_host(rule.rule, host.partition(":")[0])
     return _judge_named(call, [rule])[0] == "allow"
-
-
-def _decision(decision: str, reason: str) -> Decision:
-    text = f"{reason[:1].upper()}{reason[1:]}"
-    kind: Literal["allow", "deny", "ask"] = "allow" if decision == "allow" else "ask" if decision == "ask" else "deny"
-    return Decision(kind, text if text.endswith(".") else f"{text}.")

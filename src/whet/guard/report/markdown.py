@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.finding import LABELS
 from whet.guard.policy import told
-from whet.guard.report.results import location, summary
+from whet.guard.report.results import location
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from whet.guard.finding import Finding
-    from whet.guard.report.results import Result
+    from whet.guard.report.results import ScanReport, ScanResult
 
 MOST = 50
 """Findings that are shown of one package."""
@@ -25,32 +24,29 @@ _ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;"), ("://
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_ORDER = {"dangerous": 0, "caution": 1, "safe": 2}
 
 
-def markdown(results: Sequence[Result], *, base: str) -> str:
+def markdown(report: ScanReport, *, base: str) -> str:
     """The whole comment."""
-    numbers = summary(results)
-    verdicts = numbers["verdicts"]
-    count = f"{_count(len(results), 'package')}: {verdicts['dangerous']} dangerous, {verdicts['caution']} caution"
+    counts = ", ".join(f"{report.count(label)} {label}" for label in reversed(LABELS))
     lines = [
-        f"## Skill scan: {numbers['verdict']}",
+        f"## Skill scan: {report.verdict}",
         "",
-        f"{count}, {verdicts['safe']} safe.",
+        f"{_count(len(report.results), 'package')}: {counts}.",
         "",
         "| package | verdict | critical | warn | info |",
         "|---|---|---|---|---|",
     ]
-    ordered = sorted(results, key=lambda result: (_ORDER[result.verdict], result.path))
+    ordered = sorted(report.results, key=lambda result: (-LABELS.index(result.verdict), result.path))
     for result in ordered:
-        counts = [sum(one.severity == name for one in result.findings) for name in ("critical", "warn", "info")]
-        lines.append(f"| {text(result.path)} | {result.verdict} | {' | '.join(map(str, counts))} |")
+        found = [sum(one.severity == name for one in result.findings) for name in ("critical", "warn", "info")]
+        lines.append(f"| {text(result.path)} | {result.verdict} | {' | '.join(map(str, found))} |")
     for result in ordered:
         lines.extend(_package(result, base))
     return "\n".join(lines) + "\n"
 
 
-def _package(result: Result, base: str) -> list[str]:
+def _package(result: ScanResult, base: str) -> list[str]:
     grave = [finding for finding in result.findings if finding.severity != "info"]
     if not grave and not result.accepted:
         return []

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.finding import LABELS, SEVERITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from whet.guard.baseline import Entry
     from whet.guard.finding import Finding, Label
-
-FORMATS = ("text", "json", "sarif", "markdown")
-LIMITS = ("caution", "dangerous")
-"""What `--fail-on` can say."""
+    from whet.values import Json
 
 
-class Result(NamedTuple):
+class ScanResult(NamedTuple):
     """One package that was scanned."""
 
     path: str
@@ -34,7 +29,7 @@ class Result(NamedTuple):
     archive: bool = False
     """Whether the files lie in an archive or are a single file."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The result as every surface answers it."""
         answer = {
             "path": self.path,
@@ -49,22 +44,32 @@ class Result(NamedTuple):
         return answer
 
 
-def summary(results: Sequence[Result]) -> dict[str, Any]:
-    """The numbers over all packages."""
-    severities = [finding.severity for result in results for finding in result.findings]
-    return {
-        "packages": len(results),
-        "verdicts": {label: sum(result.verdict == label for result in results) for label in LABELS},
-        "findings": {severity: severities.count(severity) for severity in reversed(SEVERITIES)},
-        "accepted": sum(len(result.accepted) for result in results),
-        "verdict": worst(results),
-        "seconds": round(sum(result.seconds for result in results), 6),
-    }
+class ScanReport(NamedTuple):
+    """Everything that was scanned."""
 
+    results: tuple[ScanResult, ...]
 
-def worst(results: Sequence[Result]) -> Label:
-    """The gravest verdict of all."""
-    return LABELS[max((LABELS.index(result.verdict) for result in results), default=0)]
+    @property
+    def verdict(self) -> Label:
+        """The gravest verdict of all."""
+        return LABELS[max((LABELS.index(result.verdict) for result in self.results), default=0)]
+
+    def count(self, verdict: Label) -> int:
+        """How many packages have this verdict."""
+        return sum(result.verdict == verdict for result in self.results)
+
+    def to_json(self) -> Json:
+        """The report as JSON carries it, with a summary."""
+        severities = [finding.severity for result in self.results for finding in result.findings]
+        summary = {
+            "packages": len(self.results),
+            "verdicts": {label: self.count(label) for label in LABELS},
+            "findings": {severity: severities.count(severity) for severity in reversed(SEVERITIES)},
+            "accepted": sum(len(result.accepted) for result in self.results),
+            "verdict": self.verdict,
+            "seconds": round(sum(result.seconds for result in self.results), 6),
+        }
+        return {"success": True, "results": [result.to_json() for result in self.results], "summary": summary}
 
 
 def reaches(verdict: str, limit: str) -> bool:
@@ -73,7 +78,7 @@ def reaches(verdict: str, limit: str) -> bool:
     return labels.index(verdict) >= labels.index(limit)
 
 
-def location(result: Result, file: str, base: str) -> str:
+def location(result: ScanResult, file: str, base: str) -> str:
     """A file of a package as a path with forward slashes, relative to `base` where it lies below it.
 
     What is inside an archive is told as the archive: there is no other file to show.

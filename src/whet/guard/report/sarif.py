@@ -6,17 +6,18 @@ What a baseline accepts is a suppressed result, with its reason; fingerprints le
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from whet.guard.finding import CATEGORIES
 from whet.guard.report.results import location
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from whet.guard.finding import Finding, Rule
-    from whet.guard.report.results import Result
+    from whet.guard.report.results import ScanReport
+    from whet.values import Json
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"info": "note", "warn": "warning", "critical": "error"}
@@ -25,10 +26,10 @@ _SCORES = {"info": "2.0", "warn": "5.5", "critical": "9.0"}
 _HOME = "https://pypi.org/project/whet/"
 
 
-def sarif(results: Sequence[Result], rules: Mapping[str, Rule], *, base: str, version: str) -> dict[str, Any]:
+def sarif(report: ScanReport, rules: Mapping[str, Rule], *, base: str, version: str) -> Json:
     """The whole document."""
-    found = [(result, finding, None) for result in results for finding in result.findings]
-    found_too = [(result, finding, entry) for result in results for finding, entry in result.accepted]
+    found = [(result, finding, None) for result in report.results for finding in result.findings]
+    found_too = [(result, finding, entry) for result in report.results for finding, entry in result.accepted]
     used = sorted({finding.rule for _, finding, _ in [*found, *found_too]})
     numbers = {rule: number for number, rule in enumerate(used)}
     seen: dict[str, int] = {}
@@ -55,7 +56,7 @@ def sarif(results: Sequence[Result], rules: Mapping[str, Rule], *, base: str, ve
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(name: str, rule: Rule | None) -> dict[str, Any]:
+def _rule(name: str, rule: Rule | None) -> Json:
     if rule is None:
         return {"id": name}
     title = rule.title.rstrip(".") + "."
@@ -79,11 +80,11 @@ def _rule(name: str, rule: Rule | None) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, place: str, number: int, seen: dict[str, int]) -> dict[str, Any]:
+def _result(finding: Finding, place: str, number: int, seen: dict[str, int]) -> Json:
     key = f"{place}:{finding.fingerprint}"
     count = seen[key] = seen.get(key, 0) + 1
     evidence = f" Found: {finding.evidence}" if finding.evidence else ""
-    region: dict[str, Any] = {"startLine": max(finding.line, 1)}
+    region: Json = {"startLine": max(finding.line, 1)}
     if finding.evidence:
         region["snippet"] = {"text": finding.evidence}
     return {

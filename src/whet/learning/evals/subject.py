@@ -95,7 +95,7 @@ def shown(data: bytes) -> str:
 
 def subject_at(workspace: Workspace, name: str) -> Subject:
     """The skill of that name as it is on disk now. Raises NotFoundError, AmbiguousError, UsageError."""
-    from whet.library.scanning import read_card
+    from whet.library.standalone import read_card
 
     card, _ = workspace.find(name)
     if card.kind != "skill":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
-from whet.guard.audit import Note as AuditNote
+from whet.guard.audit import AuditEntry
 from whet.guard.finding import LABELS
 from whet.library.files import inside
 from whet.notes import Note
@@ -225,18 +225,18 @@ def _changed(name: str) -> ConflictError:
 
 def _record(installer: Installer, plan: Plan, actor: str, override: str) -> None:
     """Keep every decision of a plan. What cannot be recorded is not done."""
-    judge, notes = installer.workspace.judge, []
+    gate, notes = installer.workspace.gate, []
     for step in plan.steps:
         path = plan.directory(step)
         if step.state == "ready" and step.action == "uninstall" and step.previous:
             entry = step.previous
             decided = (entry.digest, entry.trust, entry.verdict, "allow", f"Uninstalled. {step.reason}".strip())
-            notes.append(AuditNote(actor, step.action, step.name, path, *decided))
+            notes.append(AuditEntry(actor, step.action, step.name, path, *decided))
         elif step.judgement and step.state in ("ready", *DECIDED):
             scan, decision = step.judgement
             if override and step.state in DECIDED:
-                judge.override(step.name, path, step.judgement, override, actor)
+                gate.override(step.name, path, step.judgement, override, actor)
             told = (scan.digest, decision.trust, decision.verdict, decision.action, decision.reason)
-            notes.append(AuditNote(actor, step.action, step.name, path, *told))
+            notes.append(AuditEntry(actor, step.action, step.name, path, *told))
     if notes:
-        judge.audit.add(notes)
+        gate.audit.add(notes)

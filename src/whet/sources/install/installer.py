@@ -15,7 +15,6 @@ from whet.authoring.main_file import main_of
 from whet.authoring.trees import digest
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError
 from whet.library.files import inside
-from whet.library.guarding import table_of
 from whet.library.package import read_tree
 from whet.skill.names import closest, key
 from whet.sources.concurrency import map_concurrently
@@ -180,8 +179,8 @@ class Installer:
 
     def judged(self, tree: Tree, trust: str) -> Judgement:
         """What the guard says of a content that comes from so far a trusted place."""
-        judge = self.workspace.judge
-        return judge.judge(judge.attestations.scan(tree), trust, table_of(self._config))
+        gate = self.workspace.gate
+        return gate.decide(gate.scan(tree), trust, self._config.policy)
 
     @property
     def own_trust(self) -> str:

@@ -271,7 +271,7 @@ class Planner:
 
     def _powers(self, old: Tree, new: Tree, judgement: Judgement) -> tuple[str, ...]:
         """What a new content can do that the old one could not: tools it asks for, and what the guard newly sees."""
-        known = {finding.rule for finding in self.installer.workspace.judge.attestations.scan(old).findings}
+        known = {finding.rule for finding in self.installer.workspace.gate.scan(old).findings}
         worst = sorted(judgement.scan.findings, key=lambda finding: -SEVERITIES.index(finding.severity))
         seen = dict.fromkeys(finding.rule for finding in worst if finding.rule not in known)
         had = _tools(old)

@@ -227,7 +227,7 @@ def why(installer: Installer, card: Card) -> Origin:
 
 def _decision(installer: Installer, path: str, entry: Installed | None) -> Record | None:
     """The decision that let in what is there: the last one about that content, else about the skill."""
-    known = (record for record in installer.workspace.judge.audit.records() if record.action != "uninstall")
+    known = (record for record in installer.workspace.gate.audit.records() if record.action != "uninstall")
     records = [record for record in known if record.path == path]
     allowed = [record for record in records if record.decision == "allow"]
     contents = {digest(read_tree(path)), entry.digest if entry else ""}

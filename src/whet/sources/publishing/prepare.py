@@ -28,9 +28,8 @@ from whet.values import Json, answer_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from whet.guard.finding import Label
+    from whet.guard.finding import Label, Scan
     from whet.guard.finding import Severity as Danger
-    from whet.guard.scan_cache import Attestation
     from whet.notes import Severity
     from whet.skill.tree import Tree
 
@@ -112,9 +111,7 @@ class Published(NamedTuple):
         return answer
 
 
-def prepare(
-    directory: str, *, scan: Callable[[Tree], Attestation], profile: Literal["upload", "spec"] = "upload"
-) -> Prepared:
+def prepare(directory: str, *, scan: Callable[[Tree], Scan], profile: Literal["upload", "spec"] = "upload") -> Prepared:
     """The skill in a directory as it is offered to others; refused when it breaks the format or is dangerous."""
     directory = package_directory(directory)
     tree = _read(directory)
@@ -204,7 +201,7 @@ def _packed(directory: str, name: str, tree: Tree) -> bytes:
         raise _refused(directory, [_entry(directory, error)]) from error
 
 
-def _dangers(directory: str, name: str, seen: Attestation) -> Iterable[Note]:
+def _dangers(directory: str, name: str, seen: Scan) -> Iterable[Note]:
     for finding in seen.findings:
         path = os.path.join(directory, *finding.file.split("/"))
         if finding.severity != "info":

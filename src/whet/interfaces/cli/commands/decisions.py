@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.library.trust import SkillDecision
     from whet.values import Json
 
 
@@ -42,15 +43,15 @@ def run_trust(context: Context, options: Namespace) -> Answer:
     if options.review:
         return library.guard.review()
     if can_ask(options):
-        found = [item for item in library.guard.review()["verdicts"] if item["verdict"] != "safe"]
+        found = [item for item in library.guard.review().verdicts if item.scan.verdict != "safe"]
         if found and not _ask_trust(found):
             raise RefusedError("not-agreed", "The repository is not trusted.", hint="Nothing was changed.")
     return library.settings.trust()
 
 
-def _ask_trust(found: list[Json]) -> bool:
+def _ask_trust(found: list[SkillDecision]) -> bool:
     for item in found:
-        sys.stderr.write(f"{clean(item['name'])}: {item['verdict']}. {clean(item['reason'])}\n")
+        sys.stderr.write(f"{clean(item.card.full_name)}: {item.scan.verdict}. {clean(item.decision.reason)}\n")
     sys.stderr.write("Trust this repository? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

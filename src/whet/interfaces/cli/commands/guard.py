@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whet.guard.baseline import Entry
     from whet.guard.finding import Rule
-    from whet.guard.report.results import Result
+    from whet.guard.report.results import ScanReport
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
@@ -60,7 +60,7 @@ def configure_scan(parser: Parser) -> None:
 
 def run_scan(context: Context, options: Namespace) -> Answer:
     """Scan every package and write the files that are asked for."""
-    from whet.guard.report.results import reaches, summary, worst
+    from whet.guard.report.results import reaches
 
     if options.reason and not options.write_baseline:
         raise misuse("scan", "--reason is for --write-baseline only.")
@@ -69,23 +69,22 @@ def run_scan(context: Context, options: Namespace) -> Answer:
     paths = options.paths if options.enclosing else [context.locate(path) for path in options.paths]
     known = _read_baseline(options.baseline)
     progress = _scan_progress(options)
-    results = context.library.guard.scan_results(
-        paths, recursive=options.recursive, around=options.enclosing, known=known, progress=progress
+    report = context.library.guard.scan(
+        *paths, recursive=options.recursive, around=options.enclosing, known=known, progress=progress
     )
     if progress is not None:
         progress(0)
-    answer: Json = {"success": True, "results": [result.to_json() for result in results]}
-    answer["summary"] = summary(results)
+    answer = report.to_json()
     if options.baseline:
-        answer["baseline"] = _baseline_use(options.baseline, known, results)
+        answer["baseline"] = _baseline_use(options.baseline, known, report)
     if options.write_baseline:
-        answer["baseline_written"] = _write_baseline(options.write_baseline, results, options.reason)
+        answer["baseline_written"] = _write_baseline(options.write_baseline, report, options.reason)
     if options.format in ("sarif", "markdown"):
-        options.document = _document(options.format, results)
+        options.document = _document(options.format, report)
     if options.output:
         answer["output"] = options.output
         _write_file(options.output, _file_text(answer, options))
-    return Outcome(answer, 1 if reaches(worst(results), options.fail_on) else 0)
+    return Outcome(answer, 1 if reaches(report.verdict, options.fail_on) else 0)
 
 
 def _read_baseline(path: str | None) -> tuple[Entry, ...]:
@@ -98,17 +97,19 @@ def _read_baseline(path: str | None) -> tuple[Entry, ...]:
     return read_baseline(content(full, 16 * 1024 * 1024).decode("utf-8", "replace"), path)
 
 
-def _baseline_use(path: str, known: Sequence[Entry], results: Sequence[Result]) -> Json:
+def _baseline_use(path: str, known: Sequence[Entry], report: ScanReport) -> Json:
     """What became of the entries of a baseline."""
     from whet.guard.baseline import expired
     from whet.store.clock import iso, system_clock
 
-    used = {(result.skill, entry.fingerprint) for result in results for _, entry in result.accepted}
+    used = {(result.skill, entry.fingerprint) for result in report.results for _, entry in result.accepted}
     today = iso(system_clock())[:10]
     over = [entry for entry in known if expired(entry, today)]
     idle = [entry for entry in known if entry not in over and (entry.skill, entry.fingerprint) not in used]
     real = os.path.realpath(os.path.expanduser(path))
-    shipped = [result.path for result in results if real.startswith(os.path.join(os.path.realpath(result.path), ""))]
+    shipped = [
+        result.path for result in report.results if real.startswith(os.path.join(os.path.realpath(result.path), ""))
+    ]
     return {
         "file": path,
         "applied": len(used),
@@ -118,22 +119,22 @@ def _baseline_use(path: str, known: Sequence[Entry], results: Sequence[Result]) 
     }
 
 
-def _write_baseline(path: str, results: Sequence[Result], reason: str) -> Json:
+def _write_baseline(path: str, report: ScanReport, reason: str) -> Json:
     from whet.guard.baseline import write_baseline
 
-    found = [(result.skill, (*result.findings, *(one for one, _ in result.accepted))) for result in results]
+    found = [(result.skill, (*result.findings, *(one for one, _ in result.accepted))) for result in report.results]
     text = write_baseline(found, reason)
     _write_file(path, text)
     return {"file": path, "entries": text.count('"fingerprint"')}
 
 
-def _document(name: str, results: Sequence[Result]) -> str:
+def _document(name: str, report: ScanReport) -> str:
     """The answer in a format that is not the answer itself."""
     base = os.getcwd()
     if name == "markdown":
         from whet.guard.report.markdown import markdown
 
-        return markdown(results, base=base)
+        return markdown(report, base=base)
     import json
 
     from whet import __version__
@@ -141,7 +142,7 @@ def _document(name: str, results: Sequence[Result]) -> str:
     from whet.guard.report.sarif import sarif
     from whet.interfaces.cli.text import clean_json
 
-    document = sarif(results, rules.every(), base=base, version=__version__)
+    document = sarif(report, rules.every(), base=base, version=__version__)
     return clean_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
@@ -282,10 +283,10 @@ def run_audit(context: Context, options: Namespace) -> Answer:
     if options.log:
         return library.guard.audit_log(options.name or "", options.last)
     if options.verify:
-        answer = library.guard.verify_audit()
-        return Outcome(answer, 0 if answer["valid"] else 1)
-    answer = library.guard.audit()
-    return Outcome(answer, 1 if answer["summary"]["decisions"]["block"] else 0)
+        proof = library.guard.verify_audit()
+        return Outcome(proof, 0 if proof.valid else 1)
+    report = library.guard.audit()
+    return Outcome(report, 1 if report.count_decisions("block") else 0)
 
 
 def render_audit(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -529,21 +530,14 @@ def run_permits(context: Context, options: Namespace) -> Answer:
         raise misuse("permits", "Give --skill or --grants, one of them.")
     given = _read_input(options.input)
     if options.grants is None:
-        answer = context.library.guard.permits(options.skill, options.tool, given)
+        found = context.library.guard.permits(options.skill, options.tool, given)
     else:
-        answer = _try_grants(context, options, given)
-    return Outcome(answer, _PERMIT_CODES[answer["decision"]])
+        from whet.guard.permissions.deciding import permits, read_grants
 
-
-def _try_grants(context: Context, options: Namespace, given: Any) -> Json:
-    from whet.guard.permissions.deciding import permits, read_grants
-
-    grants = read_grants(options.grants)
-    cwd = os.path.abspath(options.project or os.getcwd())
-    answer = permits(grants, options.tool, given, cwd=cwd, home=context.env.get("HOME", "")).to_json()
-    if problems := [grant.problem for grant in grants if grant.problem]:
-        answer["problems"] = problems
-    return answer
+        cwd = os.path.abspath(options.project or os.getcwd())
+        grants = read_grants(options.grants)
+        found = permits(grants, options.tool, given, cwd=cwd, home=context.env.get("HOME", ""))
+    return Outcome(found, _PERMIT_CODES[found.decision])
 
 
 def _read_input(text: str) -> Any:

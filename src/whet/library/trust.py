@@ -1,0 +1,119 @@
+"""How far the skills of a library are trusted, and what the gate decides about them.
+
+Listing never scans. A repository's skills are scanned when it is trusted and, if their content changed since, before a
+model reads them; what the gate keeps back is remembered, so that lists leave it out at no cost. `whet audit` and
+trusting again look at everything anew.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.guard.audit import plain
+from whet.guard.gate import Judgement
+from whet.guard.policy import place_trust
+from whet.library.disclosure import trust as place_of
+from whet.library.standalone import read_card
+from whet.library.visibility import guard_blocked, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from whet.guard.finding import Finding, Scan
+    from whet.guard.policy import Decision, Table
+    from whet.library.card import Card
+    from whet.library.disclosure import Opened
+    from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.values import Json
+
+NO_ORIGINS: Mapping[str, str] = {}
+
+
+class SkillDecision(NamedTuple):
+    """A skill, what was found in it, and what is done with it."""
+
+    card: Card
+    scan: Scan
+    decision: Decision
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a person must look at: every finding but those that are only information."""
+        return tuple(finding for finding in self.scan.findings if finding.severity != "info")
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the gate keeps of it."""
+        return Judgement(self.scan, self.decision)
+
+    def to_json(self) -> Json:
+        """The decision as every surface answers it."""
+        card, findings = self.card, [finding.to_json() for finding in self.findings]
+        about = {"name": card.full_name, "path": card.location, "scope": card.scope, "digest": self.scan.digest}
+        return {**about, **self.decision.to_json(), "findings": findings}
+
+
+def trust_of(card: Card, table: Table, origins: Mapping[str, str] = NO_ORIGINS) -> str:
+    """The row of the policy for a skill; `origins` tells it of directories whose skills the user did not write."""
+    if not card.root.trusted:
+        return "community"
+    level = place_of(card)
+    if level == "local" and (origin := origins.get(os.path.realpath(card.directory))):
+        return origin
+    return place_trust(level, table)
+
+
+def decide_skill(
+    workspace: Workspace,
+    card: Card,
+    config: ResolvedConfig,
+    *,
+    trust: str = "",
+    origins: Mapping[str, str] = NO_ORIGINS,
+) -> SkillDecision:
+    """What is done with a skill as it is on disk now."""
+    table, gate = config.policy, workspace.gate
+    return SkillDecision(
+        card, *gate.decide(gate.scan_package(read_card(card)), trust or trust_of(card, table, origins), table)
+    )
+
+
+def admit(workspace: Workspace, opened: Opened, config: ResolvedConfig) -> None:
+    """Raise RefusedError for a repository's skill that the policy does not let in, and remember it."""
+    found = decide_skill(workspace, opened.card, config)
+    if found.decision.action != "allow":
+        remember(workspace, (found,), "view", "guard")
+        raise refusal(opened.card, guard_blocked(opened.card, found.decision.reason))
+
+
+def review_project(workspace: Workspace) -> tuple[SkillDecision, ...]:
+    """What is done with the repository's skills once it is trusted.
+
+    These are all of them: those that count, those that wait for trust, those another one shadows.
+    """
+    config, _, catalogue = workspace.snapshot()
+    trust = place_trust("project", config.policy)
+    cards = (*catalogue.cards, *catalogue.waiting, *(loser for loser, _ in catalogue.shadowed))
+    return tuple(decide_skill(workspace, card, config, trust=trust) for card in cards if card.scope == "project")
+
+
+def remember(workspace: Workspace, found: Iterable[SkillDecision], action: str, actor: str) -> None:
+    """Keep back what is not let in, let the rest be, and record what was not decided the same way before."""
+    for item in found:
+        card, scan, decision = item
+        last = workspace.gate.audit.about(card.location, action)
+        if last is None or (last.digest, last.decision) != (scan.digest, decision.action):
+            workspace.gate.record(action, card.full_name, card.location, item.judgement, actor)
+        keep_back(workspace, item)
+
+
+def keep_back(workspace: Workspace, found: SkillDecision) -> None:
+    """Let lists leave out a repository's skill that is not let in, and show one that is."""
+    card, _, decision = found
+    if card.scope != "project":
+        return
+    if decision.action == "allow":
+        workspace.decisions.unblock(str(card.id), plain(card.resolved))
+    else:
+        workspace.decisions.block(str(card.id), plain(decision.reason))
