@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from learning.episodes import release_notes
 
 from authoring.world import World, created, refused, world
 from whet.authoring.writer import Provenance
@@ -159,10 +161,17 @@ class Kept(NamedTuple):
     uses: int
     locked: bool
     bundled: bool
+    active: bool
+    """In the context of a conversation that is kept."""
+    offered: bool
+    """Offered in it."""
+    made: bool
+    """Its first content is in its history."""
     kept_back: bool = False
 
 
-ALL = Kept(off=True, pinned=True, examples=1, uses=2, locked=True, bundled=True)
+ALL = Kept(off=True, pinned=True, examples=1, uses=2, locked=True, bundled=True, active=True, offered=True, made=True)
+CLIENT = ("claude-code", "conversation")
 
 
 def known(library: Library, name: str) -> Kept:
@@ -170,6 +179,9 @@ def known(library: Library, name: str) -> Kept:
     card, config = library.workspace.find(name)
     total = library.learning.usage.of(*counted_as(card))
     (bundle,) = library.settings.bundles()
+    conversation = library._stores.sessions.state(*CLIENT)
+    (active,) = conversation["active"]
+    assert os.path.dirname(active["path"]) == active["directory"]
     return Kept(
         off=hidden(card, MODEL, config.disabled, config.probe) is not None,
         pinned=not library._stores.lifecycle.pins().keys().isdisjoint(card.known_as),
@@ -177,6 +189,9 @@ def known(library: Library, name: str) -> Kept:
         uses=total.uses if total else 0,
         locked=library.sources.is_locked(name),
         bundled=name in bundle.skills,
+        active=(active["id"], active["directory"]) == (str(card.id), card.directory),
+        offered=str(card.id) in conversation["offered"],
+        made=library.history.entries(name).entries[0].before == "",
         kept_back=bool(config.disabled.kept_back(card)),
     )
 
@@ -191,6 +206,11 @@ def full(world: World, tmp_path: Path) -> Library:
     for _ in range(2):
         library.learning.record("use", library.card("deploy"), "sha256:0")
     library.settings.save_bundle("release", ["deploy"])
+    session = library.session()
+    session.view("deploy")
+    session.noticed(library.card("deploy"))
+    library._stores.sessions.note(*CLIENT, prompts=1)
+    library._stores.sessions.keep(*CLIENT, session.to_json())
     library.settings.pin("deploy")
     library.settings.disable("deploy")
     assert known(library, "deploy") == ALL
@@ -231,8 +251,26 @@ def uninstalled_and_undone(library: Library) -> None:
     library.history.undo(last_run(library))
 
 
-def updated(library: Library) -> None:
-    library.sources.update()
+def archived_and_restored(library: Library) -> None:
+    refused(lambda: library.learning.archive("deploy"), "pinned")
+    library.settings.unpin("deploy")
+    library.learning.archive("deploy")
+    library.edit.restore("deploy")
+    library.settings.pin("deploy")
+
+
+def archived_and_undone(library: Library) -> None:
+    library.settings.unpin("deploy")
+    library.learning.archive("deploy")
+    library.history.undo()
+    library.settings.pin("deploy")
+
+
+def distilled(library: Library) -> None:
+    """A session becomes a new version of it."""
+    before = library.read("deploy").digest
+    library.learning.distill(release_notes(), name="deploy")
+    assert library.read("deploy").digest != before
 
 
 WAYS: dict[str, tuple[Callable[[Library], object], str]] = {
@@ -243,7 +281,11 @@ WAYS: dict[str, tuple[Callable[[Library], object], str]] = {
     "patch and rollback": (rolled_back, "deploy"),
     "delete and restore": (deleted_and_restored, "deploy"),
     "uninstall and undo": (uninstalled_and_undone, "deploy"),
-    "update": (updated, "deploy"),
+    "update": (lambda library: library.sources.update(), "deploy"),
+    "archive and restore": (archived_and_restored, "deploy"),
+    "archive and undo": (archived_and_undone, "deploy"),
+    "curate": (lambda library: library.learning.curate(apply=True), "deploy"),
+    "distill": (distilled, "deploy"),
     "adopt": (lambda library: library.sources.apply(library.sources.plan_adopt()), "deploy"),
 }
 
@@ -253,6 +295,24 @@ def test_every_store_follows(full: Library, way: str) -> None:
     do, name = WAYS[way]
     do(full)
     assert known(full, name) == ALL
+
+
+def test_what_the_curator_archived_comes_back_with_everything(world: World) -> None:
+    clock = Later()
+    library = world.machine(clock=clock)
+    library.edit.apply([created("deploy")], by=Provenance("agent"))
+    library.learning.feedback("deploy", "ship the shop", fits=True)
+    library.learning.record("use", library.card("deploy"), "sha256:0")
+    library.settings.disable("deploy")
+    for _ in range(4):
+        clock.now += 100 * DAY
+        library.learning.curate(apply=True)
+    refused(lambda: library.card("deploy"), "skill-not-found")
+    library.history.undo(last_run(library))
+    card, config = library.workspace.find("deploy")
+    total = library.learning.usage.of(*counted_as(card))
+    assert (config.disabled.source(card, "") is not None, total.uses if total else 0) == (True, 1)
+    assert len(library._stores.feedback.examples(*card.known_as).examples) == 1
 
 
 def test_what_is_kept_back_follows_too(full: Library) -> None:

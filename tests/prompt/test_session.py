@@ -25,13 +25,13 @@ posix = pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX")
 
 
 GOOD: dict[str, Any] = {
-    "version": 1,
+    "version": 2,
     "id": "s1",
     "turn": 3,
-    "active": [{**Active("a", "/a", "d", "text", 1, 2)._asdict(), "settings": []}],
-    "viewed": ["/a"],
+    "active": [{**Active("~/a", "a", "/a", "d", "text", 1, 2)._asdict(), "settings": []}],
+    "viewed": ["~/a"],
     "ranking": {"a": [1, 2]},
-    "offered": ["/b"],
+    "offered": ["~/b"],
     "asked": [["env", "KEY"]],
     "given": ["KEY"],
     "settings": {"wiki.path": "/srv"},
@@ -70,7 +70,8 @@ def test_what_is_loaded_is_known_by_its_content(world: World) -> None:
     path = world.skill("deploy", "Ship it.\n")
     session = world.session()
     digest = session.invoke("/deploy now").to_json()["skills"][0]["digest"]
-    loaded = Active("deploy", path, digest, "Ship it.\n", 1, 1, directory=os.path.dirname(path))
+    id_, directory = str(session.workspace.find("deploy")[0].id), os.path.dirname(path)
+    loaded = Active(id_, "deploy", path, digest, "Ship it.\n", 1, 1, directory=directory)
     assert session.active == (loaded,)
     again = session.invoke("/deploy later").to_json()
     assert again["message"] == (
@@ -425,8 +426,9 @@ def test_a_reference_cannot_end_its_block_or_forge_a_request(world: World) -> No
 @given(sizes=st.lists(st.integers(0, 60), min_size=1, max_size=6), budget=st.integers(1, 300), each=st.integers(1, 80))
 def test_what_comes_back_is_never_above_its_budget(library: Library, sizes: list[int], budget: int, each: int) -> None:
     paths = [card.path for card in library.catalogue.cards]
+    ids = [str(card.id) for card in library.catalogue.cards]
     items = [
-        {**Active(f"s{at}", paths[at], "before", "one two three\n" * size, 1, at)._asdict(), "settings": []}
+        {**Active(ids[at], f"s{at}", paths[at], "before", "one two three\n" * size, 1, at)._asdict(), "settings": []}
         for at, size in enumerate(sizes)
     ]
     session = library.session(saved={**GOOD, "active": items}, tokenizer=WORDS)
@@ -533,6 +535,21 @@ def test_what_is_no_session_is_refused(library: Library, data: Any) -> None:
     survives(library, data)
 
 
+def test_a_session_saved_by_path_goes_on_by_id(world: World) -> None:
+    world.skill("deploy", "Ship it.\n")
+    world.skill("tides", "Look out.\n")
+    session = world.session()
+    session.invoke("/deploy now")
+    session.offer("tides", relevance=lambda card: float(card.name == "tides"))
+    saved = session.to_json()
+    paths = {str(card.id): card.path for card in session.workspace.snapshot().catalogue.cards}
+    assert [*map(paths.get, saved["offered"])] == [session.workspace.find("tides")[0].path]
+    active = [{name: value for name, value in item.items() if name != "id"} for item in saved["active"]]
+    old = {**saved, "version": 1, "active": active}
+    old |= {name: [paths[id_] for id_ in saved[name]] for name in ("viewed", "offered")}
+    assert world.session(saved=old).to_json() == saved
+
+
 @settings(max_examples=200, deadline=None)
 @given(key=st.sampled_from(sorted(GOOD)), value=JSON)
 def test_a_session_with_one_wrong_value_is_refused_or_works(library: Library, key: str, value: Any) -> None:
@@ -551,7 +568,8 @@ def test_an_active_skill_with_one_wrong_value_is_refused_or_works(library: Libra
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "version is 2"),
+        ({"version": 3}, "version is 3"),
+        ({"active": [{k: v for k, v in GOOD["active"][0].items() if k != "id"}]}, "a skill of it has no id"),
         ({"version": True}, "it.version must be integer, not boolean"),
         ({"turn": 1.5}, "it.turn must be integer, not number"),
         ({"active": [[]]}, "it.active[0] must be object, not array"),

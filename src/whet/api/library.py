@@ -170,6 +170,7 @@ class Library:
         editor.on_commit(follow_moves(workspace.decisions))
         editor.on_commit(self._stores.lifecycle.follow)
         editor.on_commit(follow_moves(self._stores.feedback))
+        editor.on_commit(self._stores.sessions.follow)
         editor.committer.after_commit(self._stores.usage.follow, "The change is not counted")
         editor.committer.after_commit(self._follow_bundles, "Bundles keep the old name")
         editor.committer.after_commit(self._follow_locks, "The lock was not changed")

@@ -33,7 +33,7 @@ from whet.prompt.invocation import invoke, stage_of
 from whet.prompt.message import MAX_BODY
 from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.ranking import Use
-from whet.prompt.saved import check_session
+from whet.prompt.saved import VERSION, add_ids, check_session
 from whet.prompt.shorten import cut
 from whet.prompt.strategies import excerpt
 from whet.prompt.tokens import tokenizer_for
@@ -67,7 +67,6 @@ REATTACH_EACH = 5_000
 OFFERED = 3
 OFFER_TOKENS = 400
 """What is offered beside one message: skills, and tokens."""
-_VERSION = 1
 _FOREMOST = 1_000_000
 """What this conversation used comes before everything that others did."""
 
@@ -218,22 +217,22 @@ class Session:
         """
         caller = self.as_model
         relevance = relevance or self._matcher().relevance(checked(message), caller, few=True)
-        present = {item.path for item in self.active} | (set() if again else self._offered)
+        present = {item.id for item in self.active} | (set() if again else self._offered)
         snapshot = snapshot or self.workspace.snapshot()
         disabled, probe = snapshot.config.disabled, snapshot.config.probe
-        fitting = [card for card in snapshot.catalogue.cards if relevance(card) > 0 and card.path not in present]
+        fitting = [card for card in snapshot.catalogue.cards if relevance(card) > 0 and str(card.id) not in present]
         fitting = [card for card in fitting if hidden(card, caller, disabled, probe) is None]
         fitting.sort(key=relevance, reverse=True)
         cards = sorted(fitting[:limit], key=lambda card: card.key)
         if each is not None:
             cards = [card._replace(description=cut(card.description, each)) for card in cards]
         made = build(cards, budget_for(tokens=tokens), Options(rules=False, paths=paths), self._tokenizer)
-        self._offered.update(card.path for card in made.included)
+        self._offered.update(str(card.id) for card in made.included)
         return Offer(made.text, tuple(card.full_name for card in made.included), made.tokens)
 
-    def noticed(self, path: str) -> None:
-        """A client read the main file at this path by itself; until the next compaction it need not be offered."""
-        self._offered.add(path)
+    def noticed(self, card: Card) -> None:
+        """A client read the main file of this skill by itself; until the next compaction it need not be offered."""
+        self._offered.add(str(card.id))
 
     def _used(self) -> dict[str, Use]:
         if self._ranking is None:
@@ -351,14 +350,16 @@ class Session:
         return made
 
     def _is_loaded(self, part: Part) -> bool:
-        known = self._active.get(part.card.path)
+        known = self._active.get(str(part.card.id))
         if known is None or not known.whole:
             return False
         return (known.digest, known.text, known.settings) == (part.digest, part.body[:MAX_BODY], part.settings)
 
     def _note(self, card: Card, digest: str, text: str, settings: Iterable[str], *, whole: bool) -> None:
-        before = self._active.pop(card.path, None)  # so that it comes behind what this turn loaded before it
-        self._active[card.path] = Active(
+        id_ = str(card.id)
+        before = self._active.pop(id_, None)  # so that it comes behind what this turn loaded before it
+        self._active[id_] = Active(
+            id_,
             card.full_name,
             card.path,
             digest,
@@ -398,7 +399,8 @@ class Session:
         own = {name_key(item.name): Use(_FOREMOST + item.times, item.turn) for item in self._active.values()}
         self._ranking = {**self.learning.used(), **own}
         snapshot, count = self.workspace.snapshot(), self._tokenizer.count
-        states = {item: self._state(item, snapshot) for item in self.active}
+        cards = {str(card.id): card for card in _all(snapshot)}
+        states = {item: self._state(item, cards.get(item.id), snapshot) for item in self.active}
         gone = [item.name for item, state in states.items() if state == "gone"]
         there = [item for item, state in states.items() if state != "gone"]
         kept: dict[Active, str] = {}
@@ -411,7 +413,7 @@ class Session:
             if count(draft) <= budget:
                 kept, text_back = wanted, draft
         for item in states:  # what comes back is a reminder; asked for again, a skill is given in full
-            self._active[item.path] = item._replace(present=item in kept, whole=False)
+            self._active[item.id] = item._replace(present=item in kept, whole=False)
         return Compaction(
             text_back,
             count(text_back),
@@ -421,10 +423,9 @@ class Session:
             tuple(gone),
         )
 
-    def _state(self, item: Active, snapshot: Snapshot) -> str:
+    def _state(self, item: Active, card: Card | None, snapshot: Snapshot) -> str:
         """What became of the skill since it was loaded: "", `changed`, or `gone` when it is not to be had any more."""
         catalogue, config = snapshot.catalogue, snapshot.config
-        card = next((card for card in _all(snapshot) if card.path == item.path), None)
         if card is None:
             return "changed" if name_key(item.name) in catalogue.by_key else "gone"
         if config.disabled.source(card, self.caller.surface) is not None:
@@ -442,8 +443,9 @@ class Session:
         """What the named skills, or the active ones, still need and were not asked for yet."""
         workspace = self.workspace
         snapshot = workspace.snapshot()
-        active = {item.path for item in self.active}
-        cards = [workspace.find(name)[0] for name in names] or [card for card in _all(snapshot) if card.path in active]
+        active = {item.id for item in self.active}
+        own = (card for card in _all(snapshot) if active and str(card.id) in active)
+        cards = [workspace.find(name)[0] for name in names] or [*own]
         found = collect_needs(cards, self._probe(snapshot.config))
         return tuple(need for need in found if (need.kind, need.name) not in self._asked)
 
@@ -480,11 +482,11 @@ class Session:
         """The session as JSON, without secrets; of what was viewed, files and later pages are not remembered."""
         active = self._active.values()
         return {
-            "version": _VERSION,
+            "version": VERSION,
             "id": self.id,
             "turn": self._turn,
             "active": [{**item._asdict(), "settings": list(item.settings)} for item in active],
-            "viewed": [item.path for item in active if self._knows(item)],
+            "viewed": [item.id for item in active if self._knows(item)],
             "ranking": {name: list(use) for name, use in (self._ranking or {}).items()},
             "offered": sorted(self._offered),
             "asked": sorted(map(list, self._asked)),
@@ -497,13 +499,15 @@ class Session:
 
     def _restore(self, data: Any) -> None:
         """Take over what `to_json` wrote. Raises UsageError for anything else."""
-        check_session(data, _VERSION)
+        check_session(data)
+        if data["version"] < VERSION:
+            data = add_ids(data, _all(self.workspace.snapshot()))
         self.id = data["id"]
         self._turn = data["turn"]
         for item in data["active"]:
             active = Active(**{**{field: item[field] for field in Active._fields}, "settings": tuple(item["settings"])})
-            self._active[active.path] = active
-            if active.path in data["viewed"]:
+            self._active[active.id] = active
+            if active.id in data["viewed"]:
                 self._loaded.add(active.path, "", 1, "\n".join((active.digest, *active.settings)))
         self._ranking = {name: Use(*use) for name, use in data["ranking"].items()}
         self._offered = set(data.get("offered", []))

@@ -15,6 +15,7 @@ database cannot be written, that goes to `hooks.log` (`whet.learning.hook_log`).
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.hook_log import LONGEST, append, clear, read
@@ -23,7 +24,9 @@ from whet.store.clock import iso
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from whet.authoring.commits import Committed
     from whet.notes import Note
     from whet.store.clock import Clock
     from whet.store.state import Repaired, StateDatabase
@@ -214,6 +217,25 @@ class Sessions:
             taken = connection.execute(query, (_packed(pending[2]), *key, rows[0][0])).rowcount
         return str(pending[1]) if taken else ""
 
+    def follow(self, commits: Sequence[Committed], /) -> Iterable[str]:
+        """Keep what conversations know of skills that were renamed, in the transaction of the rename."""
+        moves = {str(commit.before): commit for commit in commits if commit.moved}
+        if not moves:
+            return ()
+        query = "SELECT client, id, state, pending FROM sessions WHERE state IS NOT NULL OR pending IS NOT NULL"
+        with self.database.write() as connection:
+            for client, id_, state, pending in connection.execute(query).fetchall():
+                if not any(_quoted(old) in text for text in (state, pending) if text for old in moves):
+                    continue
+                held = _unpacked(pending)
+                kept = _moved(_unpacked(state), moves)
+                waiting = [*held[:2], _moved(held[2], moves)] if held else None
+                connection.execute(
+                    "UPDATE sessions SET state = ?, pending = ? WHERE client = ? AND id = ?",
+                    (_packed(kept), _packed(waiting), client, id_),
+                )
+        return ()
+
     # for whoever learns
 
     def waiting(self, *, now: bool = False) -> tuple[Seen, ...]:
@@ -358,6 +380,31 @@ def _unpacked(text: str | None) -> Any:
         return json.loads(text) if text else None
     except (ValueError, RecursionError, TypeError):
         return None
+
+
+def _quoted(text: str) -> str:
+    import json
+
+    return json.dumps(text)
+
+
+def _moved(state: Any, moves: Mapping[str, Committed]) -> Any:
+    """A saved conversation in which renamed skills are known by what they are called now."""
+    if not isinstance(state, dict):
+        return state
+
+    def named(id_: str) -> str:
+        return str(moves[id_].after) if id_ in moves else id_
+
+    active = []
+    for item in state.get("active", ()):
+        if item.get("id") in moves:
+            entry = moves[item["id"]].entry
+            path = os.path.join(entry.path, os.path.basename(item["path"]))
+            item = {**item, "id": named(item["id"]), "name": entry.skill, "path": path, "directory": entry.path}  # noqa: PLW2901  the same skill
+        active.append(item)
+    lists = {name: [*map(named, state.get(name, ()))] for name in ("viewed", "offered")}
+    return {**state, "active": active, **lists}
 
 
 def _key(client: str, id: str) -> tuple[str, str]:  # noqa: A002  as above

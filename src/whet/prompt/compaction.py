@@ -20,6 +20,8 @@ _COMPACTED = (
 class Active(NamedTuple):
     """A skill that was loaded into the conversation."""
 
+    id: str
+    """What it is known by (`Card.id`)."""
     name: str
     path: str
     digest: str

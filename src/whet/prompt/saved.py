@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError
 from whet.skill.schema import find_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whet.library.card import Card
+    from whet.values import Json
 
 _TEXT, _NUMBER, _FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -19,8 +25,11 @@ def _pair(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items, "minItems": 2, "maxItems": 2}
 
 
+VERSION = 2
+"""Version 1 knew skills by the paths of their main files, not by their ids."""
 _ACTIVE = _object(
     {
+        "id": _TEXT,
         "name": _TEXT,
         "path": _TEXT,
         "digest": _TEXT,
@@ -31,7 +40,8 @@ _ACTIVE = _object(
         "whole": _FLAG,
         "directory": _TEXT,
         "settings": _TEXTS,
-    }
+    },
+    "id",
 )
 SESSION = _object(
     {
@@ -51,13 +61,28 @@ SESSION = _object(
 """JSON Schema of a session that was saved."""
 
 
-def check_session(data: Any, version: int) -> None:
-    """Raise UsageError unless the data is a session that was saved by this version of `Session.to_json`."""
+def check_session(data: Any) -> None:
+    """Raise UsageError unless the data is a session that this version of `Session.to_json` wrote, or the one before."""
     for problem in find_problems(data, SESSION, "it"):
         if problem.keyword != "string":  # half of a character does no harm
             raise _bad_session(problem.text)
-    if data["version"] != version:
+    if not 1 <= data["version"] <= VERSION:
         raise _bad_session(f"version is {data['version']}")
+    if data["version"] == VERSION and not all("id" in item for item in data["active"]):
+        raise _bad_session("a skill of it has no id")
+
+
+def add_ids(data: Json, cards: Iterable[Card]) -> Json:
+    """A session of version 1 with the ids of its skills; a skill that is gone keeps its path for one."""
+    if data["version"] == VERSION:
+        return data
+    ids = {card.path: str(card.id) for card in cards}
+    return {
+        **data,
+        "active": [{**item, "id": ids.get(item["path"], item["path"])} for item in data["active"]],
+        "viewed": [ids.get(path, path) for path in data["viewed"]],
+        "offered": [ids.get(path, path) for path in data.get("offered", ())],
+    }
 
 
 def _bad_session(what: str) -> UsageError:

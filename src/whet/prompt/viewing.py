@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def refused_unless_seen(card: Card, caller: Caller, config: ResolvedConfig, asked_for: Collection[str]) -> Note | None:
     """Raise RefusedError for a skill that a model may not have; why it is hidden from a person comes back."""
     reason = hidden(card, caller, config.disabled, config.probe)
-    if reason and caller.model and not (reason.code == "explicit-only" and card.path in asked_for):
+    if reason and caller.model and not (reason.code == "explicit-only" and str(card.id) in asked_for):
         raise refusal(card, reason)
     return reason
 
@@ -61,7 +61,7 @@ def view_card(
     """One skill's instructions, or with `file_path` one of its files as it lies on disk; for a session, or without one.
 
     Inline commands run only for a model, and only where the settings allow it: a person who looks is not asking for
-    anything to happen. `asked_for` are the paths of skills that the user asked for; a model may see these even if it
+    anything to happen. `asked_for` are the ids of skills that the user asked for; a model may see these even if it
     must not choose them.
     """
     reason = refused_unless_seen(card, caller, config, asked_for)

@@ -216,7 +216,7 @@ class Hooks:
         session = self._session(library, event)
         cards = [(item, card) for item in loaded if (card := _card(library, item))]
         for item, card in cards:
-            session.noticed(card.path)
+            session.noticed(card)
             if item.how != "ours":
                 library.learning.record(item.how, card, library.workspace.open(card).digest, event.session)
         if cards:
