@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from whet import Library
     from whet.library.cache import Cache
     from whet.library.catalogue import Catalogue
-    from whet.library.workspace import ResolvedConfig
+    from whet.library.config import ResolvedConfig
 
 
 def ask(

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from counting import databases, reads
+
 from whet import Library
-from whet.library.package import read_tree
-from whet.library.settings import read_settings
-from whet.skill.frontmatter import read_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from types import CodeType, FrameType
 
     import pytest
 
@@ -85,57 +81,39 @@ def test_a_patch_costs_the_same_in_a_small_and_in_a_large_library(
     assert small["stat"] < 120 and small["scandir"] < 10
 
 
-COUNTED: dict[CodeType, str] = {
-    read_document.__code__: "SKILL.md parsed",
-    read_settings.__code__: "settings read",
-    read_tree.__code__: "tree read",
-}
-
-
 def test_a_patch_reads_everything_once_or_nearly(tmp_path: Path) -> None:
     """Parsed: what is there, what is to be there, and by the guard what it makes of that."""
     directory = tmp_path / "skills" / "deploy"
     directory.mkdir(parents=True)
     (directory / "SKILL.md").write_text("---\nname: deploy\ndescription: Deploys. Use to deploy.\n---\n\nStep 0.\n")
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "config.toml").write_text("stale_days = 20\n")
+    os.utime(tmp_path / "state" / "config.toml", (10**9, 10**9))
+
+    def later() -> int:
+        """A minute from now: what was written just now has settled."""
+        return time.time_ns() + 60 * 10**9
 
     def opened() -> Library:
-        return Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"HOME": str(tmp_path), "PATH": ""})
+        env = {"HOME": str(tmp_path), "PATH": ""}
+        return Library.open([tmp_path / "skills"], home=tmp_path / "state", env=env, clock=later)
 
     with opened() as library:
         library.skills()
         library.edit.patch("deploy", find="Step 0.", replace="Step 1.")
-    count: Counter[str] = Counter()
-
-    def called(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code in COUNTED:
-            count[COUNTED[frame.f_code]] += 1
-
-    with opened() as library:
-        before = sys.getprofile()
-        sys.setprofile(called)
-        try:
-            library.edit.patch("deploy", find="Step 1.", replace="Step 2.")
-        finally:
-            sys.setprofile(before)
+    with opened() as library, reads() as count:
+        library.edit.patch("deploy", find="Step 1.", replace="Step 2.")
     assert count == {"SKILL.md parsed": 3, "settings read": 1, "tree read": 2}
 
 
-def test_a_patch_opens_two_databases_and_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_patch_opens_two_databases_and_each_once(tmp_path: Path) -> None:
     directory = tmp_path / "skills" / "deploy"
     directory.mkdir(parents=True)
     (directory / "SKILL.md").write_text("---\nname: deploy\ndescription: Deploys. Use it.\n---\n\nStep 0.\n")
-    opened: Counter[str] = Counter()
-    connect = sqlite3.connect
-
-    def counting(database: str, *args: Any, **kwargs: Any) -> sqlite3.Connection:
-        opened[os.path.basename(database)] += 1
-        connection: sqlite3.Connection = connect(database, *args, **kwargs)
-        return connection
-
     for step in range(2):
-        monkeypatch.setattr(sqlite3, "connect", counting)
-        with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}) as library:
+        with (
+            databases() as count,
+            Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}) as library,
+        ):
             library.edit.patch("deploy", find=f"Step {step}", replace=f"Step {step + 1}")
-        monkeypatch.undo()
-        assert opened == {"state.db": 1, "cache.db": 1}
-        opened.clear()
+        assert count == {"state.db": 1, "cache.db": 1}

@@ -26,7 +26,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 def ask(world: World, text: str, caller: Caller = PERSON) -> Asked:
     workspace = world.library().workspace
-    return asked_for(text, workspace, workspace.snapshot(), caller, RESERVED)
+    return asked_for(text, workspace.snapshot(), caller, RESERVED)
 
 
 def names(asked: Asked) -> list[str]:
@@ -142,7 +142,7 @@ def test_reserved_words_stay_with_the_client_and_the_skill_within_reach(world: W
     assert (names(asked), asked.request) == (["help"], "me")
     assert names(ask(world, "use $help")) == ["help"]
     workspace = world.library().workspace
-    assert names(asked_for("/help me", workspace, workspace.snapshot(), PERSON, ("deploy",))) == ["help"]
+    assert names(asked_for("/help me", workspace.snapshot(), PERSON, ("deploy",))) == ["help"]
 
 
 def test_skill_reaches_the_one_that_is_shadowed(world: World) -> None:
@@ -353,7 +353,7 @@ def test_what_a_bundle_names_must_be_visible_to_who_asks(world: World) -> None:
 
 def by_name(world: World, *wanted: str, **more: Any) -> Asked:
     workspace = world.library().workspace
-    return asked_by_name(wanted, "x", workspace, workspace.snapshot(), more.get("caller", PERSON))
+    return asked_by_name(wanted, "x", workspace.snapshot(), more.get("caller", PERSON))
 
 
 def test_skills_and_bundles_can_be_named_together(world: World) -> None:
@@ -398,7 +398,7 @@ def test_the_menu_holds_what_the_caller_may_have(world: World) -> None:
     workspace = world.library().workspace
     snapshot = workspace.snapshot()
     menus = {
-        caller: [command.name for command in menu_of(workspace, snapshot, caller).commands.commands]
+        caller: [command.name for command in menu_of(snapshot, caller).commands.commands]
         for caller in (PERSON, MODEL, Caller(surface="chat"))
     }
     assert menus == {PERSON: ["asked", "off"], MODEL: ["off", "quiet"], Caller(surface="chat"): ["asked"]}

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from whet.guard.policy import Decision, Table
     from whet.guard.report.results import ScanReport
     from whet.library.card import Card
+    from whet.library.config import ResolvedConfig
     from whet.library.trust import SkillDecision
-    from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.library.workspace import Workspace
     from whet.values import Json
 
 

@@ -94,7 +94,7 @@ class Library:
         self.progress: Callable[[Progress], None] = lambda _: None
         """Set it to be told how far fetching and indexing have come. It is called from several threads."""
         self._check = check
-        self._stores = Stores(workspace)
+        self._stores = Stores(workspace.state, workspace.clock)
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
 
@@ -182,7 +182,7 @@ class Library:
         from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import follow_bundles
 
-        directories = bundle_directories(self.workspace, self.workspace.snapshot())
+        directories = bundle_directories(self.workspace.config())
         return tuple(follow_bundles(directories, directories[-1], commits))
 
     def _follow_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
@@ -470,7 +470,7 @@ class Library:
         from whet.prompt.commands import RESERVED
 
         kept = RESERVED if reserved is None else reserved
-        return menu_of(self.workspace, self.workspace.snapshot(), caller, kept).complete(prefix, limit)
+        return menu_of(self.workspace.snapshot(), caller, kept).complete(prefix, limit)
 
     def needs(self, *names: str, caller: Caller = PERSON) -> Needs:
         """Everything the named skills, or all of them, still need: keys, programs, settings, tools, each thing once."""
@@ -543,7 +543,7 @@ class Library:
         try:
             report, snapshot = workspace.report(), workspace.snapshot()
             entries.extend((*report, *examine(snapshot.catalogue, snapshot.config.probe)))
-            entries.extend(menu_of(workspace, snapshot, PERSON).report)
+            entries.extend(menu_of(snapshot, PERSON).report)
             entries.extend((*self.history.interrupted(), *stores.usage.problems, *workspace.gate.audit.examine()))
             entries.extend((*self.sources.examine(), *examine_routing(workspace.config().settings)))
         except WhetError as error:

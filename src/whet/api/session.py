@@ -50,9 +50,10 @@ if TYPE_CHECKING:
     from whet.authoring.results import Changes
     from whet.learning.transcripts.recorder import Recorder
     from whet.library.card import Card
+    from whet.library.config import ResolvedConfig
     from whet.library.disclosure import View
     from whet.library.listing import Skills
-    from whet.library.workspace import ResolvedConfig, Snapshot, Workspace
+    from whet.library.workspace import Snapshot, Workspace
     from whet.prompt.index import Index
     from whet.prompt.invocation import Invocation
     from whet.prompt.matcher import Matches, SkillMatcher
@@ -329,7 +330,7 @@ class Session:
         """What a typed line asks for, as `Library.invoke` gives it; what is in the context already is not repeated."""
         workspace = self.workspace
         snapshot = workspace.snapshot()
-        asked = asked_for(text, workspace, snapshot, self.caller, RESERVED if reserved is None else reserved)
+        asked = asked_for(text, snapshot, self.caller, RESERVED if reserved is None else reserved)
         stage = stage_of(workspace, snapshot, self._tokenizer, self.id)
         stage = stage._replace(
             probe=self._probe(snapshot.config),

@@ -282,7 +282,7 @@ class SkillSettings:
         from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import read_bundles
 
-        return Bundles(*read_bundles(bundle_directories(self._workspace, self._workspace.snapshot())))
+        return Bundles(*read_bundles(bundle_directories(self._workspace.config())))
 
     def bundle(self, name: str) -> BundleView:
         """One bundle, and which of its skills cannot be had (`missing`). Raises NotFoundError."""
@@ -320,7 +320,7 @@ class SkillSettings:
             )
         notes = tuple(
             note
-            for note in menu_of(self._workspace, self._workspace.snapshot(), PERSON).report
+            for note in menu_of(self._workspace.snapshot(), PERSON).report
             if note.path == bundle.path or note.message.startswith(f"/{bundle.slug} means the bundle ")
         )
         return self._view_bundle(bundle)._replace(notes=notes)
@@ -341,11 +341,11 @@ class SkillSettings:
     def _bundle_directory(self, *, project: bool) -> str:
         from whet.prompt.asking import bundle_directories
 
-        snapshot = self._workspace.snapshot()
-        if project and (snapshot.config.repository is None or not snapshot.config.trusted):
+        config = self._workspace.config()
+        if project and (config.repository is None or not config.trusted):
             hint = "Run `whet trust` in the project first."
             raise UsageError("no-project", "There is no trusted project here for a bundle.", hint=hint)
-        return bundle_directories(self._workspace, snapshot)[0 if project else -1]
+        return bundle_directories(config)[0 if project else -1]
 
     def _one_writer(self) -> FileLock:
         """One writer of bundles at a time."""

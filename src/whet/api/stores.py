@@ -9,40 +9,42 @@ if TYPE_CHECKING:
     from whet.learning.lifecycle import Lifecycle
     from whet.learning.sessions import Sessions
     from whet.learning.usage import Usage
-    from whet.library.workspace import Workspace
     from whet.routing.feedback import Feedback
+    from whet.store.clock import Clock
+    from whet.store.state import StateDatabase
 
 
 class Stores:
     """Usage, sessions, pins and feedback of one library."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self._state = state
+        self._clock = clock
 
     @cached_property
     def usage(self) -> Usage:
         """How often each skill is viewed and used, and whether it helped."""
         from whet.learning.usage import Usage
 
-        return Usage(self._workspace.state, self._workspace.clock)
+        return Usage(self._state, self._clock)
 
     @cached_property
     def sessions(self) -> Sessions:
         """The sessions of existing agents, as their hooks tell of them, and what hooks failed at."""
         from whet.learning.sessions import Sessions
 
-        return Sessions(self._workspace.state, self._workspace.clock)
+        return Sessions(self._state, self._clock)
 
     @cached_property
     def lifecycle(self) -> Lifecycle:
         """Pins, and what the curator remembers."""
         from whet.learning.lifecycle import Lifecycle
 
-        return Lifecycle(self._workspace.state, self._workspace.clock)
+        return Lifecycle(self._state, self._clock)
 
     @cached_property
     def feedback(self) -> Feedback:
         """What people and agents said about which skill a message is for."""
         from whet.routing.feedback import Feedback
 
-        return Feedback(self._workspace.state, self._workspace.clock)
+        return Feedback(self._state, self._clock)

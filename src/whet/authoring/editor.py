@@ -184,8 +184,7 @@ class SkillEditor:
         while True:
             tries -= 1
             try:
-                with self.workspace.steady():
-                    return self._apply(operations, by, viewed, allowed or _anyone, stage=stage)
+                return self._apply(operations, by, viewed, allowed or _anyone, stage=stage)
             except ConflictError as error:
                 if error.code != "skill-changed" or not tries:
                     raise

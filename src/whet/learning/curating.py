@@ -111,7 +111,7 @@ class Curating:
         names = {str(card.id): card.qualified for card in snapshot.catalogue.cards}
         totals = {total.skill: total for total in self._usage.named(names)}
         pins, states = self._lifecycle.pins(), self._lifecycle.states()
-        bundles, _ = read_bundles(bundle_directories(workspace, snapshot))
+        bundles, _ = read_bundles(bundle_directories(snapshot.config))
         named: dict[str, list[str]] = {}
         for bundle in bundles:
             for member in bundle.skills:

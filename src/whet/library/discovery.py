@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
 from whet.library.card import Refused, SkillFile, unreadable
-from whet.library.files import READ_FLAGS, Signature, inside, signature, stamp
+from whet.library.files import READ_FLAGS, Signature, inside, raw_signature, signature, stamp
 from whet.notes import Note
 from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SUPPORT, is_overview, main_file
 
@@ -458,7 +458,7 @@ _NOTHING = Signature(0, 0, 0, 0)
 
 def _watch(path: str) -> Signature:
     found = _status(path)
-    return Signature(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino) if found else _NOTHING
+    return raw_signature(found) if found else _NOTHING
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -51,6 +51,11 @@ def signature(status: os.stat_result, now: int) -> Signature:
     return Signature(seen_mtime(status, now), status.st_ctime_ns, status.st_size, status.st_ino)
 
 
+def raw_signature(status: os.stat_result) -> Signature:
+    """What a settled file's signature would be; compared with one that was kept, it tells whether the file changed."""
+    return Signature(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+
 def seen_mtime(status: os.stat_result, now: int) -> int:
     """The modification time of a file looked at `now`, inverted when it is unsettled."""
     mtime = status.st_mtime_ns

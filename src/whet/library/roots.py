@@ -148,13 +148,18 @@ def configured_roots(place: Place, settings: Settings, trusted: Collection[str])
     by_scope["external"].extend(Root(path, "plugin", namespace=namespace) for namespace, path in settings.plugins)
     if settings.bundled_skills:
         by_scope["bundled"].append(Root(bundled_directory(), "bundled"))
-    declared = [root for scope in settings.precedence for root in by_scope[scope]]
+    named = ("external", "plugin")
+    declared = [
+        root
+        for scope in settings.precedence
+        for root in by_scope[scope]
+        if root.scope in named or os.path.isdir(root.path)
+    ]
     # A directory that is both the project's and the user's is the user's: nobody has to trust their own home.
     own = {os.path.realpath(root.path) for root in declared if root.scope == "user"}
     kept = (root for root in declared if root.scope != "project" or os.path.realpath(root.path) not in own)
-    named = ("external", "plugin")
-    found = tuple(root for root in _resolve(kept, place.home) if root.scope in named or os.path.isdir(root.real))
     inner = os.path.realpath(repository.root)
+    found = _resolve(kept, place.home)
     return tuple(root for root in found if root.scope != "project" or inside(root.real, inner)), repository
 
 
@@ -178,7 +183,7 @@ def escaped_roots(place: Place, settings: Settings, repository: Repository) -> t
 
 
 def _join(base: str, relative: str) -> str:
-    return os.path.join(base, *relative.split("/"))
+    return os.path.join(base, relative.replace("/", os.sep))
 
 
 @lru_cache(maxsize=4)

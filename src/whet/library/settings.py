@@ -10,14 +10,17 @@ sessions, and only once it is trusted.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whet.errors import UsageError
-from whet.library.files import read_file
+from whet.library.files import Signature, raw_signature, read_file, signature
 from whet.notes import Note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from whet.library.roots import Place
+    from whet.store.clock import Clock
 
 _MAX_FILE = 1024 * 1024
 SCOPES = ("project", "user", "org", "external", "bundled")
@@ -118,6 +121,10 @@ class Settings(NamedTuple):
     max_directories: int = 200_000
 
 
+Read: TypeAlias = tuple[Settings, tuple[Note, ...]]
+"""Settings, and what is wrong with where they are written."""
+
+
 def config_path(state: str, env: Mapping[str, str]) -> str:
     """Where the user's settings lie."""
     named = env.get("WHET_CONFIG")
@@ -132,14 +139,48 @@ def expand(path: str, home: str) -> str:
     return home + path[1:] if path == "~" or path.startswith(("~/", "~\\")) else path
 
 
-def read_settings(path: str, *, home: str, named: bool = False) -> tuple[Settings, tuple[Note, ...]]:
+class SettingsReader:
+    """Reads the settings files of one place, each once until it changes."""
+
+    def __init__(self, place: Place, clock: Clock) -> None:
+        self._place = place
+        self._clock = clock
+        self._known: dict[str, tuple[Signature, Read]] = {}
+
+    def read_user(self) -> Read:
+        """The user's settings and what is wrong with them."""
+        place = self._place
+        path, named = config_path(place.state, place.env), bool(place.env.get("WHET_CONFIG"))
+        absent = None if named else (Settings(), ())
+        return self._remember(path, absent, lambda: read_settings(path, home=place.home, named=named))
+
+    def read_project(self, root: str) -> Read:
+        """What the (trusted) project at `root` sets; see `read_project_settings`."""
+        path = os.path.join(root, PROJECT_FILE)
+        absent = Settings(learn=""), ()
+        return self._remember(path, absent, lambda: read_project_settings(root, home=self._place.home))
+
+    def _remember(self, path: str, absent: Read | None, read: Callable[[], Read]) -> Read:
+        """What a file says; `absent` is what counts where it is not there, None where it must be."""
+        try:
+            status = os.stat(path)  # before it is read
+        except OSError:
+            return absent or read()
+        known = self._known.get(path)
+        if known is None or known[0] != raw_signature(status):
+            seen = signature(status, self._clock())
+            known = self._known[path] = seen, read()
+        return known[1]
+
+
+def read_settings(path: str, *, home: str, named: bool = False) -> Read:
     """The user's settings and what was wrong with them. Only a file that was `named` must exist."""
     if named and not os.path.exists(path):
         raise UsageError("bad-config", f"WHET_CONFIG names {path}, which does not exist.", hint="Correct or unset it.")
     return _check(_load(path), path, home, frozenset(setting.name for setting in SETTINGS))
 
 
-def read_project_settings(root: str, *, home: str) -> tuple[Settings, tuple[Note, ...]]:
+def read_project_settings(root: str, *, home: str) -> Read:
     """What a (trusted) project sets: skills it disables, its own policy, how far it is learned from ("" if unsaid)."""
     path = os.path.join(root, PROJECT_FILE)
     found = _load(path)
@@ -147,7 +188,7 @@ def read_project_settings(root: str, *, home: str) -> tuple[Settings, tuple[Note
     return (settings if "learn" in found else settings._replace(learn="")), notes
 
 
-def lowered(settings: Settings, project: Settings, root: str) -> tuple[Settings, tuple[Note, ...]]:
+def lowered(settings: Settings, project: Settings, root: str) -> Read:
     """The user's settings as far as the project at `root` lowers them, and what would raise them and does not count."""
     if not project.learn or LEARN.index(project.learn) <= LEARN.index(settings.learn):
         return settings._replace(learn=project.learn or settings.learn), ()
@@ -174,9 +215,7 @@ def _load(path: str) -> dict[str, object]:
         ) from error
 
 
-def _check(
-    found: Mapping[str, object], path: str, home: str, allowed: frozenset[str]
-) -> tuple[Settings, tuple[Note, ...]]:
+def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset[str]) -> Read:
     values: dict[str, Any] = {}
     notes: list[Note] = []
     settings = {setting.name: setting for setting in SETTINGS if setting.name in allowed}

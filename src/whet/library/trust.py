@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from whet.guard.finding import Finding, Scan
     from whet.guard.policy import Decision, Table
     from whet.library.card import Card
+    from whet.library.config import ResolvedConfig
     from whet.library.disclosure import Opened
-    from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.library.workspace import Workspace
     from whet.values import Json
 
 NO_ORIGINS: Mapping[str, str] = {}

@@ -7,64 +7,32 @@ same catalogue again. It is the only thing here that remembers between two calls
 from __future__ import annotations
 
 import os
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import UsageError
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
-from whet.library.discovery import Bounds, RootListing, discover, reread, revalidate, unchanged, undisturbed
+from whet.library.config import Configuration, ResolvedConfig
+from whet.library.discovery import RootListing, discover, reread, revalidate, unchanged, undisturbed
 from whet.library.files import inside
-from whet.library.readiness import LocalProbe
-from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
-from whet.library.settings import PROJECT_FILE, Settings, config_path, lowered, read_project_settings, read_settings
+from whet.library.roots import Place, Root, user_root
 from whet.library.skill_id import SkillId, portable, skill_id
 from whet.library.state import Decisions
-from whet.library.visibility import BY_COMMAND, Disabled
 from whet.notes import Note
 from whet.skill.names import key as name_key
 from whet.store.cache import CacheDatabase
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from whet.guard.gate import Gate
-    from whet.guard.policy import Table
     from whet.library.card import Card
     from whet.library.disclosure import Opened
     from whet.library.readiness import Probe
-    from whet.library.repository import Repository
     from whet.notes import Severity
     from whet.skill.model import Skill
     from whet.store.clock import Clock
-
-
-class ResolvedConfig(NamedTuple):
-    """What is decided before any skill is looked at."""
-
-    roots: tuple[Root, ...]
-    bounds: Bounds
-    repository: Repository | None
-    """The project, unless the roots were given explicitly."""
-    trusted: bool
-    """Whether that project is."""
-    disabled: Disabled
-    settings: Settings
-    probe: Probe
-    """What is asked whether a skill is ready: the one given, or this machine as it is now."""
-    notes: tuple[Note, ...]
-    """What is wrong with the settings."""
-    project_policy: tuple[tuple[str, str, str], ...] = ()
-    """What the (trusted) project wants to be stricter."""
-
-    @property
-    def policy(self) -> Table:
-        """The policy in force."""
-        from whet.guard.policy import table_with
-
-        return table_with(self.settings.policy, self.project_policy)
 
 
 class Snapshot(NamedTuple):
@@ -80,17 +48,16 @@ class Workspace:
 
     def __init__(self, place: Place, roots: Sequence[str] | None, clock: Clock, probe: Probe | None) -> None:
         self.place = place
-        self._probe = probe
         self.explicit = None if roots is None else tuple(roots)
         self.clock = clock
         self.cache_database = CacheDatabase(place.state, clock)
         self.cache = Cache(self.cache_database, clock)
         self.state = StateDatabase(place.state)
         self.decisions = Decisions(self.state, clock)
+        self.configuration = Configuration(place, self.explicit, self.decisions, clock, probe)
         self.first: Catalogue | None = None
         """What the first look found."""
         self._snapshot: Snapshot | None = None
-        self._resolved = threading.local()
         self._gate: Gate | None = None
 
     @property
@@ -107,57 +74,9 @@ class Workspace:
         self.cache_database.close()
         self.state.close()
 
-    @contextmanager
-    def steady(self) -> Iterator[None]:
-        """Read the settings and decisions once, for everything that this thread asks inside."""
-        if hasattr(self._resolved, "config"):
-            yield
-            return
-        self._resolved.config = None
-        try:
-            yield
-        finally:
-            del self._resolved.config
-
     def config(self) -> ResolvedConfig:
         """Where skills are looked for now, and what is switched off."""
-        if not hasattr(self._resolved, "config"):
-            return self._resolve()
-        if self._resolved.config is None:
-            self._resolved.config = self._resolve()
-        config: ResolvedConfig = self._resolved.config
-        return config
-
-    def _resolve(self) -> ResolvedConfig:
-        place = self.place
-        path, named = config_path(place.state, place.env), bool(place.env.get("WHET_CONFIG"))
-        settings, notes = read_settings(path, home=place.home, named=named)
-        off = [(name, surface, BY_COMMAND) for name, surface in self.decisions.disabled()]
-        for surface, names in (("", settings.disabled), *settings.disabled_on):
-            off.extend((name, surface, "config.toml") for name in names)
-        repository: Repository | None = None
-        trusted = False
-        policy: tuple[tuple[str, str, str], ...] = ()
-        blocked: dict[str, str] = {}
-        if self.explicit is not None:
-            roots = explicit_roots(self.explicit, place)
-        else:
-            identities = frozenset(item.identity for item in self.decisions.trusted())
-            roots, repository = configured_roots(place, settings, identities)
-            trusted = repository.identity in identities
-            notes = (*notes, *escaped_roots(place, settings, repository))
-            if trusted:
-                project, project_notes = read_project_settings(repository.root, home=place.home)
-                off.extend((name, "", PROJECT_FILE) for name in project.disabled)
-                policy, blocked = project.policy, self.decisions.blocked()
-                notes = (*notes, *project_notes, *_looser(settings, project, repository))
-                settings, raised = lowered(settings, project, repository.root)
-                notes = (*notes, *raised)
-        bases = (*(root.real for root in roots if root.trusted), *(os.path.realpath(path) for path in settings.links))
-        bounds = Bounds(settings.depth, settings.max_directories, bases)
-        probe = self._probe or LocalProbe(place.env, place.platform, settings=dict(settings.skill_settings))
-        disabled = Disabled(off, blocked)
-        return ResolvedConfig(roots, bounds, repository, trusted, disabled, settings, probe, notes, policy)
+        return self.configuration.resolve()
 
     def identify(self, directory: str) -> tuple[SkillId, str]:
         """Id and scope of the skill that lies in a directory, or lay there; the scope is "" outside of all roots."""
@@ -193,16 +112,8 @@ class Workspace:
         return read_words(card, now=self.clock(), bases=config.bounds.bases)
 
     def new_root(self, *, project: bool = False) -> str:
-        """The directory a new skill goes to: the person's own, the first explicit root, or the project's.
-
-        It may not be there yet. Raises UsageError `no-project` where explicit roots have no project.
-        """
-        if project:
-            repository = self.config().repository
-            if repository is None:
-                raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root or --here.")
-            return os.path.join(repository.root, ".agents", "skills")
-        return self.config().roots[0].path if self.explicit else user_root(self.place)
+        """The directory a new skill goes to; see `ResolvedConfig.new_root`."""
+        return self.config().new_root(project=project)
 
     def digest(self) -> str:
         """One digest over all skills: the same wherever names, scopes and contents are the same."""
@@ -297,17 +208,3 @@ class Workspace:
             if not same or (not known and os.path.lexists(root.path)):
                 return False
         return True
-
-
-def _looser(settings: Settings, project: Settings, repository: Repository) -> tuple[Note, ...]:
-    """The cells of a project's policy that would loosen something: they do not count."""
-    if not project.policy:
-        return ()
-    from whet.guard.policy import looser
-
-    path = os.path.join(repository.root, PROJECT_FILE)
-    hint = "A project can only be stricter; loosen it in your own config.toml."
-    return tuple(
-        Note("policy-looser", "warning", f"policy.{trust}.{verdict} = {action!r} does not count.", hint, path=path)
-        for trust, verdict, action in looser(settings.policy, project.policy)
-    )

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from whet.library.card import Card
+    from whet.library.config import ResolvedConfig
     from whet.library.visibility import Caller
-    from whet.library.workspace import Snapshot, Workspace
+    from whet.library.workspace import Snapshot
     from whet.notes import Note
     from whet.prompt.bundles import Bundle
     from whet.prompt.commands import Command, CommandMap
@@ -89,27 +90,26 @@ def visible(snapshot: Snapshot, caller: Caller) -> list[Card]:
     return [card for card in snapshot.catalogue.cards if hidden(card, caller, disabled, probe) is None]
 
 
-def bundle_directories(workspace: Workspace, snapshot: Snapshot) -> tuple[str, ...]:
+def bundle_directories(config: ResolvedConfig) -> tuple[str, ...]:
     """Where bundles lie: in the project, once it is trusted, then in the state directory."""
-    own = os.path.join(workspace.place.state, "bundles")
-    config = snapshot.config
+    own = os.path.join(config.place.state, "bundles")
     if config.repository is None or not config.trusted:
         return (own,)
     return (os.path.join(config.repository.root, ".agents", "bundles"), own)
 
 
-def menu_of(workspace: Workspace, snapshot: Snapshot, caller: Caller, reserved: Collection[str] = RESERVED) -> Menu:
+def menu_of(snapshot: Snapshot, caller: Caller, reserved: Collection[str] = RESERVED) -> Menu:
     """The commands this caller has."""
-    bundles, report = read_bundles(bundle_directories(workspace, snapshot))
+    bundles, report = read_bundles(bundle_directories(snapshot.config))
     commands = command_map(visible(snapshot, caller), bundles, reserved)
     return Menu(commands, bundles, (*report, *commands.report))
 
 
-def asked_for(text: str, workspace: Workspace, snapshot: Snapshot, caller: Caller, reserved: Collection[str]) -> Asked:
+def asked_for(text: str, snapshot: Snapshot, caller: Caller, reserved: Collection[str]) -> Asked:
     """What a line asks for. Raises NotFoundError and RefusedError for a command that cannot be had."""
     if "$" not in text and not text.lstrip().startswith("/"):  # most lines; no menu is needed to see it
         return Asked((), text)
-    menu = menu_of(workspace, snapshot, caller, reserved)
+    menu = menu_of(snapshot, caller, reserved)
     line = parse_line(text, menu.commands)
     gathering = _Gathering(menu.bundles, snapshot, caller)
     request = text
@@ -123,11 +123,9 @@ def asked_for(text: str, workspace: Workspace, snapshot: Snapshot, caller: Calle
     return gathering.asked(request)
 
 
-def asked_by_name(
-    names: Iterable[str], request: str, workspace: Workspace, snapshot: Snapshot, caller: Caller
-) -> Asked:
+def asked_by_name(names: Iterable[str], request: str, snapshot: Snapshot, caller: Caller) -> Asked:
     """Skills by name and bundles by theirs, a bundle before a skill as with commands. Raises what finding raises."""
-    bundles, _ = read_bundles(bundle_directories(workspace, snapshot))
+    bundles, _ = read_bundles(bundle_directories(snapshot.config))
     slugs = {bundle.slug for bundle in bundles}
     gathering = _Gathering(bundles, snapshot, caller)
     for name in names:

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whet.library.card import Card
+    from whet.library.config import ResolvedConfig
     from whet.library.readiness import Missing, Probe
     from whet.library.visibility import Caller
-    from whet.library.workspace import ResolvedConfig, Snapshot, Workspace
+    from whet.library.workspace import Snapshot, Workspace
     from whet.notes import Note
     from whet.prompt.asking import Asked
     from whet.prompt.shell import Runner
@@ -121,7 +122,7 @@ def invoke_line(
     `reserved` are the commands of the client itself.
     """
     snapshot = workspace.snapshot()
-    asked = asked_for(text, workspace, snapshot, caller, RESERVED if reserved is None else reserved)
+    asked = asked_for(text, snapshot, caller, RESERVED if reserved is None else reserved)
     return invoke(asked, stage_of(workspace, snapshot), budget=budget, note=note)
 
 
@@ -131,7 +132,7 @@ def render_named(
     """The message for skills, or a bundle, asked for by name; with the cost of each strategy when it is one skill."""
     snapshot = workspace.snapshot()
     stage = stage_of(workspace, snapshot)
-    made = invoke(asked_by_name(names, arguments, workspace, snapshot, caller), stage, budget=budget)
+    made = invoke(asked_by_name(names, arguments, snapshot, caller), stage, budget=budget)
     if len(made.blocks) != 1:
         return made
     steps = ladder(made.blocks[0].part, stage.tokenizer.count)
@@ -143,8 +144,8 @@ def prepare(card: Card, arguments: str, stage: Stage) -> Part:
     opened = stage.workspace.open(card)
     stage.workspace.admit(opened, stage.config)
     skill = opened.skill
-    scene = scene_of(opened, stage.workspace, stage.config, stage.session_id)
-    shell = shell_of(opened, stage.workspace, stage.config, stage.runner)
+    scene = scene_of(opened, stage.config, stage.session_id)
+    shell = shell_of(opened, stage.config, stage.runner)
     rendered = render_skill(opened, scene, arguments=arguments, shell=shell)
     lacking = [f"{item.kind} {item.name}. {item.help}".strip() for item in missing(skill.gates, stage.probe)]
     if lacking and skill.setup_help:

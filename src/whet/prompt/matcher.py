@@ -378,8 +378,7 @@ class Question:
         return asked
 
     def _asked_for(self, text: str) -> Asked:
-        workspace = self._matcher.index_manager.workspace
-        return asked_for(text, workspace, self.snapshot, self.caller._replace(model=False), RESERVED)
+        return asked_for(text, self.snapshot, self.caller._replace(model=False), RESERVED)
 
     def _unknown(self, word: str, error: WhetError) -> None:
         """Note that a message begins with the name of a skill that is not there, unless a client knows the word."""

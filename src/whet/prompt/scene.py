@@ -9,12 +9,12 @@ from whet.library.disclosure import trust
 from whet.prompt.rendering import Rendered, Scene, render
 
 if TYPE_CHECKING:
+    from whet.library.config import ResolvedConfig
     from whet.library.disclosure import Opened
-    from whet.library.workspace import ResolvedConfig, Workspace
     from whet.prompt.shell import Runner, Shell
 
 
-def scene_of(opened: Opened, workspace: Workspace, config: ResolvedConfig, session_id: str = "") -> Scene:
+def scene_of(opened: Opened, config: ResolvedConfig, session_id: str = "") -> Scene:
     """The scene of one skill."""
     root = opened.card.root
     plugin = ""
@@ -24,15 +24,13 @@ def scene_of(opened: Opened, workspace: Workspace, config: ResolvedConfig, sessi
         skill_dir=opened.card.directory,
         skill_name=opened.card.full_name,
         session_id=session_id,
-        project_dir=config.repository.root if config.repository else workspace.place.directory,
+        project_dir=config.repository.root if config.repository else config.place.directory,
         plugin_root=plugin,
         effort=opened.skill.execution.effort,
     )
 
 
-def shell_of(
-    opened: Opened, workspace: Workspace, config: ResolvedConfig, runner: Runner | None = None
-) -> Shell | None:
+def shell_of(opened: Opened, config: ResolvedConfig, runner: Runner | None = None) -> Shell | None:
     """What runs the skill's inline commands: nothing, unless the settings allow it for how far the skill is trusted.
 
     They run in a box that shows the skill and the project, unless the settings say otherwise or the caller brings a
@@ -42,7 +40,7 @@ def shell_of(
         return None
     from whet.prompt.shell import LocalRunner, SandboxRunner, Shell, allowed_environment
 
-    place = workspace.place
+    place = config.place
     env = allowed_environment(place.env)
     if runner is None and config.settings.sandbox == "off":
         runner = LocalRunner()
@@ -50,7 +48,7 @@ def shell_of(
         from whet.guard.sandbox.box import box_for
 
         project = (config.repository.root, config.repository.identity) if config.repository else ()
-        shown = (opened.card.directory, place.directory, *project, scene_of(opened, workspace, config).plugin_root)
+        shown = (opened.card.directory, place.directory, *project, scene_of(opened, config).plugin_root)
         runner = SandboxRunner(box_for(shown=shown, cwd=place.directory, env=env, home=place.home))
     return Shell(runner, place.directory, env, opened.skill.execution.shell or "bash")
 

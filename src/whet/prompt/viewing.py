@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from whet.library.card import Card
+    from whet.library.config import ResolvedConfig
     from whet.library.disclosure import Loaded, View
     from whet.library.readiness import Probe
-    from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.library.workspace import Workspace
     from whet.notes import Note
     from whet.prompt.shell import Runner
 
@@ -81,8 +82,8 @@ def view_card(
         seen = "\n".join((opened.digest, *lines))
         if loaded is not None and loaded.knows(card.path, "", page, seen):
             return AlreadyLoaded(card, "", page, opened.digest)
-        shell = shell_of(opened, workspace, config, runner) if caller.model else None
-        rendered = render_skill(opened, scene_of(opened, workspace, config, session_id), shell=shell)
+        shell = shell_of(opened, config, runner) if caller.model else None
+        rendered = render_skill(opened, scene_of(opened, config, session_id), shell=shell)
         view = view_skill(opened, probe or config.probe, page=page, body=rendered.text)
         shown = view._replace(notes=(*view.notes, *rendered.notes), settings=lines, hidden=reason)
     if loaded is not None:

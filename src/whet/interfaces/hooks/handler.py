@@ -152,7 +152,7 @@ class Hooks:
         """Does the project not want to be learned from? It is asked when a session is over: that is not often."""
         from whet.learning.synthesis.consent import has_say, is_off
 
-        return has_say(event.project) and is_off(self._open(event.project).workspace)
+        return has_say(event.project) and is_off(self._open(event.project).workspace.configuration)
 
     # what was learned
 

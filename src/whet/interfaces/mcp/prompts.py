@@ -88,7 +88,7 @@ def _commands(tools: Tools) -> list[Json]:
     from whet.prompt.asking import menu_of
 
     workspace = tools.session.workspace
-    menu = menu_of(workspace, workspace.snapshot(), tools.session.caller, reserved=())
+    menu = menu_of(workspace.snapshot(), tools.session.caller, reserved=())
     return [command.to_json() for command in menu.complete("", _MOST)]
 
 

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
     from whet.interfaces.mcp.addresses import SkillPath
     from whet.library.card import Card
+    from whet.library.config import ResolvedConfig
     from whet.library.visibility import Caller
-    from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.library.workspace import Workspace
     from whet.values import Json
 
 _PAGE_READ = 64 * 1024 * 1024

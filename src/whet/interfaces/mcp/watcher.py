@@ -40,7 +40,7 @@ class Known:
     def __init__(self, context: ClientContext) -> None:
         workspace = context.tools.session.workspace
         self._snapshot = workspace.snapshot()
-        self._bundles, _ = read_bundles(bundle_directories(workspace, self._snapshot))
+        self._bundles, _ = read_bundles(bundle_directories(self._snapshot.config))
         self._person, self._model = context.caller, context.tools.session.as_model
 
     @cached_property

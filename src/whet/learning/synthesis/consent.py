@@ -11,7 +11,7 @@ from whet.library.settings import PROJECT_FILE
 if TYPE_CHECKING:
     from whet.learning.context import LearningContext
     from whet.learning.sessions import Seen
-    from whet.library.workspace import Workspace
+    from whet.library.config import Configuration
 
 
 def offered(context: LearningContext) -> tuple[Seen, ...]:
@@ -32,20 +32,17 @@ def has_say(project: str) -> bool:
     return False
 
 
-def is_off(workspace: Workspace) -> bool:
+def is_off(configuration: Configuration) -> bool:
     """Is nothing to be learned here? Settings that cannot be read may say so."""
     try:
-        return workspace.config().settings.learn == "off"
+        return configuration.resolve().settings.learn == "off"
     except WhetError:
         return True
 
 
 def _is_off(context: LearningContext, project: str) -> bool:
-    from whet.library.workspace import Workspace
+    from whet.library.config import Configuration
 
     known = context.workspace
-    workspace = Workspace(known.place._replace(directory=project), known.explicit, known.clock, None)
-    try:
-        return is_off(workspace)
-    finally:
-        workspace.close()
+    place = known.place._replace(directory=project)
+    return is_off(Configuration(place, known.explicit, known.decisions, known.clock, None))

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from whet.authoring.editor import SkillEditor
     from whet.guard.gate import Judgement
-    from whet.library.workspace import ResolvedConfig, Workspace
+    from whet.library.config import ResolvedConfig
+    from whet.library.workspace import Workspace
     from whet.notes import Note
     from whet.skill.tree import Tree
     from whet.sources.lock.file import Installed
