@@ -39,7 +39,8 @@ from whet.errors import (
     UsageError,
     WhetError,
 )
-from whet.sources.web.client import Response, Web
+from whet.sources.web.client import Web
+from whet.sources.web.request import Response
 
 KIB = 1024
 
@@ -127,7 +128,7 @@ def repeating(start: bytes, piece: bytes) -> Route:
         (excessive(b"abc")._replace(after="close"), FailedError, "response-cut-off"),
         (chunked(b"abc", end=b""), FailedError, "response-cut-off"),
         (verbatim(CHUNKED + b"5\r\nabc"), FailedError, "response-cut-off"),
-        (verbatim(CHUNKED + b"3\r\nabcd\r\n0\r\n\r\n"), FailedError, "response-cut-off"),
+        (verbatim(CHUNKED + b"3\r\nabcd\r\n0\r\n\r\n"), InvalidError, "bad-response"),
         (verbatim(CHUNKED + b"3\r\nabc\r\n0\r\n"), FailedError, "response-cut-off"),
         (answer(gzip.compress(b"abc")[:-3], content_encoding="gzip"), FailedError, "response-cut-off"),
         (reset(b"abc", 10), FailedError, "response-cut-off"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from whet.notes import Note
     from whet.sources.model import FetchContext, Fetched
-    from whet.sources.web.client import Response
+    from whet.sources.web.request import Response
 
 ANSWER_BYTES = 8 * 1024 * 1024
 """The most bytes of a JSON answer."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from whet.sources.model import FetchContext, Offer, Ref
-    from whet.sources.web.client import Response
+    from whet.sources.web.request import Response
 
 _ACCEPT = "text/markdown, text/plain;q=0.9, application/zip;q=0.9, application/gzip;q=0.9, */*;q=0.5"
 _DOCUMENTS = (".md", ".markdown", ".mdx", ".txt")

@@ -5,9 +5,6 @@ name is looked up once, every IP address found is judged, and the connection goe
 a name that is looked up a second time may lead elsewhere. TLS still checks the certificate of the name. Redirects are
 followed here, each judged like the first address.
 
-It is built on `http.client`, because the judgement has to stand between looking up a name and connecting, which there
-is a matter of handing it a connection of our own; everything else that a larger client would bring is not needed.
-
     web = Web(env=os.environ)
     page = web.get("https://example.com/skills/SKILL.md", limit=1024 * 1024)
 
@@ -17,61 +14,23 @@ A `Web` may be used by several threads; connections are kept and used again unti
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
-from whet import __version__
 from whet.errors import InvalidError, RefusedError, UsageError
 from whet.sources.web.addresses import Allowed, joined, read_address
+from whet.sources.web.request import Request, Response, Watch
+from whet.sources.web.responses import bad_response, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whet.sources.web.addresses import Address
-    from whet.sources.web.connections import Connections
-    from whet.sources.web.replies import Reply
-    from whet.sources.web.wires import Watch
+    from whet.sources.web.pool import Pool
 
 _MIB = 1024 * 1024
-
 MOST_REDIRECTS = 5
-RETRIES = 2
-"""Times that a request is made again, where that may help."""
-
-_PAUSES = (0.5, 1.5)
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_GIVEN = frozenset({200, 201, 202, 203, 204, 304})
-_OURS = frozenset({"host", "connection", "content-length", "transfer-encoding"})
-_NAME = re.compile(r"[A-Za-z0-9-]{1,80}")
-_VALUE = re.compile(r"[\t\x20-\x7e]{0,8192}")
-
-
-class Response(NamedTuple):
-    """What came back in the end."""
-
-    url: str
-    """The address after all redirects."""
-    status: int
-    headers: dict[str, str]
-    """Names in lower case; values of the same name joined by commas."""
-    body: bytes
-
-
-class _Request(NamedTuple):
-    """What is asked of whatever address."""
-
-    headers: Mapping[str, str]
-    """Those of the caller: for the first origin only."""
-    limit: int
-    accept: str = "*/*"
-    reading: bool = True
-    """False: the answer is not read."""
-    progress: Callable[[int, int], None] | None = None
-    method: str = "GET"
-    body: bytes | None = None
-    content_type: str = ""
 
 
 class Web:
@@ -98,7 +57,7 @@ class Web:
         self._resolve = resolve
         self._pause = pause
         self._lock = threading.Lock()
-        self._connections: Connections | None = None
+        self._pool: Pool | None = None
 
     def get(
         self,
@@ -115,7 +74,7 @@ class Web:
 
         Where a server packs its answer, the hash may be that of the packed bytes: then they are the body.
         """
-        response = self._travel(url, _Request(headers, limit, accept, progress=progress), cancelled)
+        response = self._travel(url, Request(headers, limit, accept, progress=progress), cancelled)
         if sha256 and _is_hash_of(sha256, response.body):
             return response
         response = _unpacked(response, limit)
@@ -136,22 +95,20 @@ class Web:
         cancelled: threading.Event | None = None,
     ) -> Response:
         """Send something once; again only if the server said that it did not take it. Raises WhetError."""
-        request = _Request(headers, limit, method="POST", body=body, content_type=content_type)
+        request = Request(headers, limit, method="POST", body=body, content_type=content_type)
         return _unpacked(self._travel(url, request, cancelled), limit)
 
     def follow(self, url: str, *, headers: Mapping[str, str] = {}, cancelled: threading.Event | None = None) -> str:
         """Where an address leads in the end. What is there is not read. Raises WhetError."""
-        return self._travel(url, _Request(headers, 0, reading=False), cancelled).url
+        return self._travel(url, Request(headers, 0, reading=False), cancelled).url
 
     def addresses(self, url: str) -> tuple[str, ...]:
         """The IP addresses of an address's host, all of them judged; none if a proxy will look it up.
 
         Raises RefusedError `private-address`, `not-https`, UsageError `bad-address`, FailedError `unreachable`.
         """
-        from whet.sources.web.wires import Watch
-
         address = read_address(url)
-        return self._open().found(address, Watch(address.shown, self.timeout, self.total, None))
+        return self._open().find(address, Watch(address.shown, self.timeout, self.total, None))
 
     def check_told(self, location: str) -> None:
         """Judge the host of an ssh address that somebody else named, as if it were one of the web.
@@ -164,8 +121,8 @@ class Web:
 
     def close(self) -> None:
         """Close the connections that were kept. Whoever fetches again opens new ones."""
-        if self._connections is not None:
-            self._connections.close()
+        if self._pool is not None:
+            self._pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -175,31 +132,29 @@ class Web:
 
     def __del__(self) -> None:
         # Not there if the constructor refused its arguments.
-        if getattr(self, "_connections", None) is not None:
+        if getattr(self, "_pool", None) is not None:
             self.close()
 
-    def _open(self) -> Connections:
-        from whet.sources.web.connections import Connections
+    def _open(self) -> Pool:
+        from whet.sources.web.pool import Pool
 
         with self._lock:
-            if self._connections is None:
-                self._connections = Connections(self._env, self._allowed, self._resolve)
-            return self._connections
+            if self._pool is None:
+                self._pool = Pool(self._env, self._allowed, self._resolve, self._pause)
+            return self._pool
 
-    def _travel(self, url: str, request: _Request, cancelled: threading.Event | None) -> Response:
+    def _travel(self, url: str, request: Request, cancelled: threading.Event | None) -> Response:
         """Ask at an address, and wherever it leads from there."""
-        from whet.sources.web.wires import Watch
-
         address = read_address(url)
-        _check_headers(request)
+        request.check()
         watch = Watch(address.shown, self.timeout, self.total, cancelled)
         seen: set[Address] = set()
         while address not in seen and len(seen) <= MOST_REDIRECTS:
             watch.check()
             watch.shown = address.shown
             self._allowed.check(address)
-            response = self._insist(address, request, watch)
-            if response.status not in _REDIRECTS:
+            response = self._open().request(address, request, watch)
+            if not response.is_redirect:
                 return response
             seen.add(address)
             target = self._target(address, request, response)
@@ -209,10 +164,8 @@ class Web:
         message = f"{read_address(url).shown} leads in a circle, or over more than {MOST_REDIRECTS} redirects."
         raise RefusedError("too-many-redirects", message, hint="Use the address of the thing itself.")
 
-    def _target(self, address: Address, request: _Request, response: Response) -> Address:
+    def _target(self, address: Address, request: Request, response: Response) -> Address:
         """Where a redirect leads, if one may go there."""
-        from whet.sources.web.replies import bad_response
-
         location = response.headers.get("location", "")
         if request.method != "GET" or not location:
             raise bad_response(address.shown, f"answers {response.status}, a redirect that cannot be followed")
@@ -226,87 +179,10 @@ class Web:
             raise RefusedError("not-https", message, hint="Use an address that stays on https.")
         return target
 
-    def _insist(self, address: Address, request: _Request, watch: Watch) -> Response:
-        """Ask at one address, and again where that may help."""
-        from whet.sources.web.refusals import dropped, pause_before
-        from whet.sources.web.wires import DroppedError
-
-        tries = 0
-        while True:
-            last = tries == RETRIES
-            try:
-                reply = self._ask(address, request, watch)
-                pause = None if last else pause_before(reply.status, reply.headers, request.method, _PAUSES[tries])
-                if pause is None:
-                    return _taken(address, request, reply)
-                reply.close()
-            except DroppedError as error:
-                if last or request.method != "GET":
-                    raise dropped(error, address.shown) from error
-                pause = _PAUSES[tries]
-            watch.pause(pause, self._pause)
-            tries += 1
-
-    def _ask(self, address: Address, request: _Request, watch: Watch) -> Reply:
-        """Send the request, over a connection that is there already if it still stands."""
-        from whet.sources.web.replies import Reply
-        from whet.sources.web.wires import DroppedError
-
-        headers = _headers(request)
-        connections = self._open()
-        connection = connections.kept(address, watch) if request.method == "GET" else None
-        while True:
-            reused = connection is not None
-            connection = connection or connections.open(address, watch)
-            try:
-                response = connection.ask(request.method, address, headers, request.body)
-            except BaseException as error:
-                connection.close()
-                if reused and isinstance(error, DroppedError):
-                    connection = None
-                    continue
-                raise
-            return Reply(connection, response, lambda kept: connections.keep(address.origin, kept))
-
-
-def _headers(request: _Request) -> dict[str, str]:
-    """Ours, and those of the caller, whose word counts where both have one."""
-    ours = {"User-Agent": f"whet/{__version__}", "Accept": request.accept, "Accept-Encoding": "identity"}
-    if request.body is not None:
-        ours |= {"Content-Type": request.content_type, "Content-Length": str(len(request.body))}
-    named = {name.lower() for name in request.headers}
-    return {**{name: value for name, value in ours.items() if name.lower() not in named}, **request.headers}
-
-
-def _taken(address: Address, request: _Request, reply: Reply) -> Response:
-    """The answer, if it is one."""
-    from whet.sources.web.refusals import refusal
-
-    body = b""
-    if reply.status in _REDIRECTS:
-        reply.discard()
-    elif reply.status in _GIVEN and not request.reading:
-        reply.close()
-    elif reply.status in _GIVEN:
-        body = reply.read(request.limit, request.progress)
-    else:
-        raise refusal(reply, address.shown)
-    return Response(address.url, reply.status, reply.headers, body)
-
 
 def _unpacked(response: Response, limit: int) -> Response:
-    from whet.sources.web.replies import unpacked
-
-    coding = response.headers.get("content-encoding", "")
-    return response._replace(body=unpacked(response.body, coding, limit, read_address(response.url).shown))
-
-
-def _check_headers(request: _Request) -> None:
-    """A header with a line break in it would be two; those that say where a request ends are not the caller's."""
-    for name, value in {"Accept": request.accept, "Content-Type": request.content_type, **request.headers}.items():
-        if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value) or name.lower() in _OURS:
-            hint = "Check the token or setting it was made from for line breaks and odd characters."
-            raise UsageError("bad-header", f"The header {name[:80]!r} cannot be sent.", hint=hint)
+    coding, shown = response.headers.get("content-encoding", ""), read_address(response.url).shown
+    return response._replace(body=unpack(response.body, coding, limit, shown))
 
 
 def _is_hash_of(sha256: str, body: bytes) -> bool:

@@ -1,0 +1,353 @@
+"""Connections to servers that never wait for long, and read an answer to its exact end.
+
+Everything that waits (for a name, a connection, a handshake, a byte) waits in short slices and looks up between them:
+whether somebody wants it to end, whether the whole has taken too long, whether nothing has come for too long. What
+comes is counted, so that no part of an answer is without an end, and what follows it is noticed.
+
+What the bytes mean is for `h11` to say, which does no input and output of its own. That is why it is used and not a
+larger client: those choose the address, the waiting and what they overlook themselves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import selectors
+import socket
+import ssl
+import threading
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+import h11
+
+from whet.errors import FailedError, UsageError
+from whet.sources.web.request import SLICE
+from whet.sources.web.responses import bad_response, cut_off, too_large
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from whet.sources.web.addresses import Address
+    from whet.sources.web.proxies import Proxy
+    from whet.sources.web.request import Watch
+
+T = TypeVar("T")
+
+_NEXT_ADDRESS = 5.0
+"""Seconds after which the next IP address of a host is tried, if it has another."""
+_HEAD = 56 * 1024
+"""Bytes of the head of an answer; it comes in small pieces, so that it has never many more."""
+_HEAD_PIECE = 8 * 1024
+_HEADS = 256 * 1024
+"""Bytes of all that comes before a body."""
+_FRAMES = 1024 * 1024
+"""Bytes of chunk sizes and trailers, beside what the body may have twice."""
+_TRAILERS = 100
+_PIECE = 64 * 1024
+_UNDERWAY = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EAGAIN, getattr(errno, "WSAEWOULDBLOCK", 0)})
+_NOTHING_YET = (TimeoutError, BlockingIOError, ssl.SSLWantReadError)
+_BUNDLES = ("/etc/ssl/cert.pem", "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
+"""Where systems keep the certificates that they trust."""
+
+
+class DroppedError(Exception):
+    """The other side let go of the connection; a second try may help."""
+
+    def __init__(self, reason: str, *, began: bool = False) -> None:
+        super().__init__(reason)
+        self.began = began
+        """Whether a part of the answer had come."""
+
+
+class Connection:
+    """A connection to one server: `ask`, then `read` or `discard`, and again while it is `reusable`."""
+
+    def __init__(self, connected: socket.socket, watch: Watch) -> None:
+        self._socket = connected
+        self.watch = watch
+        self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
+        self._left = 0
+        """Bytes that may still come."""
+        self._ended = False
+        self._ragged = False
+        """Whether the other side ended without saying goodbye, as it must with TLS."""
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        """Names in lower case; values of the same name joined by commas."""
+        self.reusable = False
+        """Whether the last answer was read to its end and another request may follow."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._socket.close()
+
+    def tunnel(self, address: Address, proxy: Proxy) -> None:
+        """Have a proxy at the other end connect to a server; it looks up the name."""
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        target = f"{host}:{address.port}"
+        credentials = {"Proxy-Authorization": proxy.authorization} if proxy.authorization else {}
+        self.ask("CONNECT", target, {"Host": target, **credentials})
+        if not 200 <= self.status < 300:
+            message = f"The proxy {proxy.shown} refuses the way to {self.watch.shown}: {self.status}."
+            hint = "Check HTTPS_PROXY and its credentials, or name the host in NO_PROXY."
+            raise FailedError("unreachable", message, hint=hint)
+        self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
+
+    def handshake(self, context: ssl.SSLContext, host: str) -> None:
+        """Speak TLS from here on, with the server of this name and no other."""
+        self._socket.settimeout(SLICE)
+        self._socket = secured = context.wrap_socket(
+            self._socket, server_hostname=host, do_handshake_on_connect=False, suppress_ragged_eofs=False
+        )
+        self._wait("did not answer", secured.do_handshake)
+
+    def ask(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None = None) -> None:
+        """Send a request and read the head of the answer. Raises DroppedError and WhetError."""
+        self.reusable, self._left = False, _HEADS
+        if self._protocol.our_state is h11.DONE:
+            self._protocol.start_next_cycle()
+        request = h11.Request(method=method, target=target, headers=list(headers.items()))
+        with understand(self.watch.shown):
+            for part in (request, *([h11.Data(data=body)] if body else []), h11.EndOfMessage()):
+                self._send(self._protocol.send(part) or b"")
+            while not isinstance(head := self._next(), h11.Response):
+                pass
+        self.status, self.headers = head.status_code, {}
+        for name, value in ((name.decode("ascii"), value.decode("latin-1")) for name, value in head.headers):
+            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
+
+    def read(self, limit: int, progress: Callable[[int, int], None] | None = None) -> bytes:
+        """The body as it was sent. Raises WhetError and DroppedError."""
+        chunked = "transfer-encoding" in self.headers
+        length = None if chunked else self._length()
+        if length is not None and length > limit:
+            raise too_large(self.watch.shown, limit)
+        self._left = limit * 2 + _FRAMES
+        pieces: list[bytes] = []
+        done = 0
+        try:
+            while isinstance(event := self._next(), h11.Data):
+                pieces.append(bytes(event.data))
+                done += len(event.data)
+                if done > limit:
+                    raise too_large(self.watch.shown, limit)
+                if progress is not None:
+                    progress(done, length or 0)
+        except ConnectionError as error:
+            raise DroppedError(str(error), began=True) from error
+        except OSError as error:
+            raise cut_off(self.watch.shown, f"the connection failed: {error.strerror or error}") from error
+        if not isinstance(event, h11.EndOfMessage) or len(event.headers) > _TRAILERS:
+            raise bad_response(self.watch.shown, "does not end its answer")
+        if self._ragged:
+            raise cut_off(self.watch.shown, "the connection ended without a goodbye")
+        lasting = self._protocol.our_state is self._protocol.their_state is h11.DONE
+        behind = self._peek(0.0 if lasting else SLICE)  # a server about to close gets a moment
+        if behind and length is not None:
+            raise cut_off(self.watch.shown, f"more came than the {length} bytes it promised")
+        # With a length as well as chunks, the server and whatever stands before it may disagree on where this ends.
+        self.reusable = lasting and behind is None and not (chunked and "content-length" in self.headers)
+        return b"".join(pieces)
+
+    def discard(self) -> None:
+        """Pass over a short body for the sake of the connection."""
+        length = self._length()
+        if length is not None and length < _PIECE and "close" not in self.headers.get("connection", ""):
+            self.read(length)
+
+    def is_quiet(self) -> bool:
+        """Whether the connection stands and nothing waits to be read, as it must be before a request."""
+        return self._peek(0.0) is None
+
+    def _length(self) -> int | None:
+        """How long the body will be, if the server says so; `h11` has checked that it is one number."""
+        if self.status in (204, 304):
+            return 0
+        return int(self.headers["content-length"]) if "content-length" in self.headers else None
+
+    def _next(self) -> object:
+        """The next part of the answer."""
+        while True:
+            try:
+                event = self._protocol.next_event()
+            except h11.RemoteProtocolError as error:
+                raise self._misunderstood(error) from error
+            if event is not h11.NEED_DATA:
+                return event
+            self._protocol.receive_data(self._receive())
+
+    def _misunderstood(self, error: h11.RemoteProtocolError) -> Exception:
+        if error.error_status_hint == 431:
+            return too_large(self.watch.shown)
+        if self._protocol.their_state is h11.ERROR and self._ended and self.status:
+            return cut_off(self.watch.shown, "the last part is missing")
+        return bad_response(self.watch.shown, "does not answer in HTTP as it should")
+
+    def _receive(self) -> bytes:
+        """Some bytes; none at the end."""
+        try:
+            most = _PIECE if self._protocol.their_state is h11.SEND_BODY else _HEAD_PIECE
+            data = self._wait("sent nothing", lambda: self._socket.recv(most))
+        except ssl.SSLEOFError:
+            self._ragged, data = True, b""
+        self._ended = not data
+        if self._ended and self._left == _HEADS:
+            raise DroppedError("the connection was closed")
+        self._left -= len(data)
+        if self._left < 0:
+            raise too_large(self.watch.shown)
+        return data
+
+    def _send(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[self._wait("took nothing", lambda: self._socket.send(view[:_PIECE])) :]  # noqa: B023  called at once
+
+    def _peek(self, patience: float) -> bytes | None:
+        """What comes next without having been asked for; b"" for the end, None for nothing."""
+        if unasked := self._protocol.trailing_data[0]:
+            return unasked
+        self._socket.settimeout(patience)
+        try:
+            return self._socket.recv(1)
+        except _NOTHING_YET:
+            return None
+        except OSError:
+            return b""
+
+    def _wait(self, what: str, act: Callable[[], T]) -> T:
+        """Do something that waits, in slices."""
+        since = time.monotonic()
+        while True:
+            self.watch.check()
+            self._socket.settimeout(self.watch.slice())
+            try:
+                return act()
+            except _NOTHING_YET:
+                self.watch.waiting(since, what)
+
+
+def open_connection(
+    address: Address, found: Sequence[str], proxy: Proxy | None, context: ssl.SSLContext | None, watch: Watch
+) -> Connection:
+    """A connection to a server: at one of the IP addresses that were found for it, or through a proxy.
+
+    With a context it speaks TLS. Raises DroppedError and FailedError `unreachable`.
+    """
+    way = f" by way of the proxy {proxy.shown}" if proxy else ""
+    connection = Connection(_connect_any(found, proxy.port if proxy else address.port, watch, way), watch)
+    try:
+        with understand(watch.shown):
+            if proxy is not None:
+                connection.tunnel(address, proxy)
+            if context is not None:
+                connection.handshake(context, address.host)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def understand(shown: str) -> Iterator[None]:
+    """Say what a failure of the layers below means."""
+    try:
+        yield
+    except ssl.SSLCertVerificationError as error:
+        hint = "Check the address and the clock. For a certificate authority of your own, set SSL_CERT_FILE."
+        message = f"{shown} has no valid certificate: {error.verify_message or error.reason}."
+        raise FailedError("unreachable", message, hint=hint) from error
+    except (ConnectionError, ssl.SSLEOFError) as error:
+        raise DroppedError(str(error) or "the connection was closed") from error
+    except ssl.SSLError as error:
+        message = f"{shown} cannot be spoken to over TLS: {error.reason or error}."
+        raise FailedError("unreachable", message, hint="Check the address and its port.") from error
+
+
+def look_up(host: str, port: int, watch: Watch) -> tuple[str, ...]:
+    """The IP addresses of a host, as this machine finds them. Raises FailedError `unreachable`."""
+    found: list[str] = []
+    problem: list[OSError | UnicodeError] = []
+    done = threading.Event()
+
+    def ask_system() -> None:
+        try:
+            found.extend(str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            problem.append(error)
+        finally:
+            done.set()
+
+    # Nothing can interrupt the system while it looks up a name; a thread is left to itself instead.
+    threading.Thread(target=ask_system, name="whet-resolve", daemon=True).start()
+    since = time.monotonic()
+    while not done.wait(watch.slice()):
+        watch.waiting(since, "was not found in the name system")
+    if problem or not found:
+        hint = "Check the spelling of the host and the connection to the internet."
+        raise FailedError("unreachable", f"The host {host} has no address.", hint=hint) from next(iter(problem), None)
+    return tuple(dict.fromkeys(found))
+
+
+def tls_context(env: Mapping[str, str]) -> ssl.SSLContext:
+    """Certificates are checked against those of the system and those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    file, directory = env.get("SSL_CERT_FILE"), env.get("SSL_CERT_DIR")
+    if file or directory:
+        try:
+            context.load_verify_locations(file or None, directory or None)
+        except OSError as error:
+            message = f"The certificates in {file or directory} cannot be read: {error.strerror or error}."
+            hint = "Correct or unset SSL_CERT_FILE and SSL_CERT_DIR."
+            raise UsageError("bad-certificates", message, hint=hint) from error
+    elif not context.cert_store_stats()["x509_ca"]:
+        # Some builds of Python look where the system keeps nothing.
+        for bundle in filter(os.path.isfile, _BUNDLES):
+            context.load_verify_locations(bundle)
+    return context
+
+
+def _connect_any(found: Sequence[str], port: int, watch: Watch, way: str) -> socket.socket:
+    problem: OSError | None = None
+    for left, ip in zip(range(len(found) - 1, -1, -1), found, strict=True):
+        try:
+            return _connect(ip, port, watch, min(watch.stall, _NEXT_ADDRESS) if left else watch.stall)
+        except OSError as error:
+            problem = error
+    reason = problem.strerror or str(problem) if problem else "it has no address"
+    message = f"{watch.shown} cannot be reached{way}: {reason}."
+    raise FailedError("unreachable", message, hint="Check the address and the connection.") from problem
+
+
+def _connect(ip: str, port: int, watch: Watch, patience: float) -> socket.socket:
+    connecting = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        connecting.setblocking(False)
+        code = connecting.connect_ex((ip, port))
+        if code in _UNDERWAY:
+            code = _outcome(connecting, watch, patience)
+        if not code:
+            # Only a matter of speed; some systems refuse it when the other side has closed already.
+            with contextlib.suppress(OSError):
+                connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connecting
+    except BaseException:
+        connecting.close()
+        raise
+    connecting.close()
+    raise OSError(code, os.strerror(code))
+
+
+def _outcome(connecting: socket.socket, watch: Watch, patience: float) -> int:
+    """The error code of a connection that is being made; 0 when it stands."""
+    since = time.monotonic()
+    with selectors.DefaultSelector() as selector:
+        selector.register(connecting, selectors.EVENT_WRITE)
+        while not selector.select(watch.slice()):
+            watch.check()
+            if time.monotonic() - since > patience:
+                return errno.ETIMEDOUT
+    return connecting.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)

@@ -1,0 +1,110 @@
+"""What is asked of a server, what comes back in the end, and when the asking has to end."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet import __version__
+from whet.errors import FailedError, UsageError
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping
+
+SLICE = 0.25
+"""Seconds that are waited without looking up."""
+
+_OURS = frozenset({"host", "connection", "content-length", "transfer-encoding"})
+_NAME = re.compile(r"[A-Za-z0-9-]{1,80}")
+_VALUE = re.compile(r"[\t\x20-\x7e]{0,8192}")
+
+
+class Response(NamedTuple):
+    """What came back in the end."""
+
+    url: str
+    """The address after all redirects."""
+    status: int
+    headers: dict[str, str]
+    """Names in lower case; values of the same name joined by commas."""
+    body: bytes
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether the server sends one elsewhere."""
+        return self.status in (301, 302, 303, 307, 308)
+
+
+class Request(NamedTuple):
+    """What is asked of whatever address."""
+
+    headers: Mapping[str, str]
+    """Those of the caller: for the first origin only."""
+    limit: int
+    accept: str = "*/*"
+    reading: bool = True
+    """False: the answer is not read."""
+    progress: Callable[[int, int], None] | None = None
+    method: str = "GET"
+    body: bytes | None = None
+    content_type: str = ""
+
+    def check(self) -> None:
+        """A header with a line break in it would be two; those that say where a request ends are not the caller's."""
+        for name, value in {"Accept": self.accept, "Content-Type": self.content_type, **self.headers}.items():
+            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value) or name.lower() in _OURS:
+                hint = "Check the token or setting it was made from for line breaks and odd characters."
+                raise UsageError("bad-header", f"The header {name[:80]!r} cannot be sent.", hint=hint)
+
+    def all_headers(self) -> dict[str, str]:
+        """Ours, and those of the caller, whose word counts where both have one."""
+        ours = {"User-Agent": f"whet/{__version__}", "Accept": self.accept, "Accept-Encoding": "identity"}
+        if self.body is not None:
+            ours |= {"Content-Type": self.content_type, "Content-Length": str(len(self.body))}
+        named = {name.lower() for name in self.headers}
+        return {**{name: value for name, value in ours.items() if name.lower() not in named}, **self.headers}
+
+
+class Watch:
+    """When a call has to end."""
+
+    __slots__ = ("_cancelled", "_ends", "_total", "shown", "stall")
+
+    def __init__(self, shown: str, stall: float, total: float, cancelled: threading.Event | None) -> None:
+        self.shown = shown
+        """The address that is being visited, for messages."""
+        self.stall = stall
+        self._total = total
+        self._ends = time.monotonic() + total
+        self._cancelled = cancelled
+
+    def check(self) -> None:
+        """Raise FailedError `cancelled` or `too-slow` if it is time."""
+        if self._cancelled is not None and self._cancelled.is_set():
+            raise FailedError("cancelled", "It was cancelled.", hint="Nothing was changed.")
+        if time.monotonic() > self._ends:
+            raise self._slow(f"did not finish within {self._total:g} seconds", "Try again later.")
+
+    def waiting(self, since: float, what: str) -> None:
+        """`check`, and raise `too-slow` if nothing has happened since then."""
+        self.check()
+        if time.monotonic() - since > self.stall:
+            hint = "Try again later, or raise network_timeout in config.toml."
+            raise self._slow(f"{what} for {self.stall:g} seconds", hint)
+
+    def slice(self) -> float:
+        """Seconds until the next `check`."""
+        return max(0.001, min(SLICE, self.stall, self._ends - time.monotonic()))
+
+    def pause(self, seconds: float, sleep: Callable[[float], None]) -> None:
+        """Let some time pass."""
+        while seconds > 0:
+            self.check()
+            sleep(min(seconds, SLICE))
+            seconds -= SLICE
+        self.check()
+
+    def _slow(self, problem: str, hint: str) -> FailedError:
+        return FailedError("too-slow", f"{self.shown} {problem}.", hint=hint)

@@ -1,0 +1,110 @@
+"""What an answer means that is not what was asked for, whether asking again may help, and unpacking one that is."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, WhetError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LONGEST_WAIT = 10.0
+"""Seconds that a server may ask to wait for; if it asks for more, it is for the caller to come back."""
+_SHOWN_REMARK = 500
+
+
+def pause_before(status: int, headers: Mapping[str, str], method: str, usual: float) -> float | None:
+    """Seconds after which to ask again; None if that does not help, or may do something twice."""
+    asked = _retry_after(headers)
+    if status in (429, 503) and asked is not None:
+        return asked if asked <= LONGEST_WAIT else None
+    return usual if status >= 500 and method == "GET" else None
+
+
+def has_remark(headers: Mapping[str, str]) -> bool:
+    """Whether the body of a failure is a text that says why."""
+    kind = headers.get("content-type", "").lower()
+    return "json" in kind or "text/plain" in kind
+
+
+def refusal(status: int, headers: Mapping[str, str], remark: bytes, shown: str) -> WhetError:
+    """The error of an answer that is not what was asked for; `remark` is what the server says of it."""
+    text = "".join(char if char.isprintable() else " " for char in remark.decode("utf-8", "replace")).strip()
+    after = _retry_after(headers)
+    details: dict[str, str | int] = {"status": status}
+    details |= {"answer": text[:_SHOWN_REMARK]} if text else {}
+    details |= {"retry_after": round(after)} if after is not None else {}
+    if status in (404, 410):
+        message = f"There is nothing at {shown}: the server answers {status}."
+        return NotFoundError("source-not-found", message, hint="Check the address.", **details)
+    if status == 429 or (status == 403 and (headers.get("x-ratelimit-remaining") == "0" or after is not None)):
+        wait = f"Try again in {round(after)} seconds." if after is not None else "Try again later."
+        message = f"{shown} was asked too often and does not answer for now."
+        return FailedError("rate-limited", message, hint=f"{wait} A token may raise the limit.", **details)
+    if status in (401, 403, 407, 451):
+        message = f"{shown} may not be read: the server answers {status}."
+        hint = "Check the address, and the token if it needs one."
+        return RefusedError("source-denied", message, hint=hint, **details)
+    if status >= 500:
+        message = f"The server of {shown} failed: it answers {status}."
+        return FailedError("server-failed", message, hint="Try again later.", **details)
+    message = f"{shown} answers {status}, which makes no sense here."
+    hint = "Check the address; the server may be of another kind."
+    return InvalidError("bad-response", message, hint=hint, **details)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait for, told as a number or as a time."""
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    if not text:
+        return None
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def unpack(body: bytes, coding: str, limit: int, shown: str) -> bytes:
+    """A body without its Content-Encoding, of which only gzip is known. Raises WhetError."""
+    if coding.strip().lower() in ("", "identity"):
+        return body
+    if coding.strip().lower() not in ("gzip", "x-gzip"):
+        raise bad_response(shown, f"packs its answer as {coding[:40]!r}, which was not asked for")
+    import zlib
+
+    engine = zlib.decompressobj(wbits=31)
+    try:
+        plain = engine.decompress(body, limit + 1)
+    except zlib.error as error:
+        raise bad_response(shown, "sends an answer that cannot be unpacked") from error
+    if len(plain) > limit:
+        raise too_large(shown, limit)
+    if not engine.eof:
+        raise cut_off(shown, "the end of the packed answer is missing")
+    if engine.unused_data:
+        raise bad_response(shown, "sends something behind its packed answer")
+    return plain
+
+
+def cut_off(shown: str, reason: str) -> FailedError:
+    """The failure of an answer that is not whole."""
+    return FailedError("response-cut-off", f"The answer of {shown} is not complete: {reason}.", hint="Try again.")
+
+
+def bad_response(shown: str, problem: str) -> InvalidError:
+    """The refusal of an answer that makes no sense."""
+    hint = "Check the address; the server may be broken or of another kind."
+    return InvalidError("bad-response", f"{shown} {problem}.", hint=hint)
+
+
+def too_large(shown: str, limit: int | None = None) -> InvalidError:
+    """The refusal of an answer of which more comes than is taken: its body, or all of it."""
+    what = f"the {limit} bytes that are taken" if limit is not None else "its headers and its body may have"
+    hint = "Check the address; this is more than such a thing has."
+    return InvalidError("response-too-large", f"{shown} answers with more than {what}.", hint=hint)
