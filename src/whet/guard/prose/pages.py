@@ -32,14 +32,14 @@ _SPOKEN = re.compile(
 def check(text: str) -> Seen:
     """What a page says and does."""
     from whet.guard.prose import checker as prose
-    from whet.guard.prose.code import checker
+    from whet.guard.prose.orders import check_hidden
 
     hits: list[Hit] = []
     facts: list[Fact] = []
     parts, bare = _parted(text)
     for name, code, line in parts:
-        said = prose.check_hidden(code)
-        seen = checker("javascript")(code) if name == "script" else Seen()
+        said = check_hidden(code)
+        seen = prose.checker("javascript")(code) if name == "script" else Seen()
         hits.extend(hit._replace(line=hit.line + line) for hit in said.hits)
         hits.extend(hit._replace(line=hit.line + line) for hit in seen.hits)
         facts.extend(fact._replace(line=fact.line + line) for fact in seen.facts)
@@ -48,12 +48,12 @@ def check(text: str) -> Seen:
         if not _ACTIVE.search(code):
             continue
         line = text.count("\n", 0, handler.start()) + 1
-        seen = checker("javascript")(code)
+        seen = prose.checker("javascript")(code)
         hits.extend(hit._replace(line=line) for hit in seen.hits)
         facts.extend(fact._replace(line=line) for fact in seen.facts)
     attributes = [(match[1] or match[2], bare.count("\n", 0, match.start()) + 1) for match in _SPOKEN.finditer(bare)]
     for value, line in attributes[:200]:
-        hits.extend(hit._replace(line=line) for hit in prose.check_hidden(html.unescape(value)).hits)
+        hits.extend(hit._replace(line=line) for hit in check_hidden(html.unescape(value)).hits)
     said = prose.check(html.unescape(_TAG.sub(" ", bare)))
     return Seen((*hits, *said.hits), (*facts, *said.facts))
 

@@ -115,9 +115,7 @@ def _map(reader: Reader, this: Call) -> Value | None:
             return Value(marks=items.marks)
         return Value(consts, marks=items.marks, hidden="decoded" if name == "chr" else items.hidden)
     if isinstance(function.fn, Function):
-        from whet.guard.python.calls import invoke
-
-        values = [invoke(reader, function.fn, [Value(item)], {}, NOTHING) for item in list(items.const)[:64]]
+        values = [reader.invoke(function.fn, [Value(item)], {}, NOTHING) for item in list(items.const)[:64]]
         return gathered(values)
     return None
 
@@ -126,8 +124,6 @@ _ONE: dict[str, Callable[[Any], Any]] = {"chr": chr, "str": str, "int": int, "or
 
 
 def _reduce(reader: Reader, this: Call) -> Value | None:
-    from whet.guard.python.calls import invoke
-
     items = this.arg(1)
     if len(this.args) < 2 or not isinstance(items.const, list) or not known(items.const) or len(items.const) > 2000:
         return None
@@ -138,7 +134,7 @@ def _reduce(reader: Reader, this: Call) -> Value | None:
             result = combined("Add", result, Value(const))
         elif isinstance(this.args[0].fn, Function):
             this.args[0].fn.runs.clear()
-            result = invoke(reader, this.args[0].fn, [result, Value(const)], {}, NOTHING)
+            result = reader.invoke(this.args[0].fn, [result, Value(const)], {}, NOTHING)
     return Value(result.const, marks=union(this.args), hidden="split")
 
 

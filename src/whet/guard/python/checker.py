@@ -82,7 +82,7 @@ def _read(text: str, level: int) -> Seen:
     source, tree, deep = parse(text)
     if tree is None:
         return _unparsed(source, deep)
-    reader = Reader(source, level)
+    reader = Reader(source, read_text, level)
     return finished(reader, tree, source, text)
 
 

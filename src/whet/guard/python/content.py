@@ -84,9 +84,7 @@ def inner(reader: Reader, where: ast.AST, text: str, python: bool) -> bool:
         return False
     text = text[:100_000].replace(HOLE, "X")
     if python:
-        from whet.guard.python.checker import read_text
-
-        return reader.adopt(read_text(text, reader.level + 1), where)
+        return reader.adopt(reader.read_inner(text, reader.level + 1), where)
     from whet.guard.shell.checker import check
 
     return reader.adopt(check(text), where)

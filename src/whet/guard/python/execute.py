@@ -150,9 +150,7 @@ def _inside(reader: Reader, this: Call, text: str) -> bool:
     """What constant code does when it is run; true when that is more than info."""
     if reader.level >= _DEPTH or len(text) < 4:
         return False
-    from whet.guard.python.checker import read_text
-
-    return reader.adopt(read_text(text, reader.level + 1), this.node)
+    return reader.adopt(reader.read_inner(text, reader.level + 1), this.node)
 
 
 def _program(reader: Reader, this: Call) -> Value | None:

@@ -108,10 +108,8 @@ _PATCHED = (
 
 def _patched(reader: Reader, owner: Value, name: str, function: Function) -> None:
     """A function put in the place of one that everybody calls: what passes through it is not its own."""
-    from whet.guard.python.calls import invoke
-
     mark = Mark("secret", f"what passes through {owner.name}.{name}", name, whole=not owner.name.startswith("requests"))
-    invoke(reader, function, [Value(marks=frozenset((mark,)))] * 2, {}, NOTHING)
+    reader.invoke(function, [Value(marks=frozenset((mark,)))] * 2, {}, NOTHING)
 
 
 def hooked(reader: Reader, target: ast.expr, function: Value) -> None:

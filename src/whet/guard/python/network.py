@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from whet.guard.hosts import Host, host_of
 from whet.guard.places import places
 from whet.guard.python.access import union
-from whet.guard.python.files import read
+from whet.guard.python.files import read, written
 from whet.guard.python.tables import (
     CAPTURED,
     HEADERS,
@@ -24,7 +24,7 @@ from whet.guard.python.tables import (
     VENDORS,
     is_http,
 )
-from whet.guard.python.values import HOLE, NO_MARKS, NOTHING, Kind, Mark, Value
+from whet.guard.python.values import HOLE, NO_MARKS, NOTHING, Function, Kind, Mark, Value
 
 if TYPE_CHECKING:
     from whet.guard.python.calls import Call
@@ -54,8 +54,6 @@ def network(reader: Reader, this: Call) -> Value | None:
         if what == "the clipboard":
             reader.did.setdefault("pastes", this.node.lineno)
         if what in CAPTURED and this.args and this.args[0].text():
-            from whet.guard.python.files import written
-
             mark = Mark("secret", what, name, grave, whole=True)
             written(reader, this.args[0], this.node.args[0], Value(marks=frozenset((mark,))), this.node)
         return Value(marks=frozenset((Mark("secret", what, name, grave, whole=True),)))
@@ -157,15 +155,12 @@ def _logged(reader: Reader, this: Call) -> None:
 
 def _listener(reader: Reader, this: Call) -> Value:
     """A function that is told of every key: what it is given is what a person types."""
-    from whet.guard.python.calls import invoke
-    from whet.guard.python.values import Function
-
     pressed = Value(marks=frozenset((Mark("secret", "pressed keys", this.name, True, whole=True),)))
     reader.fact("source", "pressed keys", this.node, this.name, grave=True)
     reader.hit("listens-to-keys", this.node, "info")
     for value in this.every():
         if isinstance(value.fn, Function):
-            invoke(reader, value.fn, [pressed], {}, NOTHING)
+            reader.invoke(value.fn, [pressed], {}, NOTHING)
     return Value(name=this.name, marks=pressed.marks)
 
 
@@ -223,8 +218,6 @@ def _sent(reader: Reader, this: Call, what: str) -> Value:
 def _retrieved(reader: Reader, this: Call) -> Value:
     url, path = this.arg(0, "url"), this.arg(1, "filename")
     result = judged(reader, this, url, [], [])
-    from whet.guard.python.files import written
-
     written(reader, path, this.node.args[1] if len(this.node.args) > 1 else None, Value(marks=result.marks), this.node)
     return Value([path.const], marks=path.marks)
 

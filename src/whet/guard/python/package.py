@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.python.checker import LARGEST, check, finished, parse
+from whet.guard.python.checker import LARGEST, check, finished, parse, read_text
 from whet.guard.python.reader import Reader
 from whet.guard.python.values import HOLE, UNKNOWN, Klass
 
@@ -115,7 +115,7 @@ class Package:
             source, tree, _ = parse(self.programs[path])
             if tree is None:
                 return None
-            self._readers[path] = (Reader(source, 0, self, path), tree, source)
+            self._readers[path] = (Reader(source, read_text, 0, self, path), tree, source)
         return self._readers[path]
 
     def found(self) -> Iterator[tuple[str, list[Hit]]]:

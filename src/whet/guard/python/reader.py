@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.finding import SEVERITIES, Fact, Hit
 from whet.guard.patterns import shorten
 from whet.guard.python.access import attribute, combined, gathered, item, union
-from whet.guard.python.calls import call
+from whet.guard.python.calls import call, invoke
 from whet.guard.python.fold import as_text, bounded
 from whet.guard.python.loops import comprehension
 from whet.guard.python.tables import BUILTINS, MODULES
@@ -36,7 +36,16 @@ STEPS = 400_000
 class Reader:
     """What is known so far of one file."""
 
-    def __init__(self, text: str, level: int = 0, package: Package | None = None, path: str = "") -> None:
+    def __init__(
+        self,
+        text: str,
+        read_inner: Callable[[str, int], Seen],
+        level: int = 0,
+        package: Package | None = None,
+        path: str = "",
+    ) -> None:
+        self.read_inner = read_inner
+        """Reads a program that the file has as a text, so many decodings deep."""
         self.lines = text.split("\n")
         self.level = level
         """How many decodings lie between the file and this text."""
@@ -125,6 +134,10 @@ class Reader:
             return handler(self, node, scope)
         finally:
             self.depth -= 1
+
+    def invoke(self, function: Function, args: list[Value], words: dict[str, Value], owner: Value) -> Value:
+        """Read a function of the file with the values it is called with."""
+        return invoke(self, function, args, words, owner)
 
     def values(self, nodes: list[ast.expr], scope: Scope) -> list[Value]:
         """What is known of several expressions."""

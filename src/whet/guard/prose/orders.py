@@ -1,0 +1,216 @@
+"""What a text tells a model or a person to do.
+
+Patterns find the orders, `context` says how they are meant. What needs several things together is put together
+here and in `installers` and `sending`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from whet.guard.finding import Hit, Seen
+from whet.guard.patterns import Rows, compiled, needs_of, shorten
+from whet.guard.places import places
+from whet.guard.prose import deeds, harms, patterns
+from whet.guard.prose import foreign as other
+from whet.guard.prose import installers as prose_installers
+from whet.guard.prose import sending as prose_sending
+from whet.guard.prose.context import steps
+from whet.guard.prose.markdown import Block, rows
+from whet.guard.prose.passages import SHORTEST, score
+
+if TYPE_CHECKING:
+    from whet.guard.finding import Severity
+    from whet.guard.patterns import Pattern
+
+
+def find_orders(found: list[Block]) -> tuple[Hit, ...]:
+    """What the blocks of a Markdown or plain text order."""
+    return tuple(dict.fromkeys(_Look(found, _asked()).orders()))
+
+
+def check_hidden(text: str) -> Seen:
+    """What is said in a text that is no prose: in comments and strings of code, in the values of data."""
+    said = [Block("paragraph", row, number) for number, row in enumerate(text.split("\n"), start=1) if len(row) > _SAYS]
+    look = _Look(said, _asked_hidden())
+    look.alone(_UNMISTAKABLE)
+    look.conceals()
+    look.foreign()
+    return Seen(tuple(dict.fromkeys(look.hits)))
+
+
+@lru_cache(maxsize=1)
+def _asked_hidden() -> dict[str, tuple[frozenset[str], ...]]:
+    """What is looked for in texts that are no prose."""
+    groups = (*_UNMISTAKABLE, patterns.CONCEAL, patterns.HUSH, other.FOREIGN)
+    return needs_of(pattern.words for group in groups for pattern in group)
+
+
+@lru_cache(maxsize=1)
+def _asked() -> dict[str, tuple[frozenset[str], ...]]:
+    """Everything that is looked for by words."""
+    groups = (*_ALONE, patterns.CONCEAL, patterns.HUSH, deeds.MEMORY, deeds.APPROVAL, other.FOREIGN)
+    return needs_of((*(pattern.words for group in groups for pattern in group), *prose_sending.WORDS))
+
+
+class _Look:
+    def __init__(self, found: list[Block], asked: dict[str, tuple[frozenset[str], ...]]) -> None:
+        self.blocks = found
+        self.rows = rows(found)
+        self.index = Rows([row.text for row in self.rows], asked)
+        self.hits: list[Hit] = []
+
+    def orders(self) -> list[Hit]:
+        self.alone(_ALONE)
+        self.conceals()
+        self.poisons()
+        self.approvals()
+        self.foreign()
+        self.comments()
+        self.name()
+        self.passages()
+        self.hits.extend(prose_installers.hits(self.blocks, self.index))
+        self.hits.extend(prose_sending.hits(self.blocks, self.rows, self.index))
+        self.hits.extend(prose_sending.beside(self.blocks, self.rows, self.index))
+        self.hits.extend(prose_sending.reads(self.blocks, self.rows, self.index))
+        return self.hits
+
+    def add(self, rule: str, number: int, match: re.Match[str], severity: Severity | None = None) -> None:
+        row = self.rows[number]
+        start = match.start()
+        if match[0].startswith("http"):
+            start = row.text.rfind(" ", 0, start) + 1  # the quotation mark before an address quotes the address only
+        less = steps(self.blocks[row.owner], row.text[:start])
+        self.hits.append(Hit(rule, row.line, shorten(match[0]), severity, steps=less))
+
+    def alone(self, groups: tuple[tuple[Pattern, ...], ...]) -> None:
+        """What says enough by itself."""
+        for group in groups:
+            for pattern, number, match in self.index.search(group):
+                self.add(pattern.rule, number, match, pattern.severity)
+
+    def conceals(self) -> None:
+        """Keeping something from the user is an attack when something is done."""
+        for pattern, number, match in self.index.search((*patterns.CONCEAL, *patterns.HUSH)):
+            around = self.around(number, match)
+            if _DEED.search(around):
+                self.add(pattern.rule, number, match)
+            elif compiled(patterns.CONCEALED_ACTION).search(around):
+                self.add(pattern.rule, number, match, "warn")
+
+    def around(self, number: int, match: re.Match[str], width: int = 260) -> str:
+        """The text around a match, with the rows before and after its own."""
+        text = self.rows[number].text
+        before = self.rows[number - 1].text[-width:] if number else ""
+        after = self.rows[number + 1].text[:width] if number + 1 < len(self.rows) else ""
+        return f"{before}\n{text[max(0, match.start() - width) : match.end() + width]}\n{after}"
+
+    def poisons(self) -> None:
+        """Writing into the agent's files is poisoning them when what is written bends the agent."""
+        for pattern, number, match in self.index.search(deeds.MEMORY):
+            after = " ".join(row.text for row in self.rows[number + 1 : number + 4])
+            written = f"{self.rows[number].text[match.start() :]}\n{after[:400]}"
+            if compiled(deeds.POISON).search(written):
+                self.add(pattern.rule, number, match)
+            elif _DAILY.search(match[0]) and compiled(deeds.POISON_LIGHT).search(written):
+                self.add(pattern.rule, number, match, "warn")
+
+    def approvals(self) -> None:
+        """Settings that switch approvals off are an order where the text says to write them into the agent's files."""
+        for pattern, number, match in self.index.search(deeds.APPROVAL):
+            around = " ".join(row.text for row in self.rows[max(0, number - 5) : number + 2])
+            written = _WRITES.search(around) and any(place.kind == "agent" for place in places(around))
+            if written and not _CAUTIOUS.search(around):
+                self.hits.append(Hit(pattern.rule, self.rows[number].line, shorten(match[0]), "critical"))
+            else:
+                self.add(pattern.rule, number, match, pattern.severity)
+
+    def foreign(self) -> None:
+        self.alone((other.FOREIGN,))
+        text = "\n".join(self.index.rows)
+        if not text.isascii():
+            self.alone(tuple((pattern,) for script, pattern in other.SCRIPTS if re.search(script, text)))
+
+    def name(self) -> None:
+        """What the frontmatter calls itself."""
+        for row in self.rows[:40]:
+            if self.blocks[row.owner].kind != "frontmatter":
+                break
+            if (named := _TELLING.match(row.text)) is not None:
+                self.hits.append(Hit("telling-name", row.line, shorten(named[0])))
+            for pattern in harms.HIJACK:
+                if (claimed := compiled(pattern.regex).search(row.text)) is not None:
+                    self.hits.append(Hit(pattern.rule, row.line, shorten(claimed[0])))
+
+    def passages(self) -> None:
+        """What no pattern knows, but reads like what they know."""
+        for row in self.rows:
+            block = self.blocks[row.owner]
+            if len(row.text) >= SHORTEST and block.kind in _PROSE:
+                beyond, words = score(row.text)
+                if beyond > 0:
+                    evidence = f"{shorten(row.text)[:140]} ({', '.join(words)})"
+                    less = max(0, steps(block, ""))
+                    self.hits.append(Hit("odd-passage", row.line, evidence, steps=less))
+
+    def comments(self) -> None:
+        for block in self.blocks:
+            if block.kind == "comment" and _ORDER.search(block.text) and _TO_MODEL.search(block.text):
+                self.hits.append(Hit("hidden-comment", block.line, shorten(block.text)))
+
+
+_PROSE = frozenset(("paragraph", "item", "quote", "comment", "table"))
+_SAYS = 24
+"""Characters below which a line of code or data says nothing."""
+_UNMISTAKABLE = (patterns.OVERRIDE, patterns.AUTHORITY, deeds.SPREADS)
+_ALONE = (
+    *_UNMISTAKABLE,
+    patterns.MARKUP,
+    patterns.REFUSAL,
+    patterns.SILENT,
+    deeds.REMOTE,
+    deeds.ASSEMBLE,
+    harms.BENDS,
+    harms.ACCESS,
+    harms.SKIPS,
+    harms.DESTROYS,
+    harms.HARMS,
+    harms.SCRIPT,
+    deeds.ASKS,
+    deeds.BEACON,
+    deeds.DISCLOSES,
+    patterns.DECEIVES,
+    deeds.SURVIVES,
+    deeds.PERSISTS,
+    deeds.PROTECTION,
+)
+_DEED = re.compile(
+    r"\b(?:send|upload|post\s+(?:it|them|the)|transmit|exfiltrat|forward|collect|harvest|curl|wget|base64|credential|secrets?\b|token|api[_ -]?key|private\s+key|wallet|back-?up|sync|"
+    r"bcc|webhook|https?://|run\s+(?:the\s+)?(?:script|`|this|scripts/)|execute|install|download|affiliate|commission|transfer|approv|grant|this\s+(?:step|action|command|upload|script|request)|background)"
+    r"|\.env\b|\.ssh\b",
+    re.IGNORECASE,
+)
+_WRITES = re.compile(
+    r"\b(?:write|add|merge|put|set|append|insert|save|edit|change|empty|clear|leeren|setzen|schreib\w*|escrib\w*)\b",
+    re.IGNORECASE,
+)
+_CAUTIOUS = re.compile(
+    r"\b(?:never|do\s+not|don['’]?t|avoid|danger\w*|risk\w*|warn(?:ing|s)?|only\s+in\s+(?:a\s+)?(?:container|sandbox|vm)|isolated|ask\s+the\s+user|audit\w*|flag)\b",
+    re.IGNORECASE,
+)
+_DAILY = re.compile(r"(?:heartbeat|soul|identity)\.md", re.IGNORECASE)
+"""Files that an agent reads by itself, again and again."""
+_TELLING = re.compile(
+    r"name:.{0,40}(?:drain(?:er)?(?:-|_|\b)|steal(?:er)?(?:-|_|\b)|keylog\w*|grabber|ransomware|backdoor|botnet|cookie-thief|(?:-|_)rat(?:-|_|\b))",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|execute|run|send|upload|post|fetch|download|curl|do\s+not|don['’]?t|never|always|must|secret|silently|before\s+(?:doing|responding|answering)|override|append|include|read|obey|follow)\b",
+    re.IGNORECASE,
+)
+_TO_MODEL = re.compile(
+    r"\b(?:ai|llm|agents?|assistants?|claude|gpt|chatgpt|codex|gemini|model|system|you\s+(?:must|should|are|will)|the\s+user|your)\b[\s\S]{0,300}(?:https?://|curl|\.ssh|\.env|secret|token|credential|ignore|instructions|tell|inform|mention|execute|upload|send|silently)",
+    re.IGNORECASE,
+)
