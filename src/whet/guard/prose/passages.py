@@ -12,6 +12,7 @@ import os
 import re
 from functools import lru_cache
 from itertools import pairwise, repeat
+from math import fsum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -165,12 +166,13 @@ def score(text: str) -> tuple[float, list[str]]:
     weights, bias = model()
     words = tokens(text)
     seen = _single(words, text)
-    total = bias + sum(map(weights.get, seen, repeat(0.0)))
+    total = bias + fsum(map(weights.get, seen, repeat(0.0)))
     if total < _FAR or not is_english(words):
         return _FAR, []
     pairs = _pairs(words)
-    total += sum(map(weights.get, pairs, repeat(0.0)))
-    return total, sorted(seen | pairs, key=lambda feature: -weights.get(feature, 0.0))[:4] if total > 0 else []
+    total += fsum(map(weights.get, pairs, repeat(0.0)))
+    heaviest = sorted(seen | pairs, key=lambda feature: (-weights.get(feature, 0.0), feature)) if total > 0 else []
+    return total, heaviest[:4]
 
 
 _FAR = -2.5
