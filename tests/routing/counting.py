@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
+
+from whet.routing.router import Detected, Found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.routing.evals.suggesting import Kind
-
-
-class Found(NamedTuple):
-    key: str
-    score: float
-
-
-class Detected(NamedTuple):
-    decision: Literal["must", "may", "none"]
-    key: str | None
-    others: tuple[Found, ...]
 
 
 class Counting:
@@ -31,16 +22,16 @@ class Counting:
         self.asked = 0
 
     def find(self, message: str, k: int = 10) -> tuple[Found, ...]:
-        found = [Found(key, self.confidence(message, key)) for key in self.texts]
+        found = [Found(key, self.confidence(message, key), ()) for key in self.texts]
         return tuple(sorted((item for item in found if item.score), key=lambda item: (-item.score, item.key))[:k])
 
     def detect(self, message: str) -> Detected:
         self.asked += 1
         found = self.find(message)
         if not found:
-            return Detected("none", None, ())
+            return Detected("none", None, 0.0, (), ())
         top, *others = found
-        return Detected("must" if top.score > 0.5 else "may", top.key, tuple(others))
+        return Detected("must" if top.score > 0.5 else "may", top.key, top.score, (), tuple(others))
 
     def confidence(self, message: str, key: str) -> float:
         heard = _words(message)

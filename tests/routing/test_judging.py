@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing.shelf import SHELF, router, with_more
-from whet.routing.judging import MAY, MUST, Judgement, judge
-from whet.routing.naming import Names
+from whet.routing.judging import MAY, MUST, Judgement, Names, judge
 from whet.routing.texts import Texts
 from whet.routing.weights import FITTED
 
 if TYPE_CHECKING:
-    from whet.routing.candidates import Candidates
+    from whet.routing.judging import Candidates
     from whet.routing.router import Router
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whet.errors import UsageError
-from whet.routing.messages import checked, much_like
+from whet.routing.texts import checked, much_like
 
 
 def test_a_message_is_text_with_words() -> None:

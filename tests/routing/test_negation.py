@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.routing.negation import without_negations
+from whet.routing.analysis import without_negations
 
 
 def parts(text: str) -> tuple[str, str]:

@@ -160,14 +160,14 @@ class SkillLearning:
         up instead. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
         """
         from whet.routing.evals.answer import eval_triggers
+        from whet.routing.evals.judging import IndexJudge, Trial
         from whet.routing.index_manager import key_of
-        from whet.routing.trying import Judge, Trial
 
         index_manager, snapshot = self._matcher().index_manager, self._workspace.snapshot()
         with Trial(index_manager, snapshot) as trial:
             return eval_triggers(
                 self._workspace,
-                Judge(index_manager, snapshot),
+                IndexJudge(index_manager, snapshot),
                 names,
                 key_of=key_of,
                 file=file,

@@ -403,7 +403,7 @@ class Library:
         """
         from whet.prompt.index import Options, budget_for, index_skills
         from whet.prompt.tokens import tokenizer_for
-        from whet.routing.messages import checked
+        from whet.routing.texts import checked
 
         room, few, fits = budget_for(budget, tokens, window), message is not None and limit is not None, None
         if message is not None and relevance is None:
@@ -536,7 +536,7 @@ class Library:
         from whet.library.doctor import examine, examine_state, worst_first
         from whet.notes import Note
         from whet.prompt.asking import menu_of
-        from whet.routing.telling import examine as examine_routing
+        from whet.routing.meaning import examine as examine_routing
 
         workspace, stores = self.workspace, self._stores
         entries = [*examine_state(workspace.place.state), *stores.sessions.examine()]

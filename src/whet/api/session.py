@@ -38,7 +38,7 @@ from whet.prompt.shorten import cut
 from whet.prompt.strategies import excerpt
 from whet.prompt.tokens import tokenizer_for
 from whet.prompt.viewing import refused_unless_seen, view_card
-from whet.routing.messages import checked
+from whet.routing.texts import checked
 from whet.skill.names import key as name_key
 from whet.values import answer_json
 

@@ -18,9 +18,8 @@ from whet.prompt.commands import RESERVED
 from whet.prompt.mentions import command_form, find_mentions
 from whet.routing.index_manager import key_of
 from whet.routing.judging import MAY, MUST
-from whet.routing.messages import checked
 from whet.routing.router import About, Detected, Found
-from whet.routing.telling import fits_but_hidden, named_unknown, no_skill_wanted
+from whet.routing.texts import checked
 from whet.values import Json, Rows
 
 if TYPE_CHECKING:
@@ -383,7 +382,7 @@ class Question:
     def _unknown(self, word: str, error: WhetError) -> None:
         """Note that a message begins with the name of a skill that is not there, unless a client knows the word."""
         if command_form(word) not in RESERVED:
-            self._notes.append(named_unknown(word, error.hint))
+            self._notes.append(_named_unknown(word, error.hint))
 
     def put(
         self,
@@ -431,7 +430,7 @@ class Question:
         for item in found:
             if item.key not in refused or item.score < MAY:
                 break
-            self._notes.append(fits_but_hidden(self.cards[item.key], refused[item.key]))
+            self._notes.append(_fits_but_hidden(self.cards[item.key], refused[item.key]))
 
     def is_unwanted(self) -> bool:
         """Did somebody say that no skill should come up for such a message? Then it is noted, too."""
@@ -439,8 +438,8 @@ class Question:
             unwanted = self._matcher.index_manager.feedback.is_unwanted(self.message)
         except FailedError:  # whoever keeps the index tells that it cannot be read
             return False
-        if unwanted and no_skill_wanted() not in self._notes:
-            self._notes.append(no_skill_wanted())
+        if unwanted and _no_skill_wanted() not in self._notes:
+            self._notes.append(_no_skill_wanted())
         return unwanted
 
     def match(self, found: Found) -> Match:
@@ -481,3 +480,23 @@ class Relevance:
 
 def _all_keys(detected: Detected) -> list[str]:
     return [*([] if detected.key is None else [detected.key]), *(item.key for item in detected.others)]
+
+
+def _fits_but_hidden(card: Card, reason: Note) -> Note:
+    """That a skill fits, and why it does not come up all the same."""
+    message, hint = f"{card.full_name} fits, but is not offered: {reason.message}", reason.hint
+    if reason.code == "explicit-only":
+        message, hint = f"{card.full_name} fits, but only a person may invoke it.", f"Type /{card.full_name}."
+    return Note("fits-but-hidden", "info", message, hint, skill=card.full_name, path=card.path)
+
+
+def _named_unknown(name: str, hint: str) -> Note:
+    """That a message begins with the name of a skill that is not there."""
+    return Note("named-unknown", "info", f"There is no skill {name!r}.", hint)
+
+
+def _no_skill_wanted() -> Note:
+    """That no skill comes up because somebody said so."""
+    message = "Somebody said that no skill should come up for a message like this."
+    hint = "`whet feedback --none --list` shows it; with --forget, it is taken back."
+    return Note("no-skill-wanted", "info", message, hint)

@@ -9,8 +9,7 @@ import numpy as np
 from whet.skill.terms import WIDE, chunks, pieces, terms
 
 if TYPE_CHECKING:
-    from whet.routing.candidates import Candidates
-    from whet.routing.judging import Judgement
+    from whet.routing.judging import Candidates, Judgement
 
 _SHOWN = 5
 _PHRASE = 80

@@ -14,7 +14,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from whet.errors import UsageError
-from whet.routing.messages import checked, much_like
+from whet.routing.texts import checked, much_like
 from whet.skill.names import key as name_key
 from whet.store.clock import iso
 

@@ -12,19 +12,21 @@ about something else altogether; benchmarks/detect.py measures it. One word is n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from whet.routing import features
-from whet.routing.naming import Names, Naming
 from whet.routing.weights import row as weights_of
 from whet.skill.terms import is_common
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.routing.candidates import Candidates
+    from whet.routing.asking import Asked
+    from whet.routing.features import Table
+    from whet.routing.index import Row
     from whet.routing.weights import Weights
 
 MUST = 0.85
@@ -171,3 +173,62 @@ def _alike(worth: Mapping[int, float], terms: Sequence[int]) -> float:
     shared = sum(worth[term] or most for term in terms if term in worth)
     either = sum(weight or most for weight in worth.values()) + most * sum(term not in worth for term in terms)
     return shared / (either or 1.0)
+
+
+class Candidates(NamedTuple):
+    """A message, the skills that may be meant, and what is compared about them; in no order that means anything."""
+
+    asked: Asked
+    table: Table
+    rows: tuple[Row, ...]
+    values: np.ndarray
+    """skills x features."""
+    names: tuple[str, ...]
+    """Of the features."""
+
+
+Naming = Literal["", "named", "declined"]
+
+_WORD = re.compile(r"[^\W_]+")
+_MARKED = re.compile(r"[$/`]([^\W_]+)\b|(?<![^\W_])([^\W_]+)[`'\"]?\s+skill\b")
+_DECLINING = tuple(
+    f"-{words}-{article}"
+    for words in (
+        "not",
+        "not-use",
+        "not-using",
+        "don-t-use",
+        "dont-use",
+        "never-use",
+        "instead-of",
+        "rather-than",
+        "other-than",
+        "except",
+        "without",
+        "without-using",
+    )
+    for article in ("", "the-")
+)
+
+
+class Names:
+    """What a message may name, read once and asked about many skills."""
+
+    def __init__(self, message: str) -> None:
+        plain = message.casefold()
+        self._words = f"-{'-'.join(_WORD.findall(plain))}-"
+        self._marked = {one or other for one, other in _MARKED.findall(plain)}
+
+    def naming(self, name: str) -> Naming:
+        """How the message takes this name."""
+        parts = _WORD.findall(name.casefold())
+        if not parts or (len(parts) == 1 and parts[0] not in self._marked):
+            return ""
+        wanted = f"-{'-'.join(parts)}-"
+        at = self._words.find(wanted)
+        naming: Naming = ""
+        while at >= 0:
+            if self._words[: at + 1].endswith(_DECLINING):
+                return "declined"
+            naming, at = "named", self._words.find(wanted, at + 1)
+        return naming

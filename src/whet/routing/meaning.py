@@ -11,8 +11,12 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from whet.notes import Note
+
 if TYPE_CHECKING:
     import numpy as np
+
+    from whet.library.settings import Settings
 
 NAME = "l2_supercat_256"
 WIDTH = 256
@@ -95,3 +99,14 @@ def _table(path: str) -> np.ndarray:
     (entry,) = (value for name, value in header.items() if name != "__metadata__")
     kinds = {"F16": np.float16, "F32": np.float32}
     return np.memmap(path, dtype=kinds[entry["dtype"]], mode="r", offset=8 + size, shape=tuple(entry["shape"]))
+
+
+def examine(settings: Settings) -> tuple[Note, ...]:
+    """What is missing for finding skills by meaning, where that is wanted."""
+    return (lexical_only(),) if settings.semantic and not installed() else ()
+
+
+def lexical_only() -> Note:
+    """That the extra for finding skills by meaning is not installed."""
+    message = "Skills are found by their words alone; with an extra, by their meaning, too."
+    return Note("lexical-only", "info", message, "Install it: `pip install 'whet[semantic]'`.")

@@ -17,10 +17,9 @@ from whet.errors import WhetError
 from whet.routing import features
 from whet.routing.analysis import VERSION, analyse
 from whet.routing.asking import Asked, ask, corrected
-from whet.routing.candidates import Candidates
 from whet.routing.explaining import Explainer
 from whet.routing.index import MEMORY, SHORTEST_TYPO, Index, New, State, damage
-from whet.routing.judging import MAY, MUST, judge
+from whet.routing.judging import MAY, MUST, Candidates, judge
 from whet.routing.meaning import NAME, WIDTH, meaning
 from whet.routing.weights import FITTED, row
 from whet.skill.terms import number

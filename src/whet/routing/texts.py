@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from whet.skill.model import Skill
 
 
@@ -35,3 +39,30 @@ def texts_of(skill: Skill) -> Texts:
         skill.triggers,
         skill.tags,
     )
+
+
+_ALIKE = 0.6
+"""The share of its terms that each of two messages must have in common with the other to be much like it."""
+
+
+def checked(message: Any) -> str:
+    """The message. Raises UsageError for what is no text, or has no words."""
+    hint = "Give the words of the user."
+    if not isinstance(message, str):
+        kind = type(message).__name__
+        raise UsageError("bad-message", f"A message is text; {message!r:.80} is of type {kind}.", hint=hint)
+    if not message.strip():
+        raise UsageError("message-empty", "The message is empty.", hint=hint)
+    return message
+
+
+def much_like(message: str, others: Iterable[str]) -> bool:
+    """Is one of these messages much like this one?"""
+    from whet.skill.terms import terms
+
+    own = {*terms(message)}
+    for other in others:
+        known = {*terms(other)}
+        if len(own & known) >= _ALIKE * max(len(own), len(known), 1) or message == other:
+            return True
+    return False

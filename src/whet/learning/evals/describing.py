@@ -8,9 +8,9 @@ from whet.learning.evals.optimiser import from_a_model, from_phrases, optimise, 
 from whet.learning.evals.subject import subject_at
 from whet.routing.evals.answer import every_case
 from whet.routing.evals.formats import Case
+from whet.routing.evals.judging import IndexJudge, Trial
 from whet.routing.evals.suggesting import suggest
 from whet.routing.index_manager import key_of
-from whet.routing.trying import Judge, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,9 @@ NEAR = 20
 """Skills that count as neighbours."""
 
 
-def neighbour_cases(judge: Judge, snapshot: Snapshot, key: str, description: str, known: Sequence[Case]) -> list[Case]:
+def neighbour_cases(
+    judge: IndexJudge, snapshot: Snapshot, key: str, description: str, known: Sequence[Case]
+) -> list[Case]:
     """What stands for the evals of near skills that have none: each should come up for its own description."""
     cards = {key_of(card): card for card in snapshot.catalogue.cards}
     measured = {case.skill for case in known if case.fits}
@@ -45,7 +47,7 @@ def optimise_description(
     """
     card, _ = workspace.find(name)
     subject, snapshot, key = subject_at(workspace, name), workspace.snapshot(), key_of(card)
-    judge, skill = Judge(index_manager, snapshot), subject.skill()
+    judge, skill = IndexJudge(index_manager, snapshot), subject.skill()
     cases = list(every_case(workspace, key_of))
     cases += neighbour_cases(judge, snapshot, key, skill.description, cases)
     texts = {key_of(other): f"{other.name} {other.description} {other.when}" for other in snapshot.catalogue.cards}

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, UsageError
 from whet.notes import Note
-from whet.routing.evals.labels import keyed, message_of, skill_of
-from whet.routing.evals.parsing import parsed, plain_key
+from whet.routing.evals.formats import Row, keyed, message_of, parsed, plain_key, skill_of
 from whet.skill.paths import check as check_path
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ class _Reader:
         task = prompt.strip().encode("utf-8", "replace").decode()[:MAX_TEXT]
         self.evals.append(Eval(name, task, tuple(wanted), expected[:MAX_SENTENCE], files, given))
 
-    def _expectations(self, plain: dict[str, Any], place: str) -> list[Expectation]:
+    def _expectations(self, plain: Row, place: str) -> list[Expectation]:
         found: list[Expectation] = []
         for name in _EXPECTATIONS:
             value = plain.get(name)

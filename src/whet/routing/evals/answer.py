@@ -12,9 +12,8 @@ from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
 from whet.library.catalogue import find
 from whet.library.files import open_beneath, read_descriptor, read_file
 from whet.notes import Note
-from whet.routing.evals.formats import MAX_BYTES, Case, Cases, find_files, read_cases
+from whet.routing.evals.formats import FORMS, MAX_BYTES, Case, Cases, find_files, read_cases
 from whet.routing.evals.judging import judged
-from whet.routing.evals.parsing import FORMS
 from whet.routing.evals.report import split, tally
 from whet.routing.evals.suggesting import suggest as suggestions_of
 from whet.skill.names import key as name_key

@@ -6,28 +6,30 @@
     {"skills": {"pdf": {"should_trigger": ["..."]}}}                  by skill, with or without `skills` around
     {"prompt": "...", "expected_skill": "pdf" or null}                the skill that should win, or none
 
-as JSON, JSON lines, YAML or CSV. A row that cannot be used is left out and reported; only a file that is none of
-these is an error.
+as JSON, JSON lines, YAML or CSV, told apart by what is in them: the name of a file only says what is tried first. The
+words of a field differ from tool to tool, their meaning does not. Three kinds of statement are told apart: a verdict on
+the skill that the file is about (`should_trigger: true`), the name of the skill that is expected (`expected_skill:
+pdf`, `null` for none), and names of skills that must stay away (`reject: [docx]`). A row that cannot be used is left
+out and reported; only a file that is none of these is an error.
 """
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whet.errors import InvalidError
 from whet.notes import Note
-from whet.routing.evals.labels import MESSAGE_KEYS, keyed, message_of, said, skill_of
-from whet.routing.evals.parsing import FORMS, MAX_BYTES, parsed, plain_key
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from whet.notes import Severity
 
-__all__ = ("MAX_BYTES", "MAX_CASES", "MAX_MESSAGE", "Case", "Cases", "find_files", "read_cases")
-
+Row: TypeAlias = "Mapping[str, Any]"
+"""A mapping of a file, by plain keys; nothing is known of its values."""
 MAX_CASES = 10_000
 """Cases of one file."""
 MAX_MESSAGE = 8_000
@@ -170,7 +172,7 @@ class _Reader:
         message = message_of(plain) if plain else item
         self.add(message, skill_of(plain) or skill, place, fits=fits)
 
-    def row(self, plain: dict[str, Any], skill: str, place: str) -> None:
+    def row(self, plain: Row, skill: str, place: str) -> None:
         self.rows += 1
         meant = said(plain, skill)
         if meant is None:
@@ -218,7 +220,7 @@ class _Reader:
         )
 
 
-def _is_row(plain: dict[str, Any]) -> bool:
+def _is_row(plain: Row) -> bool:
     """Has a mapping a message of its own?"""
     around = any(isinstance(inner, list) and (field in _LISTS or field in _AROUND) for field, inner in plain.items())
     return not around and any(plain.get(field) is not None for field in MESSAGE_KEYS) and message_of(plain) is not None
@@ -229,3 +231,311 @@ def _named_by(name: str, value: dict[Any, Any], skill: str) -> str:
     labels = any(plain_key(field) in _LISTS for field, inner in value.items() if isinstance(inner, list))
     wrapper = "trigger" in name.casefold() or "eval" in name.casefold() or "case" in name.casefold()
     return name if labels and not wrapper else skill
+
+
+_MESSAGES = (
+    *("query", "prompt", "question", "message", "usermessage", "userprompt", "userinput", "userquery", "input"),
+    *("utterance", "text", "phrase", "request", "task", "trigger"),
+)
+MESSAGE_KEYS = frozenset((*_MESSAGES, "messages"))
+"""Fields that hold what the user says."""
+_VERDICTS = frozenset(
+    (
+        *("shouldtrigger", "shouldactivate", "shouldinvoke", "shouldfire", "expectactivation", "expecttrigger"),
+        *("expectskillactivation", "expectskillinvocation", "expectedtrigger", "expectedactivation", "skillinvocation"),
+        *("trigger", "triggers", "istrigger", "shouldroute"),
+    )
+)
+_INVERSE = frozenset(("shouldnottrigger", "shouldnotactivate", "shouldnotfire"))
+_NAMED = ("expectedskill", "expectedskills", "expectskill", "expectskills", "expectedskillname")
+"""Fields that name the skills that should come up."""
+_MAYBE_NAMED = ("expect", "expected", "route")
+"""Fields that name one, or say something else in a sentence."""
+_KINDS = ("label", "type", "kind", "category")
+"""Fields that may hold a verdict and often hold something else."""
+_AWAY = (
+    "reject",
+    "rejectskills",
+    "notexpectedskills",
+    "notexpectedskill",
+    "forbiddenskills",
+    "notskills",
+    "negativefor",
+)
+SKILL_KEYS = ("skill", "skillname", "targetskill", "skillid")
+YES = frozenset(
+    (
+        *("true", "yes", "y", "1", "required", "activate", "activated", "trigger", "triggers", "shouldtrigger"),
+        *("fire", "invoke", "positive", "should", "load", "match"),
+    )
+)
+NO = frozenset(
+    (
+        *("false", "no", "n", "0", "disallowed", "forbidden", "skip", "ignore", "notrigger", "donottrigger"),
+        *("shouldnottrigger", "shouldnot", "negative", "nearmiss", "reject", "dormant", "notactivate", "nomatch"),
+    )
+)
+_NONE = frozenset(("none", "null", "nil", "n/a", "no skill", "no-skill", "no_skill"))
+_MAX_NAME = 200
+_MAX_NAMES = 100
+
+
+class Said(NamedTuple):
+    """A row understood: the skills it is for and those it is not for; no skill's name is "" for no skill at all."""
+
+    fits: tuple[str, ...]
+    away: tuple[str, ...]
+
+
+def message_of(row: Row) -> Any:
+    """What the user says: the first field of the kind that holds text, else what stands in its place, else None."""
+    held = [row[name] for name in _MESSAGES if row.get(name) is not None]
+    for value in held:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, dict) and isinstance(inner := message_of(keyed(value)), str):
+            return inner
+    if isinstance(turns := row.get("messages"), list):
+        for turn in reversed(turns):
+            if isinstance(turn, dict) and turn.get("role") == "user" and isinstance(turn.get("content"), str):
+                return turn["content"]
+    return held[0] if held else None
+
+
+def keyed(row: dict[Any, Any]) -> Row:
+    """The row by plain keys; of two spellings of one field the first counts."""
+    plain: dict[str, object] = {}
+    for name, value in row.items():
+        plain.setdefault(plain_key(name), value)
+    return plain
+
+
+def skill_of(row: Row) -> str:
+    """The skill a mapping says it is about; "" when it says none."""
+    return next((name for field in SKILL_KEYS if (name := _name(row.get(field)))), "")
+
+
+def said(row: Row, skill: str) -> Said | None:
+    """What a row with plain keys says, in a file about `skill`; None when it gives no verdict at all."""
+    about = skill_of(row) or skill
+    fits: list[str] = []
+    away = [name for field in _AWAY for name in _names(row.get(field))]
+    verdict = _verdict(row)
+    if verdict is not None:
+        (fits if verdict else away).append(about)
+    elif (expected := _expected(row)) is not None:
+        fits += expected
+        if not any(name_key(name) == name_key(about) for name in expected):
+            away.append(about)
+    elif any(field in row for field in SKILL_KEYS):
+        fits += [about] if skill_of(row) else []
+        away += [] if skill_of(row) else [skill]
+    elif not away:
+        return None
+    wanted = {name_key(name) for name in fits}
+    if fits and not about:
+        away = [name for name in away if name]
+    return Said(_once(fits), tuple(name for name in _once(away) if name_key(name) not in wanted))
+
+
+def _verdict(row: Row) -> bool | None:
+    """Whether the skill of the file should come up, where the row says so directly."""
+    for field, value in row.items():
+        if field in _VERDICTS and (answer := truth(value)) is not None:
+            return answer
+        if field in _INVERSE and (answer := truth(value)) is not None:
+            return not answer
+    for field in ("expect", "expected", "expectations"):
+        value = row.get(field)
+        answer = _verdict(keyed(value)) if isinstance(value, dict) else truth(value)
+        if answer is not None:
+            return answer
+    for field in _KINDS:
+        if isinstance(row.get(field), str) and (answer := truth(row[field])) is not None:
+            return answer
+    return None
+
+
+def _expected(row: Row) -> list[str] | None:
+    """The skills that are named as the right ones; an empty list when none is right, None when nothing is said."""
+    for field in _NAMED:
+        if field in row and (row[field] is None or isinstance(row[field], str | list)):
+            return _names(row[field])
+    for field in _MAYBE_NAMED:
+        value = row.get(field)
+        if isinstance(value, list) or (field in row and value is None and field != "route"):
+            return _names(value)
+        if isinstance(value, str) and len(value.split()) <= 1:
+            return _names(value)
+    return None
+
+
+def truth(value: object) -> bool | None:
+    """A verdict in any of its spellings; None for what is none."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float) and value in (0, 1):
+        return bool(value)
+    if isinstance(value, str):
+        word = plain_key(value)
+        return True if word in YES else False if word in NO else None
+    return None
+
+
+def _names(value: object) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return [name for item in items[:_MAX_NAMES] if (name := _name(item))]
+
+
+def _name(value: object) -> str:
+    """A skill's name as it stands there, without the mark of a command; "" for what names none."""
+    if isinstance(value, dict):
+        value = value.get("name", value.get("skill"))
+    if not isinstance(value, str) or len(value) > _MAX_NAME:
+        return ""
+    name = value.strip().lstrip("/$").strip().encode("utf-8", "replace").decode()
+    return "" if name.casefold() in _NONE else name
+
+
+def _once(names: list[str]) -> tuple[str, ...]:
+    return tuple({name_key(name): name for name in reversed(names)}.values())[::-1]
+
+
+MAX_BYTES = 2_000_000
+_MAX_YAML = 300_000
+_MAX_ROWS = 50_000
+_WORD = re.compile(r"[^a-z0-9]+")
+_COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.){0,5000}\")|//[^\n]{0,2000}|/\*(?:[^*]|\*(?!/)){0,5000}\*/")
+_TRAILING = re.compile(r",(\s{0,200}[}\]])")
+_LOOKED_AT = 200
+"""Lines by which JSON lines are told from JSON."""
+FORMS = "a JSON list of {query, should_trigger}"
+
+
+def plain_key(text: object) -> str:
+    """What the spellings of one field have in common: `should_trigger`, `shouldTrigger`, `should-trigger`."""
+    return _WORD.sub("", str(text).casefold())
+
+
+def parsed(data: bytes | str, where: str) -> Any:
+    """The value a file holds; rows of CSV and JSON lines are a list of mappings. Raises InvalidError."""
+    named = where or "The file"
+    if len(data) > MAX_BYTES:
+        message = f"{named} is larger than {MAX_BYTES:,} bytes."
+        raise InvalidError("evals-too-large", message, hint="Split it into several files.")
+    text = data.decode("utf-8-sig", "replace") if isinstance(data, bytes) else data.removeprefix("\ufeff")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise InvalidError("not-trigger-evals", f"{named} is empty.", hint=f"Write {FORMS}.")
+    for read in _readers(where, text):
+        value = read(text)
+        if isinstance(value, list | dict):
+            return value
+    raise InvalidError("not-trigger-evals", f"{named} {_reason(text, where)}.", hint=f"Write {FORMS}.")
+
+
+def _readers(where: str, text: str) -> Iterator[Any]:
+    ending = where.rpartition(".")[2].casefold()
+    if ending in ("csv", "tsv"):
+        yield _csv
+    if ending in ("yaml", "yml"):
+        yield _yaml
+    yield _json
+    if text.lstrip()[0] in "{[":
+        yield _json_lines
+    yield _csv
+    yield _yaml
+
+
+def _json(text: str) -> Any:
+    from whet.guard.manifests.reading import parse
+
+    return parse(text, "json")
+
+
+def _yaml(text: str) -> Any:
+    from whet.guard.manifests.reading import parse
+
+    return parse(text, "yaml") if len(text) <= _MAX_YAML else None
+
+
+def _json_lines(text: str) -> list[Any] | None:
+    """One value on each line; a line that is none stays text, so that it is reported where the values are read."""
+    from whet.guard.manifests.reading import parse
+
+    lines = [line for line in text.split("\n") if line.strip()][:_MAX_ROWS]
+    values = [parse(line, "json") for line in lines]
+    good = sum(isinstance(value, dict) for value in values)
+    if not good or good * 2 < len(lines):
+        return None
+    return [value if isinstance(value, dict) else line for value, line in zip(values, lines, strict=True)]
+
+
+def _csv(text: str) -> list[dict[str, str]] | None:
+    """Rows below a header that names a column for the message; None when it is no such table."""
+    import csv
+
+    header = text.lstrip("\n").partition("\n")[0]
+    separator = max(",\t;|", key=header.count)
+    if separator not in header:
+        return None
+    rows: list[dict[str, str]] = []
+    try:
+        reader = csv.reader(text.lstrip("\n").split("\n"), delimiter=separator, skipinitialspace=True)
+        heads = [head.strip() for head in next(reader)]
+        if not MESSAGE_KEYS & set(map(plain_key, heads)):
+            return None
+        for row in reader:
+            if any(cell.strip() for cell in row) and len(rows) < _MAX_ROWS:
+                rows.append(dict(zip(heads, row, strict=False)))
+    except csv.Error:
+        return None
+    return rows
+
+
+def _reason(text: str, where: str) -> str:
+    """What is wrong with a text that is none of these, and on which line."""
+    if where.casefold().endswith((".yaml", ".yml")):
+        return _yaml_problem(text)
+    if text.lstrip()[0] not in "{[":
+        return "is neither JSON, YAML nor CSV with a column for the message"
+    lines = text.split("\n")
+    rows = [line for line in lines if line.strip()]
+    good = [_json_problem(row) is None for row in rows[:_LOOKED_AT]]
+    if where.casefold().endswith((".jsonl", ".ndjson")) or (len(good) > 1 and 2 * sum(good) >= len(good)):
+        problems = ((number, _json_problem(line)) for number, line in enumerate(lines, 1) if line.strip())
+        found = next(((number, problem) for number, problem in problems if problem is not None), None)
+        return f"is not JSON on line {found[0]}: {found[1][1]}" if found else "holds no mappings"
+    problem = _json_problem(_COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text))
+    if problem is None:
+        return "is nested too deeply"
+    return f"is not JSON on line {problem[0]}: {problem[1]}"
+
+
+def _json_problem(text: str) -> tuple[int, str] | None:
+    """The line and the reason where a text stops being JSON; a comma too many is none."""
+    import json
+
+    try:
+        json.loads(_TRAILING.sub(r"\1", text))
+    except json.JSONDecodeError as error:
+        return error.lineno, error.msg
+    except (ValueError, RecursionError):
+        return 1, "its numbers are too long, or it is nested too deeply"
+    return None
+
+
+def _yaml_problem(text: str) -> str:
+    import yaml
+
+    if len(text) > _MAX_YAML:
+        return f"has more than {_MAX_YAML:,} characters of YAML"
+    try:
+        for _ in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            pass
+    except yaml.MarkedYAMLError as error:
+        at = f" on line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        return f"is not YAML{at}: {error.problem}"
+    except (yaml.YAMLError, ValueError) as error:
+        return f"is not YAML: {error}"
+    return "holds no list and no mapping, or is nested too deeply"
