@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING, Any
+import zipfile
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -176,13 +178,12 @@ def test_taps_come_along_and_replace_nobodys(world: World) -> None:
 
 def test_taps_that_cannot_be_are_told(world: World) -> None:
     path = str(world.top / "odd.zip")
-    odd: list[dict[str, Any]] = [
-        {"name": "user", "source": "owner/repo"},
-        {"name": "team", "source": "\0"},
-        {"name": 3},
-        {},
-    ]
-    export_snapshot([], odd, path)
+    odd = [{"name": "user", "source": "owner/repo"}, {"name": "team", "source": "\0"}, {"name": 3}, {}]
+    export_snapshot([], [], path)
+    with zipfile.ZipFile(path) as made:
+        manifest = json.loads(made.read("snapshot.json"))
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("snapshot.json", json.dumps({**manifest, "taps": odd}))
     plan = world.library().sources.plan_import(path)
     assert plan.taps == ()
     assert [note.code for note in plan.notes] == ["bad-tap-name", "bad-source", "bad-tap-name", "bad-tap-name"]

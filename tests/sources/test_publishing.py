@@ -18,7 +18,7 @@ from whet.guard.finding import Finding
 from whet.library.package import read_tree
 from whet.skill.archive import unpack
 from whet.skill.tree import Item
-from whet.sources.publishing.artifacts import artifact, content_digest, tar_gz
+from whet.sources.publishing.index import content_digest, make_artifact, tar_gz
 from whet.sources.publishing.prepare import prepare
 
 if TYPE_CHECKING:
@@ -134,5 +134,5 @@ def test_an_artifact_depends_on_nothing_but_the_files() -> None:
 
 
 def test_a_main_file_alone_is_its_own_artifact() -> None:
-    assert artifact({"SKILL.md": Item(b"main")}) == ("skill-md", b"main")
-    assert artifact({"SKILL.md": Item(b"main", executable=True)}).kind == "archive"
+    assert make_artifact({"SKILL.md": Item(b"main")}) == ("skill-md", b"main")
+    assert make_artifact({"SKILL.md": Item(b"main", executable=True)}).kind == "archive"

@@ -19,8 +19,7 @@ from sources.published import everything, fetched, index_of, names_of, served
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.library.package import read_tree
 from whet.skill.tree import Item
-from whet.sources.publishing.artifacts import artifact
-from whet.sources.publishing.index import OLD_SITE, SCHEMA, SITE, prune_index, publish_index
+from whet.sources.publishing.index import OLD_SITE, SCHEMA, SITE, make_artifact, prune_index, publish_index
 from whet.sources.web.client import Web
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def test_a_site_offers_what_was_published(tmp_path: Path) -> None:
     site = tmp_path / "site"
     plain, full = ready(tmp_path, "plain"), ready(tmp_path, "full", files=HELP)
     published = publish_index([plain, full], str(site))
-    hashes = {skill.name: artifact(skill.tree).sha256 for skill in (plain, full)}
+    hashes = {skill.name: make_artifact(skill.tree).sha256 for skill in (plain, full)}
     urls = {"full": f"full/{hashes['full']}/full.tar.gz", "plain": f"plain/{hashes['plain']}/SKILL.md"}
     assert published.to_json() == {
         "success": True,
@@ -210,24 +209,6 @@ def test_an_index_of_another_schema_is_left_alone(tmp_path: Path) -> None:
     (site / SITE / "index.json").write_text('{"$schema": "https://example.com/9", "skills": []}')
     with pytest.raises(InvalidError, match=r"its \$schema is 'https://example.com/9'"):
         publish_index([ready(tmp_path, "plain")], str(site))
-
-
-def test_addresses_may_be_absolute(tmp_path: Path) -> None:
-    site, plain = tmp_path / "site", ready(tmp_path, "plain")
-    publish_index([plain], str(site))
-    moved = publish_index([plain], str(site), base="https://example.com/docs/")
-    [entry] = index_of(site)["skills"]
-    sha256 = entry["digest"].removeprefix("sha256:")
-    assert entry["url"] == f"https://example.com/docs/{SITE}/plain/{sha256}/SKILL.md"
-    assert [release.change for release in moved.releases] == ["updated"]
-    assert not publish_index([plain], str(site), base="https://example.com/docs").changed
-
-
-@pytest.mark.parametrize("base", ["example.com", "http://example.com", "https://example.com?x=1", "https://"])
-def test_an_address_that_is_none_is_refused(tmp_path: Path, base: str) -> None:
-    with pytest.raises(UsageError) as error:
-        publish_index([ready(tmp_path, "plain")], str(tmp_path / "site"), base=base)
-    assert error.value.code == "bad-address"
 
 
 def test_each_name_is_published_once(tmp_path: Path) -> None:

@@ -21,13 +21,14 @@ from whet.skill import archive
 from whet.skill.tree import Item, Tree
 from whet.sources.lock.file import Installed
 from whet.sources.publishing import snapshots
-from whet.sources.publishing.snapshots import Exported, export_snapshot, read_snapshot
+from whet.sources.publishing.snapshots import Exported, Snapshot, export_snapshot, read_snapshot
+from whet.sources.taps.taps import Tap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MOMENT = 1_800_000_000 * 10**9
-TAPS = [{"name": "acme", "source": "git:https://github.com/acme/skills"}]
+TAPS = [Tap("acme", "git:https://github.com/acme/skills")]
 
 
 def tree(text: str = "main", **files: bytes) -> Tree:
@@ -79,7 +80,7 @@ def test_a_library_survives_the_way_there_and_back(tmp_path: Path) -> None:
         "taps": 1,
         "left_out": [],
     }
-    assert read_snapshot(path.read_bytes()) == (__version__, "2027-01-15T08:00:00Z", skills, tuple(TAPS))
+    assert read_snapshot(path.read_bytes()) == Snapshot(__version__, "2027-01-15T08:00:00Z", skills, tuple(TAPS))
 
 
 def test_the_same_library_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_it_holds_what_is_said_and_nothing_else(tmp_path: Path) -> None:
         "whet": __version__,
         "created": "2027-01-15T08:00:00Z",
         "skills": [{"scope": "user", "path": "greet", "name": "greet", "digest": own, "base": None, "lock": None}],
-        "taps": TAPS,
+        "taps": [{"name": "acme", "source": "git:https://github.com/acme/skills", "default": False, "added": ""}],
         "contents": {own: "skills/1.skill"},
     }
     assert packed == archive.pack("greet", {"SKILL.md": Item(b"main")})

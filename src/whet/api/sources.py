@@ -450,7 +450,14 @@ class SkillSources:
             from whet.sources.publishing.git import publish_git
 
             published = publish_git(
-                prepared, git, place=self._place, branch=branch, into=into, message=message, push=push
+                prepared,
+                git,
+                place=self._place,
+                branch=branch,
+                into=into,
+                message=message,
+                push=push,
+                cancelled=self.reach.cancelled,
             )
         elif index:
             from whet.sources.publishing.index import prune_index, publish_index
@@ -482,7 +489,7 @@ class SkillSources:
         if here:
             more, unread = exported(self.installer(here=True), "project")
             skills, problems = [*skills, *more], [*problems, *unread]
-        taps = [tap._asdict() for tap in self.taps.all() if not tap.default]
+        taps = [tap for tap in self.taps.all() if not tap.default]
         made = export_snapshot(skills, taps, path, overwrite=overwrite, clock=self._workspace.clock)
         return made._replace(left_out=(*problems, *made.left_out))
 

@@ -42,7 +42,7 @@ def _taps(planner: Planner, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     known = {tap.name: tap.source for tap in Taps(planner.installer.workspace.state).all()}
     new: dict[str, str] = {}
     for tap in snapshot.taps:
-        name, source = str(tap.get("name", "")), str(tap.get("source", ""))
+        name, source = tap.name, tap.source
         try:
             check_name(name)
             source = ref_text(read_ref(source, place))

@@ -1,9 +1,16 @@
-"""Publishing to a git repository: by its address, or in a working copy of one (`whet.sources.publishing.checkout`).
+"""Publishing to a git repository: by its address, or in somebody's own working copy.
 
 For an address nothing is checked out. The newest commit is fetched alone, our files become objects beside it, and one
 new commit that differs from it in exactly our directories is pushed. So no hook runs, no filter or line-ending rule of
 the repository changes our bytes, a link in it leads nowhere, and a large repository costs little. Nothing is forced:
 when somebody else was faster, the same directories are put on top of what they pushed.
+
+In a working copy it is their branch, their hooks, their rules, and only our directories. What is not committed there
+is theirs: it is never overwritten. Either the commit is made, or everything is as it was.
+
+Git runs with the person's own configuration (`Git`), never at a prompt, and never for ever. What fetches from strangers
+runs without anybody's configuration (`whet.sources.git.setup`); a push needs it: the identity, the credentials, the
+rewritten addresses. What says *which* repository is meant, as hooks inherit it, is not passed on.
 """
 
 from __future__ import annotations
@@ -12,22 +19,52 @@ import os
 import re
 import threading
 import unicodedata
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.authoring.trees import write_tree
 from whet.errors import ConflictError, FailedError, NotFoundError, UsageError, WhetError
+from whet.library.package import read_tree
+from whet.library.standalone import alone
 from whet.skill import paths
-from whet.skill.tree import IGNORED
-from whet.sources.git.failures import failure, shown_location
+from whet.skill.tree import IGNORED, ignored
+from whet.sources.git.failures import failure, last_line, shown_location, without_secrets
+from whet.sources.git.running import Watch, run_git, up_to
+from whet.sources.git.setup import find_git
 from whet.sources.publishing.prepare import Published, Release, cleaned, each_once
-from whet.sources.publishing.running import NETWORK_SECONDS, Done, Git, environment, workshop
-from whet.store.atomic import staging
+from whet.store.atomic import make_directories, staging
+from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from whet.library.roots import Place
+    from whet.skill.tree import Tree
     from whet.sources.publishing.prepare import Prepared
 
+_NETWORK_SECONDS = 600.0
+_LOCAL_SECONDS = 120.0
+_GIB = 1024**3
+_ROOM = 4 * _GIB
+_ANSWER = 64 * 1024 * 1024
+
+_OF_A_REPOSITORY = frozenset(
+    (
+        *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
+        *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE"),
+        *("GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_GRAFT_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE"),
+        *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"),
+        *("GIT_TEMPLATE_DIR", "GIT_IMPLICIT_WORK_TREE"),
+    )
+)
+_ALWAYS = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GIT_LITERAL_PATHSPECS": "1",
+}
+_FROM_INPUT = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _SCHEMES = ("https", "ssh", "file")
 _SHORT_SSH = re.compile(r"(?:[\w.+-]+@)?[\w.-]+:(?!//|:)\S+", re.ASCII)
 _ATTEMPTS = 4
@@ -65,65 +102,115 @@ def publish_git(
     stop = cancelled or threading.Event()
     address = _address(location)
     if not address:
-        from whet.sources.publishing.checkout import publish_checkout, repository_of
-
-        found = repository_of(location, place, stop)
+        found = _find_repository(location, place, stop)
         if not found.bare:
-            return publish_checkout(ordered, found, place, branch=branch, into=into, message=message, push=bool(push))
+            return _publish_checkout(ordered, found, place, branch=branch, into=into, message=message, push=bool(push))
         address = "file:///" + found.top.replace(os.sep, "/").removeprefix("/")
-    home = workshop(place)
+    home = _work_directory(place)
     notes = tuple(cleaned(home))
     with staging(os.path.join(home, "repository")) as directory:
-        env = environment(place.env, GIT_ALLOW_PROTOCOL=":".join(_SCHEMES), GIT_CEILING_DIRECTORIES=home)
-        git = _cloned(address, Git(directory, env, stop, ("-c", f"core.hooksPath={os.devnull}")), branch)
-        wish = _Wish(branch, into, message, push is not False)
-        return _publish(ordered, address, git, wish)._replace(notes=notes)
+        env = _environment(place.env, GIT_ALLOW_PROTOCOL=":".join(_SCHEMES), GIT_CEILING_DIRECTORIES=home)
+        git = _clone(address, _Git(directory, env, stop, ("-c", f"core.hooksPath={os.devnull}")), branch)
+        published = _publish(ordered, address, git, branch, into, message, push=push is not False)
+        return published._replace(notes=notes)
 
 
-class _Wish(NamedTuple):
-    """What the caller wants of a repository."""
-
-    branch: str
-    into: str
-    message: str
-    push: bool
+# --- git, run to publish ---------------------------------------------------------------------------------------------
 
 
-def _publish(prepared: Sequence[Prepared], address: str, git: Git, wish: _Wish) -> Published:
-    branch, default = _branches(git, wish.branch, address)
+class _Done(NamedTuple):
+    """A git that has ended."""
+
+    code: int
+    out: str
+    """Its output, "" where it failed; names that are not UTF-8 survive the way through it."""
+    talk: str
+    """The end of what it said on the side, without passwords."""
+
+    @property
+    def last(self) -> str:
+        """The last line that says what happened, without its full stop."""
+        return (last_line(self.talk) or f"git ended with {self.code}").rstrip(".")
+
+
+class _Git(NamedTuple):
+    """Git as it is run in one place."""
+
+    directory: str
+    """Where it starts, and what may not grow without bounds."""
+    env: Mapping[str, str]
+    cancelled: threading.Event
+    options: tuple[str, ...] = ()
+    """What stands before each command."""
+
+    def run(self, *words: str, data: bytes = b"", seconds: float = _LOCAL_SECONDS) -> _Done:
+        """Run one command to its end, whatever that is."""
+        command = [find_git(self.env).executable, *self.options, *words]
+        watch = Watch(self.cancelled, self.directory, _ROOM, seconds)
+        ran = run_git(command, env=self.env, watch=watch, read=up_to(_ANSWER), feed=data)
+        return _Done(ran.code, (ran.output or b"").decode("utf-8", "surrogateescape"), without_secrets(ran.talk))
+
+    def ask(self, *words: str, data: bytes = b"", seconds: float = _LOCAL_SECONDS) -> str:
+        """The output of a command that has to succeed, without the end of its last line."""
+        done = self.run(*words, data=data, seconds=seconds)
+        if done.code:
+            message = f"git {words[0]} failed: {done.last}."
+            raise FailedError("git-failed", message, hint="Nothing was published.", output=done.talk)
+        return done.out.removesuffix("\n")
+
+
+def _work_directory(place: Place) -> str:
+    """The directory in which publishing keeps what it needs for a moment; it exists."""
+    home = os.path.join(place.state, "publishing")
+    make_directories(home)
+    return home
+
+
+def _environment(env: Mapping[str, str], **more: str) -> dict[str, str]:
+    """The variables of a git that does not ask and speaks plainly."""
+    return {**{name: value for name, value in env.items() if name not in _OF_A_REPOSITORY}, **_ALWAYS, **more}
+
+
+# --- by its address --------------------------------------------------------------------------------------------------
+
+
+def _publish(
+    prepared: Sequence[Prepared], address: str, git: _Git, wanted: str, into: str, message: str, *, push: bool
+) -> Published:
+    branch, default = _find_branches(git, wanted, address)
     for left in reversed(range(_ATTEMPTS)):
-        base = _newest(git, branch, default, address)
-        tree, releases = _composed(git, base, prepared, wish.into)
+        base = _fetch_newest(git, branch, default, address)
+        tree, releases = _compose(git, base, prepared, into)
         result = Published("git", shown_location(address), bool(tree), releases, base, branch)
         if not tree:
             return result
-        commit = _commit(git, base, tree, wish.message)
-        if not wish.push:
+        commit = _commit(git, base, tree, message)
+        if not push:
             return result
-        done = git.run("push", "--no-verify", "origin", f"{commit}:refs/heads/{branch}", seconds=NETWORK_SECONDS)
+        done = git.run("push", "--no-verify", "origin", f"{commit}:refs/heads/{branch}", seconds=_NETWORK_SECONDS)
         if not done.code:
             return result._replace(revision=commit, pushed=True)
-        if not left or not any(sign in refusal(done) for sign in _RACES):
+        if not left or not any(sign in _refusal(done) for sign in _RACES):
             break
-    raise push_failure(address, branch, done, "Nothing was published.")
+    raise _push_failure(address, branch, done, "Nothing was published.")
 
 
-def _cloned(address: str, outside: Git, branch: str) -> Git:
+def _clone(address: str, outside: _Git, branch: str) -> _Git:
     """A bare repository with the newest commit of the default branch, and nothing that could run."""
-    check_identity(outside)
-    check_branch(outside, branch)
+    _check_identity(outside)
+    _check_branch(outside, branch)
     repository = os.path.join(outside.directory, "repository.git")
     done = outside.run(
         *("clone", "--bare", "--quiet", "--depth=1", "--single-branch", "--no-tags", "--filter=blob:none"),
         *("--template=", "--", address, repository),
-        seconds=NETWORK_SECONDS,
+        seconds=_NETWORK_SECONDS,
     )
     if done.code:
         raise failure(done.talk, address)
     return outside._replace(options=(*outside.options, f"--git-dir={repository}"))
 
 
-def _branches(git: Git, wanted: str, address: str) -> tuple[str, str]:
+def _find_branches(git: _Git, wanted: str, address: str) -> tuple[str, str]:
     """The branch to push to, and the commit that a new one starts from ("" in an empty repository)."""
     done = git.run("symbolic-ref", "--short", "HEAD")
     if done.code and not wanted:
@@ -133,15 +220,15 @@ def _branches(git: Git, wanted: str, address: str) -> tuple[str, str]:
     return wanted or done.out.strip(), default
 
 
-def _newest(git: Git, branch: str, default: str, address: str) -> str:
+def _fetch_newest(git: _Git, branch: str, default: str, address: str) -> str:
     """The commit that the branch has now, fetched; that of the default branch for one that does not exist yet."""
     name = f"refs/heads/{branch}"
-    done = git.run("ls-remote", "origin", name, seconds=NETWORK_SECONDS)
+    done = git.run("ls-remote", "origin", name, seconds=_NETWORK_SECONDS)
     commit = next((line.split("\t")[0] for line in done.out.splitlines() if line.endswith(f"\t{name}")), "")
     if commit and git.run("cat-file", "-e", f"{commit}^{{commit}}").code:
         done = git.run(
             *("fetch", "--quiet", "--depth=1", "--no-tags", "--filter=blob:none", "origin", f"+{name}:{name}"),
-            seconds=NETWORK_SECONDS,
+            seconds=_NETWORK_SECONDS,
         )
         commit = git.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").out.strip()
     if done.code:
@@ -149,7 +236,7 @@ def _newest(git: Git, branch: str, default: str, address: str) -> str:
     return commit or default
 
 
-def _composed(git: Git, base: str, prepared: Sequence[Prepared], into: str) -> tuple[str, tuple[Release, ...]]:
+def _compose(git: _Git, base: str, prepared: Sequence[Prepared], into: str) -> tuple[str, tuple[Release, ...]]:
     """The tree of `base` with our directories in it, as an object; "" when it has them already."""
     stream = [f"commit {_SCRATCH}\n{_NOBODY}\ndata 0\n".encode()]
     if base:
@@ -157,7 +244,7 @@ def _composed(git: Git, base: str, prepared: Sequence[Prepared], into: str) -> t
     before = {}
     for skill in prepared:
         path = f"{into}/{skill.name}".removeprefix("/")
-        check_way(path, lambda above: _listed(git, base, above))
+        _check_way(path, lambda above: _listed(git, base, above))
         before[path] = _id(git, base, path)
         stream.append(b"D %s\n" % _quoted(path))
         for name, item in skill.tree.items():
@@ -167,24 +254,24 @@ def _composed(git: Git, base: str, prepared: Sequence[Prepared], into: str) -> t
     stream.append(b"done\n")
     git.ask("fast-import", "--quiet", "--force", "--done", data=b"".join(stream))
     releases = tuple(
-        released(skill, path, old, _id(git, _SCRATCH, path))
+        _release(skill, path, old, _id(git, _SCRATCH, path))
         for skill, (path, old) in zip(prepared, before.items(), strict=True)
     )
     changed = any(release.change != "unchanged" for release in releases)
     return git.ask("rev-parse", f"{_SCRATCH}^{{tree}}") if changed else "", releases
 
 
-def _commit(git: Git, base: str, tree: str, message: str) -> str:
+def _commit(git: _Git, base: str, tree: str, message: str) -> str:
     signed = git.run("config", "--type=bool", "--get", "commit.gpgsign").out.strip() == "true"
     words = ["commit-tree", *(["-S"] if signed else []), *(["-p", base] if base else []), "-F", "-", tree]
     return git.ask(*words, data=f"{message.strip()}\n".encode())
 
 
-def _id(git: Git, commit: str, path: str) -> str:
+def _id(git: _Git, commit: str, path: str) -> str:
     return git.run("rev-parse", "--verify", "--quiet", f"{commit}:{path}").out.strip() if commit else ""
 
 
-def _listed(git: Git, commit: str, directory: str) -> dict[str, str]:
+def _listed(git: _Git, commit: str, directory: str) -> dict[str, str]:
     """What a directory of a commit holds: name -> kind."""
     if not commit:
         return {}
@@ -198,14 +285,14 @@ def _quoted(path: str) -> bytes:
     return f'"{escaped}"'.encode()
 
 
-def released(skill: Prepared, path: str, old: str, new: str) -> Release:
+def _release(skill: Prepared, path: str, old: str, new: str) -> Release:
     """What became of a skill whose directory was the object `old` and is `new`."""
     if old == new:
         return Release(skill.name, skill.version, skill.digest, "unchanged", path)
     return Release(skill.name, skill.version, skill.digest, "updated" if old else "added", path)
 
 
-def check_identity(git: Git) -> None:
+def _check_identity(git: _Git) -> None:
     """Refuse to commit as somebody whom git would have to guess."""
     for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         done = git.run("-c", "user.useConfigOnly=true", "var", who)
@@ -214,13 +301,13 @@ def check_identity(git: Git) -> None:
             raise UsageError("no-git-identity", "Git does not know who you are, so nothing is committed.", hint=hint)
 
 
-def check_branch(git: Git, branch: str) -> None:
+def _check_branch(git: _Git, branch: str) -> None:
     """Refuse what cannot be the name of a branch."""
     if branch and git.run("check-ref-format", f"refs/heads/{branch}").code | branch.startswith("-"):
         raise UsageError("bad-branch", f"{branch!r} cannot be the name of a branch.", hint="Name a branch, like main.")
 
 
-def check_way(path: str, listed: Callable[[str], Mapping[str, str]]) -> None:
+def _check_way(path: str, listed: Callable[[str], Mapping[str, str]]) -> None:
     """Refuse a directory whose way there is blocked: by a file, a link, or the same name in other letters."""
     above = ""
     for name in path.split("/"):
@@ -236,15 +323,15 @@ def check_way(path: str, listed: Callable[[str], Mapping[str, str]]) -> None:
         above = at
 
 
-def refusal(done: Done) -> str:
+def _refusal(done: _Done) -> str:
     """Why the server did not take the branch, in git's words; "" when it did not come to that."""
     rows = [line.strip() for line in done.talk.splitlines() if _REJECTED.match(line)]
     return rows[-1].removeprefix("!").strip() if rows else ""
 
 
-def push_failure(target: str, branch: str, done: Done, state: str) -> WhetError:
+def _push_failure(target: str, branch: str, done: _Done, state: str) -> WhetError:
     """The failure of a push, with what the server said about it; `state` is how things are now."""
-    why = refusal(done)
+    why = _refusal(done)
     if not why:
         found = failure(done.talk, target)
         if found.code != "git-failed":
@@ -270,8 +357,8 @@ def _fold(name: str) -> str:
 def _checked(into: str) -> str:
     """The directory in the repository; "" for its root."""
     into = "" if into in ("", ".") else paths.check(into.removesuffix("/"))
-    ignored = {name.casefold() for name in IGNORED}
-    if any(part.casefold() in ignored for part in into.split("/")):
+    never = {name.casefold() for name in IGNORED}
+    if any(part.casefold() in never for part in into.split("/")):
         raise UsageError("path-ignored", f"Nothing is published into {into}.", hint="Choose another directory.")
     return into
 
@@ -296,3 +383,135 @@ def _address(location: str) -> str:
     if _SHORT_SSH.fullmatch(location) and not location.startswith("-"):
         return location
     raise NotFoundError("path-not-found", f"There is no {location}.", hint="Check the path or the address.")
+
+
+# --- in a working copy -----------------------------------------------------------------------------------------------
+
+
+class _Repository(NamedTuple):
+    """A repository on this machine."""
+
+    top: str
+    """The top of the working copy, or the repository itself if it has none."""
+    bare: bool
+    git: _Git
+
+    def path(self, inner: str) -> str:
+        """Where something of it lies on disk."""
+        return os.path.join(self.top, *inner.split("/"))
+
+
+def _find_repository(location: str, place: Place, cancelled: threading.Event) -> _Repository:
+    """The repository that a path lies in. Raises UsageError `not-a-repository`."""
+    directory = os.path.realpath(os.path.expanduser(location))
+    hint = "Name a working copy of a git repository, or the address of one."
+    if not os.path.isdir(directory):
+        raise UsageError("not-a-repository", f"{location} is no directory.", hint=hint)
+    outside = _Git(_work_directory(place), _environment(place.env), cancelled)
+    git = outside._replace(options=("-C", directory))
+    done = git.run("rev-parse", "--is-bare-repository", "--is-inside-work-tree")
+    if done.code:
+        raise UsageError("not-a-repository", f"{location} is no git repository: {done.last}.", hint=hint)
+    bare, inside = done.out.split()
+    if bare == "true":
+        return _Repository(directory, bare=True, git=git)
+    if inside != "true":
+        raise UsageError("not-a-repository", f"{location} is not in a working copy.", hint=hint)
+    top = os.path.realpath(git.ask("rev-parse", "--show-toplevel"))
+    return _Repository(top, bare=False, git=outside._replace(options=("-C", top)))
+
+
+def _publish_checkout(
+    prepared: Sequence[Prepared], found: _Repository, place: Place, *, branch: str, into: str, message: str, push: bool
+) -> Published:
+    """Commit these skills in a working copy, each in its directory, and nothing else."""
+    git = found.git
+    current = _branch(found, branch)
+    _check_identity(git)
+    at = {f"{into}/{skill.name}".removeprefix("/"): skill for skill in prepared}
+    with ExitStack() as alone_with:
+        for path in at:
+            _check_way(path, lambda above: _listed_on_disk(found.path(above)))
+            alone_with.enter_context(alone(place.state, found.path(path)))
+        before = {path: _committed(found, path, skill) for path, skill in at.items()}
+        objects = {path: _id(git, "HEAD", path) for path in at}
+        try:
+            _commit_files(found, at, before, message)
+        except BaseException:
+            _put_back(found, before)
+            raise
+    releases = tuple(_release(skill, path, objects[path], _id(git, "HEAD", path)) for path, skill in at.items())
+    changed = any(release.change != "unchanged" for release in releases)
+    revision = git.run("rev-parse", "--verify", "--quiet", "HEAD").out.strip()
+    pushed = push and _push(git, current)
+    return Published("git", found.top, changed, releases, revision, current, pushed)
+
+
+def _branch(found: _Repository, wanted: str) -> str:
+    current = found.git.run("symbolic-ref", "--short", "--quiet", "HEAD").out.strip()
+    if not current or wanted not in ("", current):
+        stands = f"on the branch {current}" if current else "on no branch"
+        hint = f"Run `git switch {wanted or 'BRANCH'}` there first."
+        raise ConflictError("wrong-branch", f"The working copy {found.top} is {stands}.", hint=hint)
+    return current
+
+
+def _committed(found: _Repository, path: str, skill: Prepared) -> Tree | None:
+    """The directory as it is, if nothing in it would be lost: it is committed, or it is the skill itself already."""
+    directory = found.path(path)
+    tree = read_tree(directory)
+    if tree == skill.tree:
+        return tree
+    listed = found.git.ask("status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching", "--", path)
+    names = [row[3:] for row in listed.split("\0") if not (row[:2] == "!!" and ignored(row[3:].rstrip("/")))]
+    if any(names):
+        message = f"{directory} has changes that are not committed: {', '.join(filter(None, names[:3]))}."
+        hint = "Commit them, or put them away with `git stash -u`."
+        raise ConflictError("uncommitted-changes", message, hint=hint, path=directory)
+    return tree
+
+
+def _commit_files(
+    found: _Repository, at: Mapping[str, Prepared], before: Mapping[str, Tree | None], message: str
+) -> None:
+    for path, skill in at.items():
+        write_tree(found.path(path), before[path], skill.tree)
+    files = [f"{path}/{name}" for path, skill in at.items() for name in {**(before[path] or {}), **skill.tree}]
+    names = "\0".join(files).encode("utf-8", "surrogateescape")
+    # Each file by its name: what the repository ignores would be left out, and what the package ignores added.
+    _try(found, "add", "--all", "--force", *_FROM_INPUT, data=names)
+    if found.git.run("diff", "--cached", "--quiet", "--", *at).code:
+        _try(found, "commit", "--quiet", "--only", "-m", message, *_FROM_INPUT, data=names)
+
+
+def _put_back(found: _Repository, before: Mapping[str, Tree | None]) -> None:
+    for path, tree in before.items():
+        now = read_tree(found.path(path))
+        if now != tree:
+            write_tree(found.path(path), now, tree)
+            found.git._replace(cancelled=threading.Event()).run("reset", "--quiet", "--", path)
+
+
+def _push(git: _Git, branch: str) -> bool:
+    """Push the branch to where it comes from; whether that changed anything there."""
+    remote = git.run("config", "--get", f"branch.{branch}.remote").out.strip() or "origin"
+    merge = git.run("config", "--get", f"branch.{branch}.merge").out.strip() or f"refs/heads/{branch}"
+    done = git.run("push", remote, f"refs/heads/{branch}:{merge}", seconds=_NETWORK_SECONDS)
+    if done.code:
+        raise _push_failure(remote, branch, done, "The commit is made; pull, and push it with git.")
+    return "Everything up-to-date" not in done.talk
+
+
+def _try(found: _Repository, *words: str, data: bytes) -> None:
+    done = found.git.run(*words, data=data)
+    if done.code:
+        message = f"git {words[0]} refused in {found.top}: {done.last}."
+        hint = "Nothing was committed, and the directory is as it was."
+        raise FailedError("commit-refused", message, hint=hint, output=done.talk)
+
+
+def _listed_on_disk(directory: str) -> dict[str, str]:
+    if not os.path.isdir(directory):
+        return {}
+    with os_failures(directory, doing="list"), os.scandir(directory) as found:
+        return {entry.name: "tree" if entry.is_dir(follow_symlinks=False) else "other" for entry in found}

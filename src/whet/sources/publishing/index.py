@@ -8,25 +8,31 @@
 Readers come at any moment and see a whole site: an artifact's path carries its hash, so a new one never takes the place
 of another; the indexes are replaced in one step each, after everything they name. What is no longer named stays, for
 those who have read the old index, until `prune_index`. A publisher that is killed leaves the old index.
+
+The bytes of an artifact depend on nothing but the files of the package, except for deflate, whose output differs
+between builds of zlib. So whether a published skill has changed is told by the content of its artifact, never by the
+artifact itself.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote, urlsplit
+import struct
+from typing import TYPE_CHECKING, Literal, NamedTuple, NotRequired, TypedDict, cast
+from urllib.parse import quote
 
-from whet.authoring.trees import write_tree
-from whet.errors import InvalidError, NotFoundError, UsageError
+from whet.authoring.trees import digest, write_tree
+from whet.errors import InvalidError, NotFoundError
 from whet.library.package import read_tree
 from whet.library.standalone import content
+from whet.skill.archive import unpack
 from whet.skill.finder import MAIN_FILE
 from whet.skill.paths import collides
-from whet.skill.tree import DEFAULT_LIMITS
-from whet.sources.publishing.artifacts import artifact, content_digest
+from whet.skill.tree import DEFAULT_LIMITS, Item
 from whet.sources.publishing.prepare import Published, Release, cleaned, each_once
 from whet.store.atomic import make_directories, write_bytes
 from whet.store.failures import os_failures
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.notes import Note
-    from whet.sources.publishing.artifacts import Artifact
+    from whet.skill.tree import Tree
     from whet.sources.publishing.prepare import Prepared
 
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
@@ -48,19 +54,81 @@ _LOCK_SECONDS = 30
 _MAX_INDEX = 64 * 1024 * 1024
 _MAX_ARTIFACT = 2 * DEFAULT_LIMITS.total_bytes
 _HASH = re.compile(r"[0-9a-f]{64}")
+_GZIP = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff"
+"""The head of a gzip stream: deflate, no name, no time, best compression, unknown system."""
 
 
-def publish_index(prepared: Sequence[Prepared], directory: str, *, base: str = "") -> Published:
-    """Add these skills to the site in a directory, or replace them there; the site's other skills stay.
+class IndexEntry(TypedDict):
+    """A skill as an index names it; what else stands there is kept."""
 
-    Addresses in the index are relative to it unless `base` says where the directory is served.
-    """
+    name: str
+    description: NotRequired[str]
+    type: NotRequired[str]
+    url: NotRequired[str]
+    digest: NotRequired[str]
+    files: NotRequired[list[str]]
+
+
+Index = TypedDict("Index", {"$schema": NotRequired[str], "skills": list[IndexEntry]})
+"""An index as JSON has it."""
+
+
+class Artifact(NamedTuple):
+    """The one file that a client fetches for a skill."""
+
+    kind: Literal["skill-md", "archive"]
+    data: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its bytes, which the index promises."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def make_artifact(tree: Tree) -> Artifact:
+    """The artifact of a package: its main file where it has no other, else an archive."""
+    main = tree[MAIN_FILE]
+    if len(tree) == 1 and not main.executable:
+        return Artifact("skill-md", main.data)
+    return Artifact("archive", tar_gz(tree))
+
+
+def tar_gz(tree: Tree) -> bytes:
+    """The files at the root of a tar, without owners and times, compressed without a name and a time."""
+    import tarfile
+    import zlib
+
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path in sorted(tree, key=str.encode):
+            item = tree[path]
+            entry = tarfile.TarInfo(path)
+            entry.size = len(item.data)
+            entry.mode = 0o755 if item.executable else 0o644
+            archive.addfile(entry, io.BytesIO(item.data))
+    data = target.getvalue()
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    ends = struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+    return b"".join((_GZIP, packer.compress(data), packer.flush(), ends))
+
+
+def content_digest(kind: str, data: bytes) -> str:
+    """The content digest of the package in an artifact; "" when it cannot be read."""
+    if kind == "skill-md":
+        return digest({MAIN_FILE: Item(data)})
+    try:
+        return unpack(data).digest
+    except InvalidError:
+        return ""
+
+
+def publish_index(prepared: Sequence[Prepared], directory: str) -> Published:
+    """Add these skills to the site in a directory, or replace them there; the site's other skills stay."""
     each_once(prepared)
-    prefix = _prefix(base)
     directory = os.path.abspath(os.path.expanduser(directory))
     make_directories(directory)
     with FileLock(os.path.join(directory, LOCK), timeout=_LOCK_SECONDS):
-        site = _Site(directory, prefix)
+        site = _Site(directory)
         site.clean(site.path(SITE), site.path(OLD_SITE))
         steps = [site.step(skill) for skill in sorted(prepared, key=lambda skill: skill.name)]
         changed = [step for step in steps if step.release.change != "unchanged"]
@@ -87,7 +155,7 @@ def prune_index(directory: str) -> Pruned:
     if not os.path.isdir(directory):
         raise NotFoundError("path-not-found", f"There is no directory {directory}.", hint="Check the path.")
     with FileLock(os.path.join(directory, LOCK), timeout=_LOCK_SECONDS):
-        site = _Site(directory, "")
+        site = _Site(directory)
         return Pruned(directory, tuple(sorted(site.prune())), tuple(site.notes))
 
 
@@ -103,9 +171,8 @@ class _Step(NamedTuple):
 class _Site:
     """A site, read whole before anything of it is changed."""
 
-    def __init__(self, directory: str, prefix: str) -> None:
+    def __init__(self, directory: str) -> None:
         self.directory = directory
-        self.prefix = prefix
         self.index = _read(self.path(SITE, INDEX), SCHEMA)
         self.old_index = _read(self.path(OLD_SITE, INDEX), "")
         self.notes: list[Note] = []
@@ -123,21 +190,19 @@ class _Site:
         release = Release(skill.name, skill.version, skill.digest, "unchanged", "")
         if entry is not None and self.holds(skill, entry) and self.holds_files(skill):
             return _Step(skill, release._replace(at=entry["url"]), None)
-        made = artifact(skill.tree)
-        at = self.url(skill.name, made.kind, made.sha256)
+        made = make_artifact(skill.tree)
+        at = quote(_place(skill.name, made.kind, made.sha256))
         return _Step(skill, release._replace(change="updated" if entry else "added", at=at), made)
 
-    def url(self, name: str, kind: str, sha256: str) -> str:
-        return self.prefix + quote(_place(name, kind, sha256))
-
-    def holds(self, skill: Prepared, entry: dict[str, Any]) -> bool:
+    def holds(self, skill: Prepared, entry: IndexEntry) -> bool:
         """Whether the index offers exactly this skill, and its artifact is there and whole."""
         kind, promised = entry.get("type"), str(entry.get("digest")).removeprefix("sha256:")
         if kind not in ("skill-md", "archive") or not _HASH.fullmatch(promised):
             return False
-        if (entry.get("url"), entry.get("description")) != (self.url(skill.name, kind, promised), skill.description):
+        place = _place(skill.name, kind, promised)
+        if (entry.get("url"), entry.get("description")) != (quote(place), skill.description):
             return False
-        path = self.path(SITE, _place(skill.name, kind, promised))
+        path = self.path(SITE, place)
         return _is(path, promised) and content_digest(kind, content(path, _MAX_ARTIFACT)) == skill.digest
 
     def holds_files(self, skill: Prepared) -> bool:
@@ -207,18 +272,7 @@ class _Site:
         return [os.path.join(place, *path.split("/")) for path in before if path not in after]
 
 
-def _prefix(base: str) -> str:
-    """What the addresses in the index begin with."""
-    if not base:
-        return ""
-    parts = urlsplit(base)
-    if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment or not base.isprintable():
-        hint = "Give the https address at which the directory is served, such as https://example.com/docs."
-        raise UsageError("bad-address", f"{base!r} is no address of a site.", hint=hint)
-    return f"{base.rstrip('/')}/{SITE}/"
-
-
-def _read(path: str, schema: str) -> dict[str, Any]:
+def _read(path: str, schema: str) -> Index:
     """An index as it is, or a new one; anything that is not clearly an index is left alone."""
     if not os.path.lexists(path):
         return {"$schema": schema, "skills": []} if schema else {"skills": []}
@@ -234,7 +288,7 @@ def _read(path: str, schema: str) -> dict[str, Any]:
         name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not name or "/" in name or "\\" in name or name in (".", ".."):
             raise _damaged(path, "one of its entries has no usable name")
-    return index
+    return cast("Index", index)
 
 
 def _damaged(path: str, why: str) -> InvalidError:
@@ -242,12 +296,12 @@ def _damaged(path: str, why: str) -> InvalidError:
     return InvalidError("index-damaged", message, hint="Mend it or move it away. Nothing was changed.", path=path)
 
 
-def _named(index: dict[str, Any], name: str) -> dict[str, Any] | None:
+def _named(index: Index, name: str) -> IndexEntry | None:
     found = [entry for entry in index["skills"] if entry["name"] == name]
     return found[0] if len(found) == 1 else None
 
 
-def _set(index: dict[str, Any], entry: dict[str, Any]) -> None:
+def _set(index: Index, entry: IndexEntry) -> None:
     """Put the entry where one of its name is, or at the end."""
     entries, at = index["skills"], len(index["skills"])
     for position in reversed(range(len(entries))):
@@ -257,12 +311,17 @@ def _set(index: dict[str, Any], entry: dict[str, Any]) -> None:
     entries.insert(at, entry)
 
 
-def _entry(skill: Prepared, made: Artifact, url: str) -> dict[str, Any]:
-    entry = {"name": skill.name, "type": made.kind, "description": skill.description}
-    return {**entry, "url": url, "digest": f"sha256:{made.sha256}"}
+def _entry(skill: Prepared, made: Artifact, url: str) -> IndexEntry:
+    return {
+        "name": skill.name,
+        "type": made.kind,
+        "description": skill.description,
+        "url": url,
+        "digest": f"sha256:{made.sha256}",
+    }
 
 
-def _old_entry(skill: Prepared) -> dict[str, Any]:
+def _old_entry(skill: Prepared) -> IndexEntry:
     others = sorted(path for path in skill.tree if path != MAIN_FILE)
     return {"name": skill.name, "description": skill.description, "files": [MAIN_FILE, *others]}
 

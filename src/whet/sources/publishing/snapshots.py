@@ -16,7 +16,7 @@ import json
 import os
 import stat
 import unicodedata
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet import __version__
 from whet.authoring.trees import digest
@@ -25,6 +25,7 @@ from whet.notes import Note
 from whet.skill import archive, names, paths
 from whet.skill.tree import Limits
 from whet.sources.lock.file import entry_json, entry_of
+from whet.sources.taps.taps import Tap
 from whet.store.atomic import write_bytes
 from whet.store.clock import iso, system_clock
 from whet.values import Json, answer_json
@@ -66,7 +67,7 @@ class Snapshot(NamedTuple):
     """The version of Whet that made it."""
     created: str
     skills: tuple[Exported, ...]
-    taps: tuple[dict[str, Any], ...]
+    taps: tuple[Tap, ...]
 
 
 class SnapshotExport(NamedTuple):
@@ -88,7 +89,7 @@ class SnapshotExport(NamedTuple):
 
 def export_snapshot(
     skills: Iterable[Exported],
-    taps: Sequence[Mapping[str, Any]],
+    taps: Sequence[Tap],
     path: str,
     *,
     overwrite: bool = False,
@@ -104,11 +105,11 @@ def export_snapshot(
         box.add(skill)
     contents = {found: f"skills/{number}.skill" for number, found in enumerate(sorted(box.packed), 1)}
     values = {"version": VERSION, "whet": __version__, "created": iso(clock())}
-    rest = {"skills": box.rows, "taps": list(taps), "contents": contents}
+    rest = {"skills": box.rows, "taps": [tap._asdict() for tap in taps], "contents": contents}
     manifest = json.dumps({**values, **rest}, indent=2, sort_keys=True) + "\n"
     data = _zip([(MANIFEST, manifest.encode()), *((name, box.packed[found]) for found, name in contents.items())])
     write_bytes(path, data)
-    listed = tuple(row["name"] for row in box.rows)
+    listed = tuple(str(row["name"]) for row in box.rows)
     return SnapshotExport(path, len(data), listed, len(contents), len(taps), tuple(box.left_out))
 
 
@@ -134,14 +135,15 @@ def read_snapshot(data: bytes) -> Snapshot:
     places = [(skill.scope, _fold(skill.path)) for skill in skills]
     if len(set(places)) != len(places):
         raise _damaged("two of its skills have the same place")
-    return Snapshot(str(manifest.get("whet", "")), str(manifest.get("created", "")), skills, tuple(taps))
+    named = tuple(Tap(str(tap.get("name", "")), str(tap.get("source", ""))) for tap in taps)
+    return Snapshot(str(manifest.get("whet", "")), str(manifest.get("created", "")), skills, named)
 
 
 class _Box:
     """What goes into a snapshot."""
 
     def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[dict[str, object]] = []
         self.packed: dict[str, bytes] = {}
         self.left_out: list[Note] = []
         self._places: dict[tuple[str, str], str] = {}
@@ -222,7 +224,7 @@ def _zip(files: Sequence[tuple[str, bytes]]) -> bytes:
     return target.getvalue()
 
 
-def _manifest(data: bytes | None) -> dict[str, Any]:
+def _manifest(data: bytes | None) -> Json:
     if data is None:
         raise _damaged(f"it has no {MANIFEST}")
     try:
