@@ -60,7 +60,7 @@ def test_every_skill_has_its_own_name_and_is_read_strictly(documents: dict[str, 
 
 
 def test_descriptions_and_bodies_have_real_sizes(documents: dict[str, Document]) -> None:
-    lengths = [len(document.values["description"]) for document in documents.values()]
+    lengths = [len(str(document.values["description"])) for document in documents.values()]
     sizes = [len(document.body) for document in documents.values()]
     assert min(lengths) >= 160 and max(lengths) <= 1024
     assert min(sizes) >= 2_000 and max(sizes) <= 24_000

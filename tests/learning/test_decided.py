@@ -60,8 +60,9 @@ def frame(library: Library, name: str) -> tuple[str, tuple[str, ...], str, str]:
     """Description, tools, context and what is noted as chosen."""
     document = read_document(text(library, name))
     skill = read_skill(document)
-    chosen = document.values["metadata"].get("chosen", "")
-    return skill.description, skill.allowed_tools, skill.execution.context, chosen
+    metadata = document.values["metadata"]
+    assert isinstance(metadata, dict)
+    return skill.description, skill.allowed_tools, skill.execution.context, str(metadata.get("chosen", ""))
 
 
 def change(library: Library, name: str, old: str, new: str) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import SkillFile
     from whet.library.roots import Root
+    from whet.skill.block import Values
 
 HEAD = 4096
 """Bytes read first; nearly all frontmatter ends within them."""
@@ -152,7 +153,7 @@ def _mark(path: str, now: int) -> int | None:
 
 def _load(
     directory: str, name: str, parse: Callable[[str], Any], notes: list[Note], bases: Sequence[str] | None
-) -> dict[str, Any] | None:
+) -> Values | None:
     reason: object = "it is not a mapping"
     try:
         value = parse(_read_metadata(directory, name, bases).decode("utf-8-sig"))

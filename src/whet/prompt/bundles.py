@@ -200,7 +200,7 @@ def _text(block: Block, key: str) -> str:
     value = block.values.get(key)
     if isinstance(value, dict | list):
         raise BlockError(f"{key} is not text", block.lines.get(key))
-    return "" if value is None else block.texts.get(key, value)
+    return "" if value is None else block.texts.get(key, str(value))
 
 
 def _skills(block: Block) -> tuple[str, ...]:
@@ -208,11 +208,12 @@ def _skills(block: Block) -> tuple[str, ...]:
     listed = words(value, separators=",") if isinstance(value, str) else value
     if not listed:
         raise BlockError("it names no skills", line)
-    if not isinstance(listed, list | tuple) or not all(isinstance(item, str) and item.strip() for item in listed):
+    names = [item.strip() for item in listed if isinstance(item, str)] if isinstance(listed, list | tuple) else []
+    if not isinstance(listed, list | tuple) or len(names) != len(listed) or not all(names):
         raise BlockError("skills is not a list of names", line)
     if len(listed) > MAX_SKILLS:
         raise BlockError(f"it names {len(listed)} skills, more than {MAX_SKILLS}", line)
-    return unique(item.strip() for item in listed)
+    return unique(names)
 
 
 def _spelled(values: dict[str, str | list[str]]) -> str:

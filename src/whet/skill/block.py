@@ -14,7 +14,7 @@ spelling in `texts`, because a version `1.10` is not the number 1.1.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,10 +27,16 @@ _MAX_PATH = 250
 """Longer dotted paths are not recorded: many values below one long key would repeat it."""
 
 
+Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
+"""What YAML can say."""
+Values: TypeAlias = dict[str, Value]
+"""A mapping of keys to what they say."""
+
+
 class Block(NamedTuple):
     """What a frontmatter block says."""
 
-    values: dict[str, Any]
+    values: Values
     lines: dict[str, int]
     """Dotted path of a key, two levels deep at most -> its line in the block, counted from 1."""
     texts: dict[str, str]
@@ -55,7 +61,7 @@ def read_block(text: str) -> Block:
     return _read_simple(text) or _read_events(text)
 
 
-_CONSTANTS: dict[str, Any] = {
+_CONSTANTS: dict[str, bool | None] = {
     "": None,
     "~": None,
     **dict.fromkeys(("null", "Null", "NULL")),
@@ -69,7 +75,7 @@ _INFINITE = (float("inf"), float("-inf"))
 _MAYBE_TYPED = frozenset("+-.0123456789~nNtTfF")
 
 
-def resolve_plain(text: str) -> Any:
+def resolve_plain(text: str) -> str | int | float | bool | None:
     """The value of an unquoted scalar under the YAML 1.2 core schema."""
     if text and text[0] not in _MAYBE_TYPED:
         return text
@@ -134,7 +140,7 @@ class _Simple:
     __slots__ = ("lines", "texts", "values")
 
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
+        self.values: Values = {}
         self.lines: dict[str, int] = {}
         self.texts: dict[str, str] = {}
 
@@ -302,10 +308,10 @@ class _Builder:
             self._log.append((path, text))
         return value
 
-    def _mapping(self, path: str | None, depth: int) -> dict[str, Any]:
+    def _mapping(self, path: str | None, depth: int) -> Values:
         from yaml import events
 
-        value: dict[str, Any] = {}
+        value: Values = {}
         logged: dict[str, tuple[int, int]] = {}
         while not isinstance(event := next(self._events), events.MappingEndEvent):
             line = _line(event.start_mark, self._odd)
@@ -318,8 +324,8 @@ class _Builder:
             child = key if depth == 1 else _join(path, key)
             if key in value:
                 self._log[slice(*logged[key])] = [None] * (logged[key][1] - logged[key][0])
-                if depth == 1 and isinstance(value[key], dict):
-                    for name in value[key]:
+                if depth == 1 and isinstance(replaced := value[key], dict):
+                    for name in replaced:
                         self._lines.pop(f"{key}.{name}", None)
                 self._duplicates.append((child or key, line))
             if depth <= 2 and child is not None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from whet.skill.block import Values
+
 _TRUE = frozenset(("true", "yes", "on", "1", "y"))
 _FALSE = frozenset(("false", "no", "off", "0", "n"))
 _AROUND = " \t\r\n\"'"
@@ -89,7 +91,7 @@ def text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: object) -> Values:
     """A mapping, also one written as a JSON string; an empty one for anything else."""
     if isinstance(value, str):
         value = _from_json(value) if value.lstrip().startswith("{") else None

@@ -20,6 +20,7 @@ from whet.skill.model import Execution, Interface, Skill
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from whet.skill.block import Values
     from whet.skill.frontmatter import Document
 
 DESCRIPTION_FALLBACK = 80
@@ -42,8 +43,8 @@ _GUIDING_KEYS = frozenset(("when_to_use", "when-to-use", "argument-hint", "argum
 class Sidecars(NamedTuple):
     """Metadata files beside SKILL.md, already parsed; None when absent."""
 
-    skill_json: dict[str, Any] | None = None
-    openai_yaml: dict[str, Any] | None = None
+    skill_json: Values | None = None
+    openai_yaml: Values | None = None
 
 
 NO_SIDECARS = Sidecars()
@@ -101,8 +102,8 @@ class _Reader:
         self.document = document
         self.values = document.values
         self.notes: list[Note] = list(document.diagnostics)
-        self.hermes: dict[str, Any] = {}
-        self.openclaw: dict[str, Any] = {}
+        self.hermes: Values = {}
+        self.openclaw: Values = {}
         self.vendor = _OPENCLAW[0]
         if "metadata" in self.values or "openclaw" in self.values:
             self._read_blocks()
@@ -133,7 +134,7 @@ class _Reader:
         value = self.values.get(key)
         return value if value is None or not below else _dig(value, below)
 
-    def block(self, path: str) -> dict[str, Any]:
+    def block(self, path: str) -> Values:
         """The mapping at a dotted path; anything else there is reported."""
         value = self.at(path)
         found = mapping(value)
@@ -186,8 +187,8 @@ class _Reader:
         if value is None or isinstance(value, str):
             return one_line(value) if value else ""
         written = self.document.texts.get(key, "")
-        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            written = " ".join(value)
+        if isinstance(value, list) and (strings := [item for item in value if isinstance(item, str)]) == value:
+            written = " ".join(strings)
         if written:
             self.note(f"{key}-not-text", "warning", f"The {key} is not text; read as {written!r}.", key, "Quote it.")
             return one_line(written)

@@ -8,12 +8,15 @@ that was there before, the edit is refused with `cannot-edit`.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, UsageError
 from whet.skill import yaml_edit
 from whet.skill.frontmatter import Document, find_fences, read_document, read_repaired
 from whet.skill.text_edit import UnsupportedLayout, same, value_at, with_value, without_value
+
+if TYPE_CHECKING:
+    from whet.skill.block import Values
 
 Value = str | bool | int | list[str]
 Keys = tuple[str, ...]
@@ -189,7 +192,7 @@ def _taken(sheet: _Sheet, path: Keys) -> str | None:
     return "" if start == end and value_at(sheet.document.values, path) is not None else None
 
 
-def _written(sheet: _Sheet, block: str, path: Keys, values: dict[str, Any]) -> tuple[str, Document]:
+def _written(sheet: _Sheet, block: str, path: Keys, values: Values) -> tuple[str, Document]:
     """The document with another block, once it is known to say what it should."""
     if sheet.repaired:
         block = _as_written(sheet, block, _row(sheet, path) if _depth(sheet, path) == len(path) else -1)
@@ -219,9 +222,7 @@ def _as_written(sheet: _Sheet, block: str, row: int) -> str:
 # --- the promise ----------------------------------------------------------------------------------------------------
 
 
-def _checked(
-    text: str, before: Document, values: dict[str, Any], *, body: str, path: Keys = ()
-) -> tuple[str, Document]:
+def _checked(text: str, before: Document, values: Values, *, body: str, path: Keys = ()) -> tuple[str, Document]:
     after = read_document(text)
     kept = (
         after.step in (before.step, "strict")

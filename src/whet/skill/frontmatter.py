@@ -9,7 +9,7 @@ with its line.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.notes import Note
 from whet.skill.block import Block, BlockError, read_block
@@ -18,6 +18,8 @@ from whet.skill.repair import rescue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from whet.skill.block import Values
 
 MAX_DOCUMENT = 1024 * 1024
 MAX_FRONTMATTER = 64 * 1024
@@ -39,7 +41,7 @@ class Fences(NamedTuple):
 class Document(NamedTuple):
     """A SKILL.md taken apart. `values` is shared, not copied: read it, do not write it."""
 
-    values: dict[str, Any]
+    values: Values
     body: str
     step: Step
     lines: dict[str, int]

@@ -8,6 +8,7 @@ from whet.skill.gates import OPEN, Gates
 
 if TYPE_CHECKING:
     from whet.notes import Note
+    from whet.skill.block import Values
     from whet.skill.frontmatter import Step
 
 
@@ -68,5 +69,5 @@ class Skill(NamedTuple):
     """Versions of agents the skill asks for, such as `hermes_version`, kept as written."""
     step: Step = "strict"
     diagnostics: tuple[Note, ...] = ()
-    frontmatter: dict[str, Any] = {}  # noqa: RUF012  the raw mapping, shared and never written
+    frontmatter: Values = {}  # noqa: RUF012  the raw mapping, shared and never written
     """The frontmatter as written, unknown keys included."""

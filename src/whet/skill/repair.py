@@ -14,6 +14,8 @@ from whet.skill.block import Block, BlockError, read_block, resolve_plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from whet.skill.block import Values
+
 _ENTRY = re.compile(r"""(?P<key>["']?[A-Za-z_][\w.-]*["']?)[ \t]*:(?![/:])""")
 _KEY_LINE = re.compile(r"(?P<indent>[ \t]*(?:-[ ]+)?)(?P<key>[A-Za-z_][\w.-]*):(?P<gap>[ \t]+)(?P<value>\S.*)")
 _ITEM_LINE = re.compile(r"(?P<indent>[ \t]*-[ ]+)(?P<value>\S.*)")
@@ -60,7 +62,7 @@ def repair(text: str, *, deep: bool = False) -> str:
 
 def rescue(text: str) -> Block:
     """What can be read entry by entry; where nothing else helps, the text after a key's first colon."""
-    values: dict[str, Any] = {}
+    values: Values = {}
     lines: dict[str, int] = {}
     texts: dict[str, str] = {}
     duplicates: list[tuple[str, int]] = []
@@ -77,7 +79,7 @@ def rescue(text: str) -> Block:
     return Block(values, lines, texts, tuple(duplicates))
 
 
-def _forget(key: str, value: Any, *records: dict[str, Any]) -> None:
+def _forget(key: str, value: Any, *records: dict[str, int] | dict[str, str]) -> None:
     """Drop what is recorded about a value that a later one replaces."""
     below = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for record in records:

@@ -10,6 +10,7 @@ from whet.skill.coerce import split_tools
 from whet.skill.frontmatter import Document, decode, find_fences
 
 if TYPE_CHECKING:
+    from whet.skill.block import Values
     from whet.skill.model import Skill
 
 KEYS = frozenset(("name", "description", "license", "compatibility", "metadata", "allowed-tools"))
@@ -104,7 +105,7 @@ def _indifferent_together(keys: tuple[str, ...], others: tuple[str, ...]) -> boo
     """Whether these keys can go below metadata while the others stay: one may take another's place."""
     nothing = Document({}, "", "strict", {}, {}, (), 1)
     moved, kept = ({key: f"{key} {_PROBES[0]}" for key in group} for group in (keys, others))
-    after = {**kept, "metadata": moved}
+    after: Values = {**kept, "metadata": {**moved}}
     return _meaning(nothing._replace(values={**kept, **moved})) == _meaning(nothing._replace(values=after))
 
 
