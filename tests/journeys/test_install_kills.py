@@ -226,7 +226,7 @@ print(json.dumps([tried(do) for do in commands]))
 filler.truncate(0)
 with opened() as library:
     told = library.sources.verify()
-    print(json.dumps([told["valid"], library.edit.history.verify().valid, library.guard.verify_audit().valid]))
+    print(json.dumps([told.valid, library.edit.history.verify().valid, library.guard.verify_audit().valid]))
 print(json.dumps([tried(do) for do in commands]))
 with opened() as library:
     library.repair()

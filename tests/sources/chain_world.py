@@ -117,7 +117,7 @@ class Machine:
         locked = {os.path.basename(entry.path): entry.digest for entry in read(str(self.lock)).entries}
         there = self.state().skills
         assert locked == {name: locked[name] if name in edited else there[name] for name in locked}
-        assert library.sources.ledger.records.pending(str(self.lock)) == ()
+        assert library.sources.installs.pending(str(self.lock)) == {}
         assert library.edit.journal.edits() == []
 
 

@@ -32,7 +32,7 @@ for line in sys.stdin:
         answer = eval(call)(library, *given)
     except WhetError as error:
         answer = {"code": error.code, "message": error.message}
-    print(json.dumps(answer), flush=True)
+    print(json.dumps(answer.to_json() if hasattr(answer, "to_json") else answer), flush=True)
 """
 """Another process with a library, which calls what it is told and says what came of it."""
 INSTALL = "lambda library, source, name: library.sources.install(source, skills=[name])"

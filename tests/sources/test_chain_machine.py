@@ -160,7 +160,7 @@ class Chain(RuleBasedStateMachine):
     @invariant()
     def everything_agrees(self) -> None:
         if hasattr(self, "library"):
-            assert self.library.sources.ledger.known(str(self.world.lock())) == self.world.locked()
+            assert self.library.sources.installs.known(str(self.world.lock())) == self.world.locked()
             assert self.library.edit.journal.edits() == []
             assert {entry.code for entry in self.library.doctor()} <= {"locked-missing"}
 

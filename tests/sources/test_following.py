@@ -128,15 +128,14 @@ def test_a_renamed_skill_keeps_its_source(world: World, library: Library) -> Non
     assert world.locked() == before
 
 
-def test_skills_that_are_renamed_together_are_told_to_have_lost_their_source(world: World, library: Library) -> None:
-    answer = library.edit.apply(
-        [{"action": "rename", "name": name, "new_name": f"my-{name}"} for name in ("deploy", "pdf")]
-    ).to_json()
-    assert answer["warnings"] == [
-        f"{name} was renamed together with others, so that its source is not known any more."
-        for name in ("deploy", "pdf")
-    ]
-    assert world.locked() == {}
+def test_skills_that_are_renamed_together_keep_their_sources(world: World, library: Library) -> None:
+    before = world.locked()
+    names = ("deploy", "pdf")
+    operations = [{"action": "rename", "name": name, "new_name": f"my-{name}"} for name in names]
+    answer = library.edit.apply(operations).to_json()
+    assert answer["warnings"] == []
+    moved = {f"skills/my-{name}": before[f"skills/{name}"]._replace(path=f"skills/my-{name}") for name in names}
+    assert world.locked() == moved
 
 
 def test_what_is_approved_is_followed(world: World, library: Library) -> None:

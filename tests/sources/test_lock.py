@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sources.ledgers import installed, skill
+from sources.installs_world import installed, skill
 from whet.errors import FailedError, InvalidError, WhetError
 from whet.skill.paths import collides
 from whet.sources.lock import file as locks
 from whet.sources.lock.file import Installed, Lock, dump, lock_file, opened_source, parse, stored_source
-from whet.sources.lock.salvage import Salvaged, salvage, sides
+from whet.sources.lock.rebuild import Salvaged, salvage, sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable

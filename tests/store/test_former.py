@@ -33,7 +33,11 @@ from whet.store.database import FORMER
 from whet.store.state import StateDatabase, check_state, repair_state
 
 FIXTURES = Path(__file__).parent / "fixtures"
-TABLES = {(kind.name, old): new for kind in former._DATABASES for old, new in kind.tables.items()}
+CONVERTED = ("intents", "installs")
+"""Tables whose rows later migrations changed; `test_installs` in this file looks at them."""
+TABLES = {
+    (kind.name, old): new for kind in former._DATABASES for old, new in kind.tables.items() if new not in CONVERTED
+}
 KEPT = ("trusted", "disabled", "pins", "lifecycle", "curator", "blocked")
 """Tables that were in `state.db` already."""
 
@@ -68,7 +72,8 @@ def move(state: Path) -> None:
 
 
 def test_the_fixture_has_something_of_everything(state: Path) -> None:
-    empty = {"intents", "lifecycle", "blocked", "hook_failures", "usage_imports", "usage_damage"}
+    assert rows(state / "installs.db", "records")
+    empty = {"lifecycle", "blocked", "hook_failures", "usage_imports", "usage_damage"}
     assert {name for name, found in facts(state).items() if not found} <= empty
 
 
@@ -105,6 +110,63 @@ def test_every_fact_is_there_afterwards(state: Path) -> None:
     learning = json.loads((state / FORMER / "learning.json").read_text())
     assert State(database, system_clock).read() == learning
     assert {seen.id for seen in Sessions(database, system_clock).all()} == {"s1", "s2"}
+    database.close()
+
+
+ENTRY = {"name": "pdf", "digest": "sha256:" + "a" * 64, "files": {}}
+NOTE = ["user", "install", "install", "pdf", "/x/skills/pdf", "", "", "sha256:" + "b" * 64, "", "r3"]
+
+
+def test_what_was_installed_is_remembered_with_the_entry_of_the_history_it_came_with(state: Path) -> None:
+    old = rows(state / "installs.db", "records")
+    with closing(sqlite3.connect(state / "history.db")) as connection:
+        runs = dict(connection.execute("SELECT run, max(id) FROM journal GROUP BY run"))
+    names = ["digest", "entry", "id", "journal", "lock", "path", "run", "state", "time"]
+    before = [dict(zip(names, row, strict=True)) for row in old]
+    assert {row["state"] for row in before} == {"done"} and {row["run"] for row in before} & {*runs}
+    move(state)
+    after = [
+        dict(zip(["digest", "entry", "id", "journal", "lock", "path", "time"], row, strict=True))
+        for row in rows(state / "state.db", "installs")
+    ]
+    kept = ("digest", "entry", "id", "lock", "path", "time")
+    assert [{name: row[name] for name in kept} for row in after] == [
+        {name: row[name] for name in kept} for row in before
+    ]
+    numbers = {row["id"]: row["journal"] for row in after}
+    assert all(numbers[row["id"]] == runs[row["run"]] for row in before if row["run"] in runs)
+
+
+def test_installs_that_were_interrupted_are_finished_or_forgotten(state: Path) -> None:
+    """The ledger had a row on its way for each; whether it happened, the history told."""
+    with closing(sqlite3.connect(state / "history.db")) as connection:
+        made, number = connection.execute("SELECT run, max(id) FROM journal WHERE run <> ''").fetchone()
+        connection.execute("INSERT INTO intents VALUES ('r3', 5, ?)", (json.dumps([NOTE]),))
+        connection.commit()
+    lock, text = "/x/whet-lock.json", json.dumps(ENTRY)
+    pending = [
+        ("skills/made", made, text, number - 1),  # the history knows of it, the lock does not yet
+        ("skills/gone", made, None, number - 1),
+        ("skills/waits", "r3", text, number),  # the change of the skill itself was interrupted
+        ("skills/never", "r4", text, number),
+        ("skills/pinned", "", text, -1),  # only the lock was to change
+    ]
+    with closing(sqlite3.connect(state / "installs.db")) as connection:
+        query = "INSERT INTO records (time, lock, path, run, entry, digest, journal, state) VALUES (9,?,?,?,?,'',?,?)"
+        for path, run, entry, since in pending:
+            connection.execute(query, (lock, path, run, entry, since, "pending"))
+        connection.execute(query, (lock, "skills/void", made, text, 0, "void"))
+        connection.commit()
+    move(state)
+    database = StateDatabase(str(state))
+    found = database.read("SELECT path, entry, journal FROM installs WHERE lock = ? ORDER BY id", (lock,))
+    assert found == [("skills/made", text, number), ("skills/gone", None, number)]
+    journal = Journal(database, system_clock)
+    (rendering,) = journal.intents.open("lock")
+    assert rendering.payload["file"] == lock and rendering.payload["new"] == {"skills/made": ENTRY, "skills/gone": None}
+    (edit,) = journal.edits()
+    assert edit.id == "r3" and [list(note) for note in edit.notes] == [NOTE]
+    assert edit.lock["file"] == lock and edit.lock["new"] == {"skills/waits": ENTRY}
     database.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from contextlib import closing
@@ -18,6 +19,9 @@ from whet.store.state import StateDatabase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+
+NOTE = ["user", "foreground", "patch", "pdf", "/skills/pdf", "", "", "", "", "r1"]
 
 
 @pytest.fixture
@@ -120,10 +124,10 @@ def test_changes_that_the_version_before_left_open_are_edits(tmp_path: Path) -> 
     with closing(sqlite3.connect(directory / "state.db")) as connection:
         for migration in STATE_MIGRATIONS[:11]:
             connection.executescript(migration.sql)
-        connection.execute("INSERT INTO intents VALUES ('r1', 5, '[[\"user\", \"x\"]]')")
+        connection.execute("INSERT INTO intents VALUES ('r1', 5, ?)", (json.dumps([NOTE]),))
         connection.execute("PRAGMA application_id = 0x57484554")
         connection.execute("PRAGMA user_version = 11")
         connection.commit()
     state = StateDatabase(str(directory))
-    assert Intents(state, lambda: 0).open("edit") == [Intent("r1", "edit", {"notes": [["user", "x"]]})]
+    assert Intents(state, lambda: 0).open("edit") == [Intent("r1", "edit", {"notes": [NOTE]})]
     state.close()

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 from whet.api.stores import Stores
 from whet.errors import UsageError, WhetError
@@ -173,7 +173,8 @@ class Library:
         editor.on_commit(self._stores.sessions.follow)
         editor.committer.after_commit(self._stores.usage.follow, "The change is not counted")
         editor.committer.after_commit(self._follow_bundles, "Bundles keep the old name")
-        editor.committer.after_commit(self._follow_locks, "The lock was not changed")
+        editor.committer.locks = self._follow_locks
+        editor.committer.after_commit(self._render_locks, "The lock was not changed")
         return editor
 
     def _follow_bundles(self, commits: Sequence[Committed]) -> Iterable[str]:
@@ -185,8 +186,14 @@ class Library:
         directories = bundle_directories(self.workspace.config())
         return tuple(follow_bundles(directories, directories[-1], commits))
 
-    def _follow_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
-        return self.sources.follow(commits)
+    def _follow_locks(self, commits: Sequence[Committed], planned: Any) -> None:
+        if planned is not None or any(commit.moved or commit.back or not commit.after for commit in commits):
+            self.sources.follow(commits, planned)
+
+    def _render_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
+        from whet.store.intents import LOCK
+
+        return self.sources.render_locks(commits) if self.edit.journal.intents.open(LOCK) else ()
 
     @property
     def history(self) -> History:

@@ -12,9 +12,10 @@ import os
 import threading
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.errors import NotFoundError, UsageError, WhetError
+from whet.library.files import inside
 from whet.values import fields_json
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from whet.sources.install.plan import Applied, Plan
     from whet.sources.install.telling import Origin, Outdated, Verification
     from whet.sources.lock.file import Installed
-    from whet.sources.lock.ledger import Ledger
+    from whet.sources.lock.installs import Installs
     from whet.sources.merging.merge import Prefer
     from whet.sources.model import FetchContext, Progress, Ref
     from whet.sources.publishing.prepare import Published
@@ -89,12 +90,11 @@ class SkillSources:
                 event.set()
 
     @cached_property
-    def ledger(self) -> Ledger:
+    def installs(self) -> Installs:
         """What was ever installed: the memory behind the locks."""
-        from whet.sources.lock.ledger import Ledger
+        from whet.sources.lock.installs import Installs
 
-        editor = self._editor
-        return Ledger(self._workspace.state, self._workspace.clock, editor.journal, editor.writer.recover)
+        return Installs(self._editor.journal, self._workspace.clock, self._editor.writer.recover)
 
     @cached_property
     def web(self) -> Web:
@@ -127,7 +127,7 @@ class SkillSources:
         repository = self._workspace.config().repository
         shared = repository is not None and os.path.realpath(root) != os.path.realpath(self._workspace.new_root())
         project = repository.root if repository is not None and shared else ""
-        return Installer(self._workspace, self._editor, self.ledger, self.reach, root, project)
+        return Installer(self._workspace, self._editor, self.installs, self.reach, root, project)
 
     # looking around
 
@@ -515,12 +515,10 @@ class SkillSources:
 
     def set_pin(self, directory: str, name: str, pinned: str) -> bool:
         """Write a pin into every lock that names the skill; whether that changed anything."""
-        from whet.sources.install.following import set_pin
-
         changed = False
         for installer in self._installers():
             known = installer.relative(os.path.realpath(directory)) if directory else name
-            changed = set_pin(installer, known, pinned) or changed
+            changed = installer.set_pin(known, pinned) or changed
         return changed
 
     def _installers(self) -> list[Installer]:
@@ -528,7 +526,7 @@ class SkillSources:
         from whet.sources.lock.file import lock_file
 
         files = {root: lock_file(root) for root in self._own_roots()}
-        kept = (root for root, file in files.items() if os.path.lexists(file) or self.ledger.left_by(file))
+        kept = (root for root, file in files.items() if os.path.lexists(file) or self.installs.left_by(file))
         return [self._installer(root) for root in kept]
 
     def _last_known(self, installer: Installer) -> Sequence[Installed]:
@@ -538,7 +536,7 @@ class SkillSources:
         try:
             return installer.installed()
         except WhetError:
-            return tuple(self.ledger.known(lock_file(installer.root)).values())
+            return tuple(self.installs.known(lock_file(installer.root)).values())
 
     def _own_roots(self) -> list[str]:
         """The roots that skills can be installed in: the user's, and the project's."""
@@ -552,14 +550,20 @@ class SkillSources:
 
         return [self._workspace.state.path, *map(lock_file, self._own_roots())]
 
-    def follow(self, commits: Sequence[Committed]) -> Iterable[str]:
-        """Let the locks follow what was done to installed skills."""
-        from whet.sources.install.following import catch_up
+    def follow(self, commits: Sequence[Committed], planned: Any) -> None:
+        """Let what is installed follow a change of skills, in its transaction; `planned` by an install."""
+        if planned is not None:
+            self.installs.enter([commit.entry for commit in commits], planned)
+        else:
+            self.installs.follow(commits, self._own_roots())
 
+    def render_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
+        """Let the locks say what became of their skills."""
         told: list[str] = []
-        for installer in self._installers():
+        for root in self._own_roots():
             try:
-                told += catch_up(installer, [commit.entry.id for commit in commits])
+                if any(inside(commit.entry.path, root) for commit in commits):
+                    self.installs.settle(root)
             except WhetError as error:
                 told.append(f"The lock was not changed: {error.message}")
         return told
@@ -584,11 +588,12 @@ class SkillSources:
     def examine(self) -> tuple[Note, ...]:
         """What `doctor` tells of the locks, of the memory of what was installed, and of what syncing made."""
         from whet.notes import Note
+        from whet.sources.lock.rebuild import examine
         from whet.sources.syncing.record import read_record
 
         entries: tuple[Note, ...] = ()
         if any(map(os.path.lexists, self._lock_files())):
-            entries = tuple(entry for root in self._own_roots() for entry in self.ledger.examine(root))
+            entries = tuple(entry for root in self._own_roots() for entry in examine(self.installs, root))
         try:
             read_record(self._workspace.state)
         except WhetError as error:
@@ -602,7 +607,9 @@ class SkillSources:
 
         parts: list[Repaired] = []
         if any(map(os.path.lexists, self._lock_files())):
-            parts = [*map(self.ledger.repair, self._own_roots())]
+            from whet.sources.lock.rebuild import repair
+
+            parts = [repair(self.installs, root) for root in self._own_roots()]
         if any(entry.code == "sync-damaged" for entry in self.examine()):
             from whet.sources.syncing.sync import repair_sync
 

@@ -42,6 +42,11 @@ class Committed(NamedTuple):
         return self.before is not None and self.after is not None and self.before != self.after
 
     @property
+    def back(self) -> bool:
+        """Did it go back to an earlier content?"""
+        return self.entry.action in ("rollback", "undo", "restore")
+
+    @property
     def old_names(self) -> tuple[str, str]:
         """The names that stores knew it by before they knew its id: as it was, and with its scope."""
         return key(self.old_name), key(f"{self.scope}:{self.old_name}")
@@ -95,7 +100,8 @@ class Committer:
         committed = self._committed([entry for entry in entries if entry.action != "found"], {})
         for subscriber in self._inside if committed else ():
             subscriber(committed)
-        self.locks(committed, lock)
+        if committed:
+            self.locks(committed, lock)
 
     def publish(self, entries: Sequence[Entry], changes: Sequence[TreeChange] = ()) -> Commit:
         """Tell those who follow later about entries that are in the history, made by these changes."""

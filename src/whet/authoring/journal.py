@@ -21,7 +21,7 @@ from whet.skill.tree import Item, Tree, entries
 from whet.store.blobs import Blobs
 from whet.store.chain import ORIGIN, Chain
 from whet.store.clock import iso
-from whet.store.intents import Intents
+from whet.store.intents import EDIT, Intents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from whet.store.state import StateDatabase
 
 BLOBS = "contents"
-EDIT = "edit"
-"""The kind of intent that a change of skills is."""
 _SPACE = 1 << 256
 _GRACE_NS = 3600 * 10**9
 """Longer than any writer takes from storing a content to writing down what refers to it."""

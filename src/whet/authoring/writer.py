@@ -17,12 +17,12 @@ import os
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.authoring.journal import EDIT, Edit, Note
+from whet.authoring.journal import Edit, Note
 from whet.authoring.trees import digest, write_tree
 from whet.errors import ConflictError, FailedError, WhetError
 from whet.library.package import read_tree
 from whet.store.atomic import clean_leftovers
-from whet.store.intents import Handler
+from whet.store.intents import EDIT, Handler
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ class _Former(NamedTuple):
 _DATABASES = (
     _Former(4, "history.db", {name: name for name in ("trees", "journal", "intents", "proposals", "retained")}),
     _Former(5, "audit.db", {"records": "audit"}),
-    _Former(6, "installs.db", {"records": "installs", "followed": "followed"}),
+    _Former(6, "installs.db", {"records": "installs"}),
     _Former(7, "feedback.db", {"feedback": "feedback"}),
     _Former(8, "sessions.db", {"sessions": "sessions", "failures": "hook_failures"}),
     _Former(
@@ -222,3 +222,40 @@ def _copy(path: str, target: sqlite3.Connection) -> list[str]:
             if lost or old in known:  # a file of a still older version has fewer tables
                 lost += copy_table(source, target, new, old).lost
     return lost
+
+
+# --- rows of versions before, changed by migrations ------------------------------------------------------------------
+
+
+def convert_ledger(connection: sqlite3.Connection) -> None:
+    """Turn the ledger of installs into rows that name the entry of the history from which on a lock said so.
+
+    What was pending is done where the history knows its run; then its lock is still to be rendered. Where the change of
+    the skills is itself not settled, it is a part of that one. Everything else never happened.
+    """
+    import json
+
+    made = dict(connection.execute("SELECT run, max(id) FROM journal WHERE run <> '' GROUP BY run").fetchall())
+    edits = connection.execute("SELECT id, payload FROM intents WHERE kind = 'edit' ORDER BY number").fetchall()
+    waiting = {note[9]: (id_, json.loads(text)) for id_, text in edits for note in json.loads(text)["notes"]}
+    since: dict[tuple[str, str], int] = {}
+    late: dict[str, dict[str, Any]] = {}
+    query = "SELECT id, time, lock, path, run, journal, entry, digest, state FROM ledger ORDER BY id"
+    for id_, time, lock, path, run, journal, entry, of, state in connection.execute(query).fetchall():
+        happened = state == "done" or (state == "pending" and journal >= 0 and made.get(run, 0) > journal)
+        if happened:
+            since[lock, path] = number = made.get(run, since.get((lock, path), 0))
+            row = (id_, time, lock, path, number, entry, of)
+            connection.execute("INSERT INTO installs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        if state == "pending" and journal >= 0 and (happened or run in waiting):
+            change = late.setdefault(run, {"file": lock, "new": {}, "found": {}, "id": f"lock-{run}"})
+            change["new"][path] = entry and json.loads(entry)
+    for run, change in late.items():
+        if run in waiting:
+            edit, payload = waiting[run]
+            text = json.dumps({**payload, "lock": change})
+            connection.execute("UPDATE intents SET payload = ? WHERE id = ?", (text, edit))
+        else:
+            query = "INSERT INTO intents (id, time, kind, payload) VALUES (?, 0, 'lock', ?)"
+            connection.execute(query, (change["id"], json.dumps(change)))
+    connection.execute("DROP TABLE ledger")

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from whet.store.locks import FileLock
     from whet.store.state import StateDatabase
 
+EDIT = "edit"
+"""A change of skills (`whet.authoring.writer`), with what a lock will say of them."""
+LOCK = "lock"
+"""A lock that does not say yet what is installed (`whet.sources.lock.installs`)."""
+
 
 class Intent(NamedTuple):
     """Something that was begun and is not settled."""
@@ -69,7 +74,7 @@ class Intents:
 
     def open(self, kind: str) -> list[Intent]:
         """The intents of a kind that are not settled, oldest first."""
-        query = "SELECT id, kind, payload FROM intents WHERE kind = ? ORDER BY time, id"
+        query = "SELECT id, kind, payload FROM intents WHERE kind = ? ORDER BY number"
         return [Intent(id_, kind, json.loads(text)) for id_, kind, text in self._state.read(query, (kind,))]
 
     def is_open(self, id_: str) -> bool:

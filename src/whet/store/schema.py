@@ -34,6 +34,12 @@ def _adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[
     return adopt(connection, directory, number)
 
 
+def _convert_ledger(connection: sqlite3.Connection) -> None:
+    from whet.store.former import convert_ledger
+
+    convert_ledger(connection)
+
+
 def _drop_caches(_connection: sqlite3.Connection, directory: str, _number: int) -> list[str]:
     from whet.store.former import drop_caches
 
@@ -193,12 +199,29 @@ STATE_MIGRATIONS = (
         """
         ALTER TABLE intents RENAME TO edits;
         CREATE TABLE intents (
-            id TEXT PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL
-        ) WITHOUT ROWID;
-        CREATE INDEX intents_by_kind ON intents (kind, time);
-        INSERT INTO intents SELECT id, time, 'edit', '{"notes": ' || changes || '}' FROM edits;
+            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, time INTEGER NOT NULL, kind TEXT NOT NULL,
+            payload TEXT NOT NULL
+        );
+        INSERT INTO intents (id, time, kind, payload)
+            SELECT id, time, 'edit', '{"notes": ' || changes || '}' FROM edits ORDER BY time, id;
         DROP TABLE edits;
         """,
+    ),
+    Migration(
+        13,
+        "sources",
+        """
+        DROP INDEX installs_by_path;
+        DROP INDEX installs_by_state;
+        ALTER TABLE installs RENAME TO ledger;
+        CREATE TABLE installs (
+            id INTEGER PRIMARY KEY, time INTEGER NOT NULL, lock TEXT NOT NULL, path TEXT NOT NULL,
+            journal INTEGER NOT NULL, entry TEXT, digest TEXT NOT NULL
+        );
+        CREATE INDEX installs_by_path ON installs (lock, path, id);
+        DROP TABLE followed;
+        """,
+        _convert_ledger,
     ),
 )
 

@@ -3,8 +3,8 @@
     plan = plan_install(installer, [Wanted(read_ref("anthropics/skills", place), ("pdf",))])
     apply(installer, plan)
 
-Applying is one step for all skills of a plan: the files change together or not at all (`whet.authoring.writer`), and
-the lock follows them even if the process is killed in between (`whet.sources.lock.ledger`).
+Applying is one transaction for all skills of a plan: files, history and what is installed change together or not at all
+(`whet.sources.lock.installs`).
 """
 
 from __future__ import annotations
@@ -209,9 +209,8 @@ def _commit(installer: Installer, plan: Plan, ready: Sequence[Step], actor: str,
                 directory, base
             )  # what later merges start from; what is put in place is kept anyway
     new, seen = {step.path: step.entry for step in ready}, {step.path: step.previous for step in ready}
-    installer.ledger.commit(
-        plan.root, run, new, (lambda: installer.writer.write(changes, by)) if changes else None, seen
-    )
+    write = (lambda lock: installer.writer.write(changes, by, lock)) if changes else None
+    installer.installs.commit(plan.root, new, write, seen)
     for step in ready:
         if step.entry is None:
             installer.journal.retain(plan.directory(step), None)

@@ -19,6 +19,7 @@ from whet.library.package import read_tree
 from whet.skill.names import closest, key
 from whet.sources.concurrency import map_concurrently
 from whet.sources.lock.file import lock_file, opened_source
+from whet.sources.lock.installs import relative_path
 from whet.sources.opening import open_source
 from whet.sources.packages import choose
 from whet.sources.refs.disk import file_path
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from whet.notes import Note
     from whet.skill.tree import Tree
     from whet.sources.lock.file import Installed
-    from whet.sources.lock.ledger import Ledger
+    from whet.sources.lock.installs import Installs
     from whet.sources.model import FetchContext, Fetched, Listing, Offer, Ref
 
 
@@ -58,7 +59,7 @@ class Installer:
         self,
         workspace: Workspace,
         editor: SkillEditor,
-        ledger: Ledger,
+        installs: Installs,
         reach: FetchContext,
         root: str,
         project: str = "",
@@ -67,7 +68,7 @@ class Installer:
         self.journal = editor.journal
         self.writer = editor.writer
         self.committer = editor.committer
-        self.ledger = ledger
+        self.installs = installs
         self.reach = reach
         self.root = os.path.realpath(root)
         self.base = os.path.dirname(lock_file(self.root))
@@ -78,11 +79,8 @@ class Installer:
     # places
 
     def relative(self, directory: str) -> str:
-        """A directory as the lock names it; one on another drive as it is, which no lock names."""
-        try:
-            return os.path.relpath(directory, self.base).replace(os.sep, "/")
-        except ValueError:
-            return directory
+        """A directory as the lock names it."""
+        return relative_path(lock_file(self.root), directory)
 
     def directory(self, relative: str) -> str:
         """A directory that the lock names."""
@@ -113,15 +111,17 @@ class Installer:
     # the lock
 
     def installed(self) -> tuple[Installed, ...]:
-        """What the lock names, by path, once it has followed what the history did to its skills."""
-        from whet.sources.install.following import catch_up
+        """What the lock names, by path."""
+        return self.installs.entries(self.root)
 
-        catch_up(self)
-        return self.locked()
-
-    def locked(self) -> tuple[Installed, ...]:
-        """What the lock names, by path, as it is."""
-        return self.ledger.entries(self.root)
+    def set_pin(self, name: str, pinned: str) -> bool:
+        """Write a pin into the lock, or take it out; whether that changed anything."""
+        return self.installs.amend(
+            self.root,
+            lambda locked: {
+                entry.path: entry._replace(pinned=pinned) for entry in self.called(name, tuple(locked.values()))
+            },
+        )
 
     def called(self, name: str, entries: Sequence[Installed], here: Mapping[str, str] | None = None) -> list[Installed]:
         """What is meant by a name: a path, what a skill is called here or at its source, or its directory.

@@ -1,4 +1,4 @@
-"""What is installed: skills, history, lock and ledger change together, and the lock may change by other ways."""
+"""What is installed: skills, history, rows and lock change together, and the lock may change by other ways."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import os
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from rights import GIVE_UP
 
-from sources.ledgers import Machine, installed, machine, skill
+from sources.installs_world import Machine, installed, machine, skill
 from whet.authoring.trees import digest
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError
 from whet.sources.lock import file as locks
-from whet.sources.lock.file import Lock
+from whet.sources.lock.file import Installed, Lock
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["machine"]
 
 
 def test_installing_updating_and_removing(machine: Machine) -> None:
-    assert machine.ledger.entries(machine.root) == ()
+    assert machine.installs.entries(machine.root) == ()
     assert not os.path.exists(machine.state), "reading creates nothing"
     first = machine.install("pdf", "xlsx")
     assert machine.locked() == first
@@ -40,26 +40,28 @@ def test_installing_updating_and_removing(machine: Machine) -> None:
     machine.check_whole()
 
 
-def test_earlier_contents_are_known_again_by_their_digests(machine: Machine) -> None:
+def remembered(machine: Machine, path: str) -> list[Installed | None]:
+    """Everything that the lock was known to say of a skill."""
+    return [row.entry for row in machine.installs._rows(machine.lock, path)]
+
+
+def test_everything_the_lock_ever_said_is_remembered(machine: Machine) -> None:
     old = machine.install("pdf")["skills/pdf"]
     new = machine.install("pdf", body="Do that.\n")["skills/pdf"]
     machine.remove("pdf")
-    find = machine.ledger.find_by_digest
-    assert find(machine.root, "skills/pdf", old.digest) == old
-    assert find(machine.root, "skills/pdf", new.digest) == new
-    assert find(machine.root, "skills/pdf", "sha256:" + "0" * 64) is None
-    assert find(machine.root, "skills/other", old.digest) is None
+    assert remembered(machine, "skills/pdf") == [old, new, None]
+    assert remembered(machine, "skills/other") == []
 
 
 def test_what_only_the_lock_is_told_needs_no_history(machine: Machine) -> None:
     entry = machine.install("pdf")["skills/pdf"]
     pinned = entry._replace(pinned="until it is fixed")
-    machine.ledger.commit(machine.root, "r1", {"skills/pdf": pinned}, None)
+    machine.installs.commit(machine.root, {"skills/pdf": pinned}, None)
     assert machine.locked() == {"skills/pdf": pinned}
-    assert machine.journal.entries(run="r1") == ()
+    assert machine.journal.entries()[1:] == ()
     machine.check_whole()
     before = os.stat(machine.lock).st_mtime_ns
-    machine.ledger.commit(machine.root, "r2", {"skills/pdf": pinned}, None)
+    machine.installs.commit(machine.root, {"skills/pdf": pinned}, None)
     assert os.stat(machine.lock).st_mtime_ns == before, "what says the same already is not written again"
 
 
@@ -69,12 +71,10 @@ def test_the_file_is_the_truth(machine: Machine) -> None:
     theirs = installed("pdf", skill("pdf", "Theirs.\n"), revision="c" * 40, extra='{"licence":"MIT"}')
     docx = installed("docx", skill("docx"))
     locks.write(machine.lock, Lock((docx, theirs), '{"note":"ours"}'))
-    assert machine.ledger.entries(machine.root) == (docx, theirs)
+    assert machine.installs.entries(machine.root) == (docx, theirs)
     ours = machine.install("pdf", body="Ours.\n")["skills/pdf"]
     assert locks.read(machine.lock) == Lock((docx, ours), '{"note":"ours"}')
-    find = machine.ledger.find_by_digest
-    assert find(machine.root, "skills/pdf", theirs.digest) == theirs, "what was replaced is remembered"
-    assert find(machine.root, "skills/docx", docx.digest) == docx
+    assert remembered(machine, "skills/pdf")[1:] == [theirs, ours], "what was replaced is remembered"
 
 
 def test_a_lock_that_somebody_edits_while_skills_are_written_keeps_the_edit(machine: Machine) -> None:
@@ -82,10 +82,10 @@ def test_a_lock_that_somebody_edits_while_skills_are_written_keeps_the_edit(mach
     docx = installed("docx", skill("docx"))
     new = installed("xlsx", skill("xlsx"))
 
-    def write() -> None:
+    def write(_: Any) -> None:
         locks.write(machine.lock, locks.changed(locks.read(machine.lock), docx.path, docx))
 
-    machine.ledger.commit(machine.root, "r1", {"skills/xlsx": new}, write)
+    machine.installs.commit(machine.root, {"skills/xlsx": new}, write)
     assert set(machine.locked()) == {"skills/pdf", "skills/docx", "skills/xlsx"}
 
 
@@ -105,9 +105,9 @@ def test_roots_beside_each_other_share_a_lock_and_see_their_own(machine: Machine
     pdf = machine.install("pdf")["skills/pdf"]
     other = os.path.join(os.path.dirname(machine.root), "others")
     entry = pdf._replace(path="others/pdf")
-    machine.ledger.commit(other, "r1", {"others/pdf": entry}, None)
-    assert machine.ledger.entries(machine.root) == (pdf,)
-    assert machine.ledger.entries(other) == (entry,)
+    machine.installs.commit(other, {"others/pdf": entry}, None)
+    assert machine.installs.entries(machine.root) == (pdf,)
+    assert machine.installs.entries(other) == (entry,)
     assert set(machine.locked()) == {"skills/pdf", "others/pdf"}
 
 
@@ -117,15 +117,15 @@ def nothing(_: object = None) -> None:
 
 def test_what_a_lock_cannot_hold_is_refused_before_anything_happens(machine: Machine) -> None:
     entry = machine.install("pdf")["skills/pdf"]
-    commit = machine.ledger.commit
+    commit = machine.installs.commit
     with pytest.raises(UsageError, match="does not lie in the root"):
-        commit(machine.root, "r", {"others/pdf": entry}, nothing)
+        commit(machine.root, {"others/pdf": entry}, nothing)
     with pytest.raises(UsageError, match=r"has the part '\.\.'"):
-        commit(machine.root, "r", {"skills/../pdf": entry}, nothing)
+        commit(machine.root, {"skills/../pdf": entry}, nothing)
     with pytest.raises(UsageError, match="no digest"):
-        commit(machine.root, "r", {"skills/x": entry._replace(digest="")}, nothing)
+        commit(machine.root, {"skills/x": entry._replace(digest="")}, nothing)
     with pytest.raises(ConflictError, match="cannot both be installed"):
-        commit(machine.root, "r", {"skills/PDF": entry}, nothing)
+        commit(machine.root, {"skills/PDF": entry}, nothing)
     machine.check_whole()
 
 
@@ -134,25 +134,25 @@ def test_a_damaged_lock_ends_everything_before_anything_happens(machine: Machine
     with open(machine.lock, "a") as file:
         file.write("}")
     with pytest.raises(InvalidError) as caught:
-        machine.ledger.commit(machine.root, "r", {"skills/x": entry}, nothing)
+        machine.installs.commit(machine.root, {"skills/x": entry}, nothing)
     assert caught.value.code == "lock-damaged"
     with pytest.raises(InvalidError):
-        machine.ledger.entries(machine.root)
-    assert machine.ledger.records.pending(machine.lock) == ()
+        machine.installs.entries(machine.root)
+    assert machine.installs.pending(machine.lock) == {}
 
 
 def test_when_the_skills_cannot_be_written_nothing_is_recorded(machine: Machine) -> None:
     before = machine.install("pdf")
     entry = installed("xlsx", skill("xlsx"))
 
-    def write() -> None:
+    def write(_: Any) -> None:
         raise FailedError("disk-full", "No room.")
 
     with pytest.raises(FailedError, match="No room"):
-        machine.ledger.commit(machine.root, "r", {"skills/xlsx": entry}, write)
+        machine.installs.commit(machine.root, {"skills/xlsx": entry}, write)
     assert machine.locked() == before
-    assert machine.ledger.find_by_digest(machine.root, "skills/xlsx", entry.digest) is None
-    assert machine.ledger.known(machine.lock) == before
+    assert remembered(machine, "skills/xlsx") == []
+    assert machine.installs.known(machine.lock) == before
     machine.check_whole()
 
 
@@ -161,14 +161,16 @@ def test_an_interrupt_after_the_skills_are_written_loses_nothing(machine: Machin
     entry = installed("pdf", tree)
     from whet.authoring.writer import Provenance, TreeChange
 
-    def write() -> None:
+    def write(planned: Any) -> None:
         machine.writer.write(
-            [TreeChange("install", "pdf", os.path.join(machine.root, "pdf"), tree)], Provenance("user", run="r")
+            [TreeChange("install", "pdf", os.path.join(machine.root, "pdf"), tree)],
+            Provenance("user", run="r"),
+            planned,
         )
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        machine.ledger.commit(machine.root, "r", {"skills/pdf": entry}, write)
+        machine.installs.commit(machine.root, {"skills/pdf": entry}, write)
     assert machine.locked() == {"skills/pdf": entry}
     machine.check_whole()
 
@@ -177,19 +179,19 @@ def test_the_same_run_twice_is_told_apart(machine: Machine) -> None:
     machine.install("pdf", run="r")
     entry = installed("xlsx", skill("xlsx"))
 
-    def write() -> None:
+    def write(_: Any) -> None:
         raise FailedError("disk-full", "No room.")
 
     with pytest.raises(FailedError):
-        machine.ledger.commit(machine.root, "r", {"skills/xlsx": entry}, write)
+        machine.installs.commit(machine.root, {"skills/xlsx": entry}, write)
     assert set(machine.locked()) == {"skills/pdf"}
     machine.check_whole()
 
 
 FAILING = (
-    "whet.sources.lock.ledger.write_bytes",
-    "whet.sources.lock.ledger.staging",
-    "whet.sources.lock.records.Records.intend",
+    "whet.sources.lock.installs.write_bytes",
+    "whet.sources.lock.installs.staging",
+    "whet.sources.lock.installs.Installs._enter",
     "whet.authoring.journal.Journal.begin",
     "whet.authoring.journal.Journal.settle",
     "whet.authoring.trees.write_bytes",
@@ -204,7 +206,7 @@ def test_a_full_disk_anywhere_changes_nothing(machine: Machine, monkeypatch: pyt
         with pytest.raises(FailedError) as caught:
             machine.install("pdf", "xlsx", body="Do that.\n")
     assert caught.value.code == "disk-full"
-    machine.ledger.settle(machine.root)
+    machine.installs.settle(machine.root)
     assert machine.locked() == before
     machine.check_whole()
     machine.install("pdf", "xlsx", body="Do that.\n")
@@ -220,17 +222,17 @@ def test_a_lock_that_cannot_be_put_in_place_follows_later(machine: Machine, monk
     """The skills are there and in the history; then the rename of the lock fails, and the next one to come does it."""
     machine.install("pdf")
     with monkeypatch.context() as patch:
-        patch.setattr("whet.sources.lock.ledger._replace", full)
+        patch.setattr("whet.sources.lock.installs._replace", full)
         patch.setattr("whet.sources.lock.file.write_bytes", full)
         with pytest.raises(FailedError, match="no space is left"):
             machine.install("xlsx")
         assert set(machine.locked()) == {"skills/pdf"}
-        assert [entry.path for entry in machine.ledger.entries(machine.root)] == ["skills/pdf", "skills/xlsx"]
-    assert [entry.code for entry in machine.ledger.examine(machine.root)] == ["lock-unsettled"]
-    assert machine.ledger.settle(machine.root) == (
+        assert [entry.path for entry in machine.installs.entries(machine.root)] == ["skills/pdf", "skills/xlsx"]
+    assert [entry.code for entry in machine.examine()] == ["lock-unsettled"]
+    assert machine.installs.settle(machine.root) == (
         f"The installation of skills/xlsx was complete and is now in {machine.lock}.",
     )
-    assert machine.ledger.settle(machine.root) == ()
+    assert machine.installs.settle(machine.root) == ()
     machine.check_whole()
 
 
@@ -238,19 +240,19 @@ def test_a_pin_that_cannot_be_written_is_not_written_later(machine: Machine, mon
     before = machine.install("pdf")
     pinned = before["skills/pdf"]._replace(pinned="yes")
     with monkeypatch.context() as patch:
-        patch.setattr("whet.sources.lock.ledger._replace", full)
+        patch.setattr("whet.sources.lock.installs._replace", full)
         with pytest.raises(FailedError):
-            machine.ledger.commit(machine.root, "r", {"skills/pdf": pinned}, None)
-    assert machine.ledger.entries(machine.root) == (before["skills/pdf"],)
+            machine.installs.commit(machine.root, {"skills/pdf": pinned}, None)
+    assert machine.installs.entries(machine.root) == (before["skills/pdf"],)
     machine.check_whole()
 
 
 def test_a_done_change_stays_done_when_that_cannot_be_noted(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("whet.sources.lock.records.Records.mark", full)
+        patch.setattr("whet.sources.lock.installs.Installs._strike", full)
         machine.install("pdf")
-    assert len(machine.ledger.records.pending(machine.lock)) == 1
-    machine.ledger.entries(machine.root)
+    assert len(machine.installs.pending(machine.lock)) == 1
+    machine.installs.entries(machine.root)
     machine.check_whole()
 
 
@@ -265,22 +267,22 @@ def test_somebody_at_work_is_not_disturbed(machine: Machine) -> None:
     def work() -> None:
         from whet.authoring.writer import Provenance, TreeChange
 
-        def write() -> None:
+        def write(planned: Any) -> None:
             change = TreeChange("install", "xlsx", os.path.join(other.root, "xlsx"), tree)
-            other.writer.write([change], Provenance("user", run="r"))
+            other.writer.write([change], Provenance("user", run="r"), planned)
             written.set()
             looked.wait(30)
 
-        other.ledger.commit(other.root, "r", {"skills/xlsx": entry}, write)
+        other.installs.commit(other.root, {"skills/xlsx": entry}, write)
 
     thread = threading.Thread(target=work)
     thread.start()
     try:
         assert written.wait(30)
-        seen = machine.ledger.entries(machine.root)
+        seen = machine.installs.entries(machine.root)
         assert [item.path for item in seen] == ["skills/pdf", "skills/xlsx"]
         assert set(machine.locked()) == {"skills/pdf"}
-        assert machine.ledger.examine(machine.root) == (), "somebody is at work; nothing is wrong"
+        assert machine.examine() == (), "somebody is at work; nothing is wrong"
     finally:
         looked.set()
         thread.join()
@@ -290,7 +292,7 @@ def test_somebody_at_work_is_not_disturbed(machine: Machine) -> None:
 
 MANY = """
 import sys
-from sources.ledgers import Machine
+from sources.installs_world import Machine
 machine = Machine(sys.argv[1])
 for number in range(12):
     machine.install(f"{sys.argv[2]}-{number}")
@@ -315,7 +317,7 @@ def test_two_processes_at_once_come_one_after_the_other(machine: Machine) -> Non
 READ_ONLY = (
     """
 import json, os, sys
-from sources.ledgers import Machine
+from sources.installs_world import Machine
 """
     + GIVE_UP
     + """
@@ -342,7 +344,7 @@ def tried():
 
 allow(False)
 codes = [tried(), (machine.locked(), machine.on_disk()) == before]
-codes.append([entry.name for entry in machine.ledger.entries(machine.root)])
+codes.append([entry.name for entry in machine.installs.entries(machine.root)])
 allow(True)
 machine.close()
 codes.append(tried())
@@ -373,7 +375,7 @@ def test_what_may_only_be_read_is_said_and_stays_as_it_is(place: str) -> None:
 
 FULL = """
 import json, os, subprocess, sys
-from sources.ledgers import Machine
+from sources.installs_world import Machine
 from whet.errors import WhetError
 top, place = sys.argv[1:]
 for name in place.split():
@@ -395,7 +397,7 @@ def update():
 
 def pin():
     entry = machine.locked()["skills/pdf"]._replace(pinned="why " * 3000)
-    machine.ledger.commit(machine.root, "r", {"skills/pdf": entry}, None)
+    machine.installs.commit(machine.root, {"skills/pdf": entry}, None)
 
 filler = open(f"{top}/{place.split()[-1]}/filler", "wb", buffering=0)
 try:
@@ -406,8 +408,8 @@ except OSError:
 said = [[tried(call), (machine.locked(), machine.on_disk()) == before] for call in (update, pin)]
 filler.truncate(0)
 machine.close()
-told = machine.ledger.settle(machine.root)
-said.append(all(sentence.endswith("given up.") for sentence in told))
+told = machine.installs.settle(machine.root)
+said.append(all(sentence.endswith("taken back.") for sentence in told))
 said.append((machine.locked(), machine.on_disk()) == before)
 said.extend([tried(pin), tried(update)])
 machine.check_whole()
@@ -446,7 +448,7 @@ def test_a_skill_that_is_adopted_as_it_lies_there(machine: Machine) -> None:
     tree = skill("xlsx")
     changes = [TreeChange("install", "xlsx", os.path.join(machine.root, "xlsx"), tree)]
     entries = {"skills/own": installed("own", own, source=""), "skills/xlsx": installed("xlsx", tree)}
-    machine.ledger.commit(machine.root, "r", entries, machine.writing(changes, "r"))
+    machine.installs.commit(machine.root, entries, machine.writing(changes, "r"))
     assert machine.locked()["skills/own"].source == ""
     assert machine.on_disk()["skills/own"] == digest(own)
     assert set(machine.locked()) == {"skills/own", "skills/pdf", "skills/xlsx"}

@@ -1,9 +1,9 @@
-"""Machines with a ledger in a temporary directory, and what must hold of them whatever happened."""
+"""Machines with installed skills in a temporary directory, and what must hold of them whatever happened."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,15 +13,18 @@ from whet.authoring.writer import Provenance, TreeChange, Writer
 from whet.library.package import read_tree
 from whet.skill.tree import Item, entries
 from whet.sources.lock.file import Installed, lock_file, read
-from whet.sources.lock.ledger import Ledger
+from whet.sources.lock.installs import Installs
+from whet.sources.lock.rebuild import examine
 from whet.store.atomic import leftovers
 from whet.store.clock import system_clock
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from whet.authoring.journal import Entry
+    from whet.notes import Note
     from whet.skill.tree import Tree
 
 SOURCE = "git:https://github.com/owner/skills#path=skills/"
@@ -54,7 +57,7 @@ def installed(name: str, tree: Tree, **more: str) -> Installed:
 
 
 class Machine:
-    """A root, its lock, a state directory, and a ledger with a real history."""
+    """A root, its lock, a state directory, and what is installed, with a real history."""
 
     def __init__(self, top: Path | str) -> None:
         self.top = str(top)
@@ -64,7 +67,12 @@ class Machine:
         self.database = StateDatabase(self.state)
         self.journal = Journal(self.database, system_clock)
         self.writer = Writer(self.journal, self.state)
-        self.ledger = Ledger(self.database, system_clock, self.journal, self.writer.recover)
+        self.installs = Installs(self.journal, system_clock, self.writer.recover)
+        self.writer.settled = self._follow
+
+    def _follow(self, entries: Sequence[Entry], planned: Any) -> None:
+        if planned is not None:
+            self.installs.enter(entries, planned)
 
     def close(self) -> None:
         self.database.close()
@@ -84,11 +92,14 @@ class Machine:
             TreeChange("install", name, os.path.join(self.root, name), tree) for name, (tree, _) in wanted.items()
         ]
         new = {f"skills/{name}": entry for name, (_, entry) in wanted.items()}
-        self.ledger.commit(self.root, run, new, self.writing(changes, run))
+        self.installs.commit(self.root, new, self.writing(changes, run))
         return {path: entry for path, entry in new.items() if entry is not None}
 
-    def writing(self, changes: list[TreeChange], run: str) -> Callable[[], object]:
-        return lambda: self.writer.write(changes, Provenance("user", "install", run=run))
+    def writing(self, changes: list[TreeChange], run: str) -> Callable[[Any], object]:
+        return lambda planned: self.writer.write(changes, Provenance("user", "install", run=run), planned)
+
+    def examine(self) -> tuple[Note, ...]:
+        return examine(self.installs, self.root)
 
     def locked(self) -> dict[str, Installed]:
         """What the file says."""
@@ -100,20 +111,20 @@ class Machine:
         return {f"skills/{name}": digest(read_tree(os.path.join(self.root, name))) for name in names if name[0] != "."}
 
     def check_whole(self) -> None:
-        """Lock, history, disk and ledger agree, and nothing is left behind."""
+        """Lock, history, disk and what is remembered agree, and nothing is left behind."""
         assert self.journal.verify() == ()
         assert self.journal.edits() == []
-        assert self.ledger.records.pending(self.lock) == ()
+        assert self.installs.pending(self.lock) == {}
         locked = self.locked()
-        assert self.ledger.known(self.lock) == locked
-        assert self.ledger.entries(self.root) == tuple(locked[path] for path in sorted(locked))
+        assert self.installs.known(self.lock) == locked
+        assert self.installs.entries(self.root) == tuple(locked[path] for path in sorted(locked))
         assert {path: entry.digest for path, entry in locked.items()} == self.on_disk()
         heads = {entry.path: entry.after for entry in self.journal.entries()}
         there = {os.path.join(os.path.dirname(self.lock), path): of for path, of in self.on_disk().items()}
         assert {path: of for path, of in heads.items() if of} == there
         places = [os.path.dirname(self.lock), *(place for place, *_ in os.walk(self.root))]
         assert [path for place in places for path in leftovers(place)] == []
-        assert self.ledger.examine(self.root) == ()
+        assert self.examine() == ()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is wrong with a lock or with the ledger is told, and mended from what is left; nothing is thrown away."""
+"""What is wrong with a lock, or with what is remembered of it, is told, and mended from what is left."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import os
 
 import pytest
 
-from sources.ledgers import Machine, installed, machine, skill
+from sources.installs_world import Machine, installed, machine, skill
+from whet.authoring.journal import Journal
 from whet.errors import FailedError, InvalidError, WhetError
 from whet.notes import Note
 from whet.sources.lock.file import Lock, dump
-from whet.sources.lock.ledger import Ledger
+from whet.sources.lock.installs import Installs
+from whet.sources.lock.rebuild import examine, repair
 from whet.store.state import Repaired, StateDatabase, check_state, repair_state
 
 __all__ = ["machine"]
 
 
 def codes(machine: Machine) -> list[str]:
-    return [entry.code for entry in machine.ledger.examine(machine.root)]
+    return [entry.code for entry in machine.examine()]
 
 
 def test_the_doctor_tells_what_is_wrong_with_a_lock(machine: Machine) -> None:
@@ -25,21 +27,21 @@ def test_the_doctor_tells_what_is_wrong_with_a_lock(machine: Machine) -> None:
     os.rename(os.path.join(machine.root, "pdf"), os.path.join(machine.top, "pdf"))
     hint = "`whet restore pdf` brings it back, `whet uninstall pdf` takes it out of the lock."
     place = os.path.join(machine.root, "pdf")
-    assert machine.ledger.examine(machine.root) == (
+    assert machine.examine() == (
         Note("locked-missing", "info", "It is in the lock and not there.", hint, skill="pdf", path=place),
     )
     os.rename(machine.lock, machine.lock + ".kept")
     message = "The lock is gone, and with it where xlsx came from."
     hint = "Take it from git again, or run `whet doctor --repair`, which rebuilds it."
-    assert machine.ledger.examine(machine.root) == (Note("lock-missing", "error", message, hint, path=machine.lock),)
+    assert machine.examine() == (Note("lock-missing", "error", message, hint, path=machine.lock),)
     with open(machine.lock, "w") as file:
         file.write("{\n!")
-    (entry,) = machine.ledger.examine(machine.root)
+    (entry,) = machine.examine()
     assert (entry.code, entry.severity, entry.path, entry.line) == ("lock-damaged", "error", machine.lock, 2)
     with open(machine.lock, "w") as file:
         file.write('{"version": 9}')
     assert codes(machine) == ["lock-newer"]
-    assert machine.ledger.repair(machine.root) == Repaired((), (machine.ledger.examine(machine.root)[0].message,))
+    assert repair(machine.installs, machine.root) == Repaired((), (machine.examine()[0].message,))
     os.rename(machine.lock + ".kept", machine.lock)
     machine.remove("pdf", "xlsx")
     os.remove(machine.lock)
@@ -49,7 +51,7 @@ def test_the_doctor_tells_what_is_wrong_with_a_lock(machine: Machine) -> None:
 def test_a_lock_that_is_gone_is_not_taken_for_an_empty_one(machine: Machine) -> None:
     machine.install("pdf", "xlsx")
     os.rename(machine.lock, machine.lock + ".kept")
-    for call in (lambda: machine.ledger.entries(machine.root), lambda: machine.install("docx")):
+    for call in (lambda: machine.installs.entries(machine.root), lambda: machine.install("docx")):
         with pytest.raises(InvalidError) as caught:
             call()
         assert caught.value.code == "lock-missing"
@@ -66,17 +68,17 @@ def test_a_lock_that_is_gone_is_rebuilt_from_what_is_there(machine: Machine) -> 
     os.rename(os.path.join(machine.root, "xlsx"), os.path.join(machine.top, "xlsx"))
     kept = machine.locked()["skills/pdf"]
     os.remove(machine.lock)
-    repaired = machine.ledger.repair(machine.root)
+    repaired = repair(machine.installs, machine.root)
     assert repaired == Repaired((f"Rebuilt {machine.lock} with 1 entry.",), ("skills/xlsx: it is gone.",))
     assert machine.locked() == {"skills/pdf": kept}
-    assert machine.ledger.repair(machine.root) == Repaired()
+    assert repair(machine.installs, machine.root) == Repaired()
 
 
 def damaged(machine: Machine, text: str) -> tuple[Repaired, str]:
     """What a repair makes of a text, and the text it kept aside."""
     with open(machine.lock, "w") as file:
         file.write(text)
-    repaired = machine.ledger.repair(machine.root)
+    repaired = repair(machine.installs, machine.root)
     (aside,) = [name for name in os.listdir(os.path.dirname(machine.lock)) if ".damaged-" in name]
     path = os.path.join(os.path.dirname(machine.lock), aside)
     assert repaired.done[0].endswith(f"It is kept as {path}.")
@@ -95,7 +97,7 @@ def test_a_damaged_lock_is_kept_aside_and_rebuilt(machine: Machine) -> None:
 
 
 def test_what_can_be_read_of_a_colleagues_lock_is_saved(machine: Machine) -> None:
-    """The ledger knows nothing of these; one of them is not there yet."""
+    """Nothing is remembered of these; one of them is not there yet."""
     pdf, xlsx = installed("pdf", skill("pdf")), installed("xlsx", skill("xlsx"))
     os.makedirs(machine.root)
     text = dump(Lock((installed("broken", skill("broken")), pdf, xlsx)))
@@ -136,34 +138,35 @@ def test_of_edited_skills_the_entry_with_the_most_files_in_common_counts(machine
     assert repaired.lost == (f"skills/pdf: the lock also named the revision {'e' * 40}.",)
 
 
-def test_a_damaged_ledger_is_said_and_mended(machine: Machine) -> None:
+def test_a_damaged_state_database_is_said_and_mended(machine: Machine) -> None:
     for number in range(40):
         machine.install("pdf", body=f"{number}\n" * 50)
     before = machine.locked()
     machine.close()
-    with open(machine.ledger.records.state.path, "r+b") as file:
+    with open(machine.database.path, "r+b") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(4096)
         file.write(b"\xff" * (size - 4096))
-    other = Ledger(StateDatabase(machine.state), lambda: 10**18, machine.journal, machine.writer.recover)
+    journal = Journal(StateDatabase(machine.state), lambda: 10**18)
+    other = Installs(journal, lambda: 10**18, machine.writer.recover)
     assert check_state(machine.state)
     with pytest.raises(FailedError) as caught:
-        other.commit(machine.root, "r", {"skills/x": before["skills/pdf"]}, None)
+        other.commit(machine.root, {"skills/x": before["skills/pdf"]}, None)
     assert caught.value.code == "state-corrupt"
-    assert {item.code for item in other.examine(machine.root)} <= {"state-corrupt"}
+    assert {item.code for item in examine(other, machine.root)} <= {"state-corrupt"}
     repaired = repair_state(machine.state, lambda: 10**18)
     assert repaired.done[0].startswith("Set the damaged state database aside as ")
     assert check_state(machine.state) is None and repair_state(machine.state, lambda: 10**18) == Repaired()
     assert other.entries(machine.root) == tuple(before.values()), "the lock is the truth"
-    other.records.state.close()
+    journal.state.close()
     machine.install("xlsx")
     assert set(machine.locked()) == {"skills/pdf", "skills/xlsx"}
 
 
 def test_an_unreadable_record_is_said(machine: Machine) -> None:
     machine.install("pdf")
-    with machine.ledger.records.state.write() as connection:
+    with machine.database.write() as connection:
         connection.execute("UPDATE installs SET entry = '{}'")
     with pytest.raises(WhetError) as caught:
-        machine.ledger.known(machine.lock)
+        machine.installs.known(machine.lock)
     assert caught.value.code == "state-corrupt"

@@ -1,0 +1,468 @@
+"""What is installed: rows of `state.db` that change together with the skills, and the lock that is rendered from them.
+
+The lock is the truth: people and git may change it between two commands, so it is read first, and what they changed is
+kept. The rows remember every entry that it ever had, and since which entry of the history: earlier ones are found
+again by them, and a lost lock is rebuilt. An install is one transaction:
+
+1. The lock is read; one that is damaged ends it here. The new one is written beside it, so that a full disk or a
+   directory that may only be read is noticed before anything changed.
+2. The skills are changed (`whet.authoring.writer`), with an intent that says what the lock will say.
+3. The entries of the history, the rows here, and an intent to render the lock are written as one.
+4. The new lock takes the place of the old one, and the intent is struck out.
+
+Whatever else happens to an installed skill (an undo, a new name, a deletion) is followed in the transaction of that
+change. Whoever finds an intent to render the lock renders it: what it says has happened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
+from whet.guard.audit import plain
+from whet.library.files import inside
+from whet.skill.paths import check, collides
+from whet.sources.lock import file as locks
+from whet.sources.lock.file import Installed, Lock, lock_file
+from whet.store.atomic import clean_leftovers, leftovers, make_directories, staging, sync_directory, write_bytes
+from whet.store.failures import os_failures
+from whet.store.intents import LOCK
+from whet.store.locks import FileLock, lock_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from whet.authoring.commits import Committed
+    from whet.authoring.journal import Entry, Journal
+    from whet.store.clock import Clock
+
+    Entries = Mapping[str, Installed | None]
+
+_SECONDS = 60.0
+_ATTEMPTS = 20
+GONE = "Take it from git again, or run `whet doctor --repair`, which rebuilds it."
+
+
+class LockChange(NamedTuple):
+    """What a lock will say of some skills once a change is made."""
+
+    file: str
+    new: dict[str, Installed | None]
+    """By path; None for a skill that it will not name any more."""
+    found: dict[str, Installed]
+    """What it says of them now, where that came by another way than through Whet."""
+    id: str
+    """That of the intent to render it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The change as an intent carries it."""
+        new, found = (
+            {path: entry and locks.entry_json(entry) for path, entry in entries.items()}
+            for entries in (self.new, self.found)
+        )
+        return {"file": self.file, "new": new, "found": found, "id": self.id}
+
+    @classmethod
+    def from_json(cls, value: Any) -> LockChange:
+        """The change that an intent carries."""
+        new = {path: entry and _read_entry(path, entry) for path, entry in value["new"].items()}
+        found = {path: _read_entry(path, entry) for path, entry in value.get("found", {}).items()}
+        return cls(value["file"], new, found, value.get("id", ""))
+
+
+class Row(NamedTuple):
+    """What a lock said of a skill, from one entry of the history on; None: it did not name it any more."""
+
+    path: str
+    journal: int
+    entry: Installed | None
+
+
+class Installs:
+    """What is installed beside the locks of one machine. Reading creates nothing."""
+
+    def __init__(self, journal: Journal, clock: Clock, recover: Callable[[], Sequence[str]]) -> None:
+        """`recover` settles the changes of skills that killed writers left (`Writer.recover`)."""
+        self.clock = clock
+        self._journal = journal
+        self._intents = journal.intents
+        self._database = journal.state
+        self._recover = recover
+
+    # changing
+
+    def commit(
+        self,
+        root: str,
+        changes: Entries,
+        write: Callable[[Any], object] | None,
+        seen: Entries | None = None,
+    ) -> None:
+        """Change skills and what the lock says of them, both or neither. Raises WhetError.
+
+        `write` gets what it has to hand on to `Writer.write`, and changes the skills; None when only the lock changes.
+        If it raises, nothing is changed. `changes` are the new entries by their paths, None for a skill that goes.
+        `seen` is what the caller saw in the lock at some paths; where it says something else by now, nothing is
+        changed.
+        """
+        file = lock_file(root)
+        new = {path: _checked(root, path, entry) for path, entry in changes.items()}
+        with self.alone(file):
+            self.settle_alone(file)
+            before = locks.content(file)
+            lock = self._read(file) if before is None else locks.parse(locks.decoded(before, file), file)
+            _check_seen(lock, seen or {})
+            after = _applied(lock, new)
+            if write is None and after == lock:
+                return
+            change = LockChange(file, new, self._found(file, lock.entries, new), os.urandom(8).hex())
+            rows: Sequence[int] = ()
+            with _ready(file, before, after if after != lock else None) as ready:
+                try:
+                    if write is not None:
+                        write(change.to_json())
+                    else:
+                        rows = self._enter_alone(change)
+                    _replace(file, before, ready, new)
+                except BaseException:
+                    with suppress(WhetError):  # what cannot be settled now is settled by whoever comes next
+                        if write is None and locks.content(file) == before:
+                            self._withdraw(change, rows)
+                        self.settle_alone(file)
+                    raise
+            with suppress(WhetError):  # the change is made; whoever comes next finds that out again
+                self._strike([change.id])
+
+    def amend(self, root: str, changes: Callable[[dict[str, Installed]], Entries]) -> bool:
+        """Change only the lock, from what it says at that moment; whether there was anything to change."""
+        for attempt in range(_ATTEMPTS):
+            now = {entry.path: entry for entry in self.entries(root)}
+            new = {path: entry for path, entry in changes(now).items() if entry != now.get(path)}
+            if not new:
+                break
+            try:
+                self.commit(root, new, None, {path: now.get(path) for path in new})
+            except ConflictError as error:
+                if error.code != "skill-changed" or attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                return True
+        return False
+
+    def enter(self, made: Iterable[Entry], planned: Any) -> None:
+        """Remember what an install planned; to be called in the transaction that enters it into the history."""
+        self._enter(LockChange.from_json(planned), {entry.path: entry.id for entry in made})
+
+    def _enter_alone(self, change: LockChange) -> Sequence[int]:
+        """Remember a change of the lock alone; somebody may have changed a skill of it since it was read."""
+        with self._database.write():
+            if self._pending(change.file):
+                raise _taken(change.file)
+            return self._enter(change, {})
+
+    def _enter(self, change: LockChange, made: Mapping[str, int]) -> Sequence[int]:
+        """Remember what a lock is to say, and that it has to be rendered; the numbers of the rows."""
+        last = self._journal.entries(last=1)
+        now = last[-1].id if last else 0
+        said: list[tuple[str, int, Installed | None]] = []
+        for path, entry in change.new.items():
+            number = made.get(os.path.realpath(directory_of(change.file, path)))
+            if path in change.found:
+                said.append((path, number - 1 if number else now, change.found[path]))
+            said.append((path, number or now, entry))
+        rows: list[int] = []
+        query = "INSERT INTO installs (time, lock, path, journal, entry, digest) VALUES (?, ?, ?, ?, ?, ?)"
+        with self._database.write() as connection:
+            for path, number, entry in said:
+                text = json.dumps(locks.entry_json(entry), sort_keys=True) if entry else None
+                row = (self.clock(), plain(change.file), path, number, text, entry.digest if entry else "")
+                rows.append(int(connection.execute(query, row).lastrowid or 0))
+            self._intents.begin(LOCK, change._replace(found={}).to_json(), change.id)
+        return rows
+
+    def _withdraw(self, change: LockChange, rows: Sequence[int]) -> None:
+        """Forget a change of the lock alone that did not get into it."""
+        with self._database.write() as connection:
+            connection.executemany("DELETE FROM installs WHERE id = ?", [(row,) for row in rows])
+            self._intents.settle(change.id)
+
+    def _found(self, file: str, entries: Iterable[Installed], new: Entries) -> dict[str, Installed]:
+        """What a lock says of these skills that nobody has heard of yet."""
+        said = {row.path: row.entry for row in self._rows(file)}
+        return {entry.path: entry for entry in entries if entry.path in new and said.get(entry.path) != entry}
+
+    # following
+
+    def follow(self, commits: Sequence[Committed], roots: Iterable[str]) -> None:
+        """Let the locks of these roots follow a change of skills; to be called in its transaction.
+
+        Skills that are gone leave it, renamed ones stay in it under their new name, and what went back to an earlier
+        content has the entry of that time again.
+        """
+        for root in roots:
+            if own := [commit for commit in commits if inside(commit.entry.path, root)]:
+                self._follow(lock_file(root), own)
+
+    def _follow(self, file: str, commits: Sequence[Committed]) -> None:
+        now = self._now(file)
+        new: dict[str, Installed | None] = {}
+        for commit in commits:
+            path = relative_path(file, commit.entry.path)
+            old = relative_path(file, _old_directory(commit))
+            if old != path and old in now:
+                new |= {old: None, path: now[old]._replace(path=path)}
+            elif not commit.entry.after:
+                new[path] = None
+            elif commit.back and (earlier := self._earlier(file, path, commit.entry, now.get(path))):
+                new[path] = earlier._replace(pinned=now[path].pinned if path in now else earlier.pinned)
+        new = {path: entry for path, entry in new.items() if entry != now.get(path)}
+        if not new:
+            return
+        for path, entry in new.items():  # what merges start from stays as long as the lock names it
+            with suppress(WhetError):
+                if entry and (base := self._journal.content(entry.digest)):
+                    self._journal.retain(directory_of(file, path), base)
+        change = LockChange(file, new, self._found(file, now.values(), new), os.urandom(8).hex())
+        self._enter(change, {commit.entry.path: commit.entry.id for commit in commits})
+
+    def _now(self, file: str) -> dict[str, Installed]:
+        """What a lock says, or will say; what is remembered of one that is gone or cannot be read."""
+        try:
+            known = {entry.path: entry for entry in locks.read(file).entries} if os.path.lexists(file) else None
+        except WhetError:
+            known = None
+        entries: dict[str, Installed | None] = {**(self.known(file) if known is None else known)}
+        for change in self._pending(file):
+            entries |= change.new
+        return {path: entry for path, entry in entries.items() if entry}
+
+    def _earlier(self, file: str, path: str, made: Entry, now: Installed | None) -> Installed | None:
+        """What the lock said when the skill last held the content that is back now."""
+        if now is not None and now.digest == made.after:
+            return now
+        rows = self._rows(file, path)
+        exact = [row.entry for row in rows if row.entry and row.entry.digest == made.after]
+        if exact:
+            return exact[-1]
+        past = [entry for entry in self._journal.entries(path=made.path) if entry.id < made.id]
+        ends = [*(entry.id for entry in past[1:]), made.id]
+        held = [end for entry, end in zip(past, ends, strict=True) if entry.after == made.after]
+        said = [row.entry for row in rows if held and row.journal < held[-1]]
+        return said[-1] if said else None
+
+    # rendering
+
+    def settle(self, root: str) -> tuple[str, ...]:
+        """Finish what killed processes left; what was done, a sentence each."""
+        file = lock_file(root)
+        if not self._pending(file) and not self._journal.edits():
+            return ()
+        with self.alone(file):
+            return self.settle_alone(file)
+
+    def settle_alone(self, file: str) -> tuple[str, ...]:
+        """`settle` for whoever is alone already."""
+        _clean(file)
+        told = tuple(self._recover()) if self._journal.edits() else ()
+        pending = self._pending(file)
+        if not pending:
+            return told
+        lock = self._read(file)
+        new = lock
+        for change in pending:
+            new = _applied(new, change.new)
+        if new != lock:
+            locks.write(file, new)
+        self._strike([change.id for change in pending])
+        kinds = {
+            path: "removal" if entry is None else "installation" for one in pending for path, entry in one.new.items()
+        }
+        return (*told, *(f"The {kind} of {path} was complete and is now in {file}." for path, kind in kinds.items()))
+
+    def _strike(self, ids: Sequence[str]) -> None:
+        """The lock says it now."""
+        with self._database.write():
+            for id_ in ids:
+                self._intents.settle(id_)
+
+    @contextmanager
+    def alone(self, file: str, *, seconds: float = _SECONDS) -> Iterator[None]:
+        """A lock file for this process alone."""
+        with FileLock(lock_path(self._database.directory, "lock", file), timeout=seconds):
+            yield
+
+    # reading
+
+    def entries(self, root: str) -> tuple[Installed, ...]:
+        """What is installed in a root, by path. Raises WhetError for a lock that cannot be read."""
+        file = lock_file(root)
+        if self._journal.edits():
+            self._recover()
+        if self._pending(file):
+            with suppress(FailedError), self.alone(file, seconds=0.0):  # else somebody is at work, or may not write
+                self.settle_alone(file)
+        lock = self._read(file)
+        for change in self._pending(file):
+            lock = _applied(lock, change.new)
+        return tuple(entry for entry in lock.entries if entry.path.startswith(_prefix(root)))
+
+    def pending(self, file: str) -> dict[str, Installed | None]:
+        """What a lock does not say yet, by path."""
+        return {path: entry for change in self._pending(file) for path, entry in change.new.items()}
+
+    def _pending(self, file: str) -> list[LockChange]:
+        return [LockChange.from_json(one.payload) for one in self._intents.open(LOCK) if one.payload["file"] == file]
+
+    def _read(self, file: str) -> Lock:
+        """What a lock says. Raises WhetError for one that cannot be read, or that is gone while its skills are not."""
+        lock = locks.read(file)
+        if not lock.entries and not os.path.lexists(file):
+            pending = self.pending(file)
+            if known := [entry for entry in self.left_by(file) if entry.path not in pending]:
+                names = ", ".join(entry.name for entry in known)
+                raise InvalidError("lock-missing", f"{file} is gone, and with it where {names} came from.", hint=GONE)
+        return lock
+
+    def left_by(self, file: str) -> list[Installed]:
+        """What is remembered of the skills beside a lock that are still there."""
+        return [entry for path, entry in self.known(file).items() if os.path.isdir(directory_of(file, path))]
+
+    def known(self, file: str) -> dict[str, Installed]:
+        """What a lock is known to have said last of each skill."""
+        last = {row.path: row.entry for row in self._rows(file)}
+        return {path: entry for path, entry in last.items() if entry is not None}
+
+    def _rows(self, file: str, path: str = "") -> list[Row]:
+        """What a lock was known to say, oldest first: of everything, or of one skill."""
+        query = "SELECT path, journal, entry FROM installs WHERE lock = ? AND ? IN ('', path) ORDER BY id"
+        rows = self._database.read(query, (plain(file), path))
+        return [Row(path, number, _parse_entry(path, text)) for path, number, text in rows]
+
+
+def directory_of(file: str, relative: str) -> str:
+    """The directory that a lock names."""
+    return os.path.join(os.path.dirname(file), *relative.split("/"))
+
+
+def relative_path(file: str, directory: str) -> str:
+    """A directory as a lock names it; one on another drive as it is, which no lock names."""
+    try:
+        return os.path.relpath(directory, os.path.dirname(file)).replace(os.sep, "/")
+    except ValueError:
+        return directory
+
+
+def _old_directory(commit: Committed) -> str:
+    """Where a skill lay before it moved; where it lies, if it did not."""
+    directory = commit.entry.path
+    if not commit.moved or commit.before is None or commit.after is None:
+        return directory
+    for _ in commit.after.path.split("/"):
+        directory = os.path.dirname(directory)
+    return os.path.join(directory, *commit.before.path.split("/"))
+
+
+def _parse_entry(path: str, text: str | None) -> Installed | None:
+    if text is None:
+        return None
+    try:
+        return _read_entry(path, json.loads(text))
+    except ValueError as error:
+        raise _unreadable(path, error) from error
+
+
+def _read_entry(path: str, value: Any) -> Installed:
+    try:
+        return locks.entry_of(path, value)
+    except InvalidError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: Exception) -> FailedError:
+    hint = "Restore Whet's state directory from a copy."
+    return FailedError("state-corrupt", f"A record of {path} cannot be read: {error}", hint=hint)
+
+
+def _prefix(root: str) -> str:
+    """How the paths of all skills of a root begin."""
+    return f"{os.path.basename(os.path.realpath(root))}/"
+
+
+def _checked(root: str, path: str, entry: Installed | None) -> Installed | None:
+    """The entry as the lock can hold it. Raises UsageError."""
+    check(path)
+    if not path.startswith(_prefix(root)):
+        message = f"{path} does not lie in the root {root}."
+        raise UsageError("outside-root", message, hint=f"Name a path below {_prefix(root)}")
+    if entry is None:
+        return None
+    entry = entry._replace(path=path, files=tuple(sorted(entry.files)))
+    try:
+        return locks.entry_of(path, locks.entry_json(entry))
+    except InvalidError as error:
+        raise UsageError("bad-entry", error.message, hint="Nothing was changed.") from error
+
+
+def _check_seen(lock: Lock, seen: Entries) -> None:
+    now = {entry.path: entry for entry in lock.entries}
+    for path, entry in seen.items():
+        if now.get(path) != entry:
+            raise _taken(path)
+
+
+def _taken(path: str) -> ConflictError:
+    message = f"{path} was installed, updated or removed by somebody else a moment ago."
+    return ConflictError("skill-changed", message, hint="Look at it again, then decide.")
+
+
+def _applied(lock: Lock, changes: Entries) -> Lock:
+    for path, entry in changes.items():
+        lock = locks.changed(lock, path, entry)
+    return lock
+
+
+@contextmanager
+def _ready(file: str, before: bytes | None, after: Lock | None) -> Iterator[str]:
+    """The new lock as a file beside the old one, so that what needs room is done first; "" where nothing changes."""
+    if after is None:
+        yield ""
+        return
+    for one, other in collides(entry.path for entry in after.entries):
+        message = f"{one} and {other} cannot both be installed."
+        raise ConflictError("path-collision", message, hint="Choose another name, or uninstall one of them.")
+    real = os.path.realpath(file)
+    make_directories(os.path.dirname(real))
+    with staging(real) as staged:
+        ready = os.path.join(staged, locks.NAME)
+        with os_failures(file):
+            mode = None if before is None else stat.S_IMODE(os.stat(real).st_mode)
+        write_bytes(ready, locks.dump(after).encode(), mode=mode)
+        yield ready
+
+
+def _replace(file: str, before: bytes | None, ready: str, new: Entries) -> None:
+    """Put the new lock in place; over one that somebody edited meanwhile, only what is new."""
+    if locks.content(file) != before:
+        locks.write(file, _applied(locks.read(file), new))
+    elif ready:
+        real = os.path.realpath(file)
+        with os_failures(file):
+            os.replace(ready, real)
+            sync_directory(os.path.dirname(real))
+
+
+def left_beside(file: str) -> list[str]:
+    """What writers of a lock have in work, or left when they were killed."""
+    found = leftovers(os.path.dirname(os.path.realpath(file)))
+    return [path for path in found if os.path.basename(path).startswith(f".{locks.NAME}.")]
+
+
+def _clean(file: str) -> None:
+    """Remove what a killed process left beside the lock; the doctor reports what cannot be removed."""
+    with suppress(FailedError):
+        if left_beside(file):
+            clean_leftovers(os.path.dirname(os.path.realpath(file)))

@@ -1,0 +1,271 @@
+"""What may be wrong with a lock, and how it is rebuilt.
+
+A damaged lock is kept under another name. The new one takes what can still be read of it, every entry that is whole by
+itself, and what is remembered of skills that are still there. Git leaves both versions of the lines it could not merge:
+each side is put together again on its own. Where there are several entries for a skill, the one that fits what lies on
+disk counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.authoring.trees import digest
+from whet.errors import FailedError, InvalidError, WhetError
+from whet.library.package import read_tree
+from whet.notes import Note
+from whet.skill.paths import collides
+from whet.skill.tree import entries as tree_entries
+from whet.sources.lock import file as locks
+from whet.sources.lock.file import Installed, Lock, entry_of, lock_file, parse
+from whet.sources.lock.installs import GONE, directory_of, left_beside
+from whet.store.atomic import write_bytes
+from whet.store.clock import iso
+from whet.store.state import Repaired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from whet.sources.lock.installs import Installs
+
+_REPAIR = "Run `whet doctor --repair`."
+_MARK = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?: .*)?")
+_OBJECT = re.compile(r'(?<!\\)("(?:[^"\\\n]|\\.){1,2000}")\s{0,1000}:\s{0,1000}\{')
+_CONTAINERS = ("skills", "files")
+_MOST = 4 * 1024 * 1024
+"""Characters of a damaged lock that are looked at: more than a lock of ten thousand skills has."""
+_EFFORT = 32
+"""How many times its length a text may be read for entries."""
+
+
+def examine(installs: Installs, root: str) -> tuple[Note, ...]:
+    """What is wrong with the lock of a root."""
+    found: list[Note] = []
+    try:
+        found.extend(_examined(installs, lock_file(root)))
+    except FailedError as error:  # what is remembered cannot be read
+        found.append(Note.from_error(error, "error", path=str(error.details.get("path", ""))))
+    return tuple(found)
+
+
+def _examined(installs: Installs, file: str) -> Iterator[Note]:
+    try:
+        lock = locks.read(file)
+    except WhetError as error:
+        line = error.details.get("line")
+        yield Note.from_error(error, "error", path=file, line=line)
+        return
+    if not os.path.lexists(file) and (known := installs.left_by(file)):
+        names = ", ".join(entry.name for entry in known)
+        message = f"The lock is gone, and with it where {names} came from."
+        yield Note("lock-missing", "error", message, GONE, path=file)
+    if not _is_busy(installs, file):
+        for path in left_beside(file):
+            yield Note("leftover", "warning", "Left behind by an interrupted write.", _REPAIR, path=path)
+        for path, entry in installs.pending(file).items():
+            name = entry.name if entry else path
+            message = f"A process was killed before it wrote down what became of {path}."
+            yield Note(
+                "lock-unsettled",
+                "warning",
+                message,
+                f"{_REPAIR} The next change settles it too.",
+                skill=name,
+                path=file,
+            )
+    for entry in lock.entries:
+        if not _is_there(file, entry):
+            hint = (
+                f"`whet restore {entry.name}` brings it back, `whet uninstall {entry.name}` takes it out of the lock."
+            )
+            place = directory_of(file, entry.path)
+            yield Note("locked-missing", "info", "It is in the lock and not there.", hint, skill=entry.name, path=place)
+
+
+def _is_busy(installs: Installs, file: str) -> bool:
+    """Is a living process at work on the lock?"""
+    try:
+        with installs.alone(file, seconds=0.0):
+            return False
+    except FailedError as error:
+        return error.code == "lock-timeout"
+
+
+def _is_there(file: str, entry: Installed) -> bool:
+    return os.path.isdir(directory_of(file, entry.path))
+
+
+def repair(installs: Installs, root: str) -> Repaired:
+    """Settle what is pending; rebuild a lock that is damaged or gone."""
+    file = lock_file(root)
+    with installs.alone(file):
+        try:
+            return _repaired(installs, file)
+        except FailedError as error:
+            if error.code not in ("lock-newer", "read-failed"):  # what must not be touched, and what is no file
+                raise
+            return Repaired((), (error.message,))
+
+
+def _repaired(installs: Installs, file: str) -> Repaired:
+    try:
+        locks.read(file)
+    except InvalidError as error:
+        mended = _rebuilt(installs, file, error.message)
+    else:
+        mended = Repaired() if os.path.lexists(file) else _rebuilt(installs, file, "")
+    return Repaired((*mended.done, *installs.settle_alone(file)), mended.lost)
+
+
+def _rebuilt(installs: Installs, file: str, problem: str) -> Repaired:
+    """A new lock from what is left; `problem` says what is wrong with the old one, "" when there is none."""
+    data = locks.content(file) if problem else None
+    found = salvage(data.decode("utf-8", "replace").removeprefix("\ufeff")) if data is not None else Salvaged({}, ())
+    chosen, lost = _chosen(file, found, installs.known(file))
+    if data is None and not chosen:
+        return Repaired()
+    done = []
+    if data is not None:
+        aside = _aside(installs, file)
+        write_bytes(aside, data)
+        done.append(f"{problem} It is kept as {aside}.")
+    locks.write(file, Lock(tuple(chosen), found.extra))
+    done.append(f"Rebuilt {file} with {len(chosen)} {'entry' if len(chosen) == 1 else 'entries'}.")
+    return Repaired(tuple(done), tuple(lost))
+
+
+def _chosen(file: str, found: Salvaged, known: dict[str, Installed]) -> tuple[list[Installed], list[str]]:
+    """One entry for each skill, and what could not be saved."""
+    chosen: list[Installed] = []
+    lost: list[str] = []
+    for path in sorted({*found.entries, *known, *found.broken}):
+        candidates = [*found.entries.get(path, ())]
+        if path in known and (candidates or _is_there(file, known[path])):
+            candidates.append(known[path])
+        if not candidates:
+            lost.append(f"{path}: its entry could not be read." if path in found.broken else f"{path}: it is gone.")
+        elif any(collides((entry.path, path)) for entry in chosen):
+            lost.append(f"{path}: another skill of the lock has its place.")
+        else:
+            entry = _best(file, path, candidates)
+            chosen.append(entry)
+            others = {other.revision for other in found.entries.get(path, ())} - {entry.revision}
+            lost.extend(f"{path}: the lock also named the revision {other or '(none)'}." for other in sorted(others))
+    return chosen, lost
+
+
+def _best(file: str, path: str, candidates: Iterable[Installed]) -> Installed:
+    """The entry that fits what is on disk: by its digest, else by the most files; of equals the first."""
+    try:
+        tree = read_tree(directory_of(file, path))
+    except WhetError:  # the look inside the skill reports it
+        tree = None
+    now = digest(tree)
+    there = {(item.path, item.sha256) for item in tree_entries(tree or {})}
+    return max(candidates, key=lambda entry: (entry.digest == now, len(there.intersection(entry.files))))
+
+
+def _aside(installs: Installs, file: str) -> str:
+    stamp = iso(installs.clock()).replace("-", "").replace(":", "")
+    name, number = f"{file}.damaged-{stamp}", 1
+    while os.path.lexists(name):
+        number += 1
+        name = f"{file}.damaged-{stamp}-{number}"
+    return name
+
+
+# --- what can still be read of a damaged lock ------------------------------------------------------------------------
+
+
+class Salvaged(NamedTuple):
+    """What was found in the text of a damaged lock."""
+
+    entries: dict[str, tuple[Installed, ...]]
+    """Path -> the different entries for it, those of our side first."""
+    broken: tuple[str, ...]
+    """The paths for which only something was found that is no whole entry."""
+    extra: str = ""
+
+
+def salvage(text: str) -> Salvaged:
+    """Everything that is whole in the text of a damaged lock."""
+    found: dict[str, list[Installed]] = {}
+    broken: dict[str, None] = {}
+    extra = ""
+    for side in sides(text[:_MOST]):
+        try:
+            lock = parse(side, "")
+        except InvalidError:
+            items = list(_scan(side))
+        else:
+            items = [(entry.path, entry) for entry in lock.entries]
+            extra = extra or lock.extra
+        for path, entry in items:
+            if entry is None:
+                broken[path] = None
+            elif entry not in found.setdefault(path, []):
+                found[path].append(entry)
+    lost = tuple(path for path in broken if path not in found)
+    return Salvaged({path: tuple(entries) for path, entries in found.items()}, lost, extra)
+
+
+def sides(text: str) -> tuple[str, ...]:
+    """The versions of a text that a merge left in it, ours first; the text itself when there was no merge."""
+    ours: list[str] = []
+    theirs: list[str] = []
+    state = "="
+    marked = False
+    for line in text.split("\n"):
+        mark = _MARK.fullmatch(line.rstrip("\r"))
+        if mark is not None and (mark[1][0] == "<" or state != "="):
+            marked = True
+            state = {"<": "ours", "|": "base", "=": "theirs", ">": "="}[mark[1][0]]
+            continue
+        if state in ("=", "ours"):
+            ours.append(line)
+        if state in ("=", "theirs"):
+            theirs.append(line)
+    return ("\n".join(ours), "\n".join(theirs)) if marked else (text,)
+
+
+def _scan(text: str) -> Iterator[tuple[str, Installed | None]]:
+    """Every named object in the text that is an entry; None for one that only looks like it."""
+    decoder = json.JSONDecoder()
+    effort = _EFFORT * len(text)
+    at = 0
+    while effort > 0 and (found := _OBJECT.search(text, at)):
+        effort -= found.end() - at
+        at = found.end()
+        try:
+            path = json.loads(found[1])
+        except ValueError:
+            continue
+        if path in _CONTAINERS:
+            continue
+        start = found.end() - 1
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            effort -= error.pos + 1  # the decoder counts lines from the beginning
+            if "digest" in text[start : error.pos]:
+                yield path, None
+            continue
+        except (ValueError, RecursionError):
+            effort -= len(text) - start
+            continue
+        effort -= end - start
+        if "digest" in value:
+            at = end
+            yield path, _whole(path, value)
+
+
+def _whole(path: str, value: object) -> Installed | None:
+    if "\ufffd" in path or "\ufffd" in json.dumps(value, ensure_ascii=False):
+        return None  # bytes that were no text: nobody knows what it said
+    try:
+        return entry_of(path, value)
+    except InvalidError:
+        return None
