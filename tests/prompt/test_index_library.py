@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from whet import Caller, Library, Use
+from whet import Caller, Library
 from whet.errors import UsageError
 from whet.prompt.tokens import ESTIMATE
 
@@ -270,12 +270,12 @@ def test_scope_decides_last_in_the_order_of_the_settings(opened: Callable[..., L
     library = opened()
     library.settings.trust()
 
-    def first(**more: Any) -> list[str]:
-        return [row[2:6] for row in rows(library, limit=9, **more)[:-1]]
+    def first() -> list[str]:
+        return [row[2:6] for row in rows(library, limit=9)[:-1]]
 
     assert first() == ["ours"] * 9
-    assert first(used={"mine-3": Use(1, 1)}) == ["mine"] + ["ours"] * 8
-    assert first(relevance=lambda card: card.scope == "user") == ["mine"] * 9
+    library.learning.record("use", library.card("mine-3"), "sha256:0")
+    assert first() == ["mine"] + ["ours"] * 8
     precedence = json.dumps(["user", "project", "org", "external", "bundled"])
     (tmp_path / "state" / "config.toml").write_text(f"bundled_skills = false\nprecedence = {precedence}\n")
     assert first() == ["mine"] * 9

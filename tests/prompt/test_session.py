@@ -540,7 +540,7 @@ def test_a_session_saved_by_path_goes_on_by_id(world: World) -> None:
     world.skill("tides", "Look out.\n")
     session = world.session()
     session.invoke("/deploy now")
-    session.offer("tides", relevance=lambda card: float(card.name == "tides"))
+    session.offer("$tides")
     saved = session.to_json()
     paths = {str(card.id): card.path for card in session.workspace.snapshot().catalogue.cards}
     assert [*map(paths.get, saved["offered"])] == [session.workspace.find("tides")[0].path]

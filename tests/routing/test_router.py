@@ -44,33 +44,18 @@ def test_so_many_as_are_asked_for(known: Router) -> None:
 
 def test_only_what_is_allowed_and_the_rest_moves_up(known: Router) -> None:
     message = "squash the commits"
-    every = known.find(message, 100)
-    asked: list[str] = []
-
-    def allowed(key: str) -> bool:
-        asked.append(key)
-        return key != "git-rebase"
-
-    found = known.find(message, 100, allowed=allowed)
-    assert {one.key for one in found} == {one.key for one in every} - {"git-rebase"}
-    assert len(asked) == len(set(asked)) >= len(every)
-    assert known.find(message, allowed=lambda _: False) == ()
-    assert known.detect(message, allowed=lambda _: False) == Detected("none", None, 0.0, (), ())
+    every = {one.key for one in known.find(message, 100)}
+    found = known.find(message, 100, allowed=every - {"git-rebase"})
+    assert {one.key for one in found} == every - {"git-rebase"}
+    assert known.find(message, allowed=()) == ()
+    assert known.detect(message, allowed=()) == Detected("none", None, 0.0, (), ())
 
 
 def test_those_who_are_not_allowed_take_nobodys_place() -> None:
     crowd = [Texts(f"secret-{at}", "Files the yearly tax return.", "Tax return.") for at in range(300)]
     known = router([*crowd, Texts("open", "Looks at a tax return and explains it.", "Tax.")])
-    found = known.find("file my yearly tax return", allowed=lambda key: key == "open")
+    found = known.find("file my yearly tax return", allowed={"open"})
     assert [one.key for one in found] == ["open"]
-
-
-def test_a_failure_of_the_callers_is_the_callers(known: Router) -> None:
-    def broken(key: str) -> bool:
-        raise KeyError(key)
-
-    with pytest.raises(KeyError, match="git-rebase"):
-        known.find("squash the commits", allowed=broken)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.recorder import Recorder
     from whet.learning.usage import Kind, Usage
     from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
     from whet.library.workspace import Workspace
     from whet.prompt.matcher import SkillMatcher
     from whet.prompt.ranking import Use
@@ -100,11 +101,11 @@ class SkillLearning:
         recorded = self.usage.record(OUTCOMES[outcome], str(card.id), self._workspace.open(card).digest)
         return {"success": True, "name": card.full_name, "outcome": outcome, "recorded": recorded}
 
-    def used(self) -> dict[str, Use]:
+    def used(self, catalogue: Catalogue) -> dict[str, Use]:
         """How often each skill was used and when last, by the key of its name."""
         from whet.prompt.ranking import used
 
-        names = {str(card.id): card.qualified for card in self._workspace.snapshot().catalogue.cards}
+        names = {str(card.id): card.qualified for card in catalogue.cards}
         return used(self.usage.named(names))
 
     def record(self, kind: Kind, card: Card, digest: str, session: str = "") -> None:

@@ -259,8 +259,8 @@ class Library:
 
         self.progress(Progress("Indexing", count, 0, "skills"))
 
-    def _used(self) -> Mapping[str, Use]:
-        return self.learning.used()
+    def _used(self, catalogue: Catalogue) -> Mapping[str, Use]:
+        return self.learning.used(catalogue)
 
     # looking
 
@@ -394,28 +394,22 @@ class Library:
         limit: int | None = None,
         caller: Caller = MODEL,
         message: str | None = None,
-        relevance: Callable[[Card], float] | None = None,
-        used: Mapping[str, Use] | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> Index:
         """The list of skills for a model's prompt, never larger than its budget, and a report of what was cut.
 
         The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. With a `message`,
         what fits it stands first, described in full, when not all can be; with a `limit` besides, only the few skills
-        that fit it are listed, which is the variant for one turn. `relevance` says instead how much each skill
-        matters. `used` says what was used how often (by default, what was counted); after relevance and before scope,
-        it decides. `format` is bullet, xml, json or tool.
+        that fit it are listed, which is the variant for one turn. Between skills that fit alike, the one that was used
+        more often comes first. `format` is bullet, xml, json or tool.
 
         The text, which is what `str()` gives, goes into the prompt; it is the same, byte for byte, for the same skills.
         """
         from whet.prompt.index import Options, budget_for, index_skills
         from whet.prompt.tokens import tokenizer_for
-        from whet.routing.texts import checked
 
-        room, few, fits = budget_for(budget, tokens, window), message is not None and limit is not None, None
-        if message is not None and relevance is None:
-            relevance = relevant = self.matcher.relevance(checked(message), caller, few=few)
-            fits = relevant.fits
+        room, few = budget_for(budget, tokens, window), message is not None and limit is not None
+        relevance = None if message is None else self.matcher.relevance(message, caller, few=few)
         snapshot = self.workspace.snapshot()
         return index_skills(
             snapshot,
@@ -424,8 +418,7 @@ class Library:
             tokenizer or tokenizer_for(snapshot.config.settings),
             caller=caller,
             relevance=relevance,
-            used=self._used if used is None else used,
-            fits=fits,
+            used=self._used,
         )
 
     def invoke(

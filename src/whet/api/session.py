@@ -38,7 +38,6 @@ from whet.prompt.shorten import cut
 from whet.prompt.strategies import excerpt
 from whet.prompt.tokens import tokenizer_for
 from whet.prompt.viewing import refused_unless_seen, view_card
-from whet.routing.texts import checked
 from whet.skill.names import key as name_key
 from whet.values import answer_json
 
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from whet.authoring.results import Changes
     from whet.learning.transcripts.recorder import Recorder
     from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
     from whet.library.config import ResolvedConfig
     from whet.library.disclosure import View
     from whet.library.listing import Skills
@@ -80,10 +80,12 @@ class Offer(NamedTuple):
     skills: tuple[str, ...]
     """The names of the skills in it."""
     tokens: int
+    needed: Card | None = None
+    """The one of them that the message calls for without doubt."""
 
     def to_json(self) -> Json:
         """The offer as JSON carries it."""
-        return answer_json(self)
+        return {"success": True, "text": self.text, "skills": list(self.skills), "tokens": self.tokens}
 
 
 class Compaction(NamedTuple):
@@ -172,30 +174,15 @@ class Session:
     # what the model sees
 
     def index(
-        self,
-        budget: int | None = None,
-        *,
-        tokens: int | None = None,
-        window: int | None = None,
-        format: str = "bullet",  # noqa: A002  what it is called on every surface
-        rules: bool = True,
-        paths: bool = False,
-        limit: int | None = None,
-        relevance: Callable[[Card], float] | None = None,
+        self, budget: int | None = None, *, tokens: int | None = None, window: int | None = None, rules: bool = True
     ) -> Index:
         """The index, as `Library.index` gives it, with what this conversation used before its last compaction first.
 
         In between the order does not change, so that the text stays the same and with it what a provider has cached.
         """
-        return index_skills(
-            self.workspace.snapshot(),
-            budget_for(budget, tokens, window),
-            Options(format, rules, paths, limit),
-            self._tokenizer,
-            caller=self.as_model,
-            relevance=relevance,
-            used=self._used,
-        )
+        room, options = budget_for(budget, tokens, window), Options(rules=rules)
+        snapshot = self.workspace.snapshot()
+        return index_skills(snapshot, room, options, self._tokenizer, caller=self.as_model, used=self._used)
 
     def offer(
         self,
@@ -206,7 +193,6 @@ class Session:
         again: bool = False,
         paths: bool = False,
         each: int | None = None,
-        relevance: Callable[[Card], float] | None = None,
         snapshot: Snapshot | None = None,
     ) -> Offer:
         """What to put beside one message of the user: the few skills that fit it and are not in the context yet.
@@ -214,30 +200,30 @@ class Session:
         Neither a skill that is active nor one that was offered since the last compaction is offered; with `again`, the
         latter is. The text is empty where no skill is left. It comes in addition to the index, which stays as it is.
         `paths` shows each skill's file, `each` cuts descriptions off after so many characters, which is quick;
-        `relevance` and `snapshot` are for a caller that has looked already.
+        `snapshot` is for a caller that has looked already.
         """
-        caller = self.as_model
-        relevance = relevance or self._matcher().relevance(checked(message), caller, few=True)
-        present = {item.id for item in self.active} | (set() if again else self._offered)
         snapshot = snapshot or self.workspace.snapshot()
+        found = self._matcher().offer(message, self.as_model, snapshot)
+        present = {item.id for item in self.active} | (set() if again else self._offered)
+        fitting = [match.card for match in (found.match, *found.others) if match and str(match.card.id) not in present]
         disabled, probe = snapshot.config.disabled, snapshot.config.probe
-        fitting = [card for card in snapshot.catalogue.cards if relevance(card) > 0 and str(card.id) not in present]
-        fitting = [card for card in fitting if hidden(card, caller, disabled, probe) is None]
-        fitting.sort(key=relevance, reverse=True)
+        fitting = [card for card in fitting if hidden(card, self.as_model, disabled, probe) is None]
         cards = sorted(fitting[:limit], key=lambda card: card.key)
         if each is not None:
             cards = [card._replace(description=cut(card.description, each)) for card in cards]
         made = build(cards, budget_for(tokens=tokens), Options(rules=False, paths=paths), self._tokenizer)
         self._offered.update(str(card.id) for card in made.included)
-        return Offer(made.text, tuple(card.full_name for card in made.included), made.tokens)
+        names = tuple(card.full_name for card in made.included)
+        needed = found.match.card if found.match and found.level == "must" and found.match.name in names else None
+        return Offer(made.text, names, made.tokens, needed)
 
     def noticed(self, card: Card) -> None:
         """A client read the main file of this skill by itself; until the next compaction it need not be offered."""
         self._offered.add(str(card.id))
 
-    def _used(self) -> dict[str, Use]:
+    def _used(self, catalogue: Catalogue) -> dict[str, Use]:
         if self._ranking is None:
-            self._ranking = dict(self.learning.used())
+            self._ranking = self.learning.used(catalogue)
         return self._ranking
 
     def skills(
@@ -398,8 +384,8 @@ class Session:
         self._loaded.clear()
         self._offered.clear()
         own = {name_key(item.name): Use(_FOREMOST + item.times, item.turn) for item in self._active.values()}
-        self._ranking = {**self.learning.used(), **own}
         snapshot, count = self.workspace.snapshot(), self._tokenizer.count
+        self._ranking = {**self.learning.used(snapshot.catalogue), **own}
         cards = {str(card.id): card for card in _all(snapshot)}
         states = {item: self._state(item, cards.get(item.id), snapshot) for item in self.active}
         gone = [item.name for item, state in states.items() if state == "gone"]

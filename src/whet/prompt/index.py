@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
     from whet.library.roots import Root
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
+    from whet.prompt.matcher import Relevance
     from whet.prompt.ranking import Use
     from whet.prompt.tokens import Tokenizer
 
@@ -169,17 +171,22 @@ def index_skills(
     tokenizer: Tokenizer,
     *,
     caller: Caller,
-    relevance: Callable[[Card], float] | None = None,
-    used: Mapping[str, Use] | Callable[[], Mapping[str, Use]] | None = None,
-    fits: Callable[[Card], bool] | None = None,
+    relevance: Relevance | None = None,
+    used: Callable[[Catalogue], Mapping[str, Use]],
 ) -> Index:
-    """The index of the skills this caller may see. `used` may be a function; it is asked when not all can be listed."""
+    """The index of the skills this caller may see. `relevance` and `used` are asked when not all can be listed."""
     from whet.prompt.asking import visible
 
     config = snapshot.config
-    scopes = [root.scope for root in config.roots]
     made = build(
-        visible(snapshot, caller), budget, options, tokenizer, scopes=scopes, relevance=relevance, used=used, fits=fits
+        visible(snapshot, caller),
+        budget,
+        options,
+        tokenizer,
+        scopes=[root.scope for root in config.roots],
+        relevance=relevance,
+        used=lambda: used(snapshot.catalogue),
+        fits=relevance.fits if relevance else None,
     )
     return made._replace(missing_roots=tuple(root.path for root in config.roots if not os.path.isdir(root.real)))
 

@@ -8,7 +8,8 @@ from this caller is told of in a note, and so is why.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.library.visibility import hidden
@@ -18,21 +19,20 @@ from whet.prompt.commands import RESERVED
 from whet.prompt.mentions import command_form, find_mentions
 from whet.routing.index_manager import key_of
 from whet.routing.judging import MAY, MUST
-from whet.routing.router import About, Detected, Found
+from whet.routing.router import OFFERED, decide
 from whet.routing.texts import checked
 from whet.values import Json, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from whet.library.card import Card
+    from whet.library.catalogue import Catalogue
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
     from whet.prompt.ranking import Use
-    from whet.routing.index_manager import IndexManager, Shelf
-    from whet.routing.router import Router
-
-T = TypeVar("T")
+    from whet.routing.index_manager import IndexManager
+    from whet.routing.router import Found
 
 Level: TypeAlias = Literal["must", "may", "none"]
 """How much a message calls for a skill."""
@@ -45,7 +45,8 @@ _RANKED = 100
 """Skills that a list or an index is ranked by."""
 _AGAINST = "but "
 """How a reason begins that speaks against a skill."""
-_NONE = Detected("none", None, 0.0, (), ())
+_NEAR, _FAR = 32, 120
+"""Skills that one is compared with to tell how it does; more where it is not among the first."""
 
 
 class Match(NamedTuple):
@@ -182,9 +183,10 @@ class Detection(NamedTuple):
 class SkillMatcher:
     """What answers questions about messages for one library."""
 
-    def __init__(self, index_manager: IndexManager, used: Callable[[], Mapping[str, Use]]) -> None:
+    def __init__(self, index_manager: IndexManager, used: Callable[[Catalogue], Mapping[str, Use]]) -> None:
         self.index_manager = index_manager
-        self._used = used
+        self.used = used
+        """How often each skill was used, and when last."""
 
     def find(self, message: str, k: int, caller: Caller) -> Matches:
         """The skills that fit a message best, the best first."""
@@ -194,113 +196,33 @@ class SkillMatcher:
         asked = question.asked
         rows = [Match(card, 1.0, (NAMED,)) for card in asked.cards[:k]]
         if len(rows) < k and asked.request.strip():
-            question.banned.update(map(key_of, asked.cards))
-            found = question.put(
-                lambda router, allowed, recent: router.find(
-                    asked.request, k - len(rows), allowed=allowed, recent=recent
-                ),
-                lambda found: [item.key for item in found],
-            )
-            rows += [question.match(item) for item in found]
+            question.shut.update(map(key_of, asked.cards))
+            rows += map(question.match, question.search(k - len(rows), asked.request, recent=question.recent()))
         if not asked.cards:
             question.tell_hidden()
             question.is_unwanted()
-        semantic, notes = question.about()
-        return Matches(rows, semantic=semantic, notes=notes)
+        return Matches(rows, semantic=bool(question.semantic), notes=question.notes())
 
-    def detect(
-        self, message: str, caller: Caller, skill: str | None = None, snapshot: Snapshot | None = None
-    ) -> Detection:
+    def detect(self, message: str, caller: Caller, skill: str | None = None) -> Detection:
         """Whether a skill must, may or should not be brought up for a message, without being asked for.
 
-        With a `skill`, also how that one does. A `snapshot` is for a caller that has looked already.
+        With a `skill`, also how that one does.
         """
-        question = Question(self, message, caller._replace(model=True), snapshot)
+        question = Question(self, message, caller._replace(model=True))
         card = None if skill is None else self.index_manager.workspace.find(skill)[0]
-        detection = self._detected(question)
-        about = None if card is None else self._about(question, card, detection.skill)
-        semantic, notes = question.about()
-        return detection._replace(about=about, semantic=semantic, notes=notes)
-
-    def _detected(self, question: Question) -> Detection:
-        if question.asked.cards:
-            first, *rest = [Match(card, 1.0, (NAMED,)) for card in question.asked.cards]
-            return Detection("must", first, 1.0, others=tuple(rest))
-        detected = _NONE
-        if not question.is_unwanted():
-            detected = question.put(
-                lambda router, allowed, recent: router.detect(question.message, allowed=allowed, recent=recent),
-                _all_keys,
-            )
+        detection = question.detect()
+        if question.semantic is not None:
             question.tell_hidden()
-        confidence, match, nearest = round(detected.confidence, 4), None, None
-        if detected.key is not None:
-            match = Match(question.cards[detected.key], confidence, tuple(detected.evidence))
-        if detected.nearest is not None:
-            nearest = Match(question.cards[detected.nearest], confidence, ())
-        others = tuple(question.match(item) for item in detected.others)
-        return Detection(detected.decision, match, confidence, nearest, others)
+        about = None if card is None else question.assess(card, detection.skill)
+        return detection._replace(about=about, semantic=bool(question.semantic), notes=question.notes())
 
-    def _about(self, question: Question, card: Card, winner: str | None) -> Assessment:
-        """How one skill does for a message, what speaks for it and against it, and what comes before it."""
-        key, named = key_of(card), question.asked.cards
-        if card in named:
-            about, reason = About(1, Found(key, 1.0, (NAMED,)), None, "must"), None
-        else:
-            about = question.put(
-                lambda router, allowed, recent: router.about(question.message, key, allowed=allowed, recent=recent),
-                lambda _: (),
-            )
-            reason = self._kept_back(question, card)
-        why = about.found.why if about.found else ()
-        against = [sentence.removeprefix(_AGAINST) for sentence in why if sentence.startswith(_AGAINST)]
-        outdone = ""
-        if named and card not in named:
-            outdone = "the message names another skill"
-        elif not named and question.is_unwanted():
-            outdone = "much like a message that no skill should come up for"
-        against += [outdone] if outdone else []
-        ahead = about.rival if about.rank != 1 else None
-        return Assessment(
-            card,
-            about.rank,
-            round(about.found.score, 4) if about.found else 0.0,
-            "none" if reason or outdone else about.decision,
-            tuple(sentence for sentence in why if not sentence.startswith(_AGAINST)),
-            tuple(against),
-            winner if winner != card.full_name else None,
-            Match(question.cards[ahead.key], ahead.score, tuple(ahead.why)) if ahead else None,
-            reason,
-        )
-
-    def _kept_back(self, question: Question, card: Card) -> Note | None:
-        """Why a skill does not come up, however well it fits."""
-        config = question.snapshot.config
-        if reason := hidden(card, question.caller, config.disabled, config.probe):
-            return reason
-        entry = self.lets_in(card, question.snapshot)
-        return Note(entry.code, "info", entry.message, entry.hint) if entry else None
+    def offer(self, message: str, caller: Caller, snapshot: Snapshot) -> Detection:
+        """What `detect` finds in one look at the disk, without what else is worth knowing."""
+        return Question(self, message, caller, snapshot).detect()
 
     def relevance(self, message: str, caller: Caller, *, few: bool) -> Relevance:
         """How much each skill matters for a message; with `few`, only those count that should come up for it."""
-        return Relevance(lambda: self._relevant(message, caller, few=few))
-
-    def _relevant(self, message: str, caller: Caller, *, few: bool) -> dict[str, float]:
-        question = Question(self, message, caller)
-        named = {card.path: 2.0 for card in question.asked.cards}
-        if question.is_unwanted():
-            return named
-        if few:
-            detected = question.put(lambda router, allowed, _: router.detect(message, allowed=allowed), _all_keys)
-            found = {item.key: item.score for item in detected.others}
-            if detected.key is not None:
-                found[detected.key] = 1.0
-        else:
-            ranked = question.put(
-                lambda router, allowed, _: router.find(message, _RANKED, allowed=allowed), lambda _: ()
-            )
-            found = {item.key: item.score for item in ranked}
-        return {**{question.cards[key].path: score for key, score in found.items()}, **named}
+        return Relevance(self, message, caller, few=few)
 
     def scores(self, query: str, cards: Iterable[Card]) -> dict[str, float]:
         """How well the best of these skills fit a query, by path; those for which nothing speaks are left out.
@@ -311,45 +233,30 @@ class SkillMatcher:
         if not self.index_manager.is_ready(snapshot):
             return {}
         wanted = {key_of(card): card.path for card in cards}
-        found = self.index_manager.ask(
-            lambda router, _: router.find(query, _RANKED, allowed=wanted.__contains__), snapshot
-        )
+        found = self.index_manager.ask(lambda router, _: router.find(query, _RANKED, allowed=wanted), snapshot)
         return {wanted[item.key]: item.score for item in found if item.why}
-
-    def recent(self, snapshot: Snapshot) -> Sequence[str]:
-        """The skills used lately, the latest first."""
-        by_key = snapshot.catalogue.by_key
-        uses = [(use.last, name) for name, use in self._used().items() if use.last and name in by_key]
-        return [key_of(by_key[name]) for _, name in sorted(uses, reverse=True)[:_RECENT]]
-
-    def lets_in(self, card: Card, snapshot: Snapshot) -> Note | None:
-        """Why the guard keeps a skill back, or None when it lets it in; only a repository's skills are asked about."""
-        if card.scope != "project":
-            return None
-        workspace = self.index_manager.workspace
-        try:
-            workspace.admit(workspace.open(card), snapshot.config)
-        except WhetError as error:
-            return Note.from_error(error, "warning", skill=card.full_name, path=card.path)
-        return None
 
 
 class Question:
-    """One message of one caller."""
+    """One message of one caller, about the skills as they are at one look."""
 
     def __init__(self, matcher: SkillMatcher, message: str, caller: Caller, snapshot: Snapshot | None = None) -> None:
         """Raises UsageError for what is no message."""
         self.message = checked(message)
         self.caller = caller
-        self.snapshot = snapshot or matcher.index_manager.workspace.snapshot()
-        self._matcher = matcher
-        self._semantic: bool | None = None
-        self._notes: list[Note] = []
-        self.banned: set[str] = set()
+        self._matcher, self._index = matcher, matcher.index_manager
+        self.snapshot = snapshot or self._index.workspace.snapshot()
+        config = self.snapshot.config
+        reasons = (
+            (card, hidden(card, caller, config.disabled, config.probe)) for card in self.snapshot.catalogue.cards
+        )
+        self._hidden = {key_of(card): reason for card, reason in reasons if reason}
+        self.shut = {*self._hidden}
         """Keys of skills that are not to be found."""
+        self.semantic: bool | None = None
+        """Whether meaning counted beside words; None as long as the index was not asked."""
         self.cards: Mapping[str, Card] = {}
-        self._refused: dict[str, Note] = {}
-        """Hidden skills that were in question."""
+        self._notes: list[Note] = []
         self.asked = self._named()
 
     def _named(self) -> Asked:
@@ -364,7 +271,7 @@ class Question:
             return Asked((), self.message)
         for item in asked.missing:
             self._notes.append(Note(item.code, "warning", item.message, item.hint, skill=item.name))
-        kept_back = {card: reason for card in asked.cards if (reason := self._matcher.lets_in(card, self.snapshot))}
+        kept_back = {card: reason for card in asked.cards if (reason := self._kept_back(card))}
         self._notes.extend(kept_back.values())
         asked = asked._replace(cards=tuple(card for card in asked.cards if card not in kept_back))
         begins = self.message.lstrip().startswith("$") and not (asked.cards or asked.missing)
@@ -384,58 +291,126 @@ class Question:
         if command_form(word) not in RESERVED:
             self._notes.append(_named_unknown(word, error.hint))
 
-    def put(
+    def _kept_back(self, card: Card) -> Note | None:
+        """Why the guard keeps a skill back, or None when it lets it in; only a repository's skills are asked about."""
+        if card.scope != "project":
+            return None
+        workspace = self._index.workspace
+        try:
+            workspace.admit(workspace.open(card), self.snapshot.config)
+        except WhetError as error:
+            return Note.from_error(error, "warning", skill=card.full_name, path=card.path)
+        return None
+
+    def recent(self) -> list[str]:
+        """The skills used lately, the latest first."""
+        catalogue = self.snapshot.catalogue
+        by_key, used = catalogue.by_key, self._matcher.used(catalogue)
+        uses = [(use.last, name) for name, use in used.items() if use.last and name in by_key]
+        return [key_of(by_key[name]) for _, name in sorted(uses, reverse=True)[:_RECENT]]
+
+    def search(
         self,
-        question: Callable[[Router, Callable[[str], bool], Sequence[str]], T],
-        keys: Callable[[T], Iterable[str]],
-    ) -> T:
-        """Ask, and ask again without those of the answer's `keys` that the guard keeps back."""
-        matcher, snapshot = self._matcher, self.snapshot
+        k: int,
+        text: str = "",
+        *,
+        least: float = 0.0,
+        shut: Collection[str] | None = None,
+        recent: Sequence[str] = (),
+    ) -> tuple[Found, ...]:
+        """The skills that fit a text, or the message, best; those that score at `least` so much have passed the guard.
 
-        def asked(router: Router, shelf: Shelf) -> T:
-            self._semantic, self.cards = router.semantic, shelf.cards
-            self._refused = {}
-            return question(router, self._allowed, matcher.recent(snapshot))
-
+        With other keys to `shut` out than the question's own, nothing is asked of the guard.
+        """
         while True:
-            answer = matcher.index_manager.ask(asked, snapshot)
-            reasons = {key: matcher.lets_in(self.cards[key], snapshot) for key in keys(answer)}
-            refused = {key: reason for key, reason in reasons.items() if reason is not None}
+            closed = self.shut if shut is None else shut
+            answer = self._index.find(text or self.message, k, self.snapshot, shut=closed, recent=recent)
+            self.semantic, self.cards = answer.semantic, answer.cards
+            if shut is not None:
+                return answer.found
+            likely = (item.key for item in answer.found if item.score >= least)
+            refused = {key: reason for key in likely if (reason := self._kept_back(self.cards[key]))}
             if not refused:
-                return answer
-            self.banned.update(refused)
+                return answer.found
+            self.shut.update(refused)
             self._notes.extend(refused.values())
 
-    def _allowed(self, key: str) -> bool:
-        """May it come up?"""
-        card, config = self.cards.get(key), self.snapshot.config
-        if card is None or key in self.banned:
-            return False
-        reason = hidden(card, self.caller, config.disabled, config.probe)
-        if reason is not None:
-            self._refused[key] = reason
-        return reason is None
+    def detect(self) -> Detection:
+        """Whether a skill should be brought up: what the message names, else what the index is sure of."""
+        if self.asked.cards:
+            first, *rest = [Match(card, 1.0, (NAMED,)) for card in self.asked.cards]
+            return Detection("must", first, 1.0, others=tuple(rest))
+        if self.is_unwanted():
+            return Detection("none", None, 0.0)
+        found = decide(self.search(OFFERED, least=MAY, recent=self.recent()))
+        match = Match(self.cards[found.key], found.confidence, found.evidence) if found.key is not None else None
+        nearest = Match(self.cards[found.nearest], found.confidence, ()) if found.nearest is not None else None
+        return Detection(found.decision, match, found.confidence, nearest, tuple(map(self.match, found.others)))
+
+    def assess(self, card: Card, winner: str | None) -> Assessment:
+        """How one skill does for the message, what speaks for it and against it, and what comes before it."""
+        key, named = key_of(card), self.asked.cards
+        reason: Note | None = None
+        ranking: tuple[Match, ...] = (Match(card, 1.0, (NAMED,)),)
+        if card not in named:
+            reason = self._hidden.get(key) or self._refusal(card)
+            shut, recent = self.shut - {key}, self.recent()
+            for most in (_NEAR, _FAR):
+                ranking = tuple(map(self.match, self.search(most, shut=shut, recent=recent)))
+                if any(match.card == card for match in ranking):
+                    break
+        rank = next((rank for rank, match in enumerate(ranking, 1) if match.card == card), None)
+        own = ranking[rank - 1] if rank else Match(card, 0.0, ())
+        level: Level = "none"
+        if rank and rank <= OFFERED and own.fit >= MAY:
+            level = "must" if rank == 1 and own.fit >= MUST else "may"
+        against = [sentence.removeprefix(_AGAINST) for sentence in own.why if sentence.startswith(_AGAINST)]
+        outdone = ""
+        if named and card not in named:
+            outdone = "the message names another skill"
+        elif not named and self.is_unwanted():
+            outdone = "much like a message that no skill should come up for"
+        return Assessment(
+            card,
+            rank,
+            own.fit,
+            "none" if reason or outdone else level,
+            tuple(sentence for sentence in own.why if not sentence.startswith(_AGAINST)),
+            (*against, outdone) if outdone else tuple(against),
+            winner if winner != card.full_name else None,
+            next((match for match in ranking if match.card != card), None) if rank != 1 else None,
+            reason,
+        )
+
+    def _refusal(self, card: Card) -> Note | None:
+        """Why the guard keeps a skill back, as a reason for not bringing it up."""
+        entry = self._kept_back(card)
+        return Note(entry.code, "info", entry.message, entry.hint) if entry else None
+
+    def relevant(self, *, few: bool) -> dict[str, float]:
+        """How much skills matter, by path: what is named more than all others; with `few`, only what should come up."""
+        named = {card.path: 2.0 for card in self.asked.cards}
+        if self.is_unwanted():
+            return named
+        found = self.search(OFFERED, least=MAY) if few else self.search(_RANKED, shut=self.shut)
+        scores = {self.cards[item.key].path: item.score for item in found if not few or item.score >= MAY}
+        if few and scores:
+            scores[next(iter(scores))] = 1.0
+        return {**scores, **named}
 
     def tell_hidden(self) -> None:
-        """Note which skills fit better than all that the last answer had, and why they are not in it."""
-        refused = dict(self._refused)
-        if not refused:
+        """Note which skills fit better than all that may be had, and why they are not offered."""
+        if not self._hidden:
             return
-        found = self._matcher.index_manager.ask(
-            lambda router, _: router.find(
-                self.message, _MOST_HIDDEN, allowed=lambda key: key in refused or self._allowed(key)
-            ),
-            self.snapshot,
-        )
-        for item in found:
-            if item.key not in refused or item.score < MAY:
+        for item in self.search(_MOST_HIDDEN, shut=self.shut - self._hidden.keys()):
+            if item.key not in self._hidden or item.score < MAY:
                 break
-            self._notes.append(_fits_but_hidden(self.cards[item.key], refused[item.key]))
+            self._notes.append(_fits_but_hidden(self.cards[item.key], self._hidden[item.key]))
 
     def is_unwanted(self) -> bool:
         """Did somebody say that no skill should come up for such a message? Then it is noted, too."""
         try:
-            unwanted = self._matcher.index_manager.feedback.is_unwanted(self.message)
+            unwanted = self._index.feedback.is_unwanted(self.message)
         except FailedError:  # whoever keeps the index tells that it cannot be read
             return False
         if unwanted and _no_skill_wanted() not in self._notes:
@@ -444,42 +419,34 @@ class Question:
 
     def match(self, found: Found) -> Match:
         """What the index found, as it is told."""
-        return Match(self.cards[found.key], round(found.score, 4), tuple(found.why))
+        return Match(self.cards[found.key], found.score, found.why)
 
-    def about(self) -> tuple[bool, tuple[Note, ...]]:
-        """Whether meaning counted beside words, and what else is worth knowing."""
-        index_manager, notes = self._matcher.index_manager, list(self._notes)
-        if self._semantic is not None:
-            notes.extend(index_manager.notes)
-        if (
-            self._semantic is False
-            and self.snapshot.config.settings.semantic
-            and (told := index_manager.lexical_only())
-        ):
-            notes.append(told)
-        return bool(self._semantic), tuple(notes)
+    def notes(self) -> tuple[Note, ...]:
+        """What else is worth knowing."""
+        about_index = self._index.notes if self.semantic is not None else ()
+        lexical = (
+            self._index.lexical_only() if self.semantic is False and self.snapshot.config.settings.semantic else None
+        )
+        return (*self._notes, *about_index, *([lexical] if lexical else []))
 
 
 class Relevance:
     """How much each skill matters for a message. The index is asked when the first skill is."""
 
-    def __init__(self, ask: Callable[[], dict[str, float]]) -> None:
-        self._ask = ask
-        self._known: dict[str, float] | None = None
+    def __init__(self, matcher: SkillMatcher, message: str, caller: Caller, *, few: bool) -> None:
+        self._matcher, self._message, self._caller, self._few = matcher, checked(message), caller, few
+
+    @cached_property
+    def _known(self) -> dict[str, float]:
+        return Question(self._matcher, self._message, self._caller).relevant(few=self._few)
 
     def __call__(self, card: Card) -> float:
         """From 0 to 1; 2 for one that the message names."""
-        if self._known is None:
-            self._known = self._ask()
         return self._known.get(card.path, 0.0)
 
     def fits(self, card: Card) -> bool:
         """Should it come up, or be offered?"""
         return self(card) >= MAY
-
-
-def _all_keys(detected: Detected) -> list[str]:
-    return [*([] if detected.key is None else [detected.key]), *(item.key for item in detected.others)]
 
 
 def _fits_but_hidden(card: Card, reason: Note) -> Note:

@@ -25,12 +25,13 @@ from whet.routing.texts import texts_of
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.workspace import Snapshot, Workspace
     from whet.routing.feedback import Feedback
+    from whet.routing.router import Found
     from whet.routing.texts import Texts
     from whet.store.database import Database
 
@@ -48,6 +49,16 @@ class Shelf(NamedTuple):
 
     snapshot: Snapshot
     cards: Mapping[str, Card]
+
+
+class SearchResult(NamedTuple):
+    """What was found, and in what."""
+
+    found: tuple[Found, ...]
+    cards: Mapping[str, Card]
+    """The skills by the keys of the index."""
+    semantic: bool
+    """Whether meaning counted beside words."""
 
 
 def key_of(card: Card) -> str:
@@ -99,6 +110,19 @@ class IndexManager:
                     if self._path in ("", MEMORY):
                         raise
                     self._give_up(error)
+
+    def find(
+        self, message: str, k: int, snapshot: Snapshot, *, shut: Collection[str] = (), recent: Sequence[str] = ()
+    ) -> SearchResult:
+        """The skills of a snapshot that fit a message best, less those whose keys are `shut` out."""
+
+        def search(router: Router, shelf: Shelf) -> SearchResult:
+            allowed = shelf.cards.keys() - shut if shut else shelf.cards
+            return SearchResult(
+                router.find(message, k, allowed=allowed, recent=recent), shelf.cards, semantic=router.semantic
+            )
+
+        return self.ask(search, snapshot)
 
     def copy(self, snapshot: Snapshot) -> tuple[Router, list[Indexed]]:
         """An index of its own in memory, to try things with, and the entries it was made of."""

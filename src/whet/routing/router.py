@@ -25,7 +25,7 @@ from whet.routing.weights import FITTED, row
 from whet.skill.terms import number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from whet.routing.index import Postings
     from whet.routing.texts import Texts
@@ -37,7 +37,7 @@ _BATCH = 1000
 """Skills that are read and written at once."""
 _MANY = 100
 """From so many new skills on, if they are most, all segments are put together."""
-_OFFERED = 8
+OFFERED = 8
 """Skills that may be called for at once."""
 
 
@@ -85,16 +85,14 @@ class Detected(NamedTuple):
 _NOTHING = Detected("none", None, 0.0, (), ())
 
 
-class About(NamedTuple):
-    """How one skill does for a message."""
-
-    rank: int | None
-    """Its place among those that something speaks for, from 1; None where nothing speaks for it."""
-    found: Found | None
-    rival: Found | None
-    """The best of the others."""
-    decision: Literal["must", "may", "none"]
-    """What becomes of it."""
+def decide(found: Sequence[Found]) -> Detected:
+    """Whether one of the skills that fit best is called for."""
+    likely = [one for one in found if one.score >= MAY]
+    if not likely:
+        return Detected("none", None, found[0].score, (), (), found[0].key) if found else _NOTHING
+    first, *others = likely
+    decision: Literal["must", "may"] = "must" if first.score >= MUST else "may"
+    return Detected(decision, first.key, first.score, first.why, tuple(others))
 
 
 class _Looked(NamedTuple):
@@ -196,12 +194,12 @@ class Router:
         message: str,
         k: int = 10,
         *,
-        allowed: Callable[[str], bool] | None = None,
+        allowed: Container[str] | None = None,
         recent: Sequence[str] = (),
     ) -> tuple[Found, ...]:
         """The skills that fit a message best, best first; only such as something speaks for.
 
-        `allowed` is asked about a skill before it is compared with others; `recent` are those used lately, the latest
+        Only skills whose keys are `allowed` are compared with each other; `recent` are those used lately, the latest
         first: they decide between equals.
         """
         given = self.candidates(message, allowed, max(k, _CLOSER))
@@ -220,34 +218,9 @@ class Router:
                 found.append(Found(given.rows[at].key, least, reasons))
         return tuple(found)
 
-    def detect(
-        self, message: str, *, allowed: Callable[[str], bool] | None = None, recent: Sequence[str] = ()
-    ) -> Detected:
+    def detect(self, message: str, *, allowed: Container[str] | None = None, recent: Sequence[str] = ()) -> Detected:
         """Does a message call for a skill, and for which?"""
-        found = self.find(message, _OFFERED, allowed=allowed, recent=recent)
-        likely = [one for one in found if one.score >= MAY]
-        if not likely:
-            return Detected("none", None, found[0].score, (), (), found[0].key) if found else _NOTHING
-        first, *others = likely
-        decision: Literal["must", "may"] = "must" if first.score >= MUST else "may"
-        return Detected(decision, first.key, first.score, first.why, tuple(others))
-
-    def about(
-        self, message: str, key: str, *, allowed: Callable[[str], bool] | None = None, recent: Sequence[str] = ()
-    ) -> About:
-        """How a skill does among those that are allowed, whether it is allowed itself or not."""
-
-        def compared(other: str) -> bool:
-            return other == key or allowed is None or allowed(other)
-
-        ranking = self.find(message, _CLOSER, allowed=compared, recent=recent)
-        if not any(item.key == key for item in ranking):  # far behind, then
-            ranking = self.find(message, _CANDIDATES, allowed=compared, recent=recent)
-        rival = next((item for item in ranking if item.key != key), None)
-        rank, own = next(((rank, item) for rank, item in enumerate(ranking, 1) if item.key == key), (None, None))
-        if rank is None or own is None or own.score < MAY or rank > _OFFERED:
-            return About(rank, own, rival, "none")
-        return About(rank, own, rival, "must" if rank == 1 and own.score >= MUST else "may")
+        return decide(self.find(message, OFFERED, allowed=allowed, recent=recent))
 
     def confidence(self, message: str, key: str) -> float:
         """How likely it is that this skill is right for a message."""
@@ -256,9 +229,7 @@ class Router:
         with damage(self._path):
             return 0.0 if at is None else float(judge(given, self.weights).sure[at])
 
-    def candidates(
-        self, message: str, allowed: Callable[[str], bool] | None = None, closer: int = _CLOSER
-    ) -> Candidates:
+    def candidates(self, message: str, allowed: Container[str] | None = None, closer: int = _CLOSER) -> Candidates:
         """The skills in question for a message, so many of them; nobody who is not allowed takes a place."""
         with self._index.steady():
             with damage(self._path):
@@ -304,7 +275,7 @@ class Router:
             return Candidates(asked, given, there, values, features.LATER)
         return Candidates(asked, given, there, np.column_stack([values, meant[given.slots]]), features.WITH_MEANING)
 
-    def _shut_out(self, allowed: Callable[[str], bool], looked: _Looked) -> None:
+    def _shut_out(self, allowed: Container[str], looked: _Looked) -> None:
         """Take away the scores of those who are not allowed, until all who would be looked at are."""
         totals, meant = looked.totals, looked.meant
         seen: set[int] = set()
@@ -312,7 +283,7 @@ class Router:
             best = [_best(totals, _CANDIDATES), *([] if meant is None else [_best(meant, _BY_MEANING)])]
             fresh = [int(slot) for slot in features.distinct(np.concatenate(best)) if int(slot) not in seen]
             keys = self._index.keys(fresh)
-            refused = [slot for slot, key in keys.items() if not allowed(key)]
+            refused = [slot for slot, key in keys.items() if key not in allowed]
             if not refused:
                 return
             seen.update(fresh)

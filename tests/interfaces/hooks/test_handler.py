@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +16,11 @@ from whet.interfaces.hooks.clients import CLIENTS, KINDS
 from whet.interfaces.hooks.handler import describe_failure
 from whet.learning.sessions import Seen
 from whet.learning.signals import Counts
+from whet.library.workspace import Workspace
+from whet.routing.router import Router
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from whet.api import Library
@@ -308,3 +313,23 @@ def test_a_library_shows_the_sessions_and_what_failed(machine: Machine) -> None:
     assert [seen.id for seen in machine.library.learning.sessions.all()] == [SESSION]
     entries: list[Any] = [entry for entry in machine.library.doctor() if entry.code == "hook-failed"]
     assert len(entries) == 1 and "There is no payload (bad-hook-input)." in entries[0].message
+
+
+def test_a_prompt_looks_at_the_disk_once_and_opens_nothing_anew(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.tell("claude-code", "prompt", prompt=BACKPORT)
+    count: Counter[str] = Counter()
+
+    def counting(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            count[name] += 1
+            return real(*args, **kwargs)
+
+        return call
+
+    monkeypatch.setattr(Workspace, "snapshot", counting("looks", Workspace.snapshot))
+    monkeypatch.setattr(Router, "find", counting("searches", Router.find))
+    monkeypatch.setattr(sqlite3, "connect", counting("opens", sqlite3.connect))
+    assert machine.tell("claude-code", "prompt", prompt=FORM, session="another") == must(machine, "pdf-forms")
+    assert count == {"looks": 1, "searches": 1}

@@ -162,7 +162,7 @@ class Hooks:
         if event.kind != ("start" if "start" in speaks else "prompt"):
             return ""
         try:
-            return news(self._database, self._clock, lambda: self._open(event.project))
+            return tell_news(self._database, self._clock, lambda: self._open(event.project))
         except Exception as error:  # noqa: BLE001  as in `try_answer`: the rest of the answer is worth more
             self.failed(event.client, event.kind, error)
             return ""
@@ -176,7 +176,7 @@ class Hooks:
             message = "The skills are not indexed yet, which takes longer than a client waits."
             raise UsageError("not-indexed", message, hint="Run `whet find` once.")
         session = self._session(library, event)
-        text = offered(library, session, event.prompt, snapshot)
+        text = offer_skills(session, event.prompt, snapshot)
         if not text or (self._patient and time.monotonic() - began > PATIENCE):
             return ""
         if event.kind in CLIENTS[event.client].speaks:
@@ -232,31 +232,20 @@ def _key(event: Event) -> SessionKey:
     return SessionKey(event.session, event.project, caller, event.client)
 
 
-def offered(library: Library, session: Session, prompt: str, snapshot: Snapshot) -> str:
+def offer_skills(session: Session, prompt: str, snapshot: Snapshot) -> str:
     """What is said to the model beside a message: which skill to load, or which ones may fit; "" for nothing."""
     from whet.prompt.formats import clean
 
-    found = library.matcher.detect(prompt, session.as_model, snapshot=snapshot)
-    if found.match is None:
+    offer = session.offer(prompt, paths=True, each=_DESCRIBED, snapshot=snapshot)
+    if not offer.skills:
         return ""
-    scores = {other.card.location: other.fit for other in found.others}
-    scores[found.match.card.location] = 2.0
-    offer = session.offer(
-        prompt,
-        paths=True,
-        each=_DESCRIBED,
-        relevance=lambda card: scores.get(card.location, 0.0),
-        snapshot=snapshot,
-    ).to_json()
-    if not offer["skills"]:
-        return ""
-    if found.level != "must" or found.match.name not in offer["skills"]:
-        return f"{_MAY}\n{offer['text']}"
-    must = _MUST.format(name=clean(found.match.name), file=clean(found.match.card.path))
-    return f"{must}\n{offer['text']}" if len(offer["skills"]) == 1 else f"{must} {_ALSO}\n{offer['text']}"
+    if offer.needed is None:
+        return f"{_MAY}\n{offer.text}"
+    must = _MUST.format(name=clean(offer.needed.full_name), file=clean(offer.needed.path))
+    return f"{must}\n{offer.text}" if len(offer.skills) == 1 else f"{must} {_ALSO}\n{offer.text}"
 
 
-def news(state: StateDatabase, clock: Clock, opened: Callable[[], Library]) -> str:
+def tell_news(state: StateDatabase, clock: Clock, opened: Callable[[], Library]) -> str:
     """What was made of earlier sessions and nobody was told yet, in a line or two; it counts as told from now on."""
     from whet.learning.synthesis.budget import State
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from whet.library.visibility import MODEL, hidden
+from whet.routing.index_manager import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from whet.library.workspace import Snapshot
     from whet.routing.evals.formats import Case
     from whet.routing.evals.suggesting import Kind
-    from whet.routing.index_manager import IndexManager, Shelf
+    from whet.routing.index_manager import IndexManager
     from whet.routing.router import Detected, Entry, Found, Router
     from whet.routing.texts import Texts
 
@@ -115,17 +116,19 @@ class IndexJudge:
     def __init__(self, index_manager: IndexManager, snapshot: Snapshot, router: Router | None = None) -> None:
         """With a `router`, that one is asked in place of the index manager's own."""
         self._index_manager, self._snapshot, self._router = index_manager, snapshot, router
+        cards, config = snapshot.catalogue.cards, snapshot.config
+        self._seen = {key_of(card) for card in cards if hidden(card, MODEL, config.disabled, config.probe) is None}
 
     def find(self, message: str, k: int = 10) -> tuple[Found, ...]:
         """The best skills for a message, the best first."""
         return self._index_manager.ask(
-            lambda router, shelf: (self._router or router).find(message, k, allowed=_seen(shelf)), self._snapshot
+            lambda router, _: (self._router or router).find(message, k, allowed=self._seen), self._snapshot
         )
 
     def detect(self, message: str) -> Detected:
         """What should come up for a message."""
         return self._index_manager.ask(
-            lambda router, shelf: (self._router or router).detect(message, allowed=_seen(shelf)), self._snapshot
+            lambda router, _: (self._router or router).detect(message, allowed=self._seen), self._snapshot
         )
 
     def confidence(self, message: str, key: str) -> float:
@@ -176,12 +179,3 @@ class Trial:
     def with_description(self, key: str, description: str) -> IndexJudge:
         """The judge as it would be with another description of a skill."""
         return self(key, f"description/{description}", lambda texts: texts._replace(description=description))
-
-
-def _seen(shelf: Shelf) -> Callable[[str], bool]:
-    cards, config = shelf.cards, shelf.snapshot.config
-
-    def allowed(key: str) -> bool:
-        return key in cards and hidden(cards[key], MODEL, config.disabled, config.probe) is None
-
-    return allowed
