@@ -59,7 +59,7 @@ def test_changes_are_counted_and_a_rename_keeps_the_counts(library: Library) -> 
 
 def test_how_a_skill_did_is_noted(library: Library) -> None:
     library.edit.apply([DEPLOY])
-    assert library.learning.note_outcome("deploy", "helped") == {
+    assert library.learning.note_outcome("deploy", "helped").to_json() == {
         "success": True,
         "name": "deploy",
         "outcome": "helped",

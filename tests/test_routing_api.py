@@ -144,7 +144,7 @@ def test_a_message_that_begins_with_the_name_of_no_skill_is_told_the_closest(mes
 def test_nothing_cannot_be_looked_for(message: Any, code: str, world: World) -> None:
     library = world.library()
     asks: list[Callable[[Any], object]] = [library.find, library.detect, library.session().offer]
-    asks += [lambda said: library.learning.feedback("charts", said, fits=True)]
+    asks += [lambda said: library.learning.feedback("charts", said, fits=True).to_json()]
     if message is not None:
         asks.append(lambda said: library.index(message=said).to_json())
     for ask in asks:
@@ -611,7 +611,7 @@ def test_feedback_goes_with_a_skill_that_is_renamed(world: World) -> None:
     library = world.library()
     library.learning.feedback("charts", "show me the money", fits=True)
     library.edit.apply([{"action": "rename", "name": "charts", "new_name": "plots"}])
-    assert [item["skill"] for item in library.learning.list_feedback("plots")["feedback"]] == ["plots"]
+    assert [item["skill"] for item in library.learning.list_feedback("plots").to_json()["feedback"]] == ["plots"]
     assert found(library, "show me the money")[0] == "plots"
 
 
@@ -631,7 +631,7 @@ def test_feedback_that_cannot_be_read_keeps_nobody_from_searching(world: World) 
 def test_a_message_that_no_skill_should_come_up_for(world: World) -> None:
     library, message = world.library(), "please backport this fix to the release branch"
     before = library.detect(message).to_json()
-    told = library.learning.feedback(None, message, fits=False)
+    told = library.learning.feedback(None, message, fits=False).to_json()
     assert told == {
         "success": True,
         "name": None,
@@ -651,14 +651,14 @@ def test_a_message_that_no_skill_should_come_up_for(world: World) -> None:
     assert (about["decision"], about["against"]) == ("none", ["much like a message that no skill should come up for"])
     assert library.detect("fill in this pdf form").skill == "pdf-forms"
     assert library.detect(f"/backport {message}").skill == "backport"
-    assert [(item["skill"], item["message"]) for item in library.learning.list_feedback("")["feedback"]] == [
+    assert [(item["skill"], item["message"]) for item in library.learning.list_feedback("").to_json()["feedback"]] == [
         (None, message)
     ]
     library.learning.feedback("backport", message, fits=True)
     assert library.detect(message).skill == "backport", "the latest word counts"
     library.learning.feedback(None, message, fits=False)
     assert library.detect(message).level == "none"
-    assert library.learning.forget_feedback(None, message)["forgotten"] == 1
+    assert library.learning.forget_feedback(None, message).to_json()["forgotten"] == 1
     library.learning.forget_feedback("backport")
     assert library.detect(message).to_json() == before
     with pytest.raises(UsageError) as caught:
@@ -751,12 +751,12 @@ def test_trigger_evals_ask_the_index(world: World) -> None:
     (directory / "evals").mkdir()
     (directory / "evals" / "triggers.json").write_text(json.dumps(rows))
     library = world.library()
-    answer = library.learning.eval_triggers(suggest=True)
+    answer = library.learning.eval_triggers(suggest=True).to_json()
     (skill,) = answer["skills"]
     assert (skill["skill"], skill["cases"], skill["offered"]["precision"]) == ("backport", 3, 1.0)
     assert [row["message"] for row in skill["missed"]] == ["carry the patch over to the stable line"]
     assert [(item["kind"], item["verified"]) for item in answer["suggestions"]][:1] == [("use", True)]
-    assert library.learning.eval_triggers(suggest=True) == answer
+    assert library.learning.eval_triggers(suggest=True).to_json() == answer
     assert found(library, "carry the patch over to the stable line") == found(
         world.library(), "carry the patch over to the stable line"
     )
@@ -764,9 +764,9 @@ def test_trigger_evals_ask_the_index(world: World) -> None:
 
 def test_near_duplicates_are_told(world: World) -> None:
     world.skill("home/.agents/skills/forms-again", *SKILLS["pdf-forms"])
-    (pair,) = world.library().learning.duplicates()["pairs"]
+    (pair,) = world.library().learning.duplicates().to_json()["pairs"]
     assert {pair["one"], pair["other"]} == {"pdf-forms", "forms-again"}
-    assert world.library().learning.duplicates("pdf-forms", limit=1)["count"] == 1
+    assert world.library().learning.duplicates("pdf-forms", limit=1).to_json()["count"] == 1
 
 
 # start-up

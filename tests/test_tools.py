@@ -283,9 +283,9 @@ def test_a_skill_that_failed_is_not_called_the_wrong_one(library: Library) -> No
     tools = library.tools()
     noted = {"success": True, "name": "deploy", "outcome": "failed", "recorded": True}
     assert tools.call("skill_feedback", {"name": "deploy", "outcome": "failed", "message": "ship the shop"}) == noted
-    assert library.learning.list_feedback()["feedback"] == []
+    assert library.learning.list_feedback().to_json()["feedback"] == []
     assert tools.call("skill_feedback", {"name": "deploy", "outcome": "helped", "message": "ship the shop"})["success"]
-    (said,) = library.learning.list_feedback()["feedback"]
+    (said,) = library.learning.list_feedback().to_json()["feedback"]
     assert (said["skill"], said["message"], said["fits"]) == ("deploy", "ship the shop", True)
 
 

@@ -185,7 +185,7 @@ def test_an_agent_asks_its_user_and_writes_what_they_said(
 
 
 def test_finishing_at_once_takes_everything_as_proposed(world: World) -> None:
-    expected = world.library.learning.distill(openai(), model="", dry_run=True)
+    expected = world.library.learning.distill(openai(), model="", dry_run=True).to_json()
     done = distill(world.library.tools(), messages=openai(), finish=True)
     assert done["skill"] == expected["skill"]
     text = (world.skills / done["skill"] / "SKILL.md").read_text(encoding="utf-8")

@@ -1,9 +1,12 @@
-"""How a value becomes JSON. Results are typed, frozen values; only `to_json` knows about dictionaries."""
+"""How a value becomes JSON, and JSON a value. Results are typed, frozen values; only `to_json` knows dictionaries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints, overload
+
+if TYPE_CHECKING:
+    from whet.notes import Note
 
 T = TypeVar("T")
 
@@ -32,6 +35,39 @@ def fields_json(value: Any) -> Json:
 def answer_json(value: Any) -> Json:
     """The same for a result that stands alone: every answer says that it succeeded."""
     return {"success": True, **fields_json(value)}
+
+
+def read_value(kind: Any, value: Any, where: str) -> Any:
+    """The value of a type that `as_json` wrote; `where` names it. Raises ValueError, which names the field.
+
+    Types are those of named tuples: texts, numbers, literals, tuples of one kind, and other named tuples. Whatever else
+    is there is refused, because it may come from anywhere.
+    """
+    if hasattr(kind, "_fields"):
+        if not isinstance(value, dict) or set(value) != set(kind._fields):
+            raise ValueError(f"{where} does not have the fields it should have")
+        hints = get_type_hints(kind)
+        return kind(**{name: read_value(hints[name], value[name], f"{where}.{name}") for name in kind._fields})
+    if get_origin(kind) is Literal:
+        good = isinstance(value, str) and value in get_args(kind)
+    elif get_origin(kind) is tuple:
+        if isinstance(value, list):
+            return tuple(read_value(get_args(kind)[0], inner, where) for inner in value)
+        good = False
+    elif kind is float:
+        good = isinstance(value, int | float) and not isinstance(value, bool)
+    else:
+        good = type(value) is kind
+    if not good:
+        raise ValueError(f"{where} is not what it should be")
+    return value
+
+
+def failure_json(answer: Json, problem: Note | None) -> Json:
+    """An answer that tells all there is to tell, and that it is a failure where there is a problem."""
+    if problem is None:
+        return answer
+    return {**answer, "success": False, "error": problem.message, "code": problem.code, "hint": problem.hint}
 
 
 class Rows(Sequence[T]):

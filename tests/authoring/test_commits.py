@@ -66,7 +66,7 @@ def test_a_renamed_skill_stays_switched_off(library: Library) -> None:
 
 def test_a_renamed_skill_stays_pinned(library: Library) -> None:
     rename(library, "a", "b")
-    refused(lambda: library.learning.archive("b"), "pinned")
+    refused(lambda: library.learning.archive("b").to_json(), "pinned")
     library.history.undo(library.history.entries(last=1).to_json()["entries"][0]["run"])
     refused(lambda: library.learning.archive("a"), "pinned")
     assert library.settings.unpin("a").changed is True
@@ -81,7 +81,7 @@ def test_a_name_that_somebody_switched_off_before_skills_had_ids_is_kept_by_a_re
     assert offered(library) == []
     rename(library, "a", "b")
     assert offered(library) == []
-    refused(lambda: library.learning.archive("b"), "pinned")
+    refused(lambda: library.learning.archive("b").to_json(), "pinned")
 
 
 def test_what_was_said_of_a_name_before_skills_had_ids_counts_and_is_taken_over(world: World) -> None:
@@ -89,12 +89,12 @@ def test_what_was_said_of_a_name_before_skills_had_ids_counts_and_is_taken_over(
     library.edit.apply([created("a")])
     library._stores.feedback.record("a", "ship the shop", fits=True)
     library.learning.usage.record("use", "user:a", "sha256:0")
-    assert library.learning.list_feedback("a")["feedback"][0]["skill"] == "a"
-    assert not library.learning.feedback("a", "ship the shop", fits=False, origin="agent")["changed"], (
+    assert library.learning.list_feedback("a").to_json()["feedback"][0]["skill"] == "a"
+    assert not library.learning.feedback("a", "ship the shop", fits=False, origin="agent").to_json()["changed"], (
         "a person has said so"
     )
     rename(library, "a", "b")
-    assert library.learning.list_feedback("b")["count"] == 1
+    assert library.learning.list_feedback("b").to_json()["count"] == 1
     total = library.learning.usage.of(str(library.card("b").id))
     assert total is not None and total.uses == 1
 
@@ -112,7 +112,7 @@ def test_several_renames_at_once_are_told_apart(library: Library) -> None:
     moves = [("a", "b"), ("other", "else")]
     library.edit.apply([{"action": "rename", "name": old, "new_name": new} for old, new in moves])
     assert offered(library) == ["else"]
-    refused(lambda: library.learning.archive("b"), "pinned")
+    refused(lambda: library.learning.archive("b").to_json(), "pinned")
     library.history.undo(library.history.entries(last=1).to_json()["entries"][0]["run"])
     assert offered(library) == ["other"]
 
@@ -185,7 +185,7 @@ def known(library: Library, name: str) -> Kept:
     return Kept(
         off=hidden(card, MODEL, config.disabled, config.probe) is not None,
         pinned=not library._stores.lifecycle.pins().keys().isdisjoint(card.known_as),
-        examples=library.learning.list_feedback(name)["count"],
+        examples=library.learning.list_feedback(name).to_json()["count"],
         uses=total.uses if total else 0,
         locked=library.sources.is_locked(name),
         bundled=name in bundle.skills,

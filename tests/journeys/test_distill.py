@@ -159,7 +159,7 @@ def test_messages_in_memory_and_rounds_from_another_process(machine: Machine) ->
         begun = library.learning.begin_distillation(messages(database_migration()))
         carried = json.dumps(begun.answer({"name": "add-column"}).to_json())
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library:
-        answer = library.learning.finish_distillation(type(begun).from_json(json.loads(carried)))
+        answer = library.learning.finish_distillation(type(begun).from_json(json.loads(carried))).to_json()
         assert (answer["skill"], answer["version"]) == ("add-column", "1")
         assert library.find("add a nullable column to a table").to_json()["results"][0]["name"] == "add-column"
 

@@ -135,7 +135,7 @@ def test_all_kinds_in_one_library_are_apart_and_are_found_by_other_words(tmp_pat
             files = {
                 name: kinds[name].client(tmp_path / f"{name}{kinds[name].suffix}", case) for name, case in cases.items()
             }
-            names.append({name: library.learning.distill(file)["skill"] for name, file in files.items()})
+            names.append({name: library.learning.distill(file).to_json()["skill"] for name, file in files.items()})
         assert names[1] == names[0]
         assert machine.names() == sorted(set(names[0].values())) and len(machine.names()) == len(kinds)
         found = {kind.name: library.find(kind.asked).to_json()["results"] for kind in kinds.values()}

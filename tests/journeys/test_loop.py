@@ -72,11 +72,11 @@ def rehearse(machine: Machine, session: Path, good: Path, bad: Path, patch: pyte
         library.learning.distill(str(session), name=NAME)
         put(machine, UPGRADING, SENTENCE)
         library.learning.eval_skill(NAME, f"recording:{good}#{model}")
-        assert library.learning.improve(NAME, f"recording:{good}#{model}", write=True)["written"]
+        assert library.learning.improve(NAME, f"recording:{good}#{model}", write=True).to_json()["written"]
         put(machine, UPGRADING, SENTENCE, THANKS)
         patch.setattr(server, "next", obedient(WORSE))
         for _ in range(2):
-            assert not library.learning.improve(NAME, f"recording:{bad}#{model}", rounds=1)["improved"]
+            assert not library.learning.improve(NAME, f"recording:{bad}#{model}", rounds=1).to_json()["improved"]
 
 
 def test_a_session_becomes_a_skill_that_gets_better_by_its_evals(

@@ -71,10 +71,13 @@ def test_a_skill_that_nobody_uses_goes_stale_then_away_and_comes_back_whole(worl
     before = world.library.workspace.digest()
     world.library.learning.curating.curate(apply=True)
     world.later(40)
-    assert steps(world.library.learning.curating.curate(apply=True)) == [("alpha", "stale"), ("bravo", "stale")]
+    assert steps(world.library.learning.curating.curate(apply=True).to_json()) == [
+        ("alpha", "stale"),
+        ("bravo", "stale"),
+    ]
     world.later(60)
     world.library.learning.record("use", world.library.card("bravo"), "sha256:0")
-    answer = world.library.learning.curating.curate(apply=True)
+    answer = world.library.learning.curating.curate(apply=True).to_json()
     assert steps(answer) == [("alpha", "archived"), ("bravo", "active")]
     assert (world.names(), answer["run"] != "") == (["bravo"], True)
     world.library.edit.history.undo(answer["run"])
@@ -88,7 +91,7 @@ def test_looking_at_the_plan_changes_nothing(world: World) -> None:
     world.later(40)
     entries = world.library.edit.history.entries().to_json()["entries"]
     for _ in range(3):
-        assert steps(world.library.learning.curating.curate()) == [("alpha", "stale")]
+        assert steps(world.library.learning.curating.curate().to_json()) == [("alpha", "stale")]
     assert world.library.edit.history.entries().to_json()["entries"] == entries
 
 
@@ -101,7 +104,7 @@ def test_what_a_person_wrote_is_never_touched(world: World) -> None:
     world.library.learning.curating.curate(apply=True)
     for _ in range(4):
         world.later(60)
-        assert steps(world.library.learning.curating.curate(apply=True)) == []
+        assert steps(world.library.learning.curating.curate(apply=True).to_json()) == []
     assert world.names() == ["mine", "named", "pinned"]
 
 
@@ -110,17 +113,17 @@ def test_a_renamed_skill_is_still_the_agents(world: World) -> None:
     world.library.edit.apply([{"action": "rename", "name": "alpha", "new_name": "omega"}], by=Provenance("agent"))
     world.library.learning.curating.curate(apply=True)
     world.later(40)
-    assert steps(world.library.learning.curating.curate()) == [("omega", "stale")]
+    assert steps(world.library.learning.curating.curate().to_json()) == [("omega", "stale")]
 
 
 def test_a_schedule_runs_it_only_when_it_is_due(world: World) -> None:
     world.create("alpha")
-    assert world.library.learning.curating.curate(if_due=True)["applied"] is False
+    assert world.library.learning.curating.curate(if_due=True).to_json()["applied"] is False
     world.later(3)
-    assert world.library.learning.curating.curate(if_due=True)["applied"] is False
+    assert world.library.learning.curating.curate(if_due=True).to_json()["applied"] is False
     world.later(40)
-    assert world.library.learning.curating.curate(if_due=True)["applied"] is True
-    assert world.library.learning.curating.curate(if_due=True)["applied"] is False
+    assert world.library.learning.curating.curate(if_due=True).to_json()["applied"] is True
+    assert world.library.learning.curating.curate(if_due=True).to_json()["applied"] is False
 
 
 def test_near_duplicates_are_proposed_to_be_merged_and_wait(world: World) -> None:
@@ -130,9 +133,11 @@ def test_near_duplicates_are_proposed_to_be_merged_and_wait(world: World) -> Non
     about = "Writes release notes from merged changes since the last tag. Use when asked for release notes."
     world.create("release-notes", about, text)
     world.create("release-notes-writer", about, f"{text}\nLeave out refactorings.\n")
-    answer = world.library.learning.curating.curate(apply=True)
+    answer = world.library.learning.curating.curate(apply=True).to_json()
     assert (world.names(), len(answer["proposals"])) == (["release-notes", "release-notes-writer"], 1)
-    assert world.library.learning.curating.curate(apply=True)["proposals"] == [], "the same one is not proposed twice"
+    assert world.library.learning.curating.curate(apply=True).to_json()["proposals"] == [], (
+        "the same one is not proposed twice"
+    )
     before = world.library.workspace.digest()
     approved = world.library.edit.proposals.approve(answer["proposals"][0]).to_json()
     assert len(world.names()) == 1

@@ -78,8 +78,8 @@ CHOSEN = ("Packs our wheel. Use when a release is due.", ("Bash(uv build:*)",), 
 
 
 def test_answers_stay_when_the_next_session_comes(library: Library) -> None:
-    name = library.learning.distill(packing("first"), answers=ANSWERS)["skill"]
-    answer = library.learning.distill(packing("second", ("pip download x", "Saved")))
+    name = library.learning.distill(packing("first"), answers=ANSWERS).to_json()["skill"]
+    answer = library.learning.distill(packing("second", ("pip download x", "Saved"))).to_json()
     assert (answer["skill"], answer["version"], frame(library, name)) == (name, "2", CHOSEN)
     assert answer["warnings"][0] == (
         "Somebody decided its description, allowed tools and place where it runs: that stays."
@@ -89,15 +89,17 @@ def test_answers_stay_when_the_next_session_comes(library: Library) -> None:
 
 
 def test_answers_stay_when_nobody_looks(library: Library) -> None:
-    name = library.learning.distill(packing("first"), answers=ANSWERS)["skill"]
-    report = library.learning.learn(packing("second", ("pip download x", "Saved"), ("pip check", "ok")))["sessions"][0]
+    name = library.learning.distill(packing("first"), answers=ANSWERS).to_json()["skill"]
+    report = library.learning.learn(packing("second", ("pip download x", "Saved"), ("pip check", "ok"))).to_json()[
+        "sessions"
+    ][0]
     assert report["warnings"][0].startswith("Somebody decided its description")
     library.edit.proposals.approve(report["proposal"])
     assert frame(library, name) == CHOSEN
 
 
 def test_new_answers_count_and_the_others_stay(library: Library) -> None:
-    name = library.learning.distill(packing("first"), answers=ANSWERS)["skill"]
+    name = library.learning.distill(packing("first"), answers=ANSWERS).to_json()["skill"]
     library.learning.distill(packing("first"), answers={"tools": ["Read"]})
     assert frame(library, name) == (CHOSEN[0], ("Read",), "fork", CHOSEN[3])
     library.learning.distill(packing("second"), answers={"description": "Packs it. Use when told."})
@@ -105,57 +107,59 @@ def test_new_answers_count_and_the_others_stay(library: Library) -> None:
 
 
 def test_a_goal_that_was_chosen_stays(library: Library) -> None:
-    name = library.learning.distill(packing("first"), answers={"goal": "Ship the client"})["skill"]
+    name = library.learning.distill(packing("first"), answers={"goal": "Ship the client"}).to_json()["skill"]
     library.learning.distill(packing("second", ("pip download x", "Saved")), name=name)
     assert text(library, name).count("# Ship the client\n") == 1
     assert frame(library, name)[3] == "description goal"
 
 
 def test_the_same_session_changes_nothing_whatever_came_between(library: Library) -> None:
-    name = library.learning.distill(packing("first"))["skill"]
+    name = library.learning.distill(packing("first")).to_json()["skill"]
     library.learning.distill(packing("second", ("pip download x", "Saved"), said="No, always sign the wheel first."))
     change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
     before = text(library, name)
     for number in ("first", "second"):
         answer = library.learning.distill(
             packing(number, said="No, always sign the wheel first." * (number == "second"))
-        )
+        ).to_json()
         assert (answer["entry"], answer["warnings"]) == (None, [BEFORE, SAME])
     assert text(library, name) == before
     assert (
-        library.learning.learn(packing("first", ("pip check", "ok"), ("pip list", "ok")))["sessions"][0]["skill"]
+        library.learning.learn(packing("first", ("pip check", "ok"), ("pip list", "ok"))).to_json()["sessions"][0][
+            "skill"
+        ]
         == name
     )
 
 
 def test_a_session_that_went_on_adds_what_is_new_in_it(library: Library) -> None:
-    name = library.learning.distill(packing("first"))["skill"]
-    answer = library.learning.distill(packing("first", said="No, always sign the wheel first."))
+    name = library.learning.distill(packing("first")).to_json()["skill"]
+    answer = library.learning.distill(packing("first", said="No, always sign the wheel first.")).to_json()
     assert (answer["version"], answer["warnings"]) == ("2", [BEFORE])
     assert "- Always sign the wheel first.\n" in text(library, name)
     assert library.edit.history.entries(name).to_json()["entries"][-1]["reason"].endswith("session first")
 
 
 def test_what_was_edited_by_hand_is_not_taken_back(library: Library) -> None:
-    name = library.learning.distill(packing("first"))["skill"]
+    name = library.learning.distill(packing("first")).to_json()["skill"]
     change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
     pitfall = next(line for line in text(library, name).split("\n") if line.startswith("- `python -m build`"))
     change(library, name, f"{pitfall}\n", "")
     change(library, name, "description: ", "description: Ours. ")
-    answer = library.learning.distill(packing("second", said="No, always sign the wheel first."))
+    answer = library.learning.distill(packing("second", said="No, always sign the wheel first.")).to_json()
     new = text(library, name)
     assert answer["warnings"][:2] == ["Somebody decided its description: that stays.", EDITED]
     assert ("rm -rf dist && uv build" in new, pitfall in new, "- Always sign the wheel" in new) == (True, False, True)
     assert frame(library, name)[3] == "body description"
-    third = library.learning.distill(packing("third", ("pip download x", "Saved")))
+    third = library.learning.distill(packing("third", ("pip download x", "Saved"))).to_json()
     assert (third["warnings"][1], "rm -rf dist && uv build" in text(library, name)) == (EDITED, True)
     assert pitfall not in text(library, name)
 
 
 def test_what_was_edited_by_hand_is_not_taken_back_when_nobody_looks(library: Library) -> None:
-    name = library.learning.distill(packing("first"))["skill"]
+    name = library.learning.distill(packing("first")).to_json()["skill"]
     change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
-    report = library.learning.learn(packing("second", said="No, always sign the wheel first."))["sessions"][0]
+    report = library.learning.learn(packing("second", said="No, always sign the wheel first.")).to_json()["sessions"][0]
     assert report["added"] == ["- Always sign the wheel first."]
     assert EDITED in report["warnings"]
     library.edit.proposals.approve(report["proposal"])
@@ -163,18 +167,18 @@ def test_what_was_edited_by_hand_is_not_taken_back_when_nobody_looks(library: Li
 
 
 def test_what_was_undone_was_not_learned(library: Library) -> None:
-    name = library.learning.distill(packing("first"))["skill"]
-    second = library.learning.distill(packing("second", ("pip download x", "Saved")))
+    name = library.learning.distill(packing("first")).to_json()["skill"]
+    second = library.learning.distill(packing("second", ("pip download x", "Saved"))).to_json()
     library.edit.history.undo(str(second["entry"]))
     assert "pip download" not in text(library, name)
-    again = library.learning.distill(packing("second", ("pip download x", "Saved")))
+    again = library.learning.distill(packing("second", ("pip download x", "Saved"))).to_json()
     assert again["warnings"] == []
     assert 'distilled-sessions: "2"' in text(library, name)
     assert "pip download" in text(library, name)
 
 
 def test_of_a_skill_without_a_history_nothing_is_replaced(library: Library) -> None:
-    answer = library.learning.distill(packing("first"), dry_run=True)
+    answer = library.learning.distill(packing("first"), dry_run=True).to_json()
     root = f"{library.workspace.place.home}/.agents/skills/{answer['skill']}"
     os.makedirs(root)
     main = set_value(replace_body(answer["text"], "\n# Mine\n"), "description", "Mine. Use it.")
@@ -218,7 +222,7 @@ def exporting(table: str, *, name: str) -> Transcript:
 
 
 def test_a_second_session_does_not_make_a_value_of_an_input(library: Library) -> None:
-    name = library.learning.distill(exporting("orders", name="first"))["skill"]
+    name = library.learning.distill(exporting("orders", name="first")).to_json()["skill"]
     assert "--from {table} --compress" in text(library, name)
     library.learning.distill(exporting("legacy_bank", name="second"), name=name)
     assert ("--from {table} --compress" in text(library, name), "legacy_bank" in text(library, name)) == (True, False)

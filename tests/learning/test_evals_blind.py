@@ -138,7 +138,7 @@ def test_a_comparison_is_kept_with_the_evals_and_shown_on_the_page(tmp_path: Pat
             return obedient()._answer(request)
 
         grader = Scripted(graded, "grader")
-        told = library.learning.eval_skill(NAME, doer, grader=grader, blind=True, out=out)
+        told = library.learning.eval_skill(NAME, doer, grader=grader, blind=True, out=out).to_json()
     kept = json.loads((out / "iteration-1" / "comparison.json").read_text())
     assert (told["success"], told["grader"], told["model"]) == (True, "grader", "scripted")
     assert {"skill_name": NAME, "grader_model": "grader", **told["blind"]} == kept

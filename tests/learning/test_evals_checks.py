@@ -9,8 +9,7 @@ import pytest
 from learning.evaluated import one_eval
 from whet.errors import UsageError
 from whet.guard.sandbox.running import Ran
-from whet.learning.evals.check_forms import read_check
-from whet.learning.evals.checks import judge
+from whet.learning.evals.checks import judge, read_check
 from whet.learning.evals.results import Output
 
 if TYPE_CHECKING:

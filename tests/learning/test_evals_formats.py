@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from learning.evaluated import NAME, one_eval, subject
 from whet.errors import InvalidError, NotFoundError
+from whet.learning.evals.checks import Check
 from whet.learning.evals.formats import Eval, Expectation, find_file, read_evals
 
 COMMON = {
@@ -25,7 +26,7 @@ COMMON = {
     ],
 }
 WANTED = Expectation("The name is filled in")
-CHECK = Expectation("file exists: out.pdf", {"type": "file_exists", "file": "out.pdf"})
+CHECK = Expectation("file exists: out.pdf", Check("file_exists", file="out.pdf"))
 
 
 def test_the_common_form() -> None:

@@ -76,7 +76,7 @@ def test_the_model_may_be_named_in_the_settings(tmp_path: Path) -> None:
             library.learning.eval_skill(NAME)
     (tmp_path / "state" / "config.toml").write_text(f'model = "recorded:{cassette}"\n', encoding="utf-8")
     with opened(tmp_path) as library:
-        told = library.learning.eval_skill(NAME)
+        told = library.learning.eval_skill(NAME).to_json()
         with pytest.raises(WhetError) as refused:
             library.learning.eval_skill(NAME, "")
     assert (unnamed.value.code, refused.value.code) == ("model-not-named", "model-not-named")
@@ -85,8 +85,8 @@ def test_the_model_may_be_named_in_the_settings(tmp_path: Path) -> None:
 
 def test_a_budget_holds_for_both_models_together(tmp_path: Path) -> None:
     with created(tmp_path) as library:
-        whole = library.learning.eval_skill(NAME, obedient(), grader=obedient())
-        short = library.learning.eval_skill(NAME, obedient(), grader=obedient(), budget=whole["tokens"] - 50)
+        whole = library.learning.eval_skill(NAME, obedient(), grader=obedient()).to_json()
+        short = library.learning.eval_skill(NAME, obedient(), grader=obedient(), budget=whole["tokens"] - 50).to_json()
     assert (whole["complete"], short["complete"], short["code"]) == (True, False, "eval-incomplete")
 
 
@@ -97,11 +97,11 @@ def test_tests_are_run_through_the_front_door(tmp_path: Path, run: Callable[...,
         folder.mkdir()
         (folder / "good.sh").write_text("exit 0\n", encoding="utf-8")
         library.progress = seen.append
-        assert library.learning.run_tests(NAME, only_list=True)["tests"] == [{"path": "tests/good.sh"}]
+        assert library.learning.run_tests(NAME, only_list=True).to_json()["tests"] == [{"path": "tests/good.sh"}]
         assert run("test", NAME, "--list") == (0, "tests/good.sh\n", "1 test.\n")
         if not level().isolates:
             pytest.skip("this machine offers no sandbox")
-        told = library.learning.run_tests(NAME)
+        told = library.learning.run_tests(NAME).to_json()
     assert (told["success"], told["passed"], told["failed"]) == (True, 1, 0)
     assert [(item.what, item.done, item.unit) for item in seen] == [("Tests", 1, "tests")]
 
@@ -115,9 +115,9 @@ def test_a_better_description_is_written_only_when_asked_for(tmp_path: Path) -> 
         folder = tmp_path / "skills" / "books" / "evals"
         folder.mkdir()
         (folder / "triggers.json").write_text(json.dumps(cases), encoding="utf-8")
-        shown = library.learning.optimise_description("books")
+        shown = library.learning.optimise_description("books").to_json()
         assert (shown["improved"], shown["applied"], library.read("books").skill.description) == (True, False, "Helps.")
-        written = library.learning.optimise_description("books", apply=True)
+        written = library.learning.optimise_description("books", apply=True).to_json()
         assert (written["applied"], written["version"]) == (True, "2")
         assert library.read("books").skill.description == written["description"]
 

@@ -12,7 +12,7 @@ from whet.authoring.drafts import improve
 from whet.authoring.writer import Provenance
 from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli import main
-from whet.learning.evals.answer import earlier, eval_skill, scorer
+from whet.learning.evals.evaluation import earlier, eval_skill, scorer
 from whet.learning.evals.gate import Gate
 from whet.learning.evals.subject import subject_at
 from whet.learning.models.recorded import Recorded
@@ -34,7 +34,7 @@ def created(top: Path) -> Library:
 
 
 def measured(library: Library, model: Model, **how: Any) -> dict[str, Any]:
-    return eval_skill(library.workspace, library.edit.journal, NAME, model, min_pass_rate=1.0, **how)
+    return eval_skill(library.workspace, library.edit.journal, NAME, model, min_pass_rate=1.0, **how).to_json()
 
 
 def looped(top: Path, model: Model) -> list[Any]:

@@ -72,7 +72,9 @@ def test_a_model_proposes_and_the_router_decides(library: Library) -> None:
         asked.append(request.messages[-1].text)
         return json.dumps({"description": GOOD if len(asked) == 1 else GREEDY})
 
-    told = optimise_description(library.workspace, library.matcher.index_manager, "bookkeeping", Scripted(answer))
+    told = optimise_description(
+        library.workspace, library.matcher.index_manager, "bookkeeping", Scripted(answer)
+    ).to_json()
     assert (told["success"], told["improved"], told["description"]) == (True, True, GOOD)
     assert told["after"]["held_out"] > told["before"]["held_out"]
     assert told["tried"][0]["verdict"] == "kept"
@@ -88,14 +90,16 @@ def test_held_out_messages_are_never_shown_to_whoever_proposes(library: Library)
         asked.append(request.messages[-1].text)
         return json.dumps({"description": f"Says nothing new, version {len(asked)}."})
 
-    told = optimise_description(library.workspace, library.matcher.index_manager, "bookkeeping", Scripted(answer))
+    told = optimise_description(
+        library.workspace, library.matcher.index_manager, "bookkeeping", Scripted(answer)
+    ).to_json()
     assert not told["improved"] and told["description"] == "Helps with numbers." and told["before"] == told["after"]
     assert len(asked) == 5 and {item["verdict"] for item in told["tried"]} == {"not-better"}
     assert told["held_out"] >= 5 and sum(message in asked[-1] for message in INVOICES) <= 5
 
 
 def test_without_a_model_words_of_the_evals_are_tried(library: Library) -> None:
-    told = optimise_description(library.workspace, library.matcher.index_manager, "bookkeeping")
+    told = optimise_description(library.workspace, library.matcher.index_manager, "bookkeeping").to_json()
     assert told["improved"] and told["description"].startswith("Helps with numbers. Use for ")
     text = described(library.workspace, "bookkeeping", told["description"])
     written = library.edit.apply([{"action": "edit", "name": "bookkeeping", "body": text}]).to_json()

@@ -13,9 +13,8 @@ from whet.errors import InvalidError, UsageError
 from whet.learning.evals import results_directory
 from whet.learning.evals.grading import grader
 from whet.learning.evals.page import page
-from whet.learning.evals.results import Output, Result, Run
+from whet.learning.evals.results import Output, Result, Run, benchmark, rows, scores, spread, summary
 from whet.learning.evals.running import TURNS, Setup, run_evals
-from whet.learning.evals.statistics import benchmark, rows, scores, spread, summary
 from whet.learning.models.budget import Budget, budgeted
 from whet.learning.models.door import Call, Completion, ModelError
 from whet.learning.models.scripted import Scripted
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from whet.guard.sandbox.running import Ran
     from whet.learning.evals.formats import Eval
-    from whet.learning.evals.results import Side
+    from whet.learning.evals.results import Benchmark, Side
     from whet.learning.models.door import Model, Request
 
 SIDES: tuple[Side, ...] = ("with_skill", "without_skill")
@@ -49,7 +48,7 @@ def test_a_skill_that_helps_is_seen_to_help() -> None:
     ]
     assert all(run.seconds == 1 and run.tokens > 0 and run.grading_tokens > 0 and run.turns == 1 for run in runs)
     assert scores(runs, "with_skill") == {"signed": 1.0}
-    told = summary(runs, SIDES)
+    told = summary(runs, SIDES).to_json()
     assert told["with_skill"]["pass_rate"] == {"mean": 1.0, "stddev": 0.0, "min": 1.0, "max": 1.0}
     assert told["delta"]["pass_rate"] == "+0.50"
     assert [row.flags for row in rows(runs, SIDES)] == [(), ("passes-in-both",)]
@@ -160,7 +159,7 @@ def test_spread() -> None:
     assert mean is not None and mean.to_json() == {"mean": 0.5, "stddev": 0.7071, "min": 0.0, "max": 1.0}
 
 
-def told(runs: tuple[Run, ...] | list[Run]) -> dict[str, Any]:
+def told(runs: tuple[Run, ...] | list[Run]) -> Benchmark:
     about = {"skill": "x", "path": "/x", "model": "m", "grader": "m", "timestamp": "2026-01-01T00:00:00Z"}
     return benchmark(runs, SIDES, **about)
 
@@ -168,7 +167,7 @@ def told(runs: tuple[Run, ...] | list[Run]) -> dict[str, Any]:
 def test_the_workspace_has_the_common_layout(tmp_path: Path) -> None:
     runs = done(obedient(), runs=2)
     place, number = results_directory.begin(str(tmp_path / "out"))
-    results_directory.write(place, runs, told(runs))
+    results_directory.write(place, told(runs))
     found = sorted(str(path.relative_to(place)) for path in (tmp_path / "out").rglob("*") if path.is_file())
     each = ("grading.json", "outputs/answer.md", "timing.json")
     sides = [f"eval-signed/{side}/run-{run}/{file}" for side in SIDES for run in (1, 2) for file in each]
@@ -191,7 +190,7 @@ def test_the_history_knows_the_best(tmp_path: Path) -> None:
         results_directory.add_to_history(str(tmp_path), history, number, **about)  # type: ignore[arg-type]  # mixed values
         history = results_directory.read_history(str(tmp_path))
     rows = [
-        (row["version"], row["parent"], row["grading_result"], row["is_current_best"]) for row in history["iterations"]
+        (row["version"], row["parent"], row["grading_result"], row["is_current_best"]) for row in history.iterations
     ]
     assert rows == [
         ("v1", None, "baseline", False),
@@ -200,7 +199,7 @@ def test_the_history_knows_the_best(tmp_path: Path) -> None:
         ("v4", "v2", "no-score", False),
         ("v5", "v2", "lost", False),
     ]
-    assert history["current_best"] == "v2"
+    assert history.current_best == "v2"
     (tmp_path / "history.json").write_text("[1]")
     with pytest.raises(InvalidError) as caught:
         results_directory.read_history(str(tmp_path))
@@ -217,7 +216,7 @@ def test_the_page_is_harmless_whatever_stands_on_it() -> None:
     about = {"skill": HOSTILE, "path": HOSTILE, "model": HOSTILE, "grader": HOSTILE, "timestamp": HOSTILE}
     whole = benchmark([run, other], SIDES, **about)
     past = [{"version": HOSTILE, "expectation_pass_rate": rate} for rate in (0.1, 0.9, "x", float("nan"))]
-    text = page(whole, [run, other], past)
+    text = page(whole, past)
     tags = {tag.lower() for tag in re.findall(r"<\s*/?\s*([a-zA-Z!][a-zA-Z0-9]*)", text)}
     assert tags == {
         *("!doctype", "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "tr", "th", "td"),
@@ -230,6 +229,6 @@ def test_the_page_is_harmless_whatever_stands_on_it() -> None:
 
 def test_the_page_shows_the_comparison() -> None:
     runs = done(obedient(), runs=2)
-    text = page(told(runs), runs, [{"version": "v1", "expectation_pass_rate": 0.5}, {"expectation_pass_rate": 1.0}])
+    text = page(told(runs), [{"version": "v1", "expectation_pass_rate": 0.5}, {"expectation_pass_rate": 1.0}])
     assert text.count("<svg") == 2 and "passes-in-both" in text and "+0.50" in text and "100%" in text
     assert str(EVALS["skill_name"]) not in text or "<h1>x</h1>" in text

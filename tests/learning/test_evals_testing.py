@@ -14,8 +14,8 @@ from whet.errors import NotFoundError, RefusedError
 from whet.guard.sandbox.levels import level
 from whet.interfaces.cli.commands.evals import render_test as render
 from whet.interfaces.cli.output import Screen
-from whet.learning.evals.answer import run_own_tests
-from whet.learning.evals.checks import judge
+from whet.learning.evals.checks import Check, judge
+from whet.learning.evals.evaluation import run_own_tests
 from whet.learning.evals.formats import Expectation
 from whet.learning.evals.results import Output
 from whet.learning.evals.subject import Subject
@@ -91,12 +91,12 @@ def test_a_library_runs_the_tests_of_a_skill(tmp_path: Path) -> None:
             run_own_tests(library.workspace, "adding")
         assert caught.value.code == "no-tests"
         (directory / "tests" / "ok.sh").write_text("exit 0\n")
-        good = run_own_tests(library.workspace, "adding")
+        good = run_own_tests(library.workspace, "adding").to_json()
         assert (good["success"], good["passed"], good["failed"]) == (True, 1, 0)
         (directory / "tests" / "no.sh").write_text("echo why; exit 2\n")
-        bad = run_own_tests(library.workspace, "adding")
+        bad = run_own_tests(library.workspace, "adding").to_json()
         assert (bad["success"], bad["code"], bad["tests"][0]["output"]) == (False, "tests-failed", "why")
-        listed = run_own_tests(library.workspace, "adding", only_list=True)
+        listed = run_own_tests(library.workspace, "adding", only_list=True).to_json()
         assert listed["tests"] == [{"path": "tests/no.sh"}, {"path": "tests/ok.sh"}]
         assert sorted(os.listdir(directory / "tests")) == ["no.sh", "ok.sh"]
 
@@ -105,7 +105,7 @@ def test_a_library_runs_the_tests_of_a_skill(tmp_path: Path) -> None:
 def test_commands_of_checks_run_beside_the_outputs_and_cannot_be_replaced(tmp_path: Path) -> None:
     files = {**tree(), "scripts/check.sh": Item(b'grep -q Total "$1" && test -f answer.md\n')}
     runner = runner_for(Subject("x", str(tmp_path), files), {"PATH": PATH}, "")
-    check = {"type": "exit_code", "command": ["sh", "-c", 'sh "$WHET_SKILL_DIR/scripts/check.sh" a.md'], "value": 0}
+    check = Check("exit_code", 0, command=("sh", "-c", 'sh "$WHET_SKILL_DIR/scripts/check.sh" a.md'))
     wanted = Expectation("checks", check)
     assert judge(wanted, Output("x", {"a.md": b"Total: 1"}), runner).passed
     cheat = {"a.md": b"none", "scripts/check.sh": b"exit 0\n"}

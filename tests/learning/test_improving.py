@@ -88,7 +88,7 @@ def evaluated(model: Scripted) -> int:
 
 def test_what_is_better_becomes_the_next_version(library: Library, tmp_path: Path) -> None:
     model = echo([BETA], [edit("delete", anchor="Say alpha.")], [GAMMA])
-    answer = library.learning.improve(NAME, model, write=True)
+    answer = library.learning.improve(NAME, model, write=True).to_json()
     text = "# Notes\n\nSay alpha.\nSay gamma.\n\nSay beta."
     assert (body(library), library.read(NAME).skill.version) == (text, "2")
     assert verdicts(answer) == [
@@ -141,7 +141,7 @@ def test_what_is_better_becomes_the_next_version(library: Library, tmp_path: Pat
         "report": [],
         "warnings": [],
     }
-    again = library.learning.improve(NAME, model)
+    again = library.learning.improve(NAME, model).to_json()
     assert (again["success"], again["improved"], again["rounds"], again["stopped"]["code"]) == (
         *(True, False, []),
         "all-met",
@@ -151,16 +151,16 @@ def test_what_is_better_becomes_the_next_version(library: Library, tmp_path: Pat
 def test_by_default_it_is_a_proposal_and_a_dry_run_keeps_nothing(library: Library, tmp_path: Path) -> None:
     tried = library.learning.improve(
         NAME, echo([BETA], [edit("replace", "Say no more.", "Say alpha.")]), rounds=2, dry_run=True
-    )
+    ).to_json()
     assert (tried["improved"], tried["written"], "proposal" in tried) == (True, False, False)
     assert library.proposals.pending().to_json()["proposals"] == []
     assert StateDatabase(str(tmp_path / "state")).read("SELECT * FROM rejected_edits") == []
-    answer = library.learning.improve(NAME, echo([BETA]), rounds=1)
+    answer = library.learning.improve(NAME, echo([BETA]), rounds=1).to_json()
     assert (answer["written"], answer["staged"], answer["proposal"], answer["cause"], body(library)) == (
         *(False, True, 1, "Nobody has looked at it yet."),
         BODY.strip("\n"),
     )
-    again = library.learning.improve(NAME, echo([BETA]), rounds=1)
+    again = library.learning.improve(NAME, echo([BETA]), rounds=1).to_json()
     assert (again["proposal"], again["cause"], again["version"]) == (1, "The same was proposed before.", "2")
     assert library.proposals.pending().to_json()["count"] == 1
     library.edit.proposals.approve(1)
@@ -169,14 +169,14 @@ def test_by_default_it_is_a_proposal_and_a_dry_run_keeps_nothing(library: Librar
 
 def test_what_was_rejected_is_remembered_shown_and_not_tried_again(library: Library, tmp_path: Path) -> None:
     worse = [edit("replace", "Say nothing.", "Say alpha.")]
-    first = library.learning.improve(NAME, echo(worse), rounds=1)
+    first = library.learning.improve(NAME, echo(worse), rounds=1).to_json()
     assert (first["success"], first["code"], first["improved"]) == (False, "not-improved", False)
     assert first["error"] == (
         f"{NAME} stays as it is: no candidate is better. The last one: Worse than before: alpha from 1.00 to 0.00."
     )
     same = [edit("delete", anchor="Say alpha."), edit("append", "Say nothing.")]
     model = echo(same, [edit("replace", "Say no more.", "Say alpha.")])
-    second = library.learning.improve(NAME, model, rounds=2)
+    second = library.learning.improve(NAME, model, rounds=2).to_json()
     assert verdicts(second) == [
         ("known", ["rejected-before", "rejected-before"], None, None),
         ("rejected", ["gate-regression", "gate-not-better"], 0.33, 0.0),
@@ -185,7 +185,7 @@ def test_what_was_rejected_is_remembered_shown_and_not_tried_again(library: Libr
     assert "Say nothing." in asked(model)[0] and "It does worse than before on some task." in asked(model)[0]
     assert "alpha from 1.00" not in asked(model)[1]
     put(tmp_path, words("nothing", "beta"))  # another set of evals is another question
-    assert verdicts(library.learning.improve(NAME, echo(worse), rounds=1)) == [("accepted", [], 0.0, 0.5)]
+    assert verdicts(library.learning.improve(NAME, echo(worse), rounds=1).to_json()) == [("accepted", [], 0.0, 0.5)]
 
 
 def test_what_a_person_rejected_is_told_and_not_proposed_again(library: Library) -> None:
@@ -194,7 +194,7 @@ def test_what_a_person_rejected_is_told_and_not_proposed_again(library: Library)
     library.learning.note_outcome(NAME, "corrected")
     library.learning.feedback(NAME, "write a poem", fits=False)
     model = echo([BETA])
-    answer = library.learning.improve(NAME, model, rounds=1)
+    answer = library.learning.improve(NAME, model, rounds=1).to_json()
     assert verdicts(answer) == [("known", ["rejected-before"], None, None)]
     told = json.loads(asked(model)[0].partition("What people said about it:\n")[2])
     assert told == {"corrected": 1, "refusals": ["We say that elsewhere."], "not_for": ["write a poem"]}
@@ -206,14 +206,14 @@ def test_what_a_person_rejected_is_told_and_not_proposed_again(library: Library)
 def test_an_edit_that_does_not_apply_is_told_back_once(library: Library) -> None:
     missing = edit("replace", "Say beta.", "Say aleph.")
     model = echo([missing, BETA], [BETA])
-    answer = library.learning.improve(NAME, model, rounds=1)
+    answer = library.learning.improve(NAME, model, rounds=1).to_json()
     assert [(row["verdict"], row["edits"], row["refused"]) for row in answer["rounds"]] == [("accepted", [BETA], [])]
     reason = "The anchor is not there. The closest is 'Say alpha.'. Copy it exactly."
     assert asked(model)[1] == (
         f"These edits could not be applied:\n- replace 'Say aleph.': {reason}\n"
         "Answer again with all edits, those that could be applied included."
     )
-    again = library.learning.improve(NAME, echo([missing, GAMMA]), rounds=1)
+    again = library.learning.improve(NAME, echo([missing, GAMMA]), rounds=1).to_json()
     assert [(row["edits"], row["refused"]) for row in again["rounds"]] == [
         ([GAMMA], [{**missing, "reason": reason}]),
     ]
@@ -240,7 +240,7 @@ def test_what_is_not_sound_is_rejected_before_anybody_measures(
 ) -> None:
     before = library.workspace.digest()
     model = echo(edits)
-    answer = library.learning.improve(NAME, model, rounds=1, write=True)
+    answer = library.learning.improve(NAME, model, rounds=1, write=True).to_json()
     assert [row[:2] for row in verdicts(answer)] == [(verdict, codes)]
     assert (answer["success"], answer["code"], library.workspace.digest()) == (False, "not-improved", before)
     assert evaluated(model) == (6 if codes == ["gate-not-better"] else 3)
@@ -259,7 +259,7 @@ def test_what_is_not_sound_is_rejected_before_anybody_measures(
 )
 def test_a_model_that_is_no_help_is_told_and_changes_nothing(library: Library, answer: Any, code: str) -> None:
     before = library.workspace.digest()
-    told = library.learning.improve(NAME, echo(answer), write=True)
+    told = library.learning.improve(NAME, echo(answer), write=True).to_json()
     assert (told["success"], told["code"], told["stopped"]["code"], told["rounds"], library.workspace.digest()) == (
         *(False, code, code, []),
         before,
@@ -270,7 +270,9 @@ def test_a_model_that_is_no_help_is_told_and_changes_nothing(library: Library, a
 
 
 def test_a_model_that_fails_later_does_not_undo_what_was_proved(library: Library) -> None:
-    told = library.learning.improve(NAME, echo([BETA], ModelError("model-timeout", "It took too long.")), write=True)
+    told = library.learning.improve(
+        NAME, echo([BETA], ModelError("model-timeout", "It took too long.")), write=True
+    ).to_json()
     assert (told["success"], told["written"], told["version"], told["stopped"]) == (
         *(True, True, "2"),
         {"code": "model-timeout", "message": "It took too long.", "hint": ""},
@@ -284,13 +286,13 @@ def test_a_budget_that_is_used_up_is_told_and_the_candidate_stays_undecided(libr
     with pytest.raises(WhetError) as middle:
         library.learning.improve(NAME, echo([BETA]), budget=220)
     assert (early.value.code, middle.value.code) == ("model-budget", "eval-incomplete")
-    whole = library.learning.improve(NAME, echo([BETA]), rounds=1, dry_run=True)
-    told = library.learning.improve(NAME, echo([BETA]), budget=whole["tokens"] - 20, write=True)
+    whole = library.learning.improve(NAME, echo([BETA]), rounds=1, dry_run=True).to_json()
+    told = library.learning.improve(NAME, echo([BETA]), budget=whole["tokens"] - 20, write=True).to_json()
     assert verdicts(told) == [("undecided", ["eval-incomplete"], None, None)]
     assert (told["success"], told["code"], body(library)) == (False, "eval-incomplete", BODY.strip("\n"))
     assert told["error"].startswith("Not everything was measured: ")
     assert StateDatabase(str(tmp_path / "state")).read("SELECT * FROM rejected_edits") == []
-    assert library.learning.improve(NAME, echo([BETA]), rounds=1)["improved"]
+    assert library.learning.improve(NAME, echo([BETA]), rounds=1).to_json()["improved"]
 
 
 def test_an_interrupt_keeps_what_was_proved_as_a_proposal(library: Library) -> None:
@@ -353,14 +355,14 @@ def test_what_is_asked_for_must_be_there(library: Library, tmp_path: Path) -> No
 
 def test_pinned_and_installed_skills_are_only_proposed_for(library: Library, tmp_path: Path) -> None:
     library.settings.pin(NAME)
-    answer = library.learning.improve(NAME, echo([BETA]), rounds=1, write=True)
+    answer = library.learning.improve(NAME, echo([BETA]), rounds=1, write=True).to_json()
     assert (answer["written"], answer["proposal"], answer["cause"]) == (False, 1, "It is pinned.")
     source = tmp_path / "source" / "brought"
     (source / "evals").mkdir(parents=True)
     (source / "SKILL.md").write_text(f"---\nname: brought\ndescription: {DESCRIPTION}\n---\n\n{BODY}", encoding="utf-8")
     (source / "evals" / "evals.json").write_text(json.dumps(words("beta")), encoding="utf-8")
     library.sources.install(str(source))
-    brought = library.learning.improve("brought", echo([BETA]), rounds=1, write=True)
+    brought = library.learning.improve("brought", echo([BETA]), rounds=1, write=True).to_json()
     assert (brought["written"], brought["proposal"], brought["cause"]) == (False, 2, "It is installed.")
 
 
@@ -375,7 +377,7 @@ def test_held_out_evals_are_never_shown_and_must_not_get_worse(library: Library,
     overfit = [edit("replace", " ".join(f"Say {name}." for name in learn), text)]
     better = [edit("append", f"Say {learn[0]}.")]
     model = echo(overfit, better)
-    answer = library.learning.improve(NAME, model, rounds=2, write=True)
+    answer = library.learning.improve(NAME, model, rounds=2, write=True).to_json()
     assert verdicts(answer) == [("rejected", ["gate-regression"], 0.33, 0.67), ("accepted", [], 0.33, 0.5)]
     assert (answer["learned_from"], answer["held_out"]) == (4, 2)
     assert (answer["before"]["learned"], answer["before"]["held_out"], answer["after"]["held_out"]) == (0.0, 1.0, 1.0)
@@ -390,6 +392,6 @@ def test_the_grader_may_be_another_model(library: Library, tmp_path: Path) -> No
         {"results": [{"number": 1, "evidence": "Say beta.", "passed": "Say beta." in request.messages[-1].text}]}
     )
     model = echo([BETA])
-    answer = library.learning.improve(NAME, model, grader=grader, write=True)
+    answer = library.learning.improve(NAME, model, grader=grader, write=True).to_json()
     assert (verdicts(answer), len(grader.requests)) == ([("accepted", [], 0.0, 1.0)], 2)
     assert not [request for request in model.requests if "You grade" in request.messages[0].text]

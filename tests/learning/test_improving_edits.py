@@ -123,8 +123,8 @@ def test_rejected_candidates_are_remembered_and_bounded(tmp_path: Path) -> None:
     buffer.add(rejection("d9", [], [Reason("gate-grown", "Too long.")]))
     rows = Buffer(StateDatabase(str(tmp_path)), "/skills/one", clock).read()
     assert [row.digest for row in rows] == [*(f"d{number}" for number in range(3, KEPT + 3) if number != 9), "d9"]
-    assert rows[0].edits == [{"kind": "append", "anchor": "", "text": "x" * 500, "why": ""}]
-    assert (rows[0].reasons, rows[0].time) == ([{"code": "gate-grown", "message": "Too long."}], "2027-01-15T08:00:00Z")
+    assert rows[0].edits == (Edit(APPEND, text="x" * 500),)
+    assert (rows[0].reasons, rows[0].time) == ((Reason("gate-grown", "Too long."),), "2027-01-15T08:00:00Z")
     assert Buffer(StateDatabase(str(tmp_path)), "/skills/other", clock).read() == []
 
 

@@ -116,21 +116,6 @@ def test_a_conversation_that_no_provider_takes_is_refused(messages: list[Message
     assert (raised.value.code, raised.value.message) == ("bad-conversation", problem)
 
 
-def test_tools_are_taken_in_every_usual_form() -> None:
-    parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
-    model = Scripted(lambda _: "ok")
-    forms: list[dict[str, Any]] = [
-        {"name": "look", "description": "d", "parameters": parameters},
-        {"type": "function", "function": {"name": "look", "description": "d", "parameters": parameters}},
-        {"name": "look", "description": "d", "input_schema": parameters},
-    ]
-    model.complete([Message("user", "?")], tools=forms)
-    assert set(map(repr, model.requests[0].tools)) == {repr(model.requests[0].tools[0])}
-    for bad in ({}, {"name": ""}, {"function": "look"}):
-        with pytest.raises(UsageError, match="A tool without a name"):
-            model.complete([Message("user", "?")], tools=[bad])
-
-
 def test_an_empty_answer_is_asked_for_again_without_an_empty_turn() -> None:
     answers = iter(["", '{"a": 1}'])
     model = Scripted(lambda _: next(answers))

@@ -11,7 +11,7 @@ import pytest
 
 from learning.model_server import ANTHROPIC, OPENAI, Answer, Anthropic, OpenAI, Server, serving, status
 from whet.learning.models.budget import Budget, budgeted
-from whet.learning.models.door import Call, Completion, Message, Model, ModelError
+from whet.learning.models.door import Call, Completion, Message, Model, ModelError, Tool
 from whet.learning.models.providers import open_model
 
 pytest.importorskip("pydantic_ai", reason="the real clients need the extra `models`")
@@ -25,7 +25,7 @@ SCHEMA = {
 }
 GOOD = {"name": "release", "steps": ["tag", "push"]}
 HELLO = [Message("system", "Be short."), Message("user", "Say hello.")]
-TOOL = {"name": "look", "description": "Look at a file.", "parameters": {"type": "object", "properties": {}}}
+TOOL = Tool("look", "Look at a file.", {"type": "object", "properties": {}})
 
 Speech = OpenAI | Anthropic
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import FailedError, InvalidError, NotFoundError
-from whet.learning.models.door import Call, Completion, Message, ModelError
+from whet.learning.models.door import Call, Completion, Message, ModelError, Tool
 from whet.learning.models.providers import open_model
 from whet.learning.models.recorded import Recorded
 from whet.learning.models.scripted import Scripted
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 ASK = [Message("system", "You name skills."), Message("user", "Name this:\nrelease notes\nfrom commits")]
-TOOL = {"name": "look", "parameters": {"type": "object", "properties": {}}}
+TOOL = Tool("look", "", {"type": "object", "properties": {}})
 
 
 def unasked(_: object) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from whet.errors import UsageError
 from whet.learning.models.budget import Budget, Spent, budgeted, estimated
-from whet.learning.models.door import Completion, Message, ModelError, Request
+from whet.learning.models.door import Completion, Message, ModelError, Request, Tool
 from whet.learning.models.retrying import Retrying
 from whet.learning.models.scripted import Scripted
 
@@ -119,7 +119,7 @@ def test_a_budget_of_nothing_is_a_mistake(limits: dict[str, Any]) -> None:
 
 
 def test_the_estimate_counts_schemas_and_tools() -> None:
-    with_schema, with_tools = estimated(ASK, SCHEMA), estimated(ASK, None, [{"name": "look"}])
+    with_schema, with_tools = estimated(ASK, SCHEMA), estimated(ASK, None, [Tool("look", "", {})])
     assert with_schema > IN and with_tools > IN
 
 

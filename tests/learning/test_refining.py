@@ -15,8 +15,8 @@ from whet.errors import UsageError
 from whet.learning.distilling.draft import draft
 from whet.learning.distilling.grounding import says_the_same
 from whet.learning.distilling.naming import DESCRIPTION
-from whet.learning.distilling.refining import INPUT, TOKENS, Refined, refine, view
-from whet.learning.distilling.rounds import begin, mentioning
+from whet.learning.distilling.refining import INPUT, TOKENS, refine, view
+from whet.learning.distilling.rounds import Refined, begin, mentioning
 from whet.learning.distilling.taking import needed_later
 from whet.learning.facts import facts
 from whet.learning.facts.model import DeadEnd, Facts, Parameter, Passage, Step, ToolUse
@@ -393,7 +393,7 @@ def test_a_model_that_says_nothing_leaves_every_draft_as_it_is(episode: Any) -> 
 
 def test_a_model_makes_the_skill_better_and_is_told(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
-        answer = library.learning.distill(release_notes(), model=answering({**GOOD, "goal": "Push the tag."}))
+        answer = library.learning.distill(release_notes(), model=answering({**GOOD, "goal": "Push the tag."})).to_json()
         text = library.read("write-release-notes").content
     assert (answer["skill"], answer["version"], answer["created"]) == ("write-release-notes", "1", True)
     assert answer["model"] == {
@@ -419,8 +419,8 @@ def _fails(code: str) -> Scripted:
 @pytest.mark.parametrize("code", CODES)
 def test_a_model_that_fails_is_told_and_the_skill_is_made(code: str, tmp_path: Path) -> None:
     with opened(tmp_path) as library:
-        plain = library.learning.distill(release_notes(), dry_run=True)
-        answer = library.learning.distill(release_notes(), model=_fails(code), dry_run=True)
+        plain = library.learning.distill(release_notes(), dry_run=True).to_json()
+        answer = library.learning.distill(release_notes(), model=_fails(code), dry_run=True).to_json()
     warning = f"The skill was made without broken ({code}, after 33 tokens): It did not work out."
     assert answer == {**plain, "warnings": [warning]}
     assert answer["model"] is None
@@ -432,7 +432,7 @@ def test_a_model_that_fails_is_told_and_the_skill_is_made(code: str, tmp_path: P
 )
 def test_nonsense_is_no_help(answer: str, code: str, tmp_path: Path) -> None:
     with opened(tmp_path) as library:
-        made = library.learning.distill(release_notes(), model=answering(answer), dry_run=True)
+        made = library.learning.distill(release_notes(), model=answering(answer), dry_run=True).to_json()
     (warning,) = made["warnings"]
     assert (made["model"], f"({code}, after " in warning) == (None, True)
 
@@ -440,7 +440,9 @@ def test_nonsense_is_no_help(answer: str, code: str, tmp_path: Path) -> None:
 def test_a_budget_holds(tmp_path: Path) -> None:
     model = answering(GOOD)
     with opened(tmp_path) as library:
-        made = library.learning.distill(release_notes(), model=budgeted(model, Budget(tokens=100)), dry_run=True)
+        made = library.learning.distill(
+            release_notes(), model=budgeted(model, Budget(tokens=100)), dry_run=True
+        ).to_json()
     assert (model.requests, made["warnings"]) == (
         [],
         ["The skill was made without scripted (model-budget): The budget of 100 tokens for models is used up."],
@@ -454,8 +456,8 @@ def test_settings_name_the_model_and_an_empty_name_is_none(tmp_path: Path) -> No
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "config.toml").write_text(f'model = "recorded:{cassette.as_posix()}"\n', encoding="utf-8")
     with opened(tmp_path) as library:
-        helped = library.learning.distill(release_notes(), dry_run=True)
-        plain = library.learning.distill(release_notes(), model="", dry_run=True)
+        helped = library.learning.distill(release_notes(), dry_run=True).to_json()
+        plain = library.learning.distill(release_notes(), model="", dry_run=True).to_json()
     assert (helped["skill"], helped["model"]["refused"], plain["model"]) == ("write-release-notes", [], None)
     assert plain["skill"] == "write-release-notes-command-line-client"
 
@@ -464,7 +466,7 @@ def test_a_setting_that_names_no_model_is_told_and_an_argument_raises(tmp_path: 
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "config.toml").write_text('model = "openai:gpt-5"\n', encoding="utf-8")
     with opened(tmp_path) as library:
-        answer = library.learning.distill(release_notes(), dry_run=True)
+        answer = library.learning.distill(release_notes(), dry_run=True).to_json()
         with pytest.raises(UsageError) as caught:
             library.learning.begin_distillation(release_notes(), model="nonsense")
     assert (answer["model"], len(answer["warnings"])) == (None, 1)
@@ -476,7 +478,7 @@ def test_a_model_cannot_choose_another_skill_to_change(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
         watering = {"description": "Waters plants.", "body": "Water the plants.\n"}
         library.edit.apply([{"action": "create", "name": "write-release-notes", **watering}])
-        answer = library.learning.distill(release_notes(), model=answering(GOOD))
+        answer = library.learning.distill(release_notes(), model=answering(GOOD)).to_json()
         kept = library.read("write-release-notes").content
     assert (answer["skill"], answer["created"]) == ("write-release-notes-version", True)
     assert answer["model"]["refused"] == ["The name was not taken: there is another skill write-release-notes."]
@@ -485,9 +487,9 @@ def test_a_model_cannot_choose_another_skill_to_change(tmp_path: Path) -> None:
 
 def test_the_second_session_improves_what_a_model_named(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
-        first = library.learning.distill(release_notes(), model=answering(GOOD))
-        again = library.learning.distill(release_notes()._replace(session="later"), model=answering(GOOD))
-        plain = library.learning.distill(release_notes()._replace(session="last"), model="")
+        first = library.learning.distill(release_notes(), model=answering(GOOD)).to_json()
+        again = library.learning.distill(release_notes()._replace(session="later"), model=answering(GOOD)).to_json()
+        plain = library.learning.distill(release_notes()._replace(session="last"), model="").to_json()
     assert [(one["skill"], one["version"]) for one in (first, again, plain)] == [
         ("write-release-notes", "1"),
         ("write-release-notes", "2"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.learning.synthesis.budget import Account, Allowance, Breaker, State
+from whet.learning.synthesis.budget import ALLOWANCE, LIMIT, LONGEST, Account, Allowance, Breaker, State
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def test_looking_makes_no_file(state: State, tmp_path: Path) -> None:
 
 
 def test_what_is_spent_is_gone_until_the_next_day(state: State, clock: Clock) -> None:
-    account = Account(state, Allowance(3, 2, 100))
-    account.spend(sessions=2, skills=1)
+    account = Account(state)
+    account.spend(sessions=39, skills=1)
     account.spend(sessions=2, tokens=30)
-    assert (account.used(), account.left()) == (Allowance(4, 1, 30), Allowance(0, 1, 70))
+    assert (account.used(), account.left()) == (Allowance(41, 1, 30), Allowance(0, 4, 199_970))
     clock.now += DAY
-    assert (account.used(), account.left()) == (Allowance(0, 0, 0), Allowance(3, 2, 100))
+    assert (account.used(), account.left()) == (Allowance(0, 0, 0), ALLOWANCE)
 
 
 def test_another_process_sees_what_was_spent(state: State, tmp_path: Path, clock: Clock) -> None:
@@ -59,29 +59,31 @@ def test_another_process_sees_what_was_spent(state: State, tmp_path: Path, clock
 
 
 def test_failures_in_a_row_stop_it_for_a_growing_time(state: State, clock: Clock) -> None:
-    breaker = Breaker(state, limit=2, first=HOUR, longest=3 * HOUR)
+    breaker = Breaker(state)
     waits = []
-    for _ in range(4):
-        breaker.failed("no room")
-        assert breaker.until() == 0
+    for _ in range(10):
+        for _ in range(LIMIT - 1):
+            breaker.failed("no room")
+            assert breaker.until() == 0
         breaker.failed("no room")
         waits.append(breaker.until() - clock.now)
-        assert breaker.reason() == "2 failures in a row, the last: no room"
+        assert breaker.reason() == "3 failures in a row, the last: no room"
         clock.now = breaker.until()
         assert breaker.until() == 0
-    assert waits == [HOUR, 2 * HOUR, 3 * HOUR, 3 * HOUR]
+    assert waits == [*(HOUR * 2**trip for trip in range(8)), LONGEST, LONGEST]
 
 
 def test_something_that_works_begins_the_row_anew(state: State) -> None:
-    breaker = Breaker(state, limit=2)
-    for _ in range(3):
+    breaker = Breaker(state)
+    for _ in range(LIMIT):
         breaker.failed("once")
+        breaker.failed("twice")
         breaker.worked()
     assert breaker.until() == 0
 
 
 def test_rejected_proposals_in_a_row_stop_it_once(state: State, clock: Clock) -> None:
-    breaker = Breaker(state, limit=3, first=HOUR)
+    breaker = Breaker(state)
     decisions = [(START - 3, "rejected"), (START - 1, "rejected"), (START - 2, "rejected"), (0, "pending")]
     breaker.decided(decisions[:2])
     assert breaker.until() == 0
@@ -96,20 +98,23 @@ def test_rejected_proposals_in_a_row_stop_it_once(state: State, clock: Clock) ->
 
 
 def test_an_approval_ends_the_row_and_makes_the_next_stop_short(state: State, clock: Clock) -> None:
-    breaker = Breaker(state, limit=2, first=HOUR)
-    breaker.decided([(1, "rejected"), (2, "approved"), (3, "rejected")])
+    breaker = Breaker(state)
+    known = [(1, "rejected"), (2, "approved"), (3, "rejected"), (4, "rejected")]
+    breaker.decided(known)
     assert breaker.until() == 0
-    breaker.decided([(1, "rejected"), (2, "approved"), (3, "rejected"), (4, "rejected")])
+    breaker.decided([*known, (5, "rejected")])
     assert breaker.until() == START + HOUR
     clock.now += DAY
-    breaker.decided([(5, "approved")])
-    breaker.decided([(5, "approved"), (6, "rejected"), (7, "rejected")])
+    breaker.decided([(6, "approved")])
+    breaker.decided([(6, "approved"), (7, "rejected"), (8, "rejected"), (9, "rejected")])
     assert breaker.until() == clock.now + HOUR
 
 
 def test_a_clock_that_went_back_does_not_stop_it_for_years(state: State, clock: Clock) -> None:
-    breaker = Breaker(state, limit=1, first=HOUR)
-    breaker.failed("x")
+    breaker = Breaker(state)
+    for _ in range(LIMIT):
+        breaker.failed("x")
+    assert breaker.until()
     clock.now -= 365 * DAY
     assert breaker.until() == 0
 

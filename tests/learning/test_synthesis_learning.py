@@ -15,7 +15,7 @@ from learning.recordings import claude_code
 from whet.api import Library
 from whet.authoring.writer import Provenance
 from whet.errors import WhetError
-from whet.learning.synthesis.budget import Allowance
+from whet.learning.synthesis.budget import Account, State
 from whet.learning.synthesis.learn import Terms, learn
 from whet.learning.synthesis.learning import learn_from
 from whet.learning.transcripts.recorder import Recorder
@@ -84,7 +84,7 @@ def names(library: Library) -> set[str]:
 
 
 def test_a_hard_session_becomes_a_proposal_and_nothing_else_changes(library: Library) -> None:
-    report = learn(library.learning.context, migration())
+    report = learn(library.learning.context, migration()).to_json()
     assert (report["captured"], report["action"], report["staged"], report["version"]) == (True, "create", True, "1")
     assert names(library) == set()
     (proposal,) = library.proposals.pending().to_json()["proposals"]
@@ -95,12 +95,12 @@ def test_a_hard_session_becomes_a_proposal_and_nothing_else_changes(library: Lib
 
 
 def test_a_second_session_of_the_kind_improves_the_same_skill(library: Library) -> None:
-    first = learn(library.learning.context, migration())
+    first = learn(library.learning.context, migration()).to_json()
     library.proposals.approve(first["proposal"])
     before = library.read(first["skill"]).content
     second = learn(
         library.learning.context, migration(correction="No, always name the revision after the table.", name="second")
-    )
+    ).to_json()
     assert (second["captured"], second["action"], second["skill"]) == (True, "improve", first["skill"])
     assert (second["version"], second["staged"]) == ("2", True)
     assert library.read(first["skill"]).content == before
@@ -113,58 +113,62 @@ def test_a_second_session_of_the_kind_improves_the_same_skill(library: Library) 
 
 
 def test_a_session_that_adds_nothing_is_told_so(library: Library) -> None:
-    library.proposals.approve(learn(library.learning.context, migration())["proposal"])
-    report = learn(library.learning.context, migration(name="again"))
+    library.proposals.approve(learn(library.learning.context, migration()).to_json()["proposal"])
+    report = learn(library.learning.context, migration(name="again")).to_json()
     assert (report["captured"], report["code"], report["added"]) == (False, "nothing-new", [])
     assert library.proposals.pending().to_json()["count"] == 0
 
 
 def test_what_waits_is_not_proposed_twice(library: Library) -> None:
-    first = learn(library.learning.context, migration())
-    report = learn(library.learning.context, migration(name="second"))
+    first = learn(library.learning.context, migration()).to_json()
+    report = learn(library.learning.context, migration(name="second")).to_json()
     assert (report["captured"], report["code"], report["proposal"]) == (False, "waiting", first["proposal"])
     assert library.proposals.pending().to_json()["count"] == 1
 
 
 def test_what_was_rejected_is_not_proposed_again(library: Library) -> None:
-    library.edit.proposals.reject(learn(library.learning.context, migration())["proposal"], "no")
-    report = learn(library.learning.context, migration(name="second"))
+    library.edit.proposals.reject(learn(library.learning.context, migration()).to_json()["proposal"], "no")
+    report = learn(library.learning.context, migration(name="second")).to_json()
     assert (report["captured"], report["code"]) == (False, "rejected-before")
 
 
 def test_a_rejected_improvement_is_not_proposed_again(library: Library) -> None:
-    library.proposals.approve(learn(library.learning.context, migration())["proposal"])
+    library.proposals.approve(learn(library.learning.context, migration()).to_json()["proposal"])
     said = "No, always name the revision after the table."
     library.edit.proposals.reject(
-        learn(library.learning.context, migration(correction=said, name="second"))["proposal"], "no"
+        learn(library.learning.context, migration(correction=said, name="second")).to_json()["proposal"], "no"
     )
-    assert learn(library.learning.context, migration(correction=said, name="third"))["code"] == "nothing-new"
+    assert learn(library.learning.context, migration(correction=said, name="third")).to_json()["code"] == "nothing-new"
 
 
 def test_with_write_an_agents_skill_is_written_and_a_persons_is_not(library: Library) -> None:
-    first = learn(library.learning.context, migration(), WRITE)
+    first = learn(library.learning.context, migration(), WRITE).to_json()
     assert (first["staged"], names(library)) == (False, {first["skill"]})
     second = learn(
         library.learning.context, migration(correction="No, always name the revision after the table."), WRITE
-    )
+    ).to_json()
     assert (second["staged"], second["version"]) == (False, "2")
     text = library.read(first["skill"]).content
     library.edit.apply([{"action": "delete", "name": first["skill"]}])
     about = "Adds a column to a table with an Alembic migration."
     library.edit.apply([{"action": "create", "name": "my-migrations", "description": about, "body": text}])
-    third = learn(library.learning.context, migration(correction="No, never touch the production database."), WRITE)
+    third = learn(
+        library.learning.context, migration(correction="No, never touch the production database."), WRITE
+    ).to_json()
     assert (third["action"], third["skill"], third["staged"]) == ("improve", "my-migrations", True)
 
 
 def test_a_pinned_skill_is_left_alone(library: Library) -> None:
-    made = learn(library.learning.context, migration(), WRITE)
+    made = learn(library.learning.context, migration(), WRITE).to_json()
     library.settings.pin(made["skill"])
-    report = learn(library.learning.context, migration(correction="No, always name the revision after the table."))
+    report = learn(
+        library.learning.context, migration(correction="No, always name the revision after the table.")
+    ).to_json()
     assert (report["captured"], report["code"], report["skill"]) == (False, "not-ours", made["skill"])
 
 
 def test_an_unresolved_failure_is_not_captured(library: Library) -> None:
-    report = learn(library.learning.context, failing())
+    report = learn(library.learning.context, failing()).to_json()
     assert (report["captured"], report["code"], library.proposals.pending().to_json()["count"]) == (
         False,
         "unresolved",
@@ -173,7 +177,7 @@ def test_an_unresolved_failure_is_not_captured(library: Library) -> None:
 
 
 def test_a_dry_run_changes_nothing_at_all(library: Library) -> None:
-    answer = learn_from(library.learning.context, [migration()], dry_run=True)
+    answer = learn_from(library.learning.context, [migration()], dry_run=True).to_json()
     assert answer["sessions"][0]["preview"].startswith("---\nname: ")
     assert (answer["captured"], answer["used"]) == (1, {"sessions": 0, "skills": 0, "tokens": 0})
     assert library.workspace.state.read("SELECT * FROM learning") == []
@@ -203,7 +207,7 @@ def test_all_that_wait_are_learned_from_the_newest_first(library: Library, tmp_p
     waits(library, saved(tmp_path / "a.jsonl", migration(name="a")), "a")
     waits(library, saved(tmp_path / "b.jsonl", failing()), "b")
     waits(library, str(tmp_path / "gone.jsonl"), "c")
-    answer = learn_from(library.learning.context)
+    answer = learn_from(library.learning.context).to_json()
     told = [(report["session"], report["code"]) for report in answer["sessions"]]
     assert told == [
         ("claude-code:c", "transcript-missing"),
@@ -212,39 +216,43 @@ def test_all_that_wait_are_learned_from_the_newest_first(library: Library, tmp_p
     ]
     assert (answer["captured"], answer["failed"], answer["left"]) == (1, 1, 0)
     assert library.learning.sessions.waiting() == ()
-    assert learn_from(library.learning.context)["sessions"] == []
+    assert learn_from(library.learning.context).to_json()["sessions"] == []
 
 
 def test_the_allowance_and_the_limit_hold_back_what_waits(library: Library, tmp_path: Path) -> None:
     path = saved(tmp_path / "b.jsonl", failing())
     for number in range(4):
         waits(library, path, f"s{number}")
-    first = learn_from(library.learning.context, limit=1)
+    first = learn_from(library.learning.context, limit=1).to_json()
     assert (len(first["sessions"]), first["stopped"], first["left"]) == (1, "limit", 3)
-    second = learn_from(library.learning.context, allowance=Allowance(sessions=2))
+    account = Account(State(library.workspace.state, library.workspace.clock))
+    account.spend(sessions=account.left().sessions - 1)
+    second = learn_from(library.learning.context).to_json()
     assert (len(second["sessions"]), second["stopped"], second["left"]) == (1, "allowance", 2)
     assert [seen.id for seen in library.learning.sessions.waiting()] == ["s0", "s1"]
-    named = learn_from(library.learning.context, ["claude-code:s0"], allowance=Allowance(sessions=2))
+    named = learn_from(library.learning.context, ["claude-code:s0"]).to_json()
     assert [report["session"] for report in named["sessions"]] == ["claude-code:s0"]
 
 
 def test_rejections_stop_what_waits_but_not_what_is_named(library: Library, tmp_path: Path) -> None:
     hard = [outline.transcript for outline in TABLE if outline.code == "hard"]
     for transcript in (hard[0], hard[1], migration()):
-        library.edit.proposals.reject(learn(library.learning.context, transcript)["proposal"], "no")
+        library.edit.proposals.reject(learn(library.learning.context, transcript).to_json()["proposal"], "no")
     path = saved(tmp_path / "b.jsonl", failing())
     waits(library, path, "s")
-    answer = learn_from(library.learning.context)
+    answer = learn_from(library.learning.context).to_json()
     assert (answer["sessions"], answer["stopped"], answer["left"]) == ([], "breaker", 1)
     assert answer["stopped_why"].startswith("3 proposals in a row were rejected. Learning goes on at 20")
-    assert learn_from(library.learning.context, [path])["sessions"][0]["session"] == "claude-code:s"
+    assert learn_from(library.learning.context, [path]).to_json()["sessions"][0]["session"] == "claude-code:s"
 
 
 def test_a_new_skill_is_one_that_distill_would_have_made(library: Library) -> None:
-    made = learn(library.learning.context, migration(), WRITE)
+    made = learn(library.learning.context, migration(), WRITE).to_json()
     name, main = made["skill"], os.path.join(made["place"], "SKILL.md")
     assert 'distilled-sessions: "1"' in Path(main).read_text()
-    again = library.learning.distill(migration(correction="No, never touch the production database.", name="second"))
+    again = library.learning.distill(
+        migration(correction="No, never touch the production database.", name="second")
+    ).to_json()
     assert (again["skill"], again["version"], again["created"]) == (name, "2", False)
     assert 'distilled-sessions: "2"' in Path(main).read_text()
     entries = library.edit.history.entries(name).to_json()["entries"]
@@ -260,7 +268,9 @@ def test_the_setting_says_what_becomes_of_a_session_that_is_over(library: Librar
         config = tmp_path / "home" / "state" / "config.toml"
         config.parent.mkdir(exist_ok=True)
         config.write_text(f'learn = "{level}"\n')
-        report = library.learning.finish(next(one.transcript for one in TABLE[number + 2 :] if one.code == "hard"))
+        report = library.learning.finish(
+            next(one.transcript for one in TABLE[number + 2 :] if one.code == "hard")
+        ).to_json()
         found[level] = (report["captured"], report["code"], report.get("staged"))
     assert found == {
         "off": (False, "learning-off", None),
@@ -272,19 +282,19 @@ def test_the_setting_says_what_becomes_of_a_session_that_is_over(library: Librar
 
 def test_what_nobody_asked_for_is_held_back_and_fails_in_silence(library: Library) -> None:
     for _ in range(3):
-        report = library.learning.finish("no/such/file")
+        report = library.learning.finish("no/such/file").to_json()
         assert (report["captured"], report["code"]) == (False, "transcript-missing")
-    report = library.learning.finish(migration())
+    report = library.learning.finish(migration()).to_json()
     assert (report["captured"], report["code"]) == (False, "breaker")
     assert report["why"][0].startswith("3 failures in a row, the last: There is no file no/such/file.")
-    assert library.learning.learn(migration())["captured"] == 1
+    assert library.learning.learn(migration()).to_json()["captured"] == 1
 
 
 def test_a_version_that_asks_for_more_tools_is_not_written_unseen(library: Library) -> None:
-    made = learn(library.learning.context, migration(), WRITE)
+    made = learn(library.learning.context, migration(), WRITE).to_json()
     plain = migration(name="second")
     wider = plain._replace(events=(*plain.events[:-1], *bash("mypy src", "Success: no issues found"), plain.events[-1]))
-    report = learn(library.learning.context, wider, WRITE)
+    report = learn(library.learning.context, wider, WRITE).to_json()
     assert (report["skill"], report["staged"]) == (made["skill"], True)
     assert report["gate"]["reasons"] == [
         {"code": "gate-tools", "message": "It asks for tools that it did not have before: Bash(mypy:*)."}
@@ -301,22 +311,27 @@ def noted(library: Library, tmp_path: Path) -> Path:
 def test_a_session_that_does_not_wait_any_more_is_no_error(library: Library, tmp_path: Path) -> None:
     noted(library, tmp_path)
     (seen,) = library.learning.sessions.waiting()
-    assert library.learning.finish(seen)["captured"]
+    assert library.learning.finish(seen).to_json()["captured"]
     why = ["It goes on, or somebody has learned from it already."]
-    assert library.learning.finish(seen) == {"captured": False, "evidence": [], "code": "not-waiting", "why": why}
+    assert library.learning.finish(seen).to_json() == {
+        "captured": False,
+        "evidence": [],
+        "code": "not-waiting",
+        "why": why,
+    }
 
 
 def test_state_that_cannot_be_kept_is_an_error_in_the_report(library: Library) -> None:
     with library.workspace.state.write() as connection:
         connection.execute("ALTER TABLE learning RENAME TO elsewhere")
-    report = library.learning.finish(migration())
+    report = library.learning.finish(migration()).to_json()
     assert (report["captured"], report["code"], report["why"]) == (False, "state-failed", [report["error"]])
 
 
 def test_a_model_that_cannot_be_opened_is_a_warning_in_the_report(library: Library, tmp_path: Path) -> None:
     (tmp_path / "home" / "state").mkdir()
     (tmp_path / "home" / "state" / "config.toml").write_text('model = "nobody:knows"\n')
-    report = library.learning.finish(migration())
+    report = library.learning.finish(migration()).to_json()
     assert (report["captured"], [text.partition(":")[0] for text in report["warnings"]]) == (
         True,
         ["The skill was made without the model of the settings (bad-model)"],
@@ -325,7 +340,10 @@ def test_a_model_that_cannot_be_opened_is_a_warning_in_the_report(library: Libra
 
 def test_a_path_is_as_good_as_its_text(library: Library, tmp_path: Path) -> None:
     path = noted(library, tmp_path)
-    assert library.learning.learn(path, dry_run=True) == library.learning.learn(str(path), dry_run=True)
+    assert (
+        library.learning.learn(path, dry_run=True).to_json()
+        == library.learning.learn(str(path), dry_run=True).to_json()
+    )
 
 
 def test_a_transcript_in_memory_keeps_no_secret(library: Library) -> None:
@@ -333,10 +351,10 @@ def test_a_transcript_in_memory_keeps_no_secret(library: Library) -> None:
     events = migration().events
     said = events[0]._replace(text=f"{events[0].text} The token is {token}; always use it.")
     spoken = migration()._replace(events=(said, *(event._replace(id="") for event in events[1:])))
-    report = library.learning.learn(spoken)["sessions"][0]
+    report = library.learning.learn(spoken).to_json()["sessions"][0]
     assert report["captured"]
     assert token not in json.dumps([report, library.proposals.show(report["proposal"]).to_json()])
-    assert token not in json.dumps(library.learning.distill(spoken, dry_run=True))
+    assert token not in json.dumps(library.learning.distill(spoken, dry_run=True).to_json())
 
 
 @pytest.mark.parametrize("source", ["codex:none", "no/such/file", ""])
@@ -357,7 +375,7 @@ def test_an_agent_loop_finds_the_step_in_its_transcript(library: Library, tmp_pa
             recorder.user(event.text)
         else:
             recorder.assistant(event.text)
-    report = library.learning.finish(recorder)
+    report = library.learning.finish(recorder).to_json()
     call, result = recorder.transcript().events[-2:]
     assert (call.tool, dict(call.given)) == (
         "skill_create",
@@ -395,7 +413,7 @@ def test_secrets_never_come_out(library: Library, tmp_path: Path) -> None:
         else:
             rows.append({"role": event.kind, "content": event.text})
     path.write_text("\n".join(map(json.dumps, rows)))
-    answer = learn_from(library.learning.context, [str(path)])
+    answer = learn_from(library.learning.context, [str(path)]).to_json()
     report: dict[str, Any] = answer["sessions"][0]
     assert report["captured"]
     shown = json.dumps([answer, library.proposals.show(report["proposal"]).to_json()])

@@ -45,11 +45,11 @@ def scripted(rows: int, name: str) -> Transcript:
 
 
 def test_a_skill_with_files_is_one_change_without_remarks(library: Library) -> None:
-    answer = library.learning.distill(scripted(400, "first"))
+    answer = library.learning.distill(scripted(400, "first")).to_json()
     (file,) = (item["path"] for item in library.read(answer["skill"]).to_json()["files"] if item["path"] != "SKILL.md")
     assert file.startswith("templates/")
     assert (answer["warnings"], answer["version"], answer["entry"]) == ([], "1", answer["entries"][-1])
-    again = library.learning.distill(scripted(401, "second"))
+    again = library.learning.distill(scripted(401, "second")).to_json()
     assert (again["skill"], again["version"], again["warnings"]) == (answer["skill"], "2", [])
 
 
@@ -68,16 +68,16 @@ def test_of_several_operations_only_what_holds_in_the_end_is_told(library: Libra
 def test_what_a_dry_run_foresees_is_what_is_written(library: Library) -> None:
     versions = []
     for transcript in (scripted(400, "first"), scripted(401, "second"), scripted(401, "second")):
-        foreseen = library.learning.distill(transcript, dry_run=True)
-        written = library.learning.distill(transcript)
+        foreseen = library.learning.distill(transcript, dry_run=True).to_json()
+        written = library.learning.distill(transcript).to_json()
         assert (foreseen["skill"], foreseen["created"]) == (written["skill"], written["created"])
         versions.append((foreseen["version"], written["version"]))
     assert versions == [("1", "1"), ("2", "2"), ("2", "2")]
 
 
 def test_a_session_learned_from_and_then_distilled_counts_once(library: Library) -> None:
-    name = library.learning.learn(migration(), write=True)["sessions"][0]["skill"]
-    again = library.learning.distill(migration())
+    name = library.learning.learn(migration(), write=True).to_json()["sessions"][0]["skill"]
+    again = library.learning.distill(migration()).to_json()
     assert (again["skill"], again["version"], again["entry"]) == (name, "1", None)
 
 
@@ -96,6 +96,6 @@ def test_a_context_in_the_metadata_is_one(lines: str, context: str) -> None:
 
 
 def test_a_distilled_skill_that_runs_apart_says_so_to_the_model(library: Library) -> None:
-    name = library.learning.distill(migration(), answers={"fork": True})["skill"]
+    name = library.learning.distill(migration(), answers={"fork": True}).to_json()["skill"]
     (told,) = library.render(name).to_json()["skills"]
     assert told["context"] == "fork"

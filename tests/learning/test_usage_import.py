@@ -75,7 +75,7 @@ def test_counts_and_times_are_taken_over(usage: Usage, file: Path) -> None:
     }
     answer = import_hermes(
         usage, write(file, {"deploy": DEPLOY, "never": never, "bare": {"use_count": 1}, "empty": {}})
-    )
+    ).to_json()
     assert answer == imported(2)
     assert usage.totals() == (Total("bare", uses=1), WHOLE)
     assert usage.versions("deploy") == (WHOLE,)
@@ -84,7 +84,7 @@ def test_counts_and_times_are_taken_over(usage: Usage, file: Path) -> None:
 def test_the_same_counts_are_not_taken_over_twice(usage: Usage, file: Path, tmp_path: Path) -> None:
     write(file, {"deploy": DEPLOY})
     copy = write(tmp_path / "copy.json", {"deploy": DEPLOY})
-    assert [import_hermes(usage, path) for path in (str(file), str(file), copy)] == [
+    assert [import_hermes(usage, path).to_json() for path in (str(file), str(file), copy)] == [
         imported(1),
         imported(0),
         imported(0),
@@ -96,8 +96,8 @@ def test_only_what_has_grown_is_added(usage: Usage, file: Path) -> None:
     import_hermes(usage, write(file, {"deploy": DEPLOY}))
     usage.record("use", "deploy", "d", version="2.0")
     later = {**DEPLOY, "use_count": 10, "view_count": 1, "last_used_at": "2026-02-01T00:00:00Z"}
-    assert import_hermes(usage, write(file, {"deploy": later, "other": {"view_count": 1}})) == imported(2)
-    assert import_hermes(usage, write(file, {"deploy": {**later, "view_count": 9}})) == imported(0)
+    assert import_hermes(usage, write(file, {"deploy": later, "other": {"view_count": 1}})).to_json() == imported(2)
+    assert import_hermes(usage, write(file, {"deploy": {**later, "view_count": 9}})).to_json() == imported(0)
     last = DAY + 31 * 86_400 * SECOND
     whole = WHOLE._replace(version="2.0", uses=11, last_used=last, last=last)
     assert usage.totals() == (whole, Total("other", views=1))
@@ -106,14 +106,14 @@ def test_only_what_has_grown_is_added(usage: Usage, file: Path) -> None:
 def test_a_record_that_hermes_began_again_counts_from_the_start(usage: Usage, file: Path) -> None:
     import_hermes(usage, write(file, {"deploy": DEPLOY}))
     again = {"use_count": 3, "created_at": "2026-03-01T00:00:00+00:00"}
-    assert import_hermes(usage, write(file, {"deploy": again})) == imported(1)
+    assert import_hermes(usage, write(file, {"deploy": again})).to_json() == imported(1)
     assert [total.uses for total in usage.totals()] == [10]
 
 
 def test_a_skill_renamed_here_is_not_taken_over_again(usage: Usage, file: Path) -> None:
     import_hermes(usage, write(file, {"deploy": DEPLOY}))
     assert usage.rename("deploy", "ship")
-    assert import_hermes(usage, str(file)) == imported(0)
+    assert import_hermes(usage, str(file)).to_json() == imported(0)
     assert usage.totals() == (WHOLE._replace(skill="ship"),)
 
 
@@ -133,7 +133,7 @@ def test_a_skill_renamed_here_is_not_taken_over_again(usage: Usage, file: Path) 
     ],
 )
 def test_a_record_that_cannot_be_understood_is_told(usage: Usage, file: Path, record: Any, reason: str) -> None:
-    answer = import_hermes(usage, write(file, {"bad": record, "deploy": DEPLOY}))
+    answer = import_hermes(usage, write(file, {"bad": record, "deploy": DEPLOY})).to_json()
     assert answer == imported(1, {"skill": "bad", "reason": reason})
     assert usage.totals() == (WHOLE,)
 
@@ -189,7 +189,7 @@ def test_damaged_counts_are_an_error_until_they_are_mended(usage: Usage, file: P
         import_hermes(usage, write(file, {"deploy": DEPLOY}))
     assert caught.value.code == "state-corrupt"
     repair_state(str(tmp_path / "state"), lambda: DAY)
-    assert import_hermes(usage, write(file, {"deploy": DEPLOY})) == imported(1)
+    assert import_hermes(usage, write(file, {"deploy": DEPLOY})).to_json() == imported(1)
     assert (usage.totals(), usage.problems) == ((WHOLE,), ())
 
 
@@ -205,8 +205,8 @@ def test_any_map_is_read_and_never_counted_twice(found: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = write(Path(directory) / "usage.json", found)
         usage = Usage(StateDatabase(directory), lambda: DAY)
-        first = import_hermes(usage, path)
+        first = import_hermes(usage, path).to_json()
         totals = usage.totals()
         assert first["imported"] == len(totals) <= len(found) - len(first["skipped"])
-        assert import_hermes(usage, path) == {**first, "imported": 0}
+        assert import_hermes(usage, path).to_json() == {**first, "imported": 0}
         assert (usage.totals(), usage.problems) == (totals, ())

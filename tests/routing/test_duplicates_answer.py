@@ -11,7 +11,7 @@ from routing.duplicate_pairs import FAMILIES, labelled
 from whet import Library
 from whet.errors import NotFoundError, UsageError
 from whet.routing.duplicates import CANDIDATES
-from whet.routing.duplicates_answer import duplicates_answer, resembling
+from whet.routing.duplicates_answer import find_duplicates, resembling
 from whet.routing.texts import Texts
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 def test_all_pairs_with_what_they_share_and_where_they_are(library: Library, tmp_path: Path) -> None:
-    answer = duplicates_answer(library.workspace, threshold=0.495, most=2)
+    answer = find_duplicates(library.workspace, threshold=0.495, most=2).to_json()
     assert answer == {
         "success": True,
         "pairs": [
@@ -70,10 +70,10 @@ def test_all_pairs_with_what_they_share_and_where_they_are(library: Library, tmp
 
 
 def test_what_is_like_one_skill_whatever_its_spelling(library: Library) -> None:
-    answer = duplicates_answer(library.workspace, "Container_Diet", 0.3)
+    answer = find_duplicates(library.workspace, "Container_Diet", 0.3).to_json()
     assert {(pair["one"], pair["other"]) for pair in answer["pairs"]} == {(DOCKER[0], other) for other in DOCKER[1:]}
     assert (answer["compared"] <= CANDIDATES, answer["total"]) == (True, 39)
-    assert duplicates_answer(library.workspace, "depot-webhook-create", 0.3)["pairs"] == []
+    assert find_duplicates(library.workspace, "depot-webhook-create", 0.3).to_json()["pairs"] == []
 
 
 def test_one_skill_is_compared_without_reading_the_whole_library(
@@ -94,7 +94,7 @@ def test_one_skill_is_compared_without_reading_the_whole_library(
         return real(card)
 
     monkeypatch.setattr(workspace, "open", counted)
-    answer = duplicates_answer(workspace, DOCKER[0], 0.3)
+    answer = find_duplicates(workspace, DOCKER[0], 0.3).to_json()
     assert {pair["other"] for pair in answer["pairs"]} == set(DOCKER[1:])
     assert len(opened) <= 2 * CANDIDATES + 1
 
@@ -114,20 +114,20 @@ def test_what_cannot_be_read_is_judged_by_its_card_and_named(library: Library, t
     path = tmp_path / "skills" / DOCKER[0] / "SKILL.md"
     path.unlink()
     workspace.snapshot = lambda: snapshot  # type: ignore[method-assign]  # a look from before the file went
-    (problem,) = duplicates_answer(workspace)["report"]
+    (problem,) = find_duplicates(workspace).to_json()["report"]
     assert (problem["code"], problem["skill"], problem["path"]) == ("skill-gone", DOCKER[0], str(path))
 
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.01, float("nan")])
 def test_a_threshold_lies_between_zero_and_one(library: Library, threshold: float) -> None:
     with pytest.raises(UsageError, match="makes no sense") as error:
-        duplicates_answer(library.workspace, threshold=threshold)
+        find_duplicates(library.workspace, threshold=threshold)
     assert error.value.code == "bad-threshold"
 
 
 def test_questions_that_make_no_sense(library: Library) -> None:
     with pytest.raises(UsageError) as error:
-        duplicates_answer(library.workspace, most=0)
+        find_duplicates(library.workspace, most=0)
     assert error.value.code == "bad-limit"
     with pytest.raises(NotFoundError):
-        duplicates_answer(library.workspace, "no-such")
+        find_duplicates(library.workspace, "no-such")

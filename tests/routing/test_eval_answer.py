@@ -56,11 +56,12 @@ def ask(root: Path, tmp_path: Path) -> Iterator[Callable[..., dict[str, Any]]]:
     """Evaluate with a judge that knows the skills by their paths."""
     library = Library.open([root], home=tmp_path / "state")
 
-    def run(*names: str, **options: Any) -> dict[str, Any]:
+    def run(*names: str, minima: dict[str, float] | None = None, **options: Any) -> dict[str, Any]:
         judge = Counting({card.path: card.description for card in library.catalogue.cards})
         if options.pop("verify", False):
             options["try_phrase"] = judge.with_phrase
-        return eval_triggers(library.workspace, judge, names, key_of=key_of, **options)
+        found = eval_triggers(library.workspace, judge, names, key_of=key_of, **options)
+        return (found if minima is None else against_minima(found, **minima)).to_json()
 
     yield run
     library.close()
@@ -91,7 +92,7 @@ def test_a_skill_by_its_name(ask: Callable[..., dict[str, Any]]) -> None:
 def test_a_library_without_evals_is_no_failure(tmp_path: Path) -> None:
     skill(tmp_path / "skills", "plain", "Does one thing.")
     library = Library.open([tmp_path / "skills"], home=tmp_path / "state")
-    answer = eval_triggers(library.workspace, Counting({}), key_of=key_of)
+    answer = eval_triggers(library.workspace, Counting({}), key_of=key_of).to_json()
     assert (answer["success"], answer["cases"], answer["skills"], answer["files"]) == (True, 0, [], [])
     library.close()
 
@@ -221,7 +222,7 @@ def test_a_skill_that_only_people_ask_for(ask: Callable[..., dict[str, Any]], ro
     assert [(item["code"], item["severity"]) for item in answer["report"]] == [("explicit-only", "info")]
     (quiet,) = answer["skills"]
     assert (quiet["explicit"], answer["cases"], answer["overall"]["offered"]["recall"]) == (True, 1, None)
-    assert against_minima(answer, min_precision=1.0, min_recall=1.0)["success"] is True
+    assert ask("quiet", minima={"min_precision": 1.0, "min_recall": 1.0})["success"] is True
     assert ask()["overall"] == ask("pdf")["overall"]
 
 
@@ -245,9 +246,9 @@ def test_suggestions_come_from_the_part_that_is_not_held_out(ask: Callable[..., 
 
 def test_minima(ask: Callable[..., dict[str, Any]]) -> None:
     answer = ask()
-    assert against_minima(answer) == {**answer, "below": []}
-    assert against_minima(answer, min_precision=0.5, min_recall=0.5)["success"] is True
-    missed = against_minima(answer, min_precision=0.9, min_recall=0.6)
+    assert ask(minima={}) == {**answer, "below": []}
+    assert ask(minima={"min_precision": 0.5, "min_recall": 0.5})["success"] is True
+    missed = ask(minima={"min_precision": 0.9, "min_recall": 0.6})
     assert (missed["success"], missed["code"]) == (False, "below-minimum")
     assert missed["error"] == (
         "Below the minimum: the precision of pdf is 0.50, not 0.90; the recall of pdf is 0.50, not 0.60; the precision "
@@ -267,16 +268,15 @@ def test_messages_for_a_skill_that_is_not_there_are_a_failure_where_minima_are_g
 ) -> None:
     file = tmp_path / "routes.json"
     file.write_text(json.dumps([{"query": "fill pdf forms", "expect": "pdf"}, {"query": "x", "expect": "pfd"}]))
-    answer = ask(file=str(file))
-    assert against_minima(answer)["success"] is True
-    failed = against_minima(answer, min_recall=0.5)
+    assert ask(file=str(file), minima={})["success"] is True
+    failed = ask(file=str(file), minima={"min_recall": 0.5})
     assert (failed["success"], failed["code"], failed["error"], failed["below"]) == (
         False,
         "eval-skill-unknown",
         "There are messages for skills that are not there: pfd.",
         [],
     )
-    assert [entry["hint"] for entry in answer["report"]] == ["Did you mean pdf?"]
+    assert [entry["hint"] for entry in failed["report"]] == ["Did you mean pdf?"]
 
 
 def test_messages_for_which_a_skill_is_only_offered(ask: Callable[..., dict[str, Any]], root: Path) -> None:

@@ -36,7 +36,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def test_feedback_is_given_and_listed(world: World) -> None:
     feedback, workspace = world.feedback, world.library.workspace
-    assert give(feedback, workspace, "PDF", "Fill it", fits=True) == {
+    assert give(feedback, workspace, "PDF", "Fill it", fits=True).to_json() == {
         "success": True,
         "name": "pdf",
         "fits": True,
@@ -45,10 +45,10 @@ def test_feedback_is_given_and_listed(world: World) -> None:
         "counterexamples": 0,
         "notes": [],
     }
-    assert give(feedback, workspace, "pdf", "fill it", fits=True)["changed"] is False
+    assert give(feedback, workspace, "pdf", "fill it", fits=True).to_json()["changed"] is False
     give(feedback, workspace, "pdf", "Sing", fits=False, origin="agent")
-    answer = listed(feedback, workspace)
-    assert answer == listed(feedback, workspace, "pdf")
+    answer = listed(feedback, workspace).to_json()
+    assert answer == listed(feedback, workspace, "pdf").to_json()
     assert answer["count"] == 2
     assert answer["feedback"][0] == {
         "time": "1970-01-01T00:00:01Z",
@@ -61,7 +61,7 @@ def test_feedback_is_given_and_listed(world: World) -> None:
 
 def test_feedback_on_a_skill_that_cannot_come_up_says_so(world: World) -> None:
     world.library.settings.disable("pdf")
-    (note,) = give(world.feedback, world.library.workspace, "pdf", "Fill it", fits=True)["notes"]
+    (note,) = give(world.feedback, world.library.workspace, "pdf", "Fill it", fits=True).to_json()["notes"]
     assert note == {
         "code": "disabled",
         "severity": "info",
@@ -79,28 +79,28 @@ def test_messages_for_no_skill(world: World) -> None:
         give(feedback, workspace, None, "Sing to me", fits=True)
     assert caught.value.code == "skill-not-named"
     kept = {"success": True, "name": None, "examples": 0, "counterexamples": 1}
-    assert give(feedback, workspace, None, "Sing to me", fits=False) == {
+    assert give(feedback, workspace, None, "Sing to me", fits=False).to_json() == {
         **kept,
         "fits": False,
         "changed": True,
         "notes": [],
     }
-    assert [item["skill"] for item in listed(feedback, workspace)["feedback"]] == [None]
-    assert listed(feedback, workspace, "") == listed(feedback, workspace)
+    assert [item["skill"] for item in listed(feedback, workspace).to_json()["feedback"]] == [None]
+    assert listed(feedback, workspace, "").to_json() == listed(feedback, workspace).to_json()
     with pytest.raises(NotFoundError) as missing:
         forget(feedback, workspace, None, "Never said")
     assert (missing.value.code, missing.value.message) == (
         "no-such-feedback",
         "Nothing was said about this message and no skill.",
     )
-    assert forget(feedback, workspace, None) == {**kept, "forgotten": 1, "counterexamples": 0}
+    assert forget(feedback, workspace, None).to_json() == {**kept, "forgotten": 1, "counterexamples": 0}
 
 
 def test_an_unknown_skill_is_not_found(world: World) -> None:
     calls: list[Callable[[], object]] = [
-        lambda: give(world.feedback, world.library.workspace, "docx", "x", fits=True),
-        lambda: listed(world.feedback, world.library.workspace, "docx"),
-        lambda: forget(world.feedback, world.library.workspace, "docx"),
+        lambda: give(world.feedback, world.library.workspace, "docx", "x", fits=True).to_json(),
+        lambda: listed(world.feedback, world.library.workspace, "docx").to_json(),
+        lambda: forget(world.feedback, world.library.workspace, "docx").to_json(),
     ]
     for call in calls:
         with pytest.raises(NotFoundError):
@@ -110,13 +110,13 @@ def test_an_unknown_skill_is_not_found(world: World) -> None:
 def test_feedback_can_be_taken_back_when_the_skill_is_gone(world: World) -> None:
     feedback, workspace = world.feedback, world.library.workspace
     feedback.record("old-one", "x", fits=True)
-    assert [item["skill"] for item in listed(feedback, workspace, "Old_One")["feedback"]] == ["old-one"]
+    assert [item["skill"] for item in listed(feedback, workspace, "Old_One").to_json()["feedback"]] == ["old-one"]
     give(feedback, workspace, "pdf", "Fill it", fits=True)
     give(feedback, workspace, "pdf", "Stamp it", fits=False)
     with pytest.raises(NotFoundError) as caught:
         forget(feedback, workspace, "pdf", "Never said")
     assert caught.value.code == "no-such-feedback"
     kept = {"success": True, "name": "pdf", "forgotten": 1, "examples": 0, "counterexamples": 1}
-    assert forget(feedback, workspace, "pdf", "FILL it") == kept
-    assert forget(feedback, workspace, "old-one")["forgotten"] == 1
-    assert forget(feedback, workspace, "pdf") == {**kept, "counterexamples": 0}
+    assert forget(feedback, workspace, "pdf", "FILL it").to_json() == kept
+    assert forget(feedback, workspace, "old-one").to_json()["forgotten"] == 1
+    assert forget(feedback, workspace, "pdf").to_json() == {**kept, "counterexamples": 0}

@@ -63,8 +63,9 @@ def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[
     except WhetError as error:
         error.details.setdefault("distillation", number)
         raise
-    del answer["facts"]
-    return {**answer, **told}
+    written = answer.to_json()
+    del written["facts"]
+    return {**written, **told}
 
 
 def _moved(kept: Kept, number: str, given: Mapping[str, Any]) -> Distillation:

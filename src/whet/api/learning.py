@@ -1,7 +1,7 @@
 """How skills get better: what is counted and said about them, the curator, evals, and skills made of sessions.
 
-library.learning.distill("session.jsonl")["skill"]
-library.learning.improve("release-notes", "openai:gpt-5")["rounds"]
+library.learning.distill("session.jsonl").skill
+library.learning.improve("release-notes", "openai:gpt-5").rounds
 
 distillation = library.learning.begin_distillation("session.jsonl")
 while not distillation.done:
@@ -11,10 +11,11 @@ library.learning.finish_distillation(distillation)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.writer import Provenance
 from whet.errors import FailedError, UsageError, WhetError
+from whet.values import Json, answer_json, as_json
 
 if TYPE_CHECKING:
     import os
@@ -23,21 +24,31 @@ if TYPE_CHECKING:
     from whet.api.sources import SkillSources
     from whet.api.stores import Stores
     from whet.authoring.editor import SkillEditor
+    from whet.authoring.results import Changes, Similar
     from whet.learning.context import LearningContext
-    from whet.learning.curating import Curating
+    from whet.learning.curating import Archived, Curating, Curation
     from whet.learning.distilling.draft import Draft
-    from whet.learning.distilling.rounds import Distillation
-    from whet.learning.distilling.writing import Writing
+    from whet.learning.distilling.rounds import Distillation, Help
+    from whet.learning.evals.describing import Description
+    from whet.learning.evals.evaluation import Evaluation, OwnTests
+    from whet.learning.facts.model import Facts
+    from whet.learning.improving.improve import Improvement
     from whet.learning.models.door import Model
     from whet.learning.sessions import Seen, Sessions
+    from whet.learning.synthesis.learn import Report
+    from whet.learning.synthesis.learning import Lessons
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder
     from whet.learning.usage import Kind, Usage
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.workspace import Workspace
+    from whet.notes import Note
     from whet.prompt.matcher import SkillMatcher
     from whet.prompt.ranking import Use
+    from whet.routing.duplicates_answer import Duplicates
+    from whet.routing.evals.answer import TriggerEvals
+    from whet.routing.feedback_answer import Forgotten, Noted, Remarks
     from whet.sources.model import Progress
 
     Session = str | os.PathLike[str] | Transcript | Recorder | Sequence[Any]
@@ -46,6 +57,85 @@ TOKENS = 1_000_000
 """What one call may spend on models, where the caller does not say."""
 OUTCOMES: dict[str, Kind] = {"helped": "helped", "failed": "failed", "corrected": "corrected"}
 """How a skill can have done."""
+
+
+class OutcomeNoted(NamedTuple):
+    """That somebody said how a skill did."""
+
+    name: str
+    outcome: str
+    recorded: bool
+    """False when it could not be noted."""
+
+    def to_json(self) -> Json:
+        """It as every surface answers it."""
+        return answer_json(self)
+
+
+class SessionRead(NamedTuple):
+    """A session as it is read, secrets hidden."""
+
+    transcript: Transcript
+    facts: Facts | None = None
+    """What is known of it, where that was asked for."""
+
+    def to_json(self) -> Json:
+        """The session as every surface answers it."""
+        answer = answer_json(self.transcript)
+        return answer if self.facts is None else {**answer, "facts": as_json(self.facts)}
+
+
+class Distilled(NamedTuple):
+    """The skill that a session made, or would make."""
+
+    skill: str
+    description: str
+    allowed_tools: tuple[str, ...]
+    fork: bool
+    findings: tuple[Note, ...]
+    """What the linter says about it."""
+    created: bool
+    """Whether it is new."""
+    changes: Changes | None
+    """What was written or proposed; None of a dry run."""
+    path: str
+    version: str
+    text: str
+    """Its SKILL.md, whole."""
+    files: Mapping[str, str]
+    """The files beside it."""
+    changed: bool
+    """Whether anything is other than before."""
+    similar: tuple[Similar, ...]
+    warnings: tuple[str, ...]
+    model: Help | None
+    """The model that helped."""
+    facts: Facts
+    """What it rests on."""
+    report: tuple[Note, ...] | None = None
+    """What was left out of the transcript; None where nobody read one."""
+
+    def to_json(self) -> Json:
+        """The skill as every surface answers it; of a dry run, with what would be written."""
+        answer = {"success": True, "skill": self.skill, "description": self.description}
+        answer |= {"allowed_tools": list(self.allowed_tools), "fork": self.fork}
+        answer["findings"] = [finding.to_finding() for finding in self.findings]
+        if self.changes is None:
+            answer |= {"path": self.path, "version": self.version, "created": self.created, "changes": self.changed}
+            answer |= {"dry_run": True, "text": self.text, "files": dict(self.files), "similar": as_json(self.similar)}
+        else:
+            answer |= self._written(self.changes)
+        answer |= {"warnings": list(self.warnings), "model": as_json(self.model), "facts": as_json(self.facts)}
+        return answer if self.report is None else {**answer, "report": as_json(self.report)}
+
+    def _written(self, changes: Changes) -> Json:
+        """The change as one, whether it took one operation or several."""
+        told = changes.to_json()
+        if (results := told.pop("results", None)) is not None:
+            last = {name: results[-1][name] for name in ("version", "digest")}
+            told = {**results[0], **last, **told, "entry": changes.entries[-1] if changes.entries else None}
+        told = {"created": False, "similar": [], **told, "skill": told["name"]}
+        return {name: value for name, value in told.items() if name not in ("name", "action")}
 
 
 class SkillLearning:
@@ -89,17 +179,16 @@ class SkillLearning:
 
     # how skills did
 
-    def note_outcome(self, name: str, outcome: str) -> dict[str, Any]:
+    def note_outcome(self, name: str, outcome: str) -> OutcomeNoted:
         """Note how a skill did: it `helped`, it `failed`, or the user `corrected` what came of it.
 
-        It counts for the version that is there now. `recorded` is false when it could not be noted. Raises UsageError
-        `bad-outcome`.
+        It counts for the version that is there now. Raises UsageError `bad-outcome`.
         """
         if outcome not in OUTCOMES:
             raise UsageError("bad-outcome", f"{outcome!r} is no outcome.", hint=f"Say one of {', '.join(OUTCOMES)}.")
         card, _ = self._workspace.find(name)
         recorded = self.usage.record(OUTCOMES[outcome], str(card.id), self._workspace.open(card).digest)
-        return {"success": True, "name": card.full_name, "outcome": outcome, "recorded": recorded}
+        return OutcomeNoted(card.full_name, outcome, recorded)
 
     def used(self, catalogue: Catalogue) -> dict[str, Use]:
         """How often each skill was used and when last, by the key of its name."""
@@ -121,18 +210,18 @@ class SkillLearning:
 
         return Curating(self._editor(), self.usage, self._stores.lifecycle)
 
-    def archive(self, name: str, reason: str = "") -> dict[str, Any]:
+    def archive(self, name: str, reason: str = "") -> Archived:
         """Put a skill away by hand: it is no longer there, and `undo` brings it back. The lock goes with it.
 
         Raises ConflictError for a pinned skill, RefusedError for one that is not the user's to put away.
         """
         return self.curating.archive(name, reason)
 
-    def curate(self, *, apply: bool = False, if_due: bool = False) -> dict[str, Any]:
+    def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
         """What the curator would do, or with `apply` did, about skills that an agent wrote and nobody uses.
 
-        With `if_due`, it works only when an interval has gone by. `plan` and `report` tell the same for programs and
-        for people. What is archived is one `run`, which `undo` takes back; merges become proposals.
+        With `if_due`, it works only when an interval has gone by. What is archived is one `run`, which `undo` takes
+        back; merges become proposals.
         """
         return self.curating.curate(apply=apply, if_due=if_due)
 
@@ -140,25 +229,24 @@ class SkillLearning:
 
     def duplicates(
         self, name: str | None = None, threshold: float | None = None, limit: int | None = None
-    ) -> dict[str, Any]:
+    ) -> Duplicates:
         """The pairs of skills that are for the same job, or what is like one skill, the most alike first.
 
-        `pairs` are {one, other, score, shared, paths} with a score of at least `threshold` (0.5), at most `limit`.
+        They have a score of at least `threshold` (0.5), and there are at most `limit`.
         """
-        from whet.routing.duplicates_answer import duplicates_answer
+        from whet.routing.duplicates_answer import find_duplicates
 
         most = {} if limit is None else {"most": limit}
-        return duplicates_answer(self._workspace, name, threshold, **most)
+        return find_duplicates(self._workspace, name, threshold, **most)
 
     def eval_triggers(
         self, names: Sequence[str] = (), *, file: str | None = None, held_out: bool = False, suggest: bool = False
-    ) -> dict[str, Any]:
+    ) -> TriggerEvals:
         """How well skills, or all that have trigger evals, come up for the messages they are for.
 
         The cases come with the skills, or from a `file`. With `held_out` the numbers are about two fifths of them and
-        suggestions come from the others; with `suggest`, `suggestions` are words that would help. `overall` and each
-        of `skills` have precision, recall and F1 for what must and what may come up; `confusions` are which skill came
-        up instead. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
+        suggestions come from the others; with `suggest`, the report has words that would help. Raises NotFoundError for
+        a skill without evals, InvalidError for a file of none.
         """
         from whet.routing.evals.answer import eval_triggers
         from whet.routing.evals.judging import IndexJudge, Trial
@@ -177,23 +265,23 @@ class SkillLearning:
                 try_phrase=trial.with_phrase,
             )
 
-    def feedback(self, name: str | None, message: str, *, fits: bool, origin: str = "person") -> dict[str, Any]:
+    def feedback(self, name: str | None, message: str, *, fits: bool, origin: str = "person") -> Noted:
         """Note that a message is, or is not, for a skill; later answers take it into account.
 
-        With None for the name and `fits=False`, no skill comes up for such a message any more. `examples` and
-        `counterexamples` are how many messages are known now. How a skill did once it was used is for `note_outcome`.
+        With None for the name and `fits=False`, no skill comes up for such a message any more. How a skill did once it
+        was used is for `note_outcome`.
         """
         from whet.routing.feedback_answer import give
 
         return give(self._stores.feedback, self._workspace, name, message, fits=fits, origin=origin)
 
-    def list_feedback(self, name: str | None = None) -> dict[str, Any]:
+    def list_feedback(self, name: str | None = None) -> Remarks:
         """What was said about a skill, or about all of them, the newest first; "" is for messages for no skill."""
         from whet.routing.feedback_answer import listed
 
         return listed(self._stores.feedback, self._workspace, name)
 
-    def forget_feedback(self, name: str | None, message: str | None = None) -> dict[str, Any]:
+    def forget_feedback(self, name: str | None, message: str | None = None) -> Forgotten:
         """Take back what was said about a message, or about a skill altogether; None is for messages for no skill."""
         from whet.routing.feedback_answer import forget
 
@@ -215,13 +303,13 @@ class SkillLearning:
 
         return open_model(named, self._place.env)
 
-    def run_tests(self, name: str, *, only_list: bool = False) -> dict[str, Any]:
+    def run_tests(self, name: str, *, only_list: bool = False) -> OwnTests:
         """Run a skill's own tests in the sandbox, or only tell which there are.
 
-        `tests` are {path, status, code, seconds, output, level}. `success` is false, with the code `tests-failed`,
-        where one failed. Raises NotFoundError `no-tests`, RefusedError `no-sandbox`.
+        Where one failed, that is the `problem` (`tests-failed`). Raises NotFoundError `no-tests`, RefusedError
+        `no-sandbox`.
         """
-        from whet.learning.evals.answer import run_own_tests
+        from whet.learning.evals.evaluation import run_own_tests
 
         return run_own_tests(self._workspace, name, only_list=only_list, progress=self._counting("Tests", "tests"))
 
@@ -237,20 +325,18 @@ class SkillLearning:
         out: str | os.PathLike[str] | None = None,
         min_pass_rate: float | None = None,
         budget: int = TOKENS,
-    ) -> dict[str, Any]:
+    ) -> Evaluation:
         """Have a model do a skill's evals with the skill and without it, or with its version before, and compare.
 
-        `evals` are the pass rates of each, `summary` mean, deviation and difference of pass rate, time and tokens,
-        `expectations` the same for each expectation, with `flags` for what says nothing. Sentences are judged by
-        `grader`, else by the model itself. With `blind`, that also says which of two outputs is better without knowing
-        which had the skill. With `out`, everything is kept there. `budget` is in tokens, for all of it. `success` is
-        false, with a code, where runs are missing (`eval-incomplete`), the skill does worse than what it is compared
-        with (`eval-worse`), or stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError `no-output-evals`,
-        UsageError `model-not-named`, and ModelError where not a single run came to anything.
+        Sentences are judged by `grader`, else by the model itself. With `blind`, that also says which of two outputs is
+        better without knowing which had the skill. With `out`, everything is kept there. `budget` is in tokens, for all
+        of it. The `problem` is that runs are missing (`eval-incomplete`), that the skill does worse than what it is
+        compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError
+        `no-output-evals`, UsageError `model-not-named`, and ModelError where not a single run came to anything.
         """
         import os
 
-        from whet.learning.evals.answer import eval_skill
+        from whet.learning.evals.evaluation import eval_skill
 
         self._workspace.find(name)
         return eval_skill(
@@ -268,7 +354,7 @@ class SkillLearning:
             progress=self._counting(f"Evals of {name}", "runs"),
         )
 
-    def optimise_description(self, name: str, model: str | Model | None = "", *, apply: bool = False) -> dict[str, Any]:
+    def optimise_description(self, name: str, model: str | Model | None = "", *, apply: bool = False) -> Description:
         """Look for a description that brings a skill up more often when it should, and less when it should not.
 
         Candidates are of a model, where one is named, else made of words from the trigger evals. One is `improved`
@@ -277,15 +363,14 @@ class SkillLearning:
         """
         from whet.learning.evals.describing import described, optimise_description
 
-        answer = optimise_description(self._workspace, self._matcher().index_manager, name, self.model(model))
-        answer["applied"] = False
-        if apply and answer["improved"]:
-            text = described(self._workspace, name, answer["description"])
-            gain = f"{answer['before']['held_out']:.2f} to {answer['after']['held_out']:.2f}"
-            reason = f"A description that does better on held-out trigger evals, {gain}."
-            change = self._editor().edit(name, text, by=Provenance("user", reason=reason))
-            answer |= {"applied": change.proposal is None, "version": change.version}
-        return answer
+        found = optimise_description(self._workspace, self._matcher().index_manager, name, self.model(model))
+        if not (apply and found.best.improved):
+            return found
+        text = described(self._workspace, name, found.best.description)
+        gain = f"{found.best.before.held_out:.2f} to {found.best.after.held_out:.2f}"
+        reason = f"A description that does better on held-out trigger evals, {gain}."
+        change = self._editor().edit(name, text, by=Provenance("user", reason=reason))
+        return found._replace(applied=change.proposal is None, version=change.version)
 
     def improve(
         self,
@@ -299,17 +384,15 @@ class SkillLearning:
         write: bool = False,
         dry_run: bool = False,
         budget: int = TOKENS,
-    ) -> dict[str, Any]:
+    ) -> Improvement:
         """Improve a skill by its evals: a model proposes at most `edits` small edits a round, and the gate decides.
 
         A candidate is accepted only if it is sound and strictly better on the evals, and worse on none. What is
         accepted becomes a proposal, or with `write` the next version; a skill that is pinned, installed or not the
-        user's own is only ever proposed for. With `dry_run`, nothing is kept at all. `rounds` are {verdict, edits,
-        refused, reasons, before, after, tokens}, `before` and `after` the scores, `diff` what changes, `stopped` why it
-        ended early. What is rejected is remembered, and not tried again. `success` is false, with a code, where nothing
-        is better (`not-improved`) or a model failed. Raises NotFoundError `no-output-evals`, ConflictError
-        `skill-changed` where somebody else changed the skill meanwhile, FailedError where the skill cannot be measured
-        as it is.
+        user's own is only ever proposed for. With `dry_run`, nothing is kept at all. What is rejected is remembered,
+        and not tried again. The `problem` is that nothing is better (`not-improved`), or that a model failed. Raises
+        NotFoundError `no-output-evals`, ConflictError `skill-changed` where somebody else changed the skill meanwhile,
+        FailedError where the skill cannot be measured as it is.
         """
         from whet.learning.improving.improve import improve
 
@@ -344,28 +427,20 @@ class SkillLearning:
 
     # sessions
 
-    def transcript(self, source: Session, *, facts: bool = False) -> dict[str, Any]:
-        """A session as it is read, secrets hidden: {client, session, project, events, report}, and its `facts`.
+    def transcript(self, source: Session, *, facts: bool = False) -> SessionRead:
+        """A session as it is read, secrets hidden, and its facts.
 
-        `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. Events are {kind, text,
-        time, tool, id, given, failed, about}. Raises InvalidError `not-a-transcript`, NotFoundError
-        `transcript-missing`.
+        `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. Raises InvalidError
+        `not-a-transcript`, NotFoundError `transcript-missing`.
         """
         from whet.learning.distilling.rounds import session_of
 
         read = session_of(source)
-        answer = {
-            "success": True,
-            **read._asdict(),
-            "events": [{**event._asdict(), "given": dict(event.given)} for event in read.events],
-            "report": [entry.to_json() for entry in read.report],
-        }
-        if facts:
-            from whet.learning.distilling.storing import facts_to_json
-            from whet.learning.facts import facts as facts_of
+        if not facts:
+            return SessionRead(read)
+        from whet.learning.facts import facts as facts_of
 
-            answer["facts"] = facts_to_json(facts_of(read))
-        return answer
+        return SessionRead(read, facts_of(read))
 
     def distill(
         self,
@@ -375,7 +450,7 @@ class SkillLearning:
         answers: Mapping[str, Any] | None = None,
         model: str | Model | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> Distilled:
         """Make a skill of a session, with these answers and otherwise as proposed; no model is needed.
 
         `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are {goal,
@@ -388,8 +463,7 @@ class SkillLearning:
         transcript = session_of(source)
         given = {**(answers or {}), **({"name": name} if name else {})}
         distillation = self.begin_distillation(transcript, model=model).answer_all(given)
-        answer = self.finish_distillation(distillation, dry_run=dry_run)
-        return {**answer, "report": [entry.to_json() for entry in transcript.report]}
+        return self.finish_distillation(distillation, dry_run=dry_run)._replace(report=transcript.report)
 
     def begin_distillation(self, source: Session, *, model: str | Model | None = None) -> Distillation:
         """The first of four rounds in which a session becomes a skill. Nothing is written before the end.
@@ -420,38 +494,46 @@ class SkillLearning:
         stage: bool = False,
         actor: str = "user",
         allowed: Callable[[Card], None] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Distilled:
         """Write the skill that the rounds have made: a new one, or the next version of the one of that name.
 
-        Rounds that are not answered are as proposed. `skill` is its name, `created` whether it is new, `findings` what
-        the linter says about it, `facts` what it rests on; `path`, `version`, `digest`, `entry`, `similar` and
-        `warnings` are those of `manage`, and so is what is raised. `stage`, `actor` and `allowed` are those of
-        `manage`. `model` is {name, tokens, refused} of the model that helped, or None. With `dry_run`, nothing is
-        written: `text`, `files` and `version` are what would be, and `changes` whether anything would.
+        Rounds that are not answered are as proposed. With `stage`, it waits as a proposal; `allowed` raises for a skill
+        that must not be touched. What is raised is what the editor raises. With `dry_run`, nothing is written.
         """
-        from whet.learning.distilling.storing import facts_to_json
         from whet.learning.distilling.writing import reason_of, writing_of
+        from whet.skill.validate import ValidationInput, validate
 
         distillation = distillation.answer_all({})
         writing = writing_of(self._workspace, self._editor().journal, distillation)
-        told = _told(writing)
-        if dry_run:
-            made = writing.made
-            files = dict(made.files)
-            similar = [item.to_json() for item in self._editor().similar(made.name, made.description, made.body)]
-            answer = {**told, **_foreseen(writing), "text": writing.text, "files": files, "warnings": []}
-            answer["similar"] = similar if answer["created"] else []
-        else:
-            answer = {
-                **told,
-                **self._written(
-                    writing, Provenance(actor, reason=reason_of(distillation)), stage=stage, allowed=allowed
-                ),
-            }
-            if stage or not answer.get("staged"):
-                self._note_learned(distillation, answer)
-        answer["warnings"] = [*distillation.warnings, *writing.kept, *answer["warnings"]]
-        return {**answer, "model": distillation.help(), "facts": facts_to_json(distillation.worded)}
+        made, editor = writing.made, self._editor()
+        package = ValidationInput(made.name, writing.text, files=("SKILL.md", *made.files))
+        warnings = [*distillation.warnings, *writing.kept]
+        new = not writing.path
+        changes = None
+        if not dry_run:
+            by = Provenance(actor, reason=reason_of(distillation))
+            changes = editor.apply(list(writing.operations), by, stage=stage, allowed=allowed)
+            warnings += changes.notes
+            if stage or changes.proposal is None:
+                warnings += self._note_learned(distillation)
+        return Distilled(
+            *(made.name if changes is None else changes.changes[0].skill, made.description, made.allowed_tools),
+            made.fork,
+            tuple(validate(package, "quality")),
+            new if changes is None else bool(changes.changes[0].created),
+            changes,
+            writing.path if changes is None else changes.changes[0].path,
+            writing.version if changes is None else changes.changes[-1].version,
+            writing.text,
+            dict(made.files),
+            writing.after != writing.before,
+            (editor.similar(made.name, made.description, made.body) if new else ())
+            if changes is None
+            else changes.changes[0].similar,
+            tuple(warnings),
+            distillation.help(),
+            distillation.worded,
+        )
 
     def learn(
         self,
@@ -460,14 +542,13 @@ class SkillLearning:
         model: str | Model | None = None,
         dry_run: bool = False,
         limit: int | None = None,
-    ) -> dict[str, Any]:
+    ) -> Lessons:
         """Learn from finished sessions: those named, or all that wait, the newest first, within the day's allowance.
 
         A source is CLIENT:ID of a session that hooks told of, the path of a transcript, or one in memory: a Transcript,
         a Recorder, messages. What is worth it becomes a proposal, or with `write` a skill, as far as the gate lets it;
-        None is as the setting `learn` says. `model` is that of `begin_distillation`. `sessions` tell of each what was
-        `captured` and why, or why not. A single source that is not there raises; among several it is a report with an
-        `error`.
+        None is as the setting `learn` says. `model` is that of `begin_distillation`. A single source that is not there
+        raises; among several it is a report with an `error`.
         """
         return self._learn(sources, write, model, dry_run=dry_run, limit=limit)
 
@@ -477,34 +558,40 @@ class SkillLearning:
 
         return Recorder(path, session=session, project=self._place.directory, clock=self._workspace.clock)
 
-    def finish(
-        self, source: Session | Seen, *, write: bool | None = None, model: str | Model | None = None
-    ) -> dict[str, Any]:
+    def finish(self, source: Session | Seen, *, write: bool | None = None, model: str | Model | None = None) -> Report:
         """A session is over: learn from it as the setting `learn` says, by itself; the report on it.
 
         Nothing comes of it where the setting is `off` or `note`, where the day's allowance or the breaker holds it
         back, nor where a session that hooks told of does not wait; `code` says so. `write` and `model` are those of
         `learn`. What fails is an `error` in the report.
         """
+        from whet.learning.synthesis.learn import Report
+
         level = self._workspace.config().settings.learn
-        told: dict[str, Any] = {"captured": False, "evidence": []}
         if level in ("off", "note"):
-            return {**told, "code": "learning-off", "why": [f"The setting `learn` is {level}."]}
+            return Report(False, "learning-off", (f"The setting `learn` is {level}.",))
         try:
-            answer = self._learn((source,), write, model, asked=False)
+            lessons = self._learn((source,), write, model, asked=False)
         except FailedError as error:
-            return {**told, "code": error.code, "why": [error.message], "error": error.message, "hint": error.hint}
-        if answer["sessions"]:
-            report: dict[str, Any] = answer["sessions"][0]
-            warnings = [*answer.get("warnings", ()), *report.get("warnings", ())]
-            return report | ({"warnings": warnings} if warnings else {})
-        if "stopped" in answer:
-            return {**told, "code": answer["stopped"], "why": [answer["stopped_why"]]}
-        return {**told, "code": "not-waiting", "why": ["It goes on, or somebody has learned from it already."]}
+            return Report(False, error.code, (error.message,), error=error.message, hint=error.hint)
+        if lessons.sessions:
+            report = lessons.sessions[0]
+            warnings = (*lessons.warnings, *(report.warnings or ()))
+            return report._replace(warnings=warnings) if warnings else report
+        if lessons.stopped:
+            return Report(False, lessons.stopped, (lessons.stopped_why,))
+        return Report(False, "not-waiting", ("It goes on, or somebody has learned from it already.",))
 
     def _learn(
-        self, sources: tuple[Any, ...], write: bool | None, model: str | Model | None, **how: Any
-    ) -> dict[str, Any]:
+        self,
+        sources: tuple[Any, ...],
+        write: bool | None,
+        model: str | Model | None,
+        *,
+        dry_run: bool = False,
+        limit: int | None = None,
+        asked: bool = True,
+    ) -> Lessons:
         import os
 
         from whet.learning.synthesis.learning import learn_from
@@ -513,9 +600,11 @@ class SkillLearning:
         if write is None:
             write = self._workspace.config().settings.learn == "write"
         warnings: list[str] = []
-        opened = None if how.get("dry_run") else self._opened(model, warnings)
-        answer = learn_from(self.context, sources, write=write, model=opened, **how)
-        return answer | ({"warnings": [*warnings, *answer.get("warnings", ())]} if warnings else {})
+        opened = None if dry_run else self._opened(model, warnings)
+        lessons = learn_from(
+            self.context, sources, write=write, model=opened, dry_run=dry_run, limit=limit, asked=asked
+        )
+        return lessons._replace(warnings=(*warnings, *lessons.warnings))
 
     def _opened(self, named: str | Model | None, warnings: list[str]) -> Model | None:
         """The model that is meant; that the setting names none that can be opened is a warning, and no more."""
@@ -546,50 +635,10 @@ class SkillLearning:
 
         return helped(distillation, model)
 
-    def _written(
-        self,
-        writing: Writing,
-        by: Provenance,
-        *,
-        stage: bool,
-        allowed: Callable[[Card], None] | None,
-    ) -> dict[str, Any]:
-        answer = self._editor().apply(list(writing.operations), by, stage=stage, allowed=allowed).to_json()
-        results = answer.pop("results", None)
-        if results is not None:
-            last = {name: results[-1][name] for name in ("version", "digest")}
-            entry = answer["entries"][-1] if answer["entries"] else None
-            answer = {**results[0], **last, **answer, "entry": entry}
-        answer.setdefault("created", False)
-        answer.setdefault("similar", [])
-        answer["skill"] = answer.pop("name")
-        answer.pop("action", None)
-        return answer
-
-    def _note_learned(self, distillation: Distillation, answer: dict[str, Any]) -> None:
+    def _note_learned(self, distillation: Distillation) -> list[str]:
+        """Note that a session was learned from; what is to be said where that fails."""
         try:
             self.sessions.learned(*distillation.source)
         except WhetError as error:
-            answer["warnings"].append(f"The session still counts as one to learn from: {error.message}")
-
-
-def _told(writing: Writing) -> dict[str, Any]:
-    """What is told of a draft, with what the linter says about it."""
-    from whet.skill.validate import ValidationInput, validate
-
-    made = writing.made
-    package = ValidationInput(made.name, writing.text, files=("SKILL.md", *made.files))
-    return {
-        "success": True,
-        "skill": made.name,
-        "description": made.description,
-        "allowed_tools": list(made.allowed_tools),
-        "fork": made.fork,
-        "findings": [finding.to_finding() for finding in validate(package, "quality")],
-    }
-
-
-def _foreseen(writing: Writing) -> dict[str, Any]:
-    """What is told of a skill that is not written."""
-    created, changes = not writing.path, writing.after != writing.before
-    return {"path": writing.path, "version": writing.version, "created": created, "changes": changes, "dry_run": True}
+            return [f"The session still counts as one to learn from: {error.message}"]
+        return []

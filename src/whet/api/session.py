@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from whet.api.learning import SkillLearning
     from whet.authoring.editor import SkillEditor
     from whet.authoring.results import Changes
+    from whet.learning.synthesis.learn import Report
     from whet.learning.transcripts.recorder import Recorder
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -367,7 +368,7 @@ class Session:
             self._recorder = self.learning.recorder(self.id)
         return self._recorder
 
-    def finish(self) -> Json:
+    def finish(self) -> Report:
         """The task is done: a skill is proposed if it was hard, as `Library.learning.finish` says; the report on it."""
         return self.learning.finish(self.recorder)
 

@@ -251,7 +251,7 @@ class Tools:
         if name is not None:
             self.session.allow(self.session.workspace.find(name)[0])
         if outcome is not None and name is not None:
-            told = self.session.learning.note_outcome(name, outcome)
+            told = self.session.learning.note_outcome(name, outcome).to_json()
             if message is None:
                 return told
         elif outcome is not None or message is None:
@@ -262,7 +262,8 @@ class Tools:
                 return told
             hint = "Say with fits whether the message is for that skill."
             raise UsageError("bad-arguments", "fits is missing.", hint=hint)
-        return self.session.learning.feedback(name, message or "", fits=fits is not False, origin="agent")
+        noted = self.session.learning.feedback(name, message or "", fits=fits is not False, origin="agent")
+        return noted.to_json()
 
     def _distill(self, given: dict[str, Any]) -> dict[str, Any]:
         from whet.api.distilling import distill

@@ -96,9 +96,13 @@ class Changes(NamedTuple):
                 "results": [change.to_result() for change in self.changes],
             }
         if self.proposal is not None:
-            told |= {"staged": True, "proposal": self.proposal, "reason": self.reason}
-            told["hint"] = _WAITS.format(self.proposal)
+            told |= {"staged": True, "proposal": self.proposal, "reason": self.reason, "hint": self.hint}
         return told
+
+    @property
+    def hint(self) -> str:
+        """What to do about a proposal; "" where it is none."""
+        return "" if self.proposal is None else _WAITS.format(self.proposal)
 
 
 class Reversal(NamedTuple):

@@ -1,7 +1,7 @@
 """The curator at work: what is known of each skill goes into a plan, and a plan that is wanted is applied.
 
     curating = library.learning.curating
-    print(curating.curate()["report"])        # what it would do
+    print(curating.curate().plan.report())    # what it would do
     curating.curate(apply=True)               # do it: one run, undone by `whet undo RUN`
 
 Applying archives skills through the same hand that writes them, as one run with its history, bound to the contents
@@ -12,22 +12,23 @@ until a person approves.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange
 from whet.errors import ConflictError, RefusedError
-from whet.learning.curator import Ages, Standing, make_plan
+from whet.learning.curator import Ages, Plan, Standing, make_plan
 from whet.library.package import read_tree
 from whet.routing.texts import texts_of
 from whet.skill.names import key, slug
+from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.authoring.editor import SkillEditor
     from whet.authoring.journal import Entry
-    from whet.learning.curator import Merge, Plan
+    from whet.learning.curator import Merge
     from whet.learning.lifecycle import Lifecycle
     from whet.learning.usage import Usage
     from whet.library.card import Card
@@ -38,6 +39,45 @@ if TYPE_CHECKING:
 _CURATED = frozenset(("user", "project", "external"))
 
 
+class Archived(NamedTuple):
+    """A skill that was put away."""
+
+    name: str
+    path: str
+    entry: int
+    """What the history got."""
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        """It as every surface answers it."""
+        return _without_empty_warnings(answer_json(self))
+
+
+class Curation(NamedTuple):
+    """What the curator would do, and where it was applied, what came of it."""
+
+    plan: Plan
+    applied: bool = False
+    run: str = ""
+    """What `undo` takes back; "" where nothing was archived."""
+    entries: tuple[int, ...] = ()
+    proposals: tuple[int, ...] = ()
+    """Merges that wait for a decision."""
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        """It as every surface answers it."""
+        answer = {"success": True, "applied": self.applied, "run": self.run, "plan": self.plan.to_json()}
+        answer["report"] = self.plan.report()
+        if self.applied:
+            answer |= {"entries": list(self.entries), "proposals": list(self.proposals)}
+        return _without_empty_warnings({**answer, "warnings": list(self.warnings)})
+
+
+def _without_empty_warnings(answer: Json) -> Json:
+    return answer if answer["warnings"] else {name: value for name, value in answer.items() if name != "warnings"}
+
+
 class Curating:
     """The curator of one library."""
 
@@ -46,7 +86,7 @@ class Curating:
         self._usage = usage
         self._lifecycle = lifecycle
 
-    def archive(self, name: str, reason: str = "") -> dict[str, Any]:
+    def archive(self, name: str, reason: str = "") -> Archived:
         """Put a skill away by hand; a pinned one must be unpinned first."""
         card, _ = self._editor.workspace.find(name)
         target, pins = self._editor.target(card), self._lifecycle.pins()
@@ -58,8 +98,7 @@ class Curating:
             raise RefusedError("protected", f"{target.name} cannot be archived: {target.cause}", hint=hint)
         change = TreeChange("archive", target.name, target.path, None, digest(target.before or {}))
         made, notes = self._editor.committer.commit([change], Provenance("user", reason=reason))
-        answer = {"success": True, "name": target.name, "path": target.path, "entry": made[-1].id}
-        return answer | ({"warnings": list(notes)} if notes else {})
+        return Archived(target.name, target.path, made[-1].id, tuple(notes))
 
     def plan(self) -> Plan:
         """What the curator would do now."""
@@ -70,17 +109,16 @@ class Curating:
         now, last_run = self._editor.journal.clock(), self._lifecycle.last_run()
         return make_plan(standings, texts, now=now, last_run=last_run, ages=ages)
 
-    def curate(self, *, apply: bool = False, if_due: bool = False) -> dict[str, Any]:
+    def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
         """The plan, and with `apply` what came of it; with `if_due`, apply it only when an interval has gone by."""
         last_run = self._lifecycle.last_run()
         plan = self.plan()
-        answer = {"success": True, "applied": False, "run": "", "plan": plan.to_json(), "report": plan.report()}
         if if_due and not plan.due:
             if plan.start_over:
                 self._lifecycle.ran(plan.at, after=last_run)
-            return answer
+            return Curation(plan)
         if not (apply or if_due):
-            return answer
+            return Curation(plan)
         if not self._lifecycle.ran(plan.at, after=last_run):
             hint = "Look at what it did, then run it again."
             raise ConflictError("curator-ran", "Another process ran the curator a moment ago.", hint=hint)
@@ -93,11 +131,10 @@ class Curating:
         states = {step.path: "active" for step in others}  # an older Whet kept states by directory
         states |= {str(self._editor.workspace.identify(step.path)[0]): step.after for step in others}
         self._lifecycle.set_states(states)
-        proposals = [number for merge in plan.merges if (number := self._propose(merge))]
+        proposals = tuple(number for merge in plan.merges if (number := self._propose(merge)))
         self._editor.journal.compact()
-        told = {"entries": [entry.id for entry in made], "proposals": proposals}
-        answer = {**answer, "applied": True, "run": run if made else "", **told}
-        return answer | ({"warnings": list(notes)} if notes else {})
+        entries = tuple(entry.id for entry in made)
+        return Curation(plan, True, run if made else "", entries, proposals, tuple(notes))
 
     def _known(self, snapshot: Snapshot) -> tuple[list[Standing], dict[str, Texts]]:
         """Everything the plan is made from."""

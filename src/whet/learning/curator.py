@@ -14,10 +14,11 @@ and a dry run is a plan that nobody applies.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.routing.duplicates import near_duplicates
 from whet.store.clock import iso
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -120,19 +121,9 @@ class Plan(NamedTuple):
     notes: tuple[str, ...] = ()
     """What is to be said about the plan as a whole."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The plan as JSON carries it."""
-        return {
-            "at": iso(self.at),
-            "due": self.due,
-            "start_over": self.start_over,
-            "notes": list(self.notes),
-            "steps": [step._asdict() for step in self.steps],
-            "kept": [kept._asdict() for kept in self.kept],
-            "merges": [
-                {**merge._asdict(), "others": list(merge.others), "shared": list(merge.shared)} for merge in self.merges
-            ],
-        }
+        return {**fields_json(self), "at": iso(self.at)}
 
     def report(self) -> str:
         """The plan as people read it, in Markdown."""

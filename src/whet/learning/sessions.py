@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.learning.hook_log import LONGEST, append, clear, read
 from whet.learning.signals import NOTHING, Counts, is_hard
 from whet.store.clock import iso
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,14 +89,9 @@ class Seen(NamedTuple):
     ended: bool
     learned: bool
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The session as every surface answers it."""
-        return {
-            **self._asdict(),
-            "first": iso(self.first),
-            "last": iso(self.last),
-            "counts": self.counts._asdict(),
-        }
+        return {**fields_json(self), "first": iso(self.first), "last": iso(self.last)}
 
 
 class Failure(NamedTuple):

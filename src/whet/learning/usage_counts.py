@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whet.learning.usage_log import Event
+    from whet.values import Json
 
 _REMEMBERED = 1000
 """Segments that stay on record after they are counted."""
@@ -41,7 +42,7 @@ class Total(NamedTuple):
     last: int = 0
     """The last event of any kind."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The counts as JSON carries them: times as text, null for never."""
         times = {name: iso(ns) if ns else None for name, ns in zip(Total._fields[9:], self[9:], strict=True)}
         return {**self._asdict(), **times}

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.usage_counts import Total, add, blob
 from whet.store.failures import os_failures
+from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping
 
     from whet.learning.usage import Usage
 
@@ -33,24 +35,40 @@ class _Record(NamedTuple):
     total: Total
 
 
-def import_hermes(usage: Usage, path: str) -> dict[str, Any]:
-    """Add the counts of a `.usage.json`; `imported` counts the skills that it had anything new about.
+class Skipped(NamedTuple):
+    """A record that was left out, and why."""
 
-    Records that cannot be understood are left out, and told with the reason in `skipped`.
-    """
+    skill: str
+    reason: str
+
+
+class Imported(NamedTuple):
+    """What was taken over."""
+
+    imported: int
+    """Skills that there was anything new about."""
+    skipped: tuple[Skipped, ...]
+
+    def to_json(self) -> Json:
+        """It as every surface answers it."""
+        return answer_json(self)
+
+
+def import_hermes(usage: Usage, path: str) -> Imported:
+    """Add the counts of a `.usage.json`. Records that cannot be understood are left out, and told."""
     records: list[_Record] = []
-    skipped: list[dict[str, str]] = []
+    skipped: list[Skipped] = []
     for name, fields in _parsed(path).items():
         try:
             records.append(_record(name, fields))
         except ValueError as error:
-            skipped.append({"skill": name, "reason": str(error)})
+            skipped.append(Skipped(name, str(error)))
     with usage.writing() as connection:
         imported = sum(_take_over(connection, record) for record in records)
-    return {"success": True, "imported": imported, "skipped": skipped}
+    return Imported(imported, tuple(skipped))
 
 
-def _parsed(path: str) -> dict[str, Any]:
+def _parsed(path: str) -> Mapping[str, Any]:
     import json
 
     if not os.path.lexists(path):

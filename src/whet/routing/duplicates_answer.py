@@ -1,4 +1,4 @@
-"""The question for near-duplicates, asked of a library on disk: JSON answers.
+"""The question for near-duplicates, asked of a library on disk.
 
 All pairs of a library take reading every skill. One skill is compared with a few only: those that are likely by name
 and description, and a sample that tells which words are common; no other body is read.
@@ -6,21 +6,51 @@ and description, and a sample that tells which words are common; no other body i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError, WhetError
 from whet.notes import Note
 from whet.routing.duplicates import MOST, REMARKS, RESEMBLING, THRESHOLD, Pair, alike, likely, near_duplicates, spread
 from whet.routing.texts import Texts, texts_of
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
     from whet.library.workspace import Workspace
     from whet.routing.duplicates import Alike
 
 
-def duplicates_answer(
+class Duplicate(NamedTuple):
+    """Two skills that are for the same job."""
+
+    one: str
+    other: str
+    score: float
+    shared: tuple[str, ...]
+    """The words that tell most of what they have in common."""
+    paths: tuple[str, str]
+
+
+class Duplicates(NamedTuple):
+    """The pairs that were found, the most alike first."""
+
+    pairs: tuple[Duplicate, ...]
+    compared: int
+    """Skills that were compared in full."""
+    total: int
+    threshold: float
+    report: tuple[Note, ...]
+    """What could not be read."""
+
+    def to_json(self) -> Json:
+        """The pairs as every surface answers them."""
+        pairs, *others = (as_json(part) for part in self)
+        told = dict(zip(self._fields[1:], others, strict=True))
+        return {"success": True, "pairs": pairs, "count": len(self.pairs), **told}
+
+
+def find_duplicates(
     workspace: Workspace, name: str | None = None, threshold: float | None = None, most: int = MOST
-) -> dict[str, Any]:
+) -> Duplicates:
     """The pairs of skills that are for the same job, or what is like one skill, the most alike first."""
     least = THRESHOLD if threshold is None else threshold
     if not 0 < least <= 1:
@@ -36,25 +66,14 @@ def duplicates_answer(
         own = workspace.find(name)[0].full_name
         compared, others = shelf.alike(shelf.texts(own), own, least, most)
         found = tuple(Pair(own, *other) for other in others)
-    pairs = [
-        {
-            "one": pair.one,
-            "other": pair.other,
-            "score": round(pair.score, 2),
-            "shared": list(pair.shared),
-            "paths": [shelf.cards[pair.one].location, shelf.cards[pair.other].location],
-        }
+    pairs = tuple(
+        Duplicate(
+            *(pair.one, pair.other, round(pair.score, 2), tuple(pair.shared)),
+            (shelf.cards[pair.one].location, shelf.cards[pair.other].location),
+        )
         for pair in found
-    ]
-    return {
-        "success": True,
-        "pairs": pairs,
-        "count": len(pairs),
-        "compared": compared,
-        "total": len(shelf.cards),
-        "threshold": least,
-        "report": [entry.to_json() for entry in shelf.problems],
-    }
+    )
+    return Duplicates(pairs, compared, len(shelf.cards), least, tuple(shelf.problems))
 
 
 def resembling(workspace: Workspace, name: str, told: Texts, threshold: float = RESEMBLING) -> tuple[Alike, ...]:

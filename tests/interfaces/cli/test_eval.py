@@ -12,7 +12,8 @@ from whet.interfaces.cli.commands.evals import render_eval as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Parser
 from whet.interfaces.cli.text import width
-from whet.routing.evals.answer import against_minima
+from whet.notes import Note
+from whet.routing.evals.answer import TriggerEvals, against_minima
 from whet.routing.evals.formats import Case
 from whet.routing.evals.judging import Judged
 from whet.routing.evals.report import tally
@@ -41,16 +42,10 @@ RESULTS = (
 SUGGESTIONS = (Suggestion("p", "use", "stamp", 2, 1.5), Suggestion("p", "avoid", "bath", 1))
 
 
-def answer(*, held_out: bool = False) -> dict[str, Any]:
-    report = tally(RESULTS)._replace(suggestions=SUGGESTIONS, held_out=held_out)
-    entry = {
-        "code": "case-unlabelled",
-        "severity": "info",
-        "path": "t.json",
-        "message": "[3] has none.",
-        "hint": "Add.",
-    }
-    return {"success": True, **report.to_json({"p": "pdf", "d": "docx"}), "files": [], "report": [entry]}
+def answer(*, held_out: bool = False, suggestions: tuple[Suggestion, ...] = SUGGESTIONS) -> TriggerEvals:
+    report = tally(RESULTS)._replace(suggestions=suggestions, held_out=held_out)
+    note = Note("case-unlabelled", "info", "[3] has none.", "Add.", path="t.json")
+    return TriggerEvals(report, {"p": "pdf", "d": "docx"}, (), (note,))
 
 
 def options(*words: str) -> Namespace:
@@ -61,7 +56,7 @@ def options(*words: str) -> Namespace:
 
 def test_a_program_gets_lines() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
-    render(against_minima(answer()), screen, options())
+    render(against_minima(answer()).to_json(), screen, options())
     assert screen.text() == (
         "pdf\t5\t0.50\t0.25\t0.75\t0.75\n"
         "docx\t1\t1.00\t1.00\t1.00\t1.00\n"
@@ -81,7 +76,7 @@ def test_a_program_gets_lines() -> None:
 
 def test_a_person_gets_the_messages_behind_the_numbers() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
-    render(against_minima(answer(held_out=True)), screen, options("--held-out"))
+    render(against_minima(answer(held_out=True)).to_json(), screen, options("--held-out"))
     assert screen.text() == (
         "SKILL  MESSAGES  MUST P  MUST R  OFFERED P  OFFERED R\n"
         "pdf    5         0.50    0.25    0.75       0.75\n"
@@ -107,7 +102,7 @@ def test_a_person_gets_the_messages_behind_the_numbers() -> None:
 
 def test_a_missed_minimum_is_said_at_the_end() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
-    render(against_minima(answer(), min_recall=0.9), screen, options("--min-recall", "0.9"))
+    render(against_minima(answer(), min_recall=0.9).to_json(), screen, options("--min-recall", "0.9"))
     assert screen.messages[-1] == (
         "Below the minimum: the recall of pdf is 0.75, not 0.90; the recall of all skills together is 0.80, not 0.90. "
         "[below-minimum]"
@@ -117,15 +112,15 @@ def test_a_missed_minimum_is_said_at_the_end() -> None:
 
 def test_a_library_without_evals() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
-    empty = {"success": True, **tally(()).to_json({}), "files": [], "report": []}
-    render(against_minima(empty), screen, options("--suggest"))
+    empty = TriggerEvals(tally(()), {}, (), ())
+    render(against_minima(empty).to_json(), screen, options("--suggest"))
     assert (screen.text(), screen.messages) == ("", ["No skill has trigger evals yet."])
     assert len(screen.hints) == 1
 
 
 def test_a_file_without_a_usable_row() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
-    report = answer()["report"]
+    report = answer().to_json()["report"]
     error = InvalidError("not-trigger-evals", "t.json has no row that can be used.", hint="Write some.", report=report)
     render(error.to_json(), screen, options("--file", "t.json"))
     assert (screen.text(), screen.messages, screen.hints) == (
@@ -140,7 +135,7 @@ def test_a_file_without_a_usable_row() -> None:
 
 def test_who_could_not_be_helped_is_said() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
-    render(against_minima({**answer(), "suggestions": []}), screen, options("--suggest"))
+    render(against_minima(answer(suggestions=())).to_json(), screen, options("--suggest"))
     assert screen.messages[-1] == "No words were found that would help pdf."
     right = tally(RESULTS[:1]).to_json({})
     render({"success": True, **right, "files": [], "report": [], "below": []}, screen, options("--suggest"))

@@ -83,7 +83,7 @@ def test_with_note_sessions_wait_for_a_person(machine: Machine, tmp_path: Path) 
     setting(machine, "note")
     over(machine, tmp_path, release_notes())
     assert (learn(machine), waiting(machine)) == (0, ["release-notes"])
-    assert machine.library.learning.learn()["captured"] == 1
+    assert machine.library.learning.learn().to_json()["captured"] == 1
 
 
 def test_with_off_nothing_is_noted_for_learning(machine: Machine, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_sessions_of_a_project_that_says_off_meanwhile_are_offered_nowhere(machi
     assert len(offered(machine.library.learning.context)) == 1
     with project(machine, "off"):
         assert (waiting(machine), offered(machine.library.learning.context)) == (["release-notes"], ())
-        assert machine.library.learning.learn(dry_run=True)["sessions"] == []
+        assert machine.library.learning.learn(dry_run=True).to_json()["sessions"] == []
         (machine.work / ".whet.toml").write_text("learn = ", encoding="utf-8")
         assert offered(machine.library.learning.context) == ()
 

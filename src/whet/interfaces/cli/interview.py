@@ -228,12 +228,12 @@ def _format_value(field: Field) -> str:
 
 def _ask_agreement(context: Context, distillation: Distillation) -> None:
     foreseen = context.library.learning.finish_distillation(distillation, dry_run=True)
-    _say("", *_fold(context, f"{foreseen['skill']}: {foreseen['description']}"))
-    for warning in foreseen["warnings"]:
+    _say("", *_fold(context, f"{foreseen.skill}: {foreseen.description}"))
+    for warning in foreseen.warnings:
         _say(*_fold(context, warning))
     _say("s shows the whole text.")
     while (reply := _read("Write it? [Y/n/b/s] ").lower()) == "s":
-        _say("", *clean_block(foreseen["text"]).rstrip("\n").split("\n"), "")
+        _say("", *clean_block(foreseen.text).rstrip("\n").split("\n"), "")
     if reply == "b":
         raise _BackError
     if reply not in ("", "y", "yes"):

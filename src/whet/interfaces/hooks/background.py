@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from whet.api import Library
     from whet.learning.sessions import Seen
     from whet.store.clock import Clock
-    from whet.values import Json
 
 WHEN = frozenset({"start", "end"})
 """The events after which it is looked whether a session waits: one has ended, or others have become quiet meanwhile."""
@@ -114,10 +113,10 @@ def _learn(sessions: Sessions, kept: State, seen: Seen, opened: Callable[[str], 
         if wanted == "off":
             sessions.forget(seen.client, seen.id)
             return
-        report: Json = library.learning.finish(seen) if wanted != "note" else {"captured": False}
-        if "error" in report:
-            sessions.failed(seen.client, LEARNING, report["code"], report["error"])
-        if report["captured"]:
+        report = library.learning.finish(seen) if wanted != "note" else None
+        if report and report.error is not None:
+            sessions.failed(seen.client, LEARNING, report.code, report.error)
+        if report and report.captured:
             kept.add_news(report)
     except Exception as error:  # noqa: BLE001  whatever it is, nobody is there to see it, and others wait
         code, message = describe_failure(error)

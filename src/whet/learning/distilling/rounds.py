@@ -19,28 +19,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from whet.errors import InvalidError, UsageError
 from whet.learning.distilling import draft as drafting
 from whet.learning.distilling.naming import DESCRIPTION, TRIGGERS
-from whet.learning.distilling.storing import (
-    facts_from_json,
-    facts_to_json,
-    plain_values,
-    refined_from_json,
-    refined_to_json,
-    texts_from_json,
-)
+from whet.learning.facts.model import Facts
+from whet.values import Json, fields_json, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.learning.distilling.draft import Draft
-    from whet.learning.distilling.refining import Refined
-    from whet.learning.facts.model import Facts
     from whet.learning.transcripts.events import Transcript
 
 Value = str | bool | tuple[str, ...]
 Kind = Literal["text", "list", "yes-no"]
 
 VERSION = 2
-"""Of the JSON; the first one, which knows of no models, is still read."""
+"""Of the JSON; another one is refused, since the facts in it are not those of today."""
 MARK = "whet-distillation"
 GOAL = 400
 TRIGGER = 60
@@ -77,10 +69,9 @@ class Field(NamedTuple):
     options: tuple[str, ...] = ()
     """Of a list: what there is to choose from; other values are possible."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The field as every surface answers it."""
-        value = list(self.value) if isinstance(self.value, tuple) else self.value
-        return {**self._asdict(), "value": value, "options": list(self.options)}
+        return fields_json(self)
 
 
 class Question(NamedTuple):
@@ -95,9 +86,9 @@ class Question(NamedTuple):
     """What is known, in a few lines."""
     fields: tuple[Field, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The question as every surface answers it."""
-        return {**self._asdict(), "fields": [field.to_json() for field in self.fields]}
+        return fields_json(self)
 
 
 class Source(NamedTuple):
@@ -105,6 +96,26 @@ class Source(NamedTuple):
 
     client: str = ""
     session: str = ""
+
+
+class Refined(NamedTuple):
+    """What came of asking a model to word the facts."""
+
+    facts: Facts
+    """With the same commands and tools as before; worded better, without noise."""
+    proposed: Mapping[str, Value] = {}
+    """`name`, `description` and `triggers`, as far as they were taken."""
+    refused: tuple[str, ...] = ()
+    """What the model said that was not taken, and why, a sentence each."""
+    tokens: int = 0
+
+
+class Help(NamedTuple):
+    """What is told of the model that helped."""
+
+    name: str
+    tokens: int
+    refused: tuple[str, ...]
 
 
 class Distillation(NamedTuple):
@@ -198,25 +209,13 @@ class Distillation(NamedTuple):
         facts = self.worded
         return plain_goal(facts.goal, Blanks(facts.parameters), facts.parameters)
 
-    def help(self) -> dict[str, Any] | None:
-        """What is told of the model that helped: {name, tokens, refused}; None where none did."""
-        if self.refined is None:
-            return None
-        return {"name": self.model, "tokens": self.refined.tokens, "refused": list(self.refined.refused)}
+    def help(self) -> Help | None:
+        """What is told of the model that helped; None where none did."""
+        return None if self.refined is None else Help(self.model, self.refined.tokens, self.refined.refused)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """All of it, for `from_json`."""
-        return {
-            MARK: VERSION,
-            "source": self.source._asdict(),
-            "known": self.known,
-            "at": self.at,
-            "edits": plain_values(self.edits),
-            "facts": facts_to_json(self.facts),
-            "model": self.model,
-            "refined": refined_to_json(self.refined) if self.refined else None,
-            "warnings": list(self.warnings),
-        }
+        return {MARK: VERSION, **fields_json(self)}
 
     @classmethod
     def from_json(cls, value: Any) -> Distillation:
@@ -224,8 +223,8 @@ class Distillation(NamedTuple):
         hint = "Begin again with `whet distill FILE`."
         if not isinstance(value, dict) or MARK not in value:
             raise UsageError("bad-distillation", "This is not a distillation.", hint=hint)
-        if type(value[MARK]) is not int or not 1 <= value[MARK] <= VERSION:
-            message = f"The distillation has the version {value[MARK]!r}; known are 1 to {VERSION}."
+        if type(value[MARK]) is not int or value[MARK] != VERSION:
+            message = f"The distillation has the version {value[MARK]!r}; known is {VERSION}."
             raise UsageError("bad-distillation", message, hint=hint)
         try:
             return _read(value)
@@ -415,27 +414,32 @@ def _bad(message: str, hint: str) -> UsageError:
     return UsageError("bad-answer", message, hint=hint)
 
 
-def _read(value: dict[str, Any]) -> Distillation:
-    first = {MARK, "source", "known", "at", "edits", "facts"}
-    if set(value) != (first if value[MARK] == 1 else first | {"model", "refined", "warnings"}):
+def _read(value: Json) -> Distillation:
+    if set(value) != {MARK, *Distillation._fields}:
         raise ValueError("it does not have the fields it should have")
-    source, at, known, model = value["source"], value["at"], value["known"], value.get("model", "")
-    if not isinstance(source, dict) or set(source) != set(Source._fields):
-        raise ValueError("the source is not what it should be")
-    if not all(isinstance(text, str) for text in (known, model, *source.values())):
-        raise ValueError("the source is not what it should be")
-    if type(at) is not int or not 0 <= at <= len(ROUNDS):
+    at = read_value(int, value["at"], "at")
+    if not 0 <= at <= len(ROUNDS):
         raise ValueError("the round is none")
-    refined, warnings = value.get("refined"), value.get("warnings", [])
     return Distillation(
-        facts_from_json(value["facts"]),
-        Source(**source),
+        read_value(Facts, value["facts"], "facts"),
+        read_value(Source, value["source"], "source"),
         at,
         _answers(value["edits"], frozenset(_LABELS)),
-        known,
-        model,
-        None if refined is None else refined_from_json(refined, lambda given: _answers(given, _PROPOSED)),
-        texts_from_json(warnings, "warnings"),
+        read_value(str, value["known"], "known"),
+        read_value(str, value["model"], "model"),
+        None if value["refined"] is None else _read_refined(value["refined"]),
+        read_value(tuple[str, ...], value["warnings"], "warnings"),
+    )
+
+
+def _read_refined(value: Any) -> Refined:
+    if not isinstance(value, dict) or set(value) != set(Refined._fields):
+        raise ValueError("refined does not have the fields it should have")
+    return Refined(
+        read_value(Facts, value["facts"], "refined.facts"),
+        _answers(value["proposed"], _PROPOSED),
+        read_value(tuple[str, ...], value["refused"], "refined.refused"),
+        read_value(int, value["tokens"], "refined.tokens"),
     )
 
 

@@ -23,9 +23,10 @@ from whet.skill.edit import remove_key, replace_body, set_value
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import read_document
 from whet.skill.tree import Item
+from whet.values import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from whet.authoring.journal import Journal
     from whet.learning.distilling.decided import Decided
@@ -47,7 +48,7 @@ class Writing(NamedTuple):
     """Its SKILL.md, whole."""
     version: str
     """What it will have."""
-    operations: tuple[dict[str, Any], ...]
+    operations: tuple[Mapping[str, Any], ...]
     before: Tree | None = None
     """The skill as it is; None for a new one."""
     kept: tuple[str, ...] = ()
@@ -73,9 +74,7 @@ def session_label(distillation: Distillation) -> str:
         import json
         from hashlib import sha256
 
-        from whet.learning.distilling.storing import facts_to_json
-
-        told = json.dumps(facts_to_json(distillation.facts), sort_keys=True)
+        told = json.dumps(as_json(distillation.facts), sort_keys=True)
         session = sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{client or 'a'} session {session}"
 
@@ -131,13 +130,14 @@ def _again(card: Card, tree: Tree, distillation: Distillation, known: Decided, r
     )
 
 
-def _next(card: Card, tree: Tree, made: Draft, text: str, files: tuple[dict[str, Any], ...] = ()) -> Writing:
+def _next(card: Card, tree: Tree, made: Draft, text: str, files: tuple[Mapping[str, Any], ...] = ()) -> Writing:
     """The operations for the next version."""
     old = main_of(tree)
     edit = {"action": "edit", "name": card.path, "body": text}
     files = tuple({**one, "name": card.path} for one in files)
     if files and text == old.text:
-        del files[0]["version"]
+        first = {name: value for name, value in files[0].items() if name != "version"}
+        files = (first, *files[1:])
     operations = (edit, *files) if text != old.text or not files else files
     changes = text != old.text or bool(files)
     version = version_of(old.document)
@@ -226,7 +226,7 @@ def _has(text: str, key: str) -> bool:
     return key in read_document(text).lines
 
 
-def _files(made: Draft, tree: Tree, edited: frozenset[str] = frozenset()) -> tuple[dict[str, Any], ...]:
+def _files(made: Draft, tree: Tree, edited: frozenset[str] = frozenset()) -> tuple[Mapping[str, Any], ...]:
     """The operations for files that are not there, or not so; the main file has counted the version up already."""
     return tuple(
         {"action": "write_file", "name": made.name, "file_path": path, "content": text, "version": "keep"}

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.learning.evals.grading import MAX_GRADED
 from whet.learning.evals.running import FATAL
 from whet.learning.models.door import Message, ModelError
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.learning.evals.formats import Eval
     from whet.learning.evals.results import Run, Side
     from whet.learning.models.door import Model
 
 TIE = "tie"
-SCHEMA: dict[str, Any] = {
+SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "reason": {"type": "string"},
@@ -62,11 +63,10 @@ class Comparison(NamedTuple):
     error: str = ""
     """Why nobody could tell."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """As comparison.json holds it."""
-        told = [opinion._asdict() for opinion in self.opinions]
         row = {"eval_id": self.eval, "run_number": self.number, "winner": self.winner or None}
-        return {**row, "opinions": told, "error": self.error}
+        return {**row, "opinions": as_json(self.opinions), "error": self.error}
 
 
 class Compared(NamedTuple):
@@ -76,13 +76,16 @@ class Compared(NamedTuple):
     pairs: tuple[Comparison, ...]
     tokens: int
 
-    def to_json(self) -> dict[str, Any]:
-        """As comparison.json holds it."""
+    def counts(self) -> tuple[int, int, int, int]:
+        """Pairs that the first side won and lost, ties, and those that nobody could tell."""
         winners = [pair.winner for pair in self.pairs]
         one, other = self.sides
-        counts = {"wins": winners.count(one), "losses": winners.count(other), "ties": winners.count(TIE)}
-        rows = [pair.to_json() for pair in self.pairs]
-        return {"configurations": list(self.sides), **counts, "missing": winners.count(""), "comparisons": rows}
+        return winners.count(one), winners.count(other), winners.count(TIE), winners.count("")
+
+    def to_json(self) -> Json:
+        """As comparison.json holds it."""
+        counts = dict(zip(("wins", "losses", "ties", "missing"), self.counts(), strict=True))
+        return {"configurations": list(self.sides), **counts, "comparisons": as_json(self.pairs)}
 
 
 def compare(

@@ -18,11 +18,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.learning.evals.check_forms import steps_of
+from whet.errors import UsageError
 from whet.learning.evals.results import Output, Result
-from whet.skill.schema import describe_problems, find_problems
+from whet.skill.schema import check_schema, describe_problems, find_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,10 +33,36 @@ if TYPE_CHECKING:
     Runner = Callable[[Sequence[str], Output], Ran]
     """Runs a command where the outputs and the skill are; raises RefusedError where there is no sandbox."""
 
+KINDS = {
+    "contains": "contains",
+    "includes": "contains",
+    "icontains": "icontains",
+    "notcontains": "not_contains",
+    "doesnotcontain": "not_contains",
+    "excludes": "not_contains",
+    "regex": "regex",
+    "matches": "regex",
+    "notregex": "not_regex",
+    "doesnotmatch": "not_regex",
+    "equals": "equals",
+    "exact": "equals",
+    "json": "json_schema",
+    "isjson": "json_schema",
+    "jsonschema": "json_schema",
+    "jsonpath": "json_path",
+    "fileexists": "file_exists",
+    "filenotexists": "file_not_exists",
+    "filecontains": "file_contains",
+    "exitcode": "exit_code",
+    "command": "exit_code",
+}
+"""Each spelling of a kind, without its signs, and what it is."""
+MAX_PATTERN = 1_000
 MAX_MATCHED = 200_000
 """Characters that a pattern is tried on."""
 _SECONDS = 5
 _SHOWN = 200
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,9})\]")
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 _MATCHER = (
     "import json,re,sys\n"
@@ -46,95 +72,167 @@ _MATCHER = (
 )
 
 
+class Check(NamedTuple):
+    """How an expectation is judged by code. What a kind needs is there; `read_check` makes sure of it."""
+
+    type: str
+    """One of the values of `KINDS`."""
+    value: Any = None
+    """The text, the code or the JSON value that is wanted."""
+    file: str = ""
+    """The file it is about; "" for the answer."""
+    fold: bool = False
+    """Whether capitals are the same as small letters."""
+    path: str = ""
+    """Of JSON: where."""
+    there: bool = False
+    """Of a path in JSON: that there is anything at all is enough."""
+    schema: Mapping[str, Any] = {}
+    command: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """The check as a sentence, where its author gave none."""
+        files = self.type.startswith("file_")
+        where = f" in {self.file}" if self.file and not files else ""
+        told = [self.file if files else "", self.path, " ".join(self.command)]
+        if self.value is not None or (self.type == "json_path" and not self.there):
+            told.append(self.value if isinstance(self.value, str) else json.dumps(self.value)[:_SHOWN])
+        return f"{self.type.replace('_', ' ')}{where}: {', '.join(filter(None, told))}".rstrip(": ")[:500]
+
+
+def read_check(kind: str, plain: Mapping[str, Any]) -> Check:
+    """A check from the fields of a mapping with plain keys. Raises UsageError `bad-check`."""
+    if kind not in KINDS:
+        raise _bad(f"There is no check {kind[:40]!r}", f"Use one of {', '.join(dict.fromkeys(KINDS.values()))}.")
+    check = Check(KINDS[kind])
+    kind = check.type
+    value = plain.get("value", plain.get("expected", plain.get("pattern", plain.get("equals"))))
+    file = plain.get("file", plain.get("path") if kind.startswith("file_") else None)
+    if file is not None or kind.startswith("file_"):
+        if not isinstance(file, str) or not file:
+            raise _bad(f"The check {kind} names no file", "Give it as `path`.")
+        check = check._replace(file=file.removeprefix("./"))
+    if kind in ("contains", "icontains", "not_contains", "regex", "not_regex", "equals", "file_contains"):
+        if not isinstance(value, str | int | float) or isinstance(value, bool) or value == "":
+            raise _bad(f"The check {kind} has no text", "Give it as `value`.")
+        check = check._replace(value=str(value), fold=kind == "icontains" or plain.get("ignorecase") is True)
+    if kind.endswith("regex"):
+        _compile(check.value)
+    if kind == "json_path":
+        if not isinstance(plain.get("path"), str) or _steps(plain["path"]) is None:
+            raise _bad("The check json_path has no path", "Give it as `path`, such as items[0].id.")
+        given = "value" in plain or "equals" in plain
+        check = check._replace(path=plain["path"], value=value if given else None, there=not given)
+    if kind == "json_schema":
+        check = check._replace(schema=plain.get("schema", value if isinstance(value, dict) else {}))
+        try:
+            check_schema({"type": "object", "properties": {"value": check.schema}})
+        except UsageError as error:
+            raise _bad(error.message.rstrip("."), error.hint) from None
+    return _with_command(check, plain) if kind == "exit_code" else check
+
+
+def _with_command(check: Check, plain: Mapping[str, Any]) -> Check:
+    """The check with its command, and the code it should end with."""
+    command = plain.get("command", plain.get("run"))
+    words = command if isinstance(command, list) else ["sh", "-c", command] if isinstance(command, str) else []
+    if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
+        raise _bad("The check exit_code has no command", "Give it as `command`, a line or a list of words.")
+    wanted = plain.get("value", plain.get("code", plain.get("exitcode", 0)))
+    if not isinstance(wanted, int):
+        raise _bad("The check exit_code wants a code that is no number", "Give it as `value`.")
+    return check._replace(command=tuple(words), value=int(wanted))
+
+
 def judge(wanted: Expectation, output: Output, runner: Runner) -> Result:
     """Whether an expectation with a check is met, and what shows it."""
     check = wanted.check
     if check is None:
         raise ValueError(wanted.text)
-    passed, evidence = _JUDGES[check["type"]](check, output, runner)
+    passed, evidence = _JUDGES[check.type](check, output, runner)
     return Result(wanted.text, passed, evidence)
 
 
-def _text_of(check: Mapping[str, Any], output: Output) -> str | None:
+def _text_of(check: Check, output: Output) -> str | None:
     """The text a check is about; None where the file is not there."""
-    if "file" not in check:
+    if not check.file:
         return output.answer
-    data = output.files.get(check["file"])
+    data = output.files.get(check.file)
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def _missing(check: Mapping[str, Any]) -> tuple[bool, str]:
-    return False, f"There is no file {check['file']}."
+def _missing(check: Check) -> tuple[bool, str]:
+    return False, f"There is no file {check.file}."
 
 
-def _contains(check: Mapping[str, Any], output: Output, _runner: Runner) -> tuple[bool, str]:
+def _contains(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
     text = _text_of(check, output)
     if text is None:
         return _missing(check)
-    wanted = check["value"]
-    at = text.casefold().find(wanted.casefold()) if check["fold"] else text.find(wanted)
+    wanted = check.value
+    at = text.casefold().find(wanted.casefold()) if check.fold else text.find(wanted)
     there = at >= 0
     shown = _around(text, at, at + len(wanted)) if there else f"{wanted[:_SHOWN]!r} is not in it."
-    return there is not (check["type"] == "not_contains"), shown
+    return there is not (check.type == "not_contains"), shown
 
 
-def _regex(check: Mapping[str, Any], output: Output, _runner: Runner) -> tuple[bool, str]:
+def _regex(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
     text = _text_of(check, output)
     if text is None:
         return _missing(check)
     try:
-        found = _searched(check["value"], text[:MAX_MATCHED], fold=check["fold"])
+        found = _searched(check.value, text[:MAX_MATCHED], fold=check.fold)
     except TimeoutError:
         return False, f"The pattern was not done after {_SECONDS} seconds."
-    shown = _around(text, *found) if found else f"Nothing in it matches {check['value'][:_SHOWN]!r}."
-    return (found is not None) is not (check["type"] == "not_regex"), shown
+    shown = _around(text, *found) if found else f"Nothing in it matches {check.value[:_SHOWN]!r}."
+    return (found is not None) is not (check.type == "not_regex"), shown
 
 
-def _equals(check: Mapping[str, Any], output: Output, _runner: Runner) -> tuple[bool, str]:
+def _equals(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
     text = _text_of(check, output)
     if text is None:
         return _missing(check)
-    one, other = text.strip(), check["value"].strip()
-    same = one.casefold() == other.casefold() if check["fold"] else one == other
+    one, other = text.strip(), check.value.strip()
+    same = one.casefold() == other.casefold() if check.fold else one == other
     return same, one[:_SHOWN] or "It is empty."
 
 
-def _json_path(check: Mapping[str, Any], output: Output, _runner: Runner) -> tuple[bool, str]:
+def _json_path(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
     value, problem = _json_of(check, output)
     if problem:
         return False, problem
-    for step in steps_of(check["path"]) or ():
+    for step in _steps(check.path) or ():
         try:
             value = value[step]
         except (KeyError, IndexError, TypeError):
-            return False, f"There is nothing at {check['path']}."
+            return False, f"There is nothing at {check.path}."
     shown = json.dumps(value, ensure_ascii=False)[:_SHOWN]
-    if "value" not in check:
+    if check.there:
         return True, shown
-    return not any(find_problems(value, {"const": check["value"]})), shown
+    return not any(find_problems(value, {"const": check.value})), shown
 
 
-def _json_schema(check: Mapping[str, Any], output: Output, _runner: Runner) -> tuple[bool, str]:
+def _json_schema(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
     value, problem = _json_of(check, output)
     if problem:
         return False, problem
-    wrong = describe_problems(value, check["schema"], "the answer.value")
+    wrong = describe_problems(value, check.schema, "the answer.value")
     return not wrong, "; ".join(wrong)[:500] or json.dumps(value, ensure_ascii=False)[:_SHOWN]
 
 
-def _file_exists(check: Mapping[str, Any], output: Output, _runner: Runner) -> tuple[bool, str]:
-    there = check["file"] in output.files
+def _file_exists(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
+    there = check.file in output.files
     wrote = f"Files: {', '.join(sorted(output.files))[:_SHOWN]}." if output.files else "No file was written."
-    return there is (check["type"] == "file_exists"), wrote
+    return there is (check.type == "file_exists"), wrote
 
 
-def _exit_code(check: Mapping[str, Any], output: Output, runner: Runner) -> tuple[bool, str]:
-    ran = runner(check["command"], output)
+def _exit_code(check: Check, output: Output, runner: Runner) -> tuple[bool, str]:
+    ran = runner(check.command, output)
     ended = f"It ended with {ran.code}" if ran.code is not None else f"It did not end by itself ({ran.problem})"
-    return ran.code == check["value"], f"{ended}: {ran.output[-_SHOWN:]}".rstrip(": ")
+    return ran.code == check.value, f"{ended}: {ran.output[-_SHOWN:]}".rstrip(": ")
 
 
-_JUDGES: dict[str, Callable[[Mapping[str, Any], Output, Runner], tuple[bool, str]]] = {
+_JUDGES: dict[str, Callable[[Check, Output, Runner], tuple[bool, str]]] = {
     **dict.fromkeys(("contains", "icontains", "not_contains", "file_contains"), _contains),
     **dict.fromkeys(("regex", "not_regex"), _regex),
     "equals": _equals,
@@ -145,7 +243,7 @@ _JUDGES: dict[str, Callable[[Mapping[str, Any], Output, Runner], tuple[bool, str
 }
 
 
-def _json_of(check: Mapping[str, Any], output: Output) -> tuple[Any, str]:
+def _json_of(check: Check, output: Output) -> tuple[Any, str]:
     """The JSON value of the output, alone or in a fence; or why there is none."""
     text = _text_of(check, output)
     if text is None:
@@ -175,3 +273,29 @@ def _searched(pattern: str, text: str, *, fold: bool) -> tuple[int, int] | None:
 def _around(text: str, start: int, end: int) -> str:
     """What was found, with a little of what is around it."""
     return " ".join(text[max(0, start - 40) : min(len(text), end + 40, start + _SHOWN)].split())
+
+
+def _steps(path: str) -> list[str | int] | None:
+    """The keys and places of a path such as `$.items[0].id`; None for what is none."""
+    rest = path.strip().removeprefix("$")
+    steps: list[str | int] = []
+    while rest:
+        found = _STEP.match(rest)
+        if found is None:
+            return None
+        steps.append(found[1] if found[1] is not None else int(found[2]))
+        rest = rest[found.end() :]
+    return steps or None
+
+
+def _compile(pattern: str) -> None:
+    try:
+        if len(pattern) > MAX_PATTERN:
+            raise _bad(f"The pattern has more than {MAX_PATTERN:,} characters", "Make it shorter.")
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise _bad(f"{pattern[:_SHOWN]!r} is no pattern ({error})", "Write it as Python's `re` reads it.") from None
+
+
+def _bad(message: str, hint: str) -> UsageError:
+    return UsageError("bad-check", f"{message}.", hint=hint)

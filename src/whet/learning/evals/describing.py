@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.evals.optimiser import from_a_model, from_phrases, optimise, summed
+from whet.learning.evals.optimiser import Optimised, from_a_model, from_phrases, optimise
 from whet.learning.evals.subject import subject_at
 from whet.routing.evals.answer import every_case
 from whet.routing.evals.formats import Case
 from whet.routing.evals.judging import IndexJudge, Trial
 from whet.routing.evals.suggesting import suggest
 from whet.routing.index_manager import key_of
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +39,29 @@ def neighbour_cases(
     ]
 
 
+class Description(NamedTuple):
+    """The best description that was found for a skill, and what became of it."""
+
+    name: str
+    path: str
+    old: str
+    best: Optimised
+    applied: bool = False
+    version: str | None = None
+    """Of the skill, where the description was written or proposed."""
+
+    def to_json(self) -> Json:
+        """It as every surface answers it."""
+        best = self.best
+        answer = {"success": True, "name": self.name, "path": self.path, "old": self.old, "improved": best.improved}
+        answer |= {"description": best.description, "before": as_json(best.before), "after": as_json(best.after)}
+        answer |= {"learned_from": best.cases[0], "held_out": best.cases[1], "tried": as_json(best.tried)}
+        return {**answer, "applied": self.applied, **({} if self.version is None else {"version": self.version})}
+
+
 def optimise_description(
     workspace: Workspace, index_manager: IndexManager, name: str, model: Model | None = None
-) -> dict[str, Any]:
+) -> Description:
     """A better description of a skill, proved on held-out trigger evals; the skill is left as it is.
 
     With a model, that proposes; without one, words from the evals do. Raises NotFoundError `too-few-trigger-evals`.
@@ -59,8 +80,8 @@ def optimise_description(
         propose = from_phrases(phrases) if model is None else from_a_model(model, skill.name, skill.body)
         result = optimise(key, skill.description, cases, judge, lambda said: trial.with_description(key, said), propose)
     names = {key_of(other): other.full_name for other in snapshot.catalogue.cards}
-    told = summed(result, lambda one: names.get(one, one))
-    return {"success": True, "name": subject.name, "path": subject.directory, "old": skill.description, **told}
+    tried = (item._replace(worse=tuple(names.get(one, one) for one in item.worse)) for item in result.tried)
+    return Description(subject.name, subject.directory, skill.description, result._replace(tried=tuple(tried)))
 
 
 def described(workspace: Workspace, name: str, description: str) -> str:

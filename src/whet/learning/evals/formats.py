@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, UsageError
+from whet.learning.evals.checks import Check, read_check
 from whet.notes import Note
 from whet.routing.evals.formats import Row, keyed, message_of, parsed, plain_key, skill_of
 from whet.skill.paths import check as check_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from whet.notes import Severity
 
@@ -54,7 +55,7 @@ class Expectation(NamedTuple):
     """One thing that is expected of what comes out."""
 
     text: str
-    check: Mapping[str, Any] | None = None
+    check: Check | None = None
     """How it is judged by code; None where a model judges."""
     derived: bool = False
     """It is the expected output, in place of expectations."""
@@ -233,7 +234,5 @@ def _expectation(item: Any) -> Expectation | None:
     if kind in _BY_MODEL:
         sentence = text or next((plain[name] for name in ("value", "prompt") if isinstance(plain.get(name), str)), "")
         return Expectation(sentence.strip()[:MAX_SENTENCE]) if sentence.strip() else None
-    from whet.learning.evals.check_forms import describe, read_check
-
     check = read_check(kind, plain)
-    return Expectation(text or describe(check), check)
+    return Expectation(text or check.describe(), check)

@@ -9,17 +9,19 @@ are no worse. A score that is missing is a no; nobody is let through for want of
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.learning.evals.formats import FOLDERS, find_file
 from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.validate import validate
 from whet.skill.validate.input import ValidationInput
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whet.guard.permissions.grants import Grant
+    from whet.notes import Note
     from whet.skill.tree import Item
 
     Scores = Mapping[str, float | None]
@@ -41,9 +43,6 @@ class Reason(NamedTuple):
     code: str
     message: str
 
-    def to_json(self) -> dict[str, str]:
-        return self._asdict()
-
 
 class Verdict(NamedTuple):
     """What the gate says; without reasons against it, a change is accepted."""
@@ -57,10 +56,9 @@ class Verdict(NamedTuple):
     def accepted(self) -> bool:
         return not self.reasons
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """As reports hold it."""
-        told = [reason.to_json() for reason in self.reasons]
-        return {"accepted": self.accepted, "reasons": told, "before": self.before, "after": self.after}
+        return {"accepted": self.accepted, **fields_json(self)}
 
 
 class Gate:
@@ -69,21 +67,18 @@ class Gate:
     def __init__(
         self,
         *,
-        growth: float = GROWTH,
-        room: int = ROOM,
         strict: bool = False,
         guard: Callable[[Mapping[str, Item]], str] | None = None,
     ) -> None:
         """`guard` gives the verdict on a package; by default it is scanned."""
-        self._growth, self._room, self._strict = growth, room, strict
-        self._guard = guard or _scanned
+        self._strict, self._guard = strict, guard or _scanned
 
     def examine(self, before: Mapping[str, Item] | None, after: Mapping[str, Item], name: str) -> tuple[Reason, ...]:
         """What speaks against a change without any score; `before` is None for a new skill."""
         old = before or {}
         return (
             *_invalid(old, after, name),
-            *self._grown(old, after),
+            *_grown(old, after),
             *_tools_added(old, after),
             *_measures_changed(old, after),
             *self._guarded(before, after),
@@ -137,19 +132,6 @@ class Gate:
             return self.compare(None, None if score is None else score(after))
         return self.compare(score(before), score(after))
 
-    def _grown(self, before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
-        if not before:
-            return ()
-        old, new = _main(before), _main(after)
-        size, most = len(new), max(len(old) * (1 + self._growth), len(old) + self._room)
-        if size > most:
-            message = f"The main file grew from {len(old):,} to {size:,} characters; {int(most):,} are allowed."
-            return (Reason("gate-grown", message),)
-        lines, had = new.count("\n"), old.count("\n")
-        if lines > LINES and lines > had:
-            return (Reason("gate-grown", f"The main file has {lines:,} lines; more than {LINES} are too many."),)
-        return ()
-
     def _guarded(self, before: Mapping[str, Item] | None, after: Mapping[str, Item]) -> tuple[Reason, ...]:
         now = self._guard(after)
         then = self._guard(before) if before is not None else "safe"
@@ -170,7 +152,21 @@ def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -
     return tuple(reasons)
 
 
-def _findings(tree: Mapping[str, Item], name: str) -> tuple[Any, ...]:
+def _grown(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
+    if not before:
+        return ()
+    old, new = _main(before), _main(after)
+    size, most = len(new), max(len(old) * (1 + GROWTH), len(old) + ROOM)
+    if size > most:
+        message = f"The main file grew from {len(old):,} to {size:,} characters; {int(most):,} are allowed."
+        return (Reason("gate-grown", message),)
+    lines, had = new.count("\n"), old.count("\n")
+    if lines > LINES and lines > had:
+        return (Reason("gate-grown", f"The main file has {lines:,} lines; more than {LINES} are too many."),)
+    return ()
+
+
+def _findings(tree: Mapping[str, Item], name: str) -> tuple[Note, ...]:
     main = main_file(tree)
     text = tree[main].data if main else None
     return validate(ValidationInput(name.rpartition(":")[2], text, main or MAIN_FILE, tuple(tree)), "quality")

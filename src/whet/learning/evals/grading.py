@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.evals.checks import judge
 from whet.learning.evals.results import Output, Result
 from whet.learning.models.door import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.learning.evals.checks import Runner
     from whet.learning.evals.formats import Eval, Expectation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_GRADED = 100_000
 """Characters of an output that a grader sees."""
-SCHEMA: dict[str, Any] = {
+SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "results": {
@@ -57,6 +57,14 @@ _OWN = 1 / 3
 """The share of a quote's words that must be the output's own."""
 _LITERAL = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|`[^`\n]{1,300}`|(?<!\w)'[^'\n]{1,300}'(?!\w)")
 _WORD = re.compile(r"\w+")
+
+
+class _Judged(NamedTuple):
+    """What the model says of one expectation."""
+
+    number: int
+    evidence: str
+    passed: bool
 
 
 def grader(model: Model | None, runner: Runner) -> Callable[[Eval, Output], tuple[tuple[Result, ...], int]]:
@@ -97,24 +105,24 @@ def by_a_model(
     completion = model.complete(
         [Message("system", _RULES), Message("user", asked)], schema=SCHEMA, max_tokens=500 + 200 * len(wanted)
     )
-    said: dict[int, dict[str, Any]] = {}
+    said: dict[int, _Judged] = {}
     twice: set[int] = set()
     for row in completion.value["results"] if completion.value else ():
-        if row["number"] in said and said[row["number"]]["passed"] != row["passed"]:
-            twice.add(row["number"])
-        said[row["number"]] = row
+        one = _Judged(row["number"], row["evidence"].strip()[:1_000], row["passed"])
+        if one.number in said and said[one.number].passed != one.passed:
+            twice.add(one.number)
+        said[one.number] = one
     found = _Found(text, [one.text for one in wanted if not one.derived])
     results = []
-    for number, one in enumerate(wanted, 1):
-        row = said.get(number)
-        if row is None or number in twice:
-            why = "The grader said nothing about it." if row is None else "The grader contradicted itself."
-            results.append(Result(one.text, passed=False, evidence=why, by="model"))
+    for number, expectation in enumerate(wanted, 1):
+        judged = said.get(number)
+        if judged is None or number in twice:
+            why = "The grader said nothing about it." if judged is None else "The grader contradicted itself."
+            results.append(Result(expectation.text, passed=False, evidence=why, by="model"))
             continue
-        quote = row["evidence"].strip()[:1_000]
-        problem = found.problem(quote) if row["passed"] else ""
-        evidence = f"Not counted: {problem} {quote}".rstrip() if problem else quote
-        results.append(Result(one.text, row["passed"] and not problem, evidence, "model"))
+        problem = found.problem(judged.evidence) if judged.passed else ""
+        evidence = f"Not counted: {problem} {judged.evidence}".rstrip() if problem else judged.evidence
+        results.append(Result(expectation.text, judged.passed and not problem, evidence, "model"))
     return tuple(results), completion.tokens_in + completion.tokens_out
 
 

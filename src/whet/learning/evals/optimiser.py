@@ -9,12 +9,13 @@ worse on the others, and no other skill that has evals does any worse. Whoever p
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError
 from whet.learning.models.door import Message
 from whet.routing.evals.judging import judged
 from whet.routing.evals.report import split
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,7 +64,12 @@ class Tried(NamedTuple):
     verdict: str
     """`kept`, `better` (but another was best), `not-better`, `neighbours-worse`, or `too-long`."""
     worse: tuple[str, ...] = ()
-    """Keys of the skills that would do worse."""
+    """The skills that would do worse, by their keys."""
+
+    def to_json(self) -> Json:
+        """The candidate as every surface answers it."""
+        fields = ("description", "verdict", "score", "worse")
+        return {name: as_json(getattr(self, name)) for name in fields}
 
 
 class Optimised(NamedTuple):
@@ -187,27 +193,6 @@ def _with(description: str, uses: Sequence[str], avoids: Sequence[str]) -> str:
     parts = [f"Use for {', '.join(uses)}."] if uses else []
     parts += [f"Do not use for {', '.join(avoids)}."] if avoids else []
     return " ".join((text, *parts))
-
-
-def summed(result: Optimised, name: Callable[[str], str]) -> dict[str, Any]:
-    """The outcome as an answer tells it."""
-    return {
-        "improved": result.improved,
-        "description": result.description,
-        "before": result.before.to_json(),
-        "after": result.after.to_json(),
-        "learned_from": result.cases[0],
-        "held_out": result.cases[1],
-        "tried": [
-            {
-                "description": item.description,
-                "verdict": item.verdict,
-                "score": item.score.to_json() if item.score else None,
-                "worse": [name(key) for key in item.worse],
-            }
-            for item in result.tried
-        ],
-    }
 
 
 def _mean(results: Sequence[Judged]) -> float:

@@ -10,20 +10,24 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.evals.statistics import FLAGS
+from whet.learning.evals.results import FLAGS, SIDES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.learning.evals.blind import Compared
-    from whet.learning.evals.results import Run
+    from whet.learning.evals.results import Benchmark, Row, Run, Side
 
 _SHOWN = 6_000
 """Characters of an output that the page has."""
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
-_LABELS = {"with_skill": "with the skill", "without_skill": "without it", "old_skill": "with the earlier version"}
+_LABELS = {
+    "with_skill": "with the skill",
+    "without_skill": "without it",
+    "old_skill": "with the earlier version",
+}
 _COLOURS = {"with_skill": "#2f6f4f", "without_skill": "#b9b2a3", "old_skill": "#8a94b8"}
 _STYLE = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
@@ -35,39 +39,33 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#8881;padding:.7rem;m
 """
 
 
-def page(
-    benchmark: Mapping[str, Any],
-    runs: Sequence[Run],
-    history: Sequence[Mapping[str, Any]] = (),
-    compared: Compared | None = None,
-) -> str:
+def page(benchmark: Benchmark, history: Sequence[Mapping[str, Any]] = (), compared: Compared | None = None) -> str:
     """The page for a benchmark and its runs; with the iterations before it, how the pass rate went on.
 
     With a blind comparison, also what came of that.
     """
-    about = benchmark["metadata"]
-    sides = [side for side in _LABELS if side in benchmark["run_summary"]]
-    made = f"{_text(about['timestamp'])}, {_text(about['executor_model'])}"
+    runs, sides = benchmark.runs, [side for side in SIDES if side in benchmark.summary.sides]
+    made = f"{_text(benchmark.timestamp)}, {_text(benchmark.model)}"
     parts = [
-        f"<h1>{_text(about['skill_name'])}</h1>",
-        f"<p class=dim>{made}, runs of each eval: {about['runs_per_configuration']}</p>",
+        f"<h1>{_text(benchmark.skill)}</h1>",
+        f"<p class=dim>{made}, runs of each eval: {benchmark.runs_each}</p>",
         _summary(benchmark, sides),
         "<h2>Pass rate of each eval</h2>",
         _bars(runs, sides),
         *(["<h2>Over the iterations</h2>", _line(history)] if len(history) > 1 else []),
         *(["<h2>Blind comparison</h2>", _compared(compared)] if compared else []),
         "<h2>Expectations</h2>",
-        _expectations(benchmark["expectations"], sides),
+        _expectations(benchmark.rows, sides),
         "<h2>Outputs</h2>",
         *(_run(run) for run in runs),
     ]
-    if not benchmark["complete"]:
+    if not benchmark.complete:
         parts.insert(2, "<p class=no>Not every run came to an end; the numbers are about those that did.</p>")
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     head = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f'<meta name="viewport" content="width=device-width"><title>Evals of {_text(about["skill_name"])}</title>'
+        f'<meta name="viewport" content="width=device-width"><title>Evals of {_text(benchmark.skill)}</title>'
         f"<style>{_STYLE}</style></head><body>\n"
     )
     return head + "\n".join(parts) + "\n</body></html>\n"
@@ -83,22 +81,22 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
-def _summary(benchmark: Mapping[str, Any], sides: Sequence[str]) -> str:
-    told = benchmark["run_summary"]
+def _summary(benchmark: Benchmark, sides: Sequence[Side]) -> str:
+    told = benchmark.summary
     rows = []
-    for name, unit, digits in (("pass_rate", "", 2), ("time_seconds", " s", 1), ("tokens", "", 0)):
+    for at, (name, unit, digits) in enumerate((("pass_rate", "", 2), ("time_seconds", " s", 1), ("tokens", "", 0))):
         cells = []
         for side in sides:
-            one = told[side][name]
-            mean = "–" if one is None else f"{one['mean']:,.{digits}f}{unit} ± {one['stddev']:,.{digits}f}"
+            one = told.sides[side][at]
+            mean = "–" if one is None else f"{one.mean:,.{digits}f}{unit} ± {one.stddev:,.{digits}f}"
             cells.append(f"<td class=n>{mean}</td>")
-        cells.append(f"<td class=n>{_text(told['delta'][name] or '–')}</td>")
+        cells.append(f"<td class=n>{_text(told.delta[name] or '–')}</td>")
         rows.append(f"<tr><th>{name.replace('_', ' ')}</th>{''.join(cells)}</tr>")
     heads = "".join(f"<th>{_LABELS[side]}</th>" for side in sides)
     return f"<table><tr><th></th>{heads}<th>difference</th></tr>{''.join(rows)}</table>"
 
 
-def _bars(runs: Sequence[Run], sides: Sequence[str]) -> str:
+def _bars(runs: Sequence[Run], sides: Sequence[Side]) -> str:
     """For each eval a bar for each side, and a dot for each run."""
     names = [*dict.fromkeys(run.eval.id for run in runs)]
     step, left, width = 16 * len(sides) + 16, 160, 480
@@ -146,21 +144,21 @@ def _line(history: Sequence[Mapping[str, Any]]) -> str:
     return f'<svg viewBox="0 0 700 140" role="img" aria-label="Pass rate by iteration">{"".join(drawn)}</svg>'
 
 
-def _expectations(rows: Sequence[Mapping[str, Any]], sides: Sequence[str]) -> str:
+def _expectations(rows: Sequence[Row], sides: Sequence[Side]) -> str:
     lines = []
     for row in rows:
-        rates = "".join(f"<td class=n>{_number(row['rates'].get(side))}</td>" for side in sides)
-        flags = " ".join(f'<span class=flag title="{_text(FLAGS[flag])}">{flag}</span>' for flag in row["flags"])
-        lines.append(f"<tr><td>{_text(row['eval'])}</td><td>{_text(row['text'])}</td>{rates}<td>{flags}</td></tr>")
+        rates = "".join(f"<td class=n>{_number(row.rates.get(side))}</td>" for side in sides)
+        flags = " ".join(f'<span class=flag title="{_text(FLAGS[flag])}">{flag}</span>' for flag in row.flags)
+        lines.append(f"<tr><td>{_text(row.eval)}</td><td>{_text(row.text)}</td>{rates}<td>{flags}</td></tr>")
     heads = "".join(f"<th>{_LABELS[side]}</th>" for side in sides)
     return f"<table><tr><th>eval</th><th>expectation</th>{heads}<th></th></tr>{''.join(lines)}</table>"
 
 
 def _compared(compared: Compared) -> str:
     """How often the skill was preferred by somebody who did not know, and what that was said for."""
-    told = compared.to_json()
-    counts = f"With the skill: {told['wins']} won, {told['losses']} lost, {told['ties']} tied"
-    missing = f", {told['missing']} missing" if told["missing"] else ""
+    wins, losses, ties, missed = compared.counts()
+    counts = f"With the skill: {wins} won, {losses} lost, {ties} tied"
+    missing = f", {missed} missing" if missed else ""
     rows = []
     for pair in compared.pairs:
         said = "<br>".join(

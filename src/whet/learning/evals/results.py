@@ -1,16 +1,24 @@
-"""What came out of running evals, as values: outputs, judgements, runs."""
+"""What came out of running evals, as values: outputs, judgements, runs, and what many runs say together.
+
+The standard deviation is that of the sample: with one run there is none to tell. An expectation that is always met,
+with the skill and without, does not measure the skill; one that is never met on either side may be wrong itself.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+import math
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whet.learning.evals.formats import Eval
 
 Side = Literal["with_skill", "without_skill", "old_skill"]
 """What a model had when it did a task: the skill, nothing, or an earlier version of the skill."""
+SIDES: tuple[Side, ...] = get_args(Side)
 
 
 class Output(NamedTuple):
@@ -35,7 +43,7 @@ class Result(NamedTuple):
     evidence: str
     by: Literal["code", "model"] = "code"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """As grading files hold it."""
         return self._asdict()
 
@@ -75,7 +83,201 @@ class Run(NamedTuple):
         """The share of the expectations that are met; None where there is no score."""
         return self.passed / len(self.results) if self.results and not self.error else None
 
+    @property
+    def counts(self) -> Json:
+        """How many expectations are met, as grading files and benchmarks hold it."""
+        total = len(self.results)
+        rate = None if self.pass_rate is None else round(self.pass_rate, 4)
+        return {"pass_rate": rate, "passed": self.passed, "failed": total - self.passed, "total": total}
 
-def by_expectation(runs: list[Run], place: int) -> list[bool]:
-    """What the runs say about the expectation at one place of their eval."""
-    return [run.results[place].passed for run in runs if run.pass_rate is not None]
+    def to_json(self) -> Json:
+        """As benchmark.json holds it."""
+        return {
+            "eval_id": self.eval.id,
+            "configuration": self.side,
+            "run_number": self.number,
+            "result": {
+                **self.counts,
+                "time_seconds": round(self.seconds, 3),
+                "tokens": self.tokens,
+                "tool_calls": self.calls,
+                "errors": 1 if self.error else 0,
+            },
+            "expectations": as_json(self.results),
+            "notes": [self.error] if self.error else [],
+        }
+
+
+Flag = Literal["passes-in-both", "fails-in-both", "high-variance", "worse-with-skill", "no-score"]
+FLAGS: dict[Flag, str] = {
+    "passes-in-both": "It is met with and without the skill, so it says nothing about the skill.",
+    "fails-in-both": "It is never met; it may be wrong, or too hard.",
+    "high-variance": "It is met at times and at times not; more runs, or a clearer expectation, would tell.",
+    "worse-with-skill": "It is met less often with the skill than without.",
+    "no-score": "Nobody could tell; a run is missing.",
+}
+_UNSURE = (0.2, 0.8)
+_LEAST_RUNS = 3
+"""Runs from which on spread tells anything."""
+
+
+class Spread(NamedTuple):
+    """Numbers, summed up."""
+
+    mean: float
+    stddev: float
+    min: float
+    max: float
+
+    def to_json(self) -> dict[str, float]:
+        """Rounded."""
+        return {name: round(value, 4) for name, value in self._asdict().items()}
+
+
+class Row(NamedTuple):
+    """One expectation of one eval on both sides; None where there is no score."""
+
+    eval: str
+    text: str
+    rates: Mapping[Side, float | None]
+    flags: tuple[Flag, ...]
+
+
+class Measures(NamedTuple):
+    """How one side did; None where no run has a score."""
+
+    pass_rate: Spread | None
+    time_seconds: Spread | None
+    tokens: Spread | None
+
+
+class Summary(NamedTuple):
+    """How all sides did, and the difference between the first and the second, as texts."""
+
+    sides: Mapping[Side, Measures]
+    delta: Mapping[str, str | None]
+
+    def to_json(self) -> Json:
+        """As benchmark.json holds it."""
+        return {**as_json(self.sides), "delta": dict(self.delta)}
+
+
+class Benchmark(NamedTuple):
+    """A whole comparison, with remarks on each expectation."""
+
+    skill: str
+    path: str
+    model: str
+    grader: str
+    timestamp: str
+    runs: tuple[Run, ...]
+    summary: Summary
+    rows: tuple[Row, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run has a score."""
+        return all(run.pass_rate is not None for run in self.runs)
+
+    @property
+    def runs_each(self) -> int:
+        """How often each eval was done on each side."""
+        return max((run.number for run in self.runs), default=0)
+
+    def to_json(self) -> Json:
+        """The common form of benchmark.json."""
+        return {
+            "metadata": {
+                "skill_name": self.skill,
+                "skill_path": self.path,
+                "executor_model": self.model,
+                "analyzer_model": self.grader,
+                "timestamp": self.timestamp,
+                "evals_run": [*dict.fromkeys(run.eval.id for run in self.runs)],
+                "runs_per_configuration": self.runs_each,
+            },
+            "runs": as_json(self.runs),
+            "run_summary": self.summary.to_json(),
+            "expectations": as_json(self.rows),
+            "complete": self.complete,
+            "notes": [f"{row.eval}: {row.text}: {FLAGS[flag]}" for row in self.rows for flag in row.flags],
+        }
+
+
+def spread(values: Iterable[float]) -> Spread | None:
+    """Mean, deviation and limits; None of nothing."""
+    given = [*values]
+    if not given:
+        return None
+    mean = math.fsum(given) / len(given)
+    variance = math.fsum((value - mean) ** 2 for value in given) / (len(given) - 1) if len(given) > 1 else 0.0
+    return Spread(mean, math.sqrt(variance), min(given), max(given))
+
+
+def scores(runs: Sequence[Run], side: Side) -> dict[str, float | None]:
+    """The mean pass rate of each eval on one side; None where any of its runs has no score."""
+    found: dict[str, float | None] = {}
+    for name in dict.fromkeys(run.eval.id for run in runs if run.side == side):
+        rates = [run.pass_rate for run in runs if run.side == side and run.eval.id == name]
+        known = [rate for rate in rates if rate is not None]
+        found[name] = math.fsum(known) / len(known) if len(known) == len(rates) else None
+    return found
+
+
+def summary(runs: Sequence[Run], sides: Sequence[Side]) -> Summary:
+    """Pass rate, time and tokens of each side, and the difference between the first and the second."""
+    found: dict[Side, Measures] = {}
+    for side in sides:
+        scored = [run for run in runs if run.side == side and run.pass_rate is not None]
+        found[side] = Measures(
+            spread(run.pass_rate or 0.0 for run in scored),
+            spread(run.seconds for run in scored),
+            spread(float(run.tokens) for run in scored),
+        )
+    delta: dict[str, str | None] = dict.fromkeys(Measures._fields)
+    if len(sides) > 1:
+        for name, one, other in zip(Measures._fields, found[sides[0]], found[sides[1]], strict=True):
+            if one is not None and other is not None:
+                gap = round(one.mean, 4) - round(other.mean, 4)
+                delta[name] = f"{gap:+.{2 if name == 'pass_rate' else 1}f}"
+    return Summary(found, delta)
+
+
+def rows(runs: Sequence[Run], sides: Sequence[Side]) -> tuple[Row, ...]:
+    """Every expectation with its rate on each side, and what is worth a look."""
+    found = []
+    for item in {run.eval.id: run.eval for run in runs}.values():
+        own = {side: [run for run in runs if run.eval.id == item.id and run.side == side] for side in sides}
+        for place, wanted in enumerate(item.expectations):
+            met = {
+                side: [run.results[place].passed for run in own[side] if run.pass_rate is not None] for side in sides
+            }
+            rates = {side: sum(given) / len(given) if given else None for side, given in met.items()}
+            missing = any(run.pass_rate is None for side in sides for run in own[side])
+            found.append(Row(item.id, wanted.text, rates, _flags(sides, rates, met, missing=missing)))
+    return tuple(found)
+
+
+def _flags(
+    sides: Sequence[Side], rates: dict[Side, float | None], met: dict[Side, list[bool]], *, missing: bool
+) -> tuple[Flag, ...]:
+    flags: list[Flag] = ["no-score"] if missing else []
+    known = [rate for side in sides if (rate := rates[side]) is not None]
+    if len(known) == len(sides) > 1:
+        if min(known) == 1.0:
+            flags.append("passes-in-both")
+        if max(known) == 0.0:
+            flags.append("fails-in-both")
+        if known[0] < known[1]:
+            flags.append("worse-with-skill")
+    low, high = _UNSURE
+    if any(len(met[side]) >= _LEAST_RUNS and low <= (rates[side] or 0.0) <= high for side in sides):
+        flags.append("high-variance")
+    return tuple(flags)
+
+
+def benchmark(
+    runs: Sequence[Run], sides: Sequence[Side], *, skill: str, path: str, model: str, grader: str, timestamp: str
+) -> Benchmark:
+    """The whole comparison."""
+    return Benchmark(skill, path, model, grader, timestamp, tuple(runs), summary(runs, sides), rows(runs, sides))

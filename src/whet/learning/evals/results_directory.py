@@ -13,21 +13,30 @@ import json
 import os
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, UsageError
 from whet.skill.names import slug
 from whet.store.atomic import make_directories, write_bytes, write_text
 from whet.store.failures import os_failures
+from whet.values import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from whet.learning.evals.blind import Compared
-    from whet.learning.evals.results import Run
+    from whet.learning.evals.results import Benchmark, Run
 
 ANSWER = "answer.md"
 _ITERATION = re.compile(r"iteration-(\d{1,9})")
+
+
+class History(NamedTuple):
+    """The iterations of a workspace. Rows are as the file has them: other tools may have written them."""
+
+    iterations: tuple[Mapping[str, Any], ...] = ()
+    started_at: Any = None
+    current_best: Any = None
 
 
 def begin(directory: str) -> tuple[str, int]:
@@ -54,9 +63,9 @@ def abandon(place: str) -> None:
         os.rmdir(place)
 
 
-def write(place: str, runs: Sequence[Run], benchmark: dict[str, Any], compared: Compared | None = None) -> None:
+def write(place: str, benchmark: Benchmark, compared: Compared | None = None) -> None:
     """Everything about the runs of an iteration."""
-    several = benchmark["metadata"]["runs_per_configuration"] > 1
+    runs, several = benchmark.runs, benchmark.runs_each > 1
     names = _names([*dict.fromkeys(run.eval.id for run in runs)])
     with os_failures(place):
         for run in runs:
@@ -73,51 +82,29 @@ def write(place: str, runs: Sequence[Run], benchmark: dict[str, Any], compared: 
                 "grading_tokens": run.grading_tokens,
             }
             _dump(os.path.join(folder, "timing.json"), timing)
-            _dump(os.path.join(folder, "grading.json"), grading(run))
+            grades = {"expectations": as_json(run.results), "summary": run.counts, "error": run.error}
+            _dump(os.path.join(folder, "grading.json"), {**grades, "skill_files_viewed": list(run.viewed)})
         for item in {run.eval.id: run.eval for run in runs}.values():
             told = {"eval_id": item.id, "prompt": item.prompt, "assertions": [one.text for one in item.expectations]}
             _dump(os.path.join(place, names[item.id], "eval_metadata.json"), told)
-        _dump(os.path.join(place, "benchmark.json"), benchmark)
+        _dump(os.path.join(place, "benchmark.json"), benchmark.to_json())
         if compared is not None:
-            about = {"skill_name": benchmark["metadata"]["skill_name"]}
-            grader = benchmark["metadata"]["analyzer_model"]
-            _dump(os.path.join(place, "comparison.json"), {**about, "grader_model": grader, **compared.to_json()})
+            about = {"skill_name": benchmark.skill, "grader_model": benchmark.grader}
+            _dump(os.path.join(place, "comparison.json"), {**about, **compared.to_json()})
 
 
-def write_page(
-    place: str,
-    runs: Sequence[Run],
-    benchmark: dict[str, Any],
-    history: Sequence[dict[str, Any]],
-    compared: Compared | None = None,
-) -> None:
+def write_page(place: str, benchmark: Benchmark, history: History, compared: Compared | None = None) -> None:
     """The iteration as a page for a browser."""
     from whet.learning.evals.page import page
 
-    write_text(os.path.join(place, "report.html"), page(benchmark, runs, history, compared), durable=False)
+    write_text(os.path.join(place, "report.html"), page(benchmark, history.iterations, compared), durable=False)
 
 
-def grading(run: Run) -> dict[str, Any]:
-    """One run in the common form of grading.json."""
-    total = len(run.results)
-    return {
-        "expectations": [result.to_json() for result in run.results],
-        "summary": {
-            "passed": run.passed,
-            "failed": total - run.passed,
-            "total": total,
-            "pass_rate": None if run.pass_rate is None else round(run.pass_rate, 4),
-        },
-        "error": run.error,
-        "skill_files_viewed": list(run.viewed),
-    }
-
-
-def read_history(directory: str) -> dict[str, Any]:
+def read_history(directory: str) -> History:
     """The history of a workspace; an empty one where there is none. Raises InvalidError for a file that is none."""
     path = os.path.join(os.path.abspath(os.path.expanduser(directory)), "history.json")
     if not os.path.exists(path):
-        return {"iterations": []}
+        return History()
     with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
         data = file.read()
     try:
@@ -129,14 +116,14 @@ def read_history(directory: str) -> dict[str, Any]:
     if not sound:
         hint = "Move the file away, or name another directory with --out."
         raise InvalidError("eval-history-unreadable", f"{path} is no history of evals.", hint=hint, path=path)
-    return dict(found)
+    return History(tuple(rows), found.get("started_at"), found.get("current_best"))
 
 
 def add_to_history(
-    directory: str, history: dict[str, Any], number: int, *, skill: str, digest: str, rate: float | None, timestamp: str
-) -> dict[str, Any]:
+    directory: str, history: History, number: int, *, skill: str, digest: str, rate: float | None, timestamp: str
+) -> History:
     """The history with one more iteration; the best one is that with the highest rate, the earlier of two."""
-    iterations = [row for row in history["iterations"] if isinstance(row, dict)]
+    iterations = history.iterations
     rates = [(row.get("expectation_pass_rate"), row) for row in iterations]
     known = [(value, row) for value, row in rates if isinstance(value, int | float)]
     best = max(known, key=lambda pair: pair[0], default=None)
@@ -153,14 +140,12 @@ def add_to_history(
         "is_current_best": won,
     }
     if won:
-        iterations = [{**old, "is_current_best": False} for old in iterations]
-    new = {
-        "started_at": history.get("started_at") or timestamp,
-        "skill_name": skill,
-        "current_best": row["version"] if won else history.get("current_best"),
-        "iterations": [*iterations, row],
-    }
-    _dump(os.path.join(os.path.abspath(os.path.expanduser(directory)), "history.json"), new)
+        iterations = tuple({**old, "is_current_best": False} for old in iterations)
+    best_now = row["version"] if won else history.current_best
+    new = History((*iterations, row), history.started_at or timestamp, best_now)
+    told = {"started_at": new.started_at, "skill_name": skill, "current_best": best_now}
+    path = os.path.join(os.path.abspath(os.path.expanduser(directory)), "history.json")
+    _dump(path, {**told, "iterations": new.iterations})
     return new
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import UsageError
 from whet.learning.evals.results import Output, Run
 from whet.learning.evals.subject import shown, written_path
-from whet.learning.models.door import Message, ModelError
+from whet.learning.models.door import Message, ModelError, Tool
 from whet.skill.paths import collides
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class _Talk:
         yield Message("system", "\n\n".join(parts))
         yield Message("user", item.prompt)
 
-    def tools(self) -> list[dict[str, Any]]:
+    def tools(self) -> list[Tool]:
         named = {"path": {"type": "string", "description": "Relative, with forward slashes."}}
         content = {"content": {"type": "string"}}
         tools = [_tool("write_file", "Write a file that belongs to the result.", {**named, **content})]
@@ -178,6 +178,5 @@ class _Talk:
         return f"Wrote {name}, {len(data):,} bytes."
 
 
-def _tool(name: str, description: str, properties: dict[str, Any]) -> dict[str, Any]:
-    parameters = {"type": "object", "properties": properties, "required": list(properties)}
-    return {"name": name, "description": description, "parameters": parameters}
+def _tool(name: str, description: str, properties: Mapping[str, Any]) -> Tool:
+    return Tool(name, description, {"type": "object", "properties": properties, "required": list(properties)})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT, Limits, box_for
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.results import Output
     from whet.learning.evals.subject import Subject
     from whet.skill.tree import Item
+    from whet.values import Json
 
 SECONDS = 60
 """For one test."""
@@ -81,7 +82,8 @@ class Tested(NamedTuple):
     output: str
     level: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
+        """The test as every surface answers it."""
         return {**self._asdict(), "seconds": round(self.seconds, 3)}
 
 
@@ -108,19 +110,20 @@ def run_tests(
     home: str,
     *,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Tested, ...]:
     """Run every test of a skill, each on a fresh copy. Raises RefusedError where there is no sandbox."""
     paths = find_tests(subject.tree)
-    begun, done = clock(), list[Tested]()
+    begun, done = time.monotonic(), list[Tested]()
     for path in paths:
-        if clock() - begun > TOTAL:
+        if time.monotonic() - begun > TOTAL:
             done.append(Tested(path, "skipped", None, 0.0, f"All tests together took over {TOTAL} seconds.", ""))
             continue
         with boxed(subject.tree, env, home) as run:
-            started = clock()
+            started = time.monotonic()
             ran = run([*_JOINED, *_words(path, subject.tree[path])])
-            done.append(Tested(path, _status(ran), ran.code, clock() - started, ran.output[-_OUTPUT:], ran.level))
+            done.append(
+                Tested(path, _status(ran), ran.code, time.monotonic() - started, ran.output[-_OUTPUT:], ran.level)
+            )
         progress(len(done), len(paths))
     return tuple(done)
 

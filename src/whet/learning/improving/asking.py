@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.improving.edits import KINDS, LONGEST, LONGEST_ANCHOR, Edit, Edited, edited
 from whet.learning.models.door import Message
+from whet.values import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from whet.learning.evals.results import Run
     from whet.learning.improving.heard import Heard
@@ -48,6 +49,22 @@ _AGAIN = (
 )
 
 
+class NotMet(NamedTuple):
+    """An expectation that a result does not meet."""
+
+    expected: str
+    evidence: str
+
+
+class Failed(NamedTuple):
+    """A task that went wrong, as a model is shown it."""
+
+    task: str
+    output: str
+    not_met: tuple[NotMet, ...]
+    met: tuple[str, ...]
+
+
 class Matter(NamedTuple):
     """What a model is asked about."""
 
@@ -57,26 +74,26 @@ class Matter(NamedTuple):
     """The instructions as they are now."""
     files: Sequence[str]
     """The other files that an agent can look at."""
-    failed: Sequence[dict[str, Any]]
+    failed: Sequence[Failed]
     heard: Heard
     rejected: Sequence[Rejected]
     tasks: Sequence[str]
     """The prompts of all evals, of which nothing may be copied."""
 
 
-def failures(runs: Sequence[Run], among: Collection[str]) -> list[dict[str, Any]]:
+def failures(runs: Sequence[Run], among: Collection[str]) -> list[Failed]:
     """The tasks among these that went wrong, with what was expected and what came instead."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Failed] = {}
     for run in runs:
         if run.eval.id not in among or run.eval.id in found or all(result.passed for result in run.results):
             continue
         missed = [result for result in run.results if not result.passed][:_EXPECTATIONS]
-        found[run.eval.id] = {
-            "task": run.eval.prompt[:_PROMPT],
-            "output": run.output.text(_OUTPUT),
-            "not_met": [{"expected": one.text, "evidence": one.evidence[:_EVIDENCE]} for one in missed],
-            "met": [result.text for result in run.results if result.passed][:_EXPECTATIONS],
-        }
+        found[run.eval.id] = Failed(
+            run.eval.prompt[:_PROMPT],
+            run.output.text(_OUTPUT),
+            tuple(NotMet(one.text, one.evidence[:_EVIDENCE]) for one in missed),
+            tuple(result.text for result in run.results if result.passed)[:_EXPECTATIONS],
+        )
     return list(found.values())[:TASKS]
 
 
@@ -97,7 +114,7 @@ def ask(model: Model, matter: Matter, most: int) -> Edited:
     return result
 
 
-def schema(most: int) -> dict[str, Any]:
+def schema(most: int) -> Mapping[str, Any]:
     """What an answer looks like."""
     text = {"type": "string", "maxLength": LONGEST}
     fields = {
@@ -124,7 +141,7 @@ def _asked(matter: Matter) -> str:
         parts.append(f"What people said about it:\n{_written(heard)}")
     if matter.rejected:
         before = [
-            {"edits": one.edits, "because": [_BLAND.get(why["code"], why["message"]) for why in one.reasons]}
+            {"edits": one.edits, "because": [_BLAND.get(why.code, why.message) for why in one.reasons]}
             for one in matter.rejected[-REJECTED:]
         ]
         parts.append(f"Tried before, and rejected:\n{_written(before)}")
@@ -132,4 +149,4 @@ def _asked(matter: Matter) -> str:
 
 
 def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1)
+    return json.dumps(as_json(value), ensure_ascii=False, indent=1)

@@ -8,7 +8,7 @@ and one that holds a secret is nobody's instruction: neither is taken.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.patching import patch
 from whet.errors import WhetError
@@ -41,7 +41,7 @@ class Edit(NamedTuple):
     """What is new; empty for `delete`."""
     why: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, str]:
         """As answers hold it, without what looks like a secret."""
         return {field: hide_secrets(value)[0] for field, value in self._asdict().items()}
 
@@ -52,7 +52,8 @@ class Refused(NamedTuple):
     edit: Edit
     reason: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, str]:
+        """As answers hold it."""
         return {**self.edit.to_json(), "reason": self.reason}
 
 

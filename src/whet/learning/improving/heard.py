@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.learning.usage import counted_as
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.routing.feedback import Feedback
     from whet.skill.tree import Item
+    from whet.values import Json
 
 _MOST = 5
 """Remarks of a kind that are told."""
@@ -32,7 +33,7 @@ class Heard(NamedTuple):
     """What people said when they rejected a change of it, the latest last."""
     not_for: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Only what there is."""
         return {name: value for name, value in self._asdict().items() if value}
 

@@ -6,7 +6,7 @@ was changed by somebody else meanwhile, nothing is written at all: what was meas
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.history import difference
 from whet.authoring.main_file import main_of, version_of
@@ -14,7 +14,7 @@ from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance
 from whet.errors import ConflictError, UsageError, WhetError
 from whet.learning.context import held_back
-from whet.learning.evals.answer import TOKENS
+from whet.learning.evals.evaluation import TOKENS
 from whet.learning.evals.subject import Subject
 from whet.learning.improving.asking import Matter
 from whet.learning.improving.heard import heard_of
@@ -23,11 +23,14 @@ from whet.learning.improving.rounds import ALL_MET, Course, body_of
 from whet.learning.improving.trying import Trials, split
 from whet.learning.models.budget import Budget, budgeted
 from whet.library.package import read_tree
+from whet.notes import Note
+from whet.values import Json, failure_json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whet.learning.context import LearningContext
+    from whet.learning.improving.rounds import Round, Stop
     from whet.learning.improving.trying import Measured
     from whet.learning.models.door import Model
     from whet.skill.tree import Item
@@ -38,6 +41,77 @@ EDITS = 4
 _MOST = {"rounds": 20, "edits": 20, "runs": 100}
 MARK = "Improved by its evals"
 """How the reason of every change begins that comes from here."""
+
+
+class Scores(NamedTuple):
+    """How one version does: on all evals, on those it was learned from, and on those held out."""
+
+    score: float | None
+    learned: float | None
+    held_out: float | None
+    evals: Mapping[str, float]
+
+
+class Kept(NamedTuple):
+    """What became of a better version: it is written, or waits as a proposal."""
+
+    version: str
+    reason: str
+    entry: int | None = None
+    """What the history got."""
+    proposal: int | None = None
+    cause: str = ""
+    """Why it is a proposal."""
+    hint: str = ""
+
+    def to_json(self) -> Json:
+        """As answers hold it."""
+        told = {"version": self.version, "reason": self.reason}
+        if self.proposal is None:
+            return {**told, "written": True, "entry": self.entry}
+        return {**told, "staged": True, "proposal": self.proposal, "cause": self.cause, "hint": self.hint}
+
+
+class Improvement(NamedTuple):
+    """What came of improving a skill by its evals."""
+
+    name: str
+    path: str
+    model: str
+    grader: str
+    improved: bool
+    before: Scores
+    after: Scores
+    rounds: tuple[Round, ...]
+    learned_from: int
+    held_out: int
+    tokens: int
+    stopped: Stop | None
+    """Why it ended early."""
+    diff: str
+    report: tuple[Note, ...]
+    warnings: tuple[str, ...]
+    kept: Kept | None = None
+    """None where nothing is better, or nothing is to be kept."""
+
+    @property
+    def problem(self) -> Note | None:
+        """What makes it a failure."""
+        if self.improved or (self.stopped and self.stopped.code == ALL_MET):
+            return None
+        if self.stopped:
+            return Note(self.stopped.code, "error", self.stopped.message, self.stopped.hint)
+        last = self.rounds[-1]
+        why = f" The last one: {last.reasons[0].message}" if last.reasons else ""
+        message = f"{self.name} stays as it is: no candidate is better.{why}"
+        hint = "`rounds` tells what was tried. Try more --rounds, another --model, or look at the evals themselves."
+        return Note("not-improved", "error", message, hint)
+
+    def to_json(self) -> Json:
+        """It as every surface answers it."""
+        told = fields_json(self)
+        kept = told.pop("kept") or {}
+        return failure_json({"success": True, **told, "written": False}, self.problem) | kept
 
 
 def improve(
@@ -53,8 +127,8 @@ def improve(
     dry_run: bool = False,
     tokens: int = TOKENS,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
-) -> dict[str, Any]:
-    """A better version of a skill, proved by its evals; see `Library.improve`."""
+) -> Improvement:
+    """A better version of a skill, proved by its evals; see `SkillLearning.improve`."""
     for what, value in (("rounds", rounds), ("edits", edits), ("runs", runs)):
         if not 1 <= value <= _MOST[what]:
             message, hint = f"{value} is no number of {what}.", f"Ask for 1 to {_MOST[what]}."
@@ -68,12 +142,12 @@ def improve(
             if bench.better and not dry_run:
                 bench.keep(write=False)
             raise
-        kept = bench.keep(write=write) if bench.better and not dry_run else {}
+        kept = bench.keep(write=write) if bench.better and not dry_run else None
     except WhetError as error:
         if course.rounds:  # what was paid for is told
             error.details.update(rounds=[one.to_json() for one in course.rounds])
         raise
-    return {**bench.told(), **kept}
+    return bench.told()._replace(kept=kept)
 
 
 class _Bench:
@@ -138,45 +212,23 @@ class _Bench:
             hint = "Nothing was written. Run it again; it is measured as it is then."
             raise ConflictError("skill-changed", message, hint=hint, path=self._path)
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> Improvement:
         """The answer, but for what becomes of it."""
         course = self.course
         before, after = (self._trials.measure(tree) for tree in (self._tree, course.best))
-        stopped = course.stopped
-        answer = {
-            "success": True,
-            "name": self._subject.name,
-            "path": self._subject.directory,
-            "model": self._model.name,
-            "grader": self._grader.name,
-            "improved": self.better,
-            "before": self._scores(before),
-            "after": self._scores(after),
-            "rounds": [one.to_json() for one in course.rounds],
-            "learned_from": len(self._learn),
-            "held_out": len(self._held),
-            "tokens": self._budget.spent().tokens,
-            "stopped": stopped._asdict() if stopped else None,
-            "diff": difference(self._tree, course.best, ("now", "better")) if self.better else "",
-            "written": False,
-            "report": [entry.to_json() for entry in self._evals.report],
-            "warnings": [self._buffer.problem] if self._buffer.problem else [],
-        }
-        if self.better or (stopped and stopped.code == ALL_MET):
-            return answer
-        if stopped:
-            return answer | {"success": False, "error": stopped.message, "code": stopped.code, "hint": stopped.hint}
-        last = course.rounds[-1]
-        why = f" The last one: {last.reasons[0].message}" if last.reasons else ""
-        message = f"{self._subject.name} stays as it is: no candidate is better.{why}"
-        hint = "`rounds` tells what was tried. Try more --rounds, another --model, or look at the evals themselves."
-        return answer | {"success": False, "error": message, "code": "not-improved", "hint": hint}
+        return Improvement(
+            *(self._subject.name, self._subject.directory, self._model.name, self._grader.name, self.better),
+            *(self._scores(before), self._scores(after), tuple(course.rounds), len(self._learn), len(self._held)),
+            *(self._budget.spent().tokens, course.stopped),
+            difference(self._tree, course.best, ("now", "better")) if self.better else "",
+            self._evals.report,
+            (self._buffer.problem,) if self._buffer.problem else (),
+        )
 
-    def _scores(self, measured: Measured) -> dict[str, Any]:
-        learned, held = measured.mean(self._learn), measured.mean(self._held)
-        return {"score": measured.mean(), "learned": learned, "held_out": held, "evals": dict(measured.scores)}
+    def _scores(self, measured: Measured) -> Scores:
+        return Scores(measured.mean(), measured.mean(self._learn), measured.mean(self._held), dict(measured.scores))
 
-    def keep(self, *, write: bool) -> dict[str, Any]:
+    def keep(self, *, write: bool) -> Kept:
         """Write the better version, or propose it where it is not to be written, or may not be."""
         kept_back = held_back(self._context, self._card)
         before, after = (self._trials.measure(tree).mean() or 0.0 for tree in (self._tree, self.course.best))
@@ -189,30 +241,29 @@ class _Bench:
 
         if not write and (known := self._proposed_already()):
             return known
-        answer = self._context.editor.apply(
+        made = self._context.editor.apply(
             [{"action": "edit", "name": self._card.path, "body": main_of(self.course.best).text}],
             Provenance("agent", "background", reason),
             stage=not write or bool(kept_back),
             viewed=viewed,
-        ).to_json()
-        told = {"version": answer["version"], "reason": reason}
-        if answer.get("staged"):
-            cause = kept_back if write and kept_back else answer["reason"]
-            return {**told, "staged": True, "proposal": answer["proposal"], "cause": cause, "hint": answer["hint"]}
-        return {**told, "written": True, "entry": answer["entry"]}
+        )
+        change = made.one()
+        if made.proposal is None:
+            return Kept(change.version, reason, entry=change.id)
+        cause = kept_back if write and kept_back else made.reason
+        return Kept(change.version, reason, proposal=made.proposal, cause=cause, hint=made.hint)
 
-    def _proposed_already(self) -> dict[str, Any]:
-        """The proposal that says the same and waits, as `keep` tells it; nothing where there is none."""
+    def _proposed_already(self) -> Kept | None:
+        """The proposal that says the same and waits."""
         proposals, best = self._context.editor.proposals, self.course.best
         for proposal in proposals.all("pending"):
             for change in proposals.changes(proposal):
                 after = change.after if change.path == self._path else None
                 new = main_of(after).document if after else None
                 if after and new and _rest(after) == _rest(best) and new.body == main_of(best).document.body:
-                    told = {"version": version_of(new), "reason": proposal.reason, "proposal": proposal.id}
                     cause, hint = "The same was proposed before.", f"`whet approve {proposal.id}` does it."
-                    return {**told, "staged": True, "cause": cause, "hint": hint}
-        return {}
+                    return Kept(version_of(new), proposal.reason, proposal=proposal.id, cause=cause, hint=hint)
+        return None
 
 
 def _rest(tree: Mapping[str, Item]) -> dict[str, Item]:

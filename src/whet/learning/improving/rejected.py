@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from whet.learning.evals.gate import Reason  # noqa: TC001  the types of `Rejected` are read at run time
+from whet.learning.improving.edits import Edit
 from whet.store.clock import iso
+from whet.values import as_json, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.learning.evals.gate import Reason
-    from whet.learning.improving.edits import Edit
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
@@ -30,17 +31,17 @@ class Rejected(NamedTuple):
     """A candidate that was no good."""
 
     digest: str
-    edits: list[dict[str, Any]]
-    """Their kinds and the beginnings of their texts."""
-    reasons: list[dict[str, str]]
-    """What spoke against it: {code, message}."""
+    edits: tuple[Edit, ...]
+    """With the beginnings of their texts only."""
+    reasons: tuple[Reason, ...]
+    """What spoke against it."""
     time: str = ""
 
 
 def rejection(digest: str, edits: Sequence[Edit], reasons: Sequence[Reason]) -> Rejected:
     """A candidate as it is remembered."""
-    short = [{field: text[:_SHORT] for field, text in edit.to_json().items()} for edit in edits]
-    return Rejected(digest, short, [reason.to_json() for reason in reasons])
+    short = (Edit(**{field: text[:_SHORT] for field, text in edit.to_json().items()}) for edit in edits)
+    return Rejected(digest, tuple(short), tuple(reasons))
 
 
 class Buffer:
@@ -59,15 +60,14 @@ class Buffer:
             "SELECT content FROM rejected_edits WHERE skill = ? ORDER BY number", (self._skill,)
         ):
             try:
-                row = json.loads(content)
-                found.append(Rejected(*(_typed(row, field) for field in Rejected._fields)))
-            except (ValueError, TypeError, KeyError, RecursionError):
+                found.append(read_value(Rejected, json.loads(content), "it"))
+            except (ValueError, TypeError, RecursionError):
                 self.problem = "A rejected candidate cannot be read; it is forgotten."
         return found[-KEPT:]
 
     def add(self, new: Rejected) -> None:
         """Remember a candidate."""
-        content = json.dumps(new._replace(time=iso(self._clock()))._asdict())
+        content = json.dumps(as_json(new._replace(time=iso(self._clock()))))
         with self._state.write() as connection:
             connection.execute("DELETE FROM rejected_edits WHERE skill = ? AND digest = ?", (self._skill, new.digest))
             query = "INSERT INTO rejected_edits (skill, digest, content) VALUES (?, ?, ?)"
@@ -77,16 +77,3 @@ class Buffer:
                 "(SELECT number FROM rejected_edits WHERE skill = ?1 ORDER BY number DESC LIMIT ?2)",
                 (self._skill, KEPT),
             )
-
-
-def _typed(row: dict[str, Any], field: str) -> Any:
-    """A field of a row, which is of its kind. Raises TypeError, KeyError."""
-    value = row[field]
-    if field not in ("edits", "reasons"):
-        if not isinstance(value, str):
-            raise TypeError
-        return value
-    rows = [dict(item) for item in value]
-    if not all(isinstance(text, str) for item in rows for text in item.values()):
-        raise TypeError
-    return [{name: item[name] for name in ("code", "message")} for item in rows] if field == "reasons" else rows

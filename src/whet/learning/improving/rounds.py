@@ -7,7 +7,7 @@ again. Nothing is written here but what is remembered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.drafts import improve as with_body
 from whet.authoring.main_file import main_of
@@ -17,6 +17,7 @@ from whet.learning.evals.gate import Reason
 from whet.learning.improving.asking import ask, failures
 from whet.learning.improving.rejected import rejection
 from whet.skill.tree import Item
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -44,17 +45,11 @@ class Round(NamedTuple):
     """Mean scores; None where nothing was measured."""
     tokens: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """As answers hold it."""
-        return {
-            "verdict": self.verdict,
-            "edits": [edit.to_json() for edit in self.edited.done],
-            "refused": [one.to_json() for one in self.edited.refused],
-            "reasons": [reason.to_json() for reason in self.reasons],
-            "before": self.before,
-            "after": self.after,
-            "tokens": self.tokens,
-        }
+        edited, verdict, *others = (as_json(part) for part in self)
+        told = {"verdict": verdict, "edits": edited["done"], "refused": edited["refused"]}
+        return told | dict(zip(self._fields[2:], others, strict=True))
 
 
 class Stop(NamedTuple):
@@ -118,7 +113,7 @@ class Course:
         base = dict(self._trials.subject.tree)
         key = digest({**base, main_of(base).path: Item(edited.text.encode("utf-8", "surrogateescape"))})
         if known := next((one for one in self._rejected if one.digest == key), None):
-            return Round(edited, "known", tuple(Reason("rejected-before", one["message"]) for one in known.reasons))
+            return Round(edited, "known", tuple(Reason("rejected-before", one.message) for one in known.reasons))
         try:
             tree = with_body(base, body=edited.text).tree
         except WhetError as error:  # authoring knows what it would break

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import FailedError
-from whet.learning.evals.answer import measured
+from whet.learning.evals.evaluation import measured
 from whet.learning.evals.gate import Gate, Verdict
-from whet.learning.evals.statistics import scores
+from whet.learning.evals.results import scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

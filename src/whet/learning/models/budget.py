@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import UsageError
-from whet.learning.models.door import MAX_TOKENS, Completion, Message, Model, ModelError
+from whet.learning.models.door import MAX_TOKENS, Completion, Message, Model, ModelError, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -102,7 +102,7 @@ class Budgeted:
         messages: Sequence[Message],
         *,
         schema: Mapping[str, Any] | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Tool] = (),
         max_tokens: int = MAX_TOKENS,
     ) -> Completion:
         """As the model does it; raises `model-budget` instead where it would cost more than there is."""
@@ -121,9 +121,7 @@ def budgeted(model: Model, budget: Budget) -> Model:
     return Budgeted(model, budget)
 
 
-def estimated(
-    messages: Sequence[Message], schema: Mapping[str, Any] | None = None, tools: Sequence[Mapping[str, Any]] = ()
-) -> int:
+def estimated(messages: Sequence[Message], schema: Mapping[str, Any] | None = None, tools: Sequence[Tool] = ()) -> int:
     """About how many tokens a request costs."""
     from whet.prompt.tokens import estimate
 
@@ -131,6 +129,6 @@ def estimated(
     for message in messages:
         total += _PER_MESSAGE + estimate(message.text)
         total += sum(estimate(call.name) + estimate(json.dumps(dict(call.arguments))) for call in message.calls)
-    for extra in (schema, *tools):
+    for extra in (schema, *(tool._asdict() for tool in tools)):
         total += estimate(json.dumps(dict(extra), default=str)) if extra else 0
     return total

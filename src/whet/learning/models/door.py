@@ -106,7 +106,7 @@ class Model(Protocol):
         messages: Sequence[Message],
         *,
         schema: Mapping[str, Any] | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Tool] = (),
         max_tokens: int = MAX_TOKENS,
     ) -> Completion:
         """The next turn. With a schema, `value` fits it; raises `ModelError`."""
@@ -143,24 +143,14 @@ class Wire(Protocol):
 def request_of(
     messages: Sequence[Message],
     schema: Mapping[str, Any] | None,
-    tools: Sequence[Mapping[str, Any]],
+    tools: Sequence[Tool],
     max_tokens: int,
 ) -> Request:
     """The arguments of `complete`, checked."""
     if max_tokens < 1:
         raise UsageError("bad-budget", f"An answer of {max_tokens} tokens was asked for.", hint="Allow at least 1.")
     _check(messages)
-    return Request(tuple(messages), tuple(map(tool_of, tools)), schema, max_tokens=max_tokens)
-
-
-def tool_of(given: Mapping[str, Any]) -> Tool:
-    """A tool from its definition: `name`, `description`, `parameters`, or as OpenAI or Anthropic write it."""
-    inner = given.get("function", given)
-    name = inner.get("name") if hasattr(inner, "get") else None
-    if not isinstance(name, str) or not name:
-        raise UsageError("bad-tool", f"A tool without a name: {str(given)[:80]}.", hint="Give name and parameters.")
-    parameters = inner.get("parameters") or inner.get("input_schema") or {"type": "object", "properties": {}}
-    return Tool(name, inner.get("description") or "", parameters)
+    return Request(tuple(messages), tuple(tools), schema, max_tokens=max_tokens)
 
 
 def _check(messages: Sequence[Message]) -> None:

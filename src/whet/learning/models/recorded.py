@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.models import cassette
-from whet.learning.models.door import MAX_TOKENS, Completion, Message, Model, ModelError, request_of
+from whet.learning.models.door import MAX_TOKENS, Completion, Message, Model, ModelError, Tool, request_of
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Recorded:
         messages: Sequence[Message],
         *,
         schema: Mapping[str, Any] | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Tool] = (),
         max_tokens: int = MAX_TOKENS,
     ) -> Completion:
         """The recorded answer; raises `model-not-recorded` where there is none and no model to ask."""

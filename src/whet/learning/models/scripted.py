@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.models.budget import estimated
-from whet.learning.models.door import MAX_TOKENS, Completion, Message, Request
+from whet.learning.models.door import MAX_TOKENS, Completion, Message, Request, Tool
 from whet.learning.models.structured import Structured
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Scripted:
         messages: Sequence[Message],
         *,
         schema: Mapping[str, Any] | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Tool] = (),
         max_tokens: int = MAX_TOKENS,
     ) -> Completion:
         """The next turn."""

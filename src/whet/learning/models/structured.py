@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.models.door import MAX_TOKENS, WAYS, Completion, Message, ModelError, Request, Wire, request_of
+from whet.learning.models.door import MAX_TOKENS, WAYS, Completion, Message, ModelError, Request, Tool, Wire, request_of
 from whet.learning.models.lenient import candidates, whole
 from whet.skill.schema import check_schema, describe_problems
 
@@ -39,7 +39,7 @@ class Structured:
         messages: Sequence[Message],
         *,
         schema: Mapping[str, Any] | None = None,
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Tool] = (),
         max_tokens: int = MAX_TOKENS,
     ) -> Completion:
         """The next turn; with a schema, `value` fits it or `model-bad-answer` is raised."""

@@ -9,6 +9,7 @@ Beside it are the news: what was learned by itself, until somebody was told.
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from whet.learning.synthesis.learn import Report
     from whet.notes import Note
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
@@ -25,6 +27,11 @@ _READ = "SELECT key, value FROM learning"
 _SECOND = 1_000_000_000
 _NEWS = 50
 """Pieces of news that are kept."""
+LIMIT = 3
+"""Failures, or rejections, in a row that stop learning."""
+FIRST = 3600 * _SECOND
+"""Nanoseconds for which it stops first; twice as long each further time."""
+LONGEST = 7 * 24 * 3600 * _SECOND
 
 
 class Allowance(NamedTuple):
@@ -38,6 +45,32 @@ class Allowance(NamedTuple):
     """Tokens of a model, where one is used."""
 
 
+ALLOWANCE = Allowance()
+
+
+class Stops(NamedTuple):
+    """What the breaker remembers."""
+
+    failures: int = 0
+    """In a row, up to now."""
+    trips: int = 0
+    """How often it stopped since something worked or was approved."""
+    until: int = 0
+    seen: int = 0
+    """When the last decision was made that counted."""
+    reason: str = ""
+
+
+class Memory(NamedTuple):
+    """All that is remembered between two runs."""
+
+    day: str = ""
+    used: Allowance = Allowance(0, 0, 0)
+    """On that day."""
+    breaker: Stops = Stops()
+    news: tuple[int | str, ...] = ()
+
+
 class State:
     """What both remember."""
 
@@ -47,32 +80,38 @@ class State:
         self.problem = ""
         """What is wrong with what is kept, a sentence."""
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> Memory:
         """What is kept, as far as it can be read."""
-        return self._parsed(self._state.read(_READ))
+        return self._parse(self._state.read(_READ))
 
-    def _parsed(self, rows: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
-        import json
-
+    def _parse(self, rows: Iterable[tuple[Any, ...]]) -> Memory:
         found: dict[str, Any] = {}
         for key, value in rows:
             try:
                 found[key] = json.loads(value)
             except (ValueError, TypeError, RecursionError):
                 self.problem = f"What is kept of {key} cannot be read; counting begins anew."
-        return found
+        day, breaker, news = (found.get(key) for key in ("day", "breaker", "news"))
+        day, breaker = (row if isinstance(row, dict) else {} for row in (day, breaker))
+        failures, trips, until, seen = (_number(breaker.get(field)) for field in Stops._fields[:-1])
+        return Memory(
+            str(day.get("date", "")),
+            Allowance(*(_number(day.get(field)) for field in Allowance._fields)),
+            Stops(failures, trips, until, seen, str(breaker.get("reason", ""))),
+            tuple(piece for piece in news if type(piece) in (int, str)) if isinstance(news, list) else (),
+        )
 
     @contextmanager
-    def changing(self) -> Iterator[dict[str, Any]]:
-        """What is kept, to be changed in place; it is written at the end of the block."""
-        import json
-
+    def changing(self) -> Iterator[list[Memory]]:
+        """What is kept, to be replaced in the list; it is written at the end of the block."""
         with self._state.write() as connection:
-            found = self._parsed(connection.execute(_READ).fetchall())
-            yield found
+            held = [self._parse(connection.execute(_READ).fetchall())]
+            yield held
+            (new,) = held
+            rows = {"day": {"date": new.day, **new.used._asdict()}, "breaker": new.breaker._asdict(), "news": new.news}
             connection.execute("DELETE FROM learning")
-            rows = [(key, json.dumps(value, sort_keys=True)) for key, value in found.items()]
-            connection.executemany("INSERT INTO learning VALUES (?, ?)", rows)
+            written = [(key, json.dumps(value, sort_keys=True)) for key, value in rows.items()]
+            connection.executemany("INSERT INTO learning VALUES (?, ?)", written)
 
     def examine(self) -> tuple[Note, ...]:
         """What the doctor tells: that its rows are damaged, or that learning has stopped for a while, and why."""
@@ -100,136 +139,110 @@ class State:
             problem, self.problem = self.problem, ""
         return (problem,)
 
-    def add_news(self, report: dict[str, Any]) -> None:
+    def add_news(self, report: Report) -> None:
         """Keep what became of a session until somebody is told: the number of a proposal, or the name of a skill."""
-        piece = report["proposal"] if report["staged"] else report["skill"]
-        with self.changing() as kept:
-            kept["news"] = [*_pieces(kept), piece][-_NEWS:]
+        piece: int | str = (report.proposal if report.staged else report.skill) or ""
+        with self.changing() as held:
+            held[0] = held[0]._replace(news=(*held[0].news, piece)[-_NEWS:])
 
-    def news(self) -> list[int | str]:
+    def news(self) -> tuple[int | str, ...]:
         """What nobody was told yet: numbers of proposals, and names of skills that were written."""
-        return _pieces(self.read())
+        return self.read().news
 
-    def take_news(self) -> list[int | str]:
+    def take_news(self) -> tuple[int | str, ...]:
         """The same, and from now on somebody was told; whoever takes it tells it."""
-        with self.changing() as kept:
-            pieces = _pieces(kept)
-            kept["news"] = []
+        with self.changing() as held:
+            pieces = held[0].news
+            held[0] = held[0]._replace(news=())
         return pieces
-
-
-def _pieces(kept: dict[str, Any]) -> list[int | str]:
-    found = kept.get("news")
-    return [piece for piece in found if type(piece) in (int, str)] if isinstance(found, list) else []
 
 
 class Account:
     """What was used today."""
 
-    def __init__(self, state: State, allowance: Allowance | None = None) -> None:
-        self.allowance = allowance or Allowance()
+    def __init__(self, state: State) -> None:
         self._state = state
 
     def used(self) -> Allowance:
         """What was used so far today."""
-        return _counts(self._state.read(), self._today())
+        return self._counts(self._state.read())
 
     def left(self) -> Allowance:
         """What is left of today's allowance; never below zero."""
-        used = self.used()
-        return Allowance(*(max(0, most - spent) for most, spent in zip(self.allowance, used, strict=True)))
+        return Allowance(*(max(0, most - spent) for most, spent in zip(ALLOWANCE, self.used(), strict=True)))
 
     def spend(self, *, sessions: int = 0, skills: int = 0, tokens: int = 0) -> None:
         """Note what was used."""
-        with self._state.changing() as kept:
-            used = _counts(kept, self._today())
+        with self._state.changing() as held:
+            used = self._counts(held[0])
             new = Allowance(used.sessions + sessions, used.skills + skills, used.tokens + tokens)
-            kept["day"] = {"date": self._today(), **new._asdict()}
+            held[0] = held[0]._replace(day=self._today(), used=new)
 
     def _today(self) -> str:
         return iso(self._state.clock())[:10]
 
-
-def _counts(kept: dict[str, Any], today: str) -> Allowance:
-    day = kept.get("day")
-    if not isinstance(day, dict) or day.get("date") != today:
-        return Allowance(0, 0, 0)
-    return Allowance(*(_number(day.get(field)) for field in Allowance._fields))
+    def _counts(self, kept: Memory) -> Allowance:
+        return kept.used if kept.day == self._today() else Allowance(0, 0, 0)
 
 
 class Breaker:
     """Stops learning for a growing time when it fails, or when people do not want what comes of it."""
 
-    def __init__(
-        self, state: State, *, limit: int = 3, first: int = 3600 * _SECOND, longest: int = 7 * 24 * 3600 * _SECOND
-    ) -> None:
-        """`limit` in a row stop it, for `first` nanoseconds, doubled each time up to `longest`."""
-        self.limit, self.first, self.longest = limit, first, longest
+    def __init__(self, state: State) -> None:
         self._state = state
 
     def until(self) -> int:
         """When learning may go on, in nanoseconds since 1970; 0 when it may now."""
-        kept = _breaker(self._state.read())
-        now, until = self._state.clock(), kept["until"]
-        return until if now < until <= now + self.longest else 0  # further ahead only when the clock went back
+        now, until = self._state.clock(), self._state.read().breaker.until
+        return until if now < until <= now + LONGEST else 0  # further ahead only when the clock went back
 
     def reason(self) -> str:
         """Why it stopped last."""
-        told = self._state.read().get("breaker")
-        return str(told.get("reason", "")) if isinstance(told, dict) else ""
+        return self._state.read().breaker.reason
 
     def failed(self, why: str) -> None:
         """Note a failure."""
-        with self._state.changing() as kept:
-            new = _breaker(kept)
-            new["failures"] += 1
-            if new["failures"] >= self.limit:
-                self._trip(new, f"{new['failures']} failures in a row, the last: {why}")
-            kept["breaker"] = new
+        with self._change() as held:
+            count = held[0].failures + 1
+            held[0] = held[0]._replace(failures=count)
+            if count >= LIMIT:
+                held[0] = self._trip(held[0], f"{count} failures in a row, the last: {why}")
 
     def worked(self) -> None:
         """Note that learning from a session did not fail; failures are counted from the beginning again."""
-        if not _breaker(self._state.read())["failures"]:
-            return
-        with self._state.changing() as kept:
-            kept["breaker"] = {**_breaker(kept), "failures": 0}
+        if self._state.read().breaker.failures:
+            with self._change() as held:
+                held[0] = held[0]._replace(failures=0)
 
     def decided(self, decisions: Iterable[tuple[int, str]]) -> None:
         """Look at what people decided about proposals: (time, `approved` or `rejected`), in any order.
 
         Only what was decided since the breaker last stopped counts. An approval makes the next stop a short one again.
         """
-        known = _breaker(self._state.read())
-        new = sorted(item for item in decisions if item[0] > known["seen"] and item[1] in ("approved", "rejected"))
+        known = self._state.read().breaker
+        new = sorted(item for item in decisions if item[0] > known.seen and item[1] in ("approved", "rejected"))
         row = 0
         for _, state in new:
             row = row + 1 if state == "rejected" else 0
-        approved = any(state == "approved" for _, state in new)
-        if row < self.limit and not (approved and known["trips"]):
+        approved = max((time for time, state in new if state == "approved"), default=0)
+        if row < LIMIT and not (approved and known.trips):
             return
-        with self._state.changing() as kept:
-            changed = _breaker(kept)
+        with self._change() as held:
             if approved:
-                changed["trips"] = 0
-                changed["seen"] = max(time for time, state in new if state == "approved")
-            if row >= self.limit:
-                changed["seen"] = new[-1][0]
-                self._trip(changed, f"{row} proposals in a row were rejected.")
-            kept["breaker"] = changed
+                held[0] = held[0]._replace(trips=0, seen=approved)
+            if row >= LIMIT:
+                held[0] = self._trip(held[0]._replace(seen=new[-1][0]), f"{row} proposals in a row were rejected.")
 
-    def _trip(self, kept: dict[str, Any], why: str) -> None:
-        kept["until"] = self._state.clock() + min(self.longest, self.first * 2 ** min(kept["trips"], 40))
-        kept["trips"] += 1
-        kept["failures"] = 0
-        kept["reason"] = why
+    @contextmanager
+    def _change(self) -> Iterator[list[Stops]]:
+        with self._state.changing() as held:
+            stops = [held[0].breaker]
+            yield stops
+            held[0] = held[0]._replace(breaker=stops[0])
 
-
-def _breaker(kept: dict[str, Any]) -> dict[str, Any]:
-    """The state of the breaker, whole, whatever the file says."""
-    found = kept.get("breaker")
-    known = found if isinstance(found, dict) else {}
-    numbers = {field: _number(known.get(field)) for field in ("failures", "trips", "until", "seen")}
-    return {**numbers, "reason": str(known.get("reason", ""))}
+    def _trip(self, kept: Stops, why: str) -> Stops:
+        until = self._state.clock() + min(LONGEST, FIRST * 2 ** min(kept.trips, 40))
+        return kept._replace(until=until, trips=kept.trips + 1, failures=0, reason=why)
 
 
 def _number(value: Any) -> int:

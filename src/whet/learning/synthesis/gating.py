@@ -60,7 +60,7 @@ def gated(context: LearningContext, writing: Writing, name: str, model: Model | 
     gate, before, after = Gate(guard=guard), writing.before, writing.after
     if not measure or before is None or not find_file(before):
         return Gated(Verdict(gate.examine(before, after, name)), dangerous)
-    from whet.learning.evals.answer import scorer
+    from whet.learning.evals.evaluation import scorer
 
     try:
         score = None if model is None else scorer(context.workspace, name, model)

@@ -25,13 +25,16 @@ from whet.learning.synthesis.gating import gated
 from whet.learning.synthesis.judging import judge
 from whet.learning.synthesis.proposals import MARK, proposed_already, refused_bodies, waiting_for
 from whet.learning.synthesis.work import taught
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.learning.context import LearningContext
     from whet.learning.distilling.relatives import Relative
+    from whet.learning.distilling.rounds import Help
     from whet.learning.distilling.writing import Writing
+    from whet.learning.evals.gate import Verdict as GateVerdict
     from whet.learning.facts.model import Facts
     from whet.learning.models.door import Model
     from whet.learning.synthesis.judging import Verdict
@@ -62,6 +65,53 @@ class Terms(NamedTuple):
     """What words it better, and does the evals of a skill; held to what may be spent."""
 
 
+class Learned(NamedTuple):
+    """A step of what was learned, and the numbers of the events that it rests on."""
+
+    title: str
+    events: tuple[int, ...]
+
+
+class Report(NamedTuple):
+    """What became of one session. None is for what there is nothing to say about."""
+
+    captured: bool
+    code: str
+    why: tuple[str, ...]
+    """Sentences; the first is what decided."""
+    evidence: tuple[int, ...] = ()
+    """Numbers of the events that it rests on."""
+    session: str | None = None
+    path: str | None = None
+    goal: str | None = None
+    action: str | None = None
+    """`create` or `improve`."""
+    skill: str | None = None
+    description: str | None = None
+    steps: tuple[Learned, ...] | None = None
+    """Of a new skill."""
+    added: tuple[str, ...] | None = None
+    """What a skill that was there gains."""
+    gate: GateVerdict | None = None
+    model: Help | None = None
+    preview: str | None = None
+    """Of a dry run: the text that would be written."""
+    version: str | None = None
+    place: str | None = None
+    staged: bool | None = None
+    """Whether it waits as a proposal; False where it is written."""
+    proposal: int | None = None
+    entries: tuple[int, ...] | None = None
+    """What the history got."""
+    error: str | None = None
+    hint: str | None = None
+    warnings: tuple[str, ...] | None = None
+
+    def to_json(self) -> Json:
+        """The report as every surface answers it."""
+        return {name: as_json(value) for name, value in self._asdict().items() if value is not None}
+
+
 class Read(NamedTuple):
     """A session and where it is from."""
 
@@ -76,7 +126,7 @@ class Read(NamedTuple):
         return f"{self.client}:{self.id}" if self.id else self.path or self.client
 
 
-def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> dict[str, Any]:  # noqa: B008  a value
+def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Report:  # noqa: B008  a value
     """Learn from one session; what was captured, or why nothing was.
 
     `source` is CLIENT:ID of a session that hooks told of, the path of a transcript, or one in memory. With `dry_run`
@@ -85,18 +135,11 @@ def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> dic
     read = read_source(context, source)
     facts = sober(facts_of(read.transcript))
     verdict = judge(facts, read.transcript)
-    report: dict[str, Any] = {
-        "session": read.label,
-        "path": read.path,
-        "goal": hide_secrets(facts.goal)[0],
-        "captured": verdict.capture,
-        "code": verdict.code,
-        "why": list(verdict.why),
-        "evidence": list(verdict.evidence),
-    }
+    told = verdict.capture, verdict.code, verdict.why, verdict.evidence
+    report = Report(*told, read.label, read.path, hide_secrets(facts.goal)[0])
     if verdict.capture:
-        report |= _captured(context, Distillation(facts, Source(read.client, read.id)), verdict, terms)
-    if not terms.dry_run and report["code"] != "waiting" and read.id:
+        report = _captured(context, Distillation(facts, Source(read.client, read.id)), verdict, terms, report)
+    if not terms.dry_run and report.code != "waiting" and read.id:
         context.sessions.learned(read.client, read.id)
     return report
 
@@ -140,20 +183,20 @@ def _at(path: str, client: str = "") -> Transcript:
     return read_transcript(path, client=client)
 
 
-def _captured(context: LearningContext, begun: Distillation, verdict: Verdict, terms: Terms) -> dict[str, Any]:
+def _captured(context: LearningContext, begun: Distillation, verdict: Verdict, terms: Terms, report: Report) -> Report:
     """What becomes of a session that is worth it."""
     near = relative_of(context, begun.draft(), verdict.skills)
     if near is not None and not near.own:
-        return {"skill": near.card.full_name, **_left("not-ours", verdict)}
+        return _left(report._replace(skill=near.card.full_name), "not-ours")
     if near is not None:
         path = os.path.realpath(near.card.directory)
         if not terms.dry_run and (number := waiting_for(context, path)):
-            return {"skill": near.card.full_name, "proposal": number, **_left("waiting", verdict)}
-        return _improved(context, _worded(begun._replace(known=near.card.name), terms), near, verdict, terms)
+            return _left(report._replace(skill=near.card.full_name, proposal=number), "waiting")
+        return _improved(context, _worded(begun._replace(known=near.card.name), terms), near, verdict, terms, report)
     if (before := proposed_already(context, begun.draft())) is not None:
         code = "waiting" if before.state == "pending" else "rejected-before"
-        return {"skill": before.changes[0].skill, "proposal": before.id, **_left(code, verdict)}
-    return _created(context, _worded(begun, terms), verdict, terms)
+        return _left(report._replace(skill=before.changes[0].skill, proposal=before.id), code)
+    return _created(context, _worded(begun, terms), verdict, terms, report)
 
 
 def _worded(begun: Distillation, terms: Terms) -> Distillation:
@@ -165,19 +208,19 @@ def _worded(begun: Distillation, terms: Terms) -> Distillation:
     return helped(begun, terms.model)
 
 
-def _created(context: LearningContext, state: Distillation, verdict: Verdict, terms: Terms) -> dict[str, Any]:
+def _created(context: LearningContext, state: Distillation, verdict: Verdict, terms: Terms, report: Report) -> Report:
     """A new skill, under a name that no other has."""
     name = _free(context, state.draft().name)
     state = state._replace(edits={**state.edits, "name": name})
     writing = writing_of(context.workspace, context.editor.journal, state)
-    steps = [{"title": hide_secrets(step.title)[0], "events": list(step.evidence)} for step in state.worded.steps]
-    told = {"action": "create", "skill": name, "description": writing.made.description, "steps": steps}
-    return {**told, **_done(context, state, writing, verdict, terms, name=name, agents=True)}
+    steps = tuple(Learned(hide_secrets(step.title)[0], tuple(step.evidence)) for step in state.worded.steps)
+    report = report._replace(action="create", skill=name, description=writing.made.description, steps=steps)
+    return _done(context, state, writing, verdict, terms, report, agents=True)
 
 
 def _improved(
-    context: LearningContext, state: Distillation, near: Relative, verdict: Verdict, terms: Terms
-) -> dict[str, Any]:
+    context: LearningContext, state: Distillation, near: Relative, verdict: Verdict, terms: Terms, report: Report
+) -> Report:
     """A better version of the skill that is there; one that was only used gains what it lacks and keeps the rest."""
     from whet.authoring.main_file import main_of
 
@@ -187,11 +230,11 @@ def _improved(
     if writing.before is None:
         raise NotFoundError("skill-gone", f"{near.card.path} is not there any more.", hint="Try again.")
     old, new = (main_of(tree).document.body for tree in (writing.before, writing.after))
-    told: dict[str, Any] = {"action": "improve", "skill": near.card.full_name, "added": list(added(old, new))}
+    report = report._replace(action="improve", skill=near.card.full_name, added=added(old, new))
     if old.strip() == new.strip():
-        return {**told, **_left("nothing-new", verdict)}
+        return _left(report, "nothing-new")
     agents = maker(journal, path) == "agent"
-    return {**told, **_done(context, state, writing, verdict, terms, name=near.card.full_name, agents=agents)}
+    return _done(context, state, writing, verdict, terms, report, agents=agents)
 
 
 def _done(
@@ -200,38 +243,37 @@ def _done(
     writing: Writing,
     verdict: Verdict,
     terms: Terms,
+    report: Report,
     *,
-    name: str,
     agents: bool,
-) -> dict[str, Any]:
+) -> Report:
     """What the gate lets become of it: written, proposed, or nothing."""
     from whet.authoring.trees import digest
 
+    name = report.skill or ""
     passed = gated(context, writing, name, terms.model, measure=terms.write and agents and not terms.dry_run)
-    told: dict[str, Any] = {"gate": passed.verdict.to_json()}
-    if (helped := state.help()) is not None:
-        told["model"] = helped
+    report = report._replace(gate=passed.verdict, model=state.help())
     if passed.is_nothing:
-        return {**told, **_left("gate-refused", verdict), "why": [MEANINGS["gate-refused"], passed.sentence]}
+        return _left(report, "gate-refused")._replace(why=(MEANINGS["gate-refused"], passed.sentence))
+    warnings = (*state.warnings, *writing.kept)
     if terms.dry_run:
-        return {**told, "preview": writing.text, "warnings": [*state.warnings, *writing.kept]}
+        return report._replace(preview=writing.text, warnings=warnings)
     seen = digest(writing.before)
-    answer = context.editor.apply(
+    made = context.editor.apply(
         list(writing.operations),
         Provenance("agent", "background", hide_secrets(f"{_reason(state, verdict)} {passed.sentence}")[0]),
         stage=not (terms.write and agents and passed.verdict.accepted),
         viewed=lambda where, what: (os.path.realpath(where), what) == (writing.path, seen),
-    ).to_json()
-    result = answer["results"][-1] if "results" in answer else answer
-    told |= {"version": result["version"], "place": result["path"]}
-    told["warnings"] = [*state.warnings, *writing.kept, *answer["warnings"]]
-    if answer.get("staged"):
-        return {**told, "staged": True, "proposal": answer["proposal"], "hint": answer["hint"]}
-    return {**told, "staged": False, "entries": answer["entries"]}
+    )
+    last = made.changes[-1]
+    report = report._replace(version=last.version, place=last.path, warnings=(*warnings, *made.notes))
+    if made.proposal is not None:
+        return report._replace(staged=True, proposal=made.proposal, hint=made.hint)
+    return report._replace(staged=False, entries=made.entries)
 
 
-def _left(code: str, verdict: Verdict) -> dict[str, Any]:
-    return {"captured": False, "code": code, "why": [MEANINGS[code], *verdict.why[1:]]}
+def _left(report: Report, code: str) -> Report:
+    return report._replace(captured=False, code=code, why=(MEANINGS[code], *report.why[1:]))
 
 
 def _free(context: LearningContext, name: str) -> str:

@@ -7,17 +7,18 @@ recording, a skill that comes of it is a step in it.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.learning.sessions import Seen
-from whet.learning.synthesis.budget import Account, Allowance, Breaker, State
+from whet.learning.synthesis.budget import ALLOWANCE, Account, Allowance, Breaker, State
 from whet.learning.synthesis.consent import offered
-from whet.learning.synthesis.learn import Terms, learn
+from whet.learning.synthesis.learn import Report, Terms, learn
 from whet.learning.synthesis.proposals import own_proposals
 from whet.learning.transcripts.recorder import Recorder
 from whet.store.clock import iso
 from whet.store.locks import FileLock, lock_path
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,37 @@ _PATIENCE = 120.0
 """Seconds to wait for whoever learns just now."""
 
 
+class Lessons(NamedTuple):
+    """What was learned from several sessions."""
+
+    sessions: tuple[Report, ...]
+    left: int
+    """Sessions that nobody looked at."""
+    used: Allowance
+    """Of today's allowance."""
+    stopped: str = ""
+    """What held back the others: `breaker`, `allowance` or `limit`."""
+    stopped_why: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def captured(self) -> int:
+        """How many sessions something came of."""
+        return sum(report.captured for report in self.sessions)
+
+    @property
+    def failed(self) -> int:
+        """How many could not be read or written."""
+        return sum(report.error is not None for report in self.sessions)
+
+    def to_json(self) -> Json:
+        """All of it as every surface answers it."""
+        answer = {"success": True, "sessions": as_json(self.sessions), "captured": self.captured, "failed": self.failed}
+        answer |= {"left": self.left, "used": as_json(self.used), "allowance": as_json(ALLOWANCE)}
+        answer |= {"stopped": self.stopped, "stopped_why": self.stopped_why} if self.stopped else {}
+        return answer | ({"warnings": list(self.warnings)} if self.warnings else {})
+
+
 def learn_from(
     context: LearningContext,
     sources: Sequence[Told] = (),
@@ -40,21 +72,20 @@ def learn_from(
     dry_run: bool = False,
     limit: int | None = None,
     model: Model | None = None,
-    allowance: Allowance | None = None,
     asked: bool = True,
-) -> dict[str, Any]:
+) -> Lessons:
     """Learn from these sessions, or from all that wait, the newest first.
 
     A session that cannot be read or written does not stop the others; one that is the only one named raises. The
     allowance and the breaker hold back what waits, and what nobody `asked` for; whoever names a session gets it, and it
-    counts. `sessions` are the reports of `learn`.
+    counts.
     """
     state = State(context.workspace.state, context.workspace.clock)
-    account, breaker = Account(state, allowance), Breaker(state)
+    account, breaker = Account(state), Breaker(state)
     if not dry_run:
         breaker.decided((one.decided, one.state) for one in own_proposals(context))
     chosen = list(sources) or list(reversed(offered(context)))
-    told: list[dict[str, Any]] = []
+    told: list[Report] = []
     stopped, gone = "", 0
     for number, source in enumerate(chosen):
         named = bool(sources) and asked
@@ -76,33 +107,25 @@ def learn_from(
             if not dry_run:
                 breaker.worked()
         if not dry_run:
-            account.spend(sessions=1, skills=int(report["captured"]))
-            if isinstance(source, Recorder) and report["captured"]:
+            account.spend(sessions=1, skills=int(report.captured))
+            if isinstance(source, Recorder) and report.captured:
                 _note_step(source, report)
         told.append(report)
-    answer: dict[str, Any] = {
-        "success": True,
-        "sessions": told,
-        "captured": sum(report["captured"] for report in told),
-        "failed": sum("error" in report for report in told),
-        "left": len(chosen) - len(told) - gone,
-        "used": account.used()._asdict(),
-        "allowance": account.allowance._asdict(),
-    }
-    if stopped:
-        answer |= {"stopped": stopped, "stopped_why": _why(stopped, account, breaker)}
-    return answer | ({"warnings": [state.problem]} if state.problem else {})
+    why = _why(stopped, account, breaker) if stopped else ""
+    left, used = len(chosen) - len(told) - gone, account.used()
+    return Lessons(tuple(told), left, used, stopped, why, (state.problem,) if state.problem else ())
 
 
-def _note_step(recorder: Recorder, report: dict[str, Any]) -> None:
+def _note_step(recorder: Recorder, report: Report) -> None:
     """Note in a recording what was made of it."""
-    given: dict[str, Any] = {key: report[key] for key in ("action", "skill", "proposal") if key in report}
+    made = {"action": report.action, "skill": report.skill, "proposal": report.proposal}
+    given = {key: value for key, value in made.items() if value is not None}
     number = recorder.call(STEP, given, f"{STEP}-{len(recorder.transcript().events)}")
-    done = "proposed" if report["staged"] else "written"
-    recorder.result(f"{report['skill']}, version {report['version']}, was {done}.", number, failed=False)
+    done = "proposed" if report.staged else "written"
+    recorder.result(f"{report.skill}, version {report.version}, was {done}.", number, failed=False)
 
 
-def _learned(context: LearningContext, source: Told, terms: Terms, account: Account) -> dict[str, Any]:
+def _learned(context: LearningContext, source: Told, terms: Terms, account: Account) -> Report:
     """The report on one session. What a model costs is taken off today's tokens, also where nothing came of it."""
     if terms.model is None or terms.dry_run:
         return learn(context, source, terms)
@@ -111,8 +134,8 @@ def _learned(context: LearningContext, source: Told, terms: Terms, account: Acco
     left = account.left().tokens
     if not left:
         report = learn(context, source, terms._replace(model=None))
-        why = f"Today's {account.allowance.tokens:,} tokens for models are used up; no model was asked."
-        return {**report, "warnings": [why, *report.get("warnings", ())]}
+        why = f"Today's {ALLOWANCE.tokens:,} tokens for models are used up; no model was asked."
+        return report._replace(warnings=(why, *(report.warnings or ())))
     budget = Budget(tokens=left)
     try:
         return learn(context, source, terms._replace(model=budgeted(terms.model, budget)))
@@ -140,17 +163,18 @@ def _why(stopped: str, account: Account, breaker: Breaker) -> str:
         return f"{breaker.reason()} Learning goes on at {iso(breaker.until())}."
     if stopped == "limit":
         return "More wait than the limit allows."
-    used, most = account.used(), account.allowance
+    used, most = account.used(), ALLOWANCE
     spent = f"Today {used.sessions} of {most.sessions} sessions and {used.skills} of {most.skills} skills are used up."
     return f"{spent} A session that is named is looked at all the same."
 
 
-def _failure(context: LearningContext, source: Told, error: WhetError, breaker: Breaker | None) -> dict[str, Any]:
+def _failure(context: LearningContext, source: Told, error: WhetError, breaker: Breaker | None) -> Report:
     """An error as a report. A session whose transcript is gone or no transcript does not wait any longer."""
     label = source if isinstance(source, str) else f"{source.client}:{source.id}" if isinstance(source, Seen) else ""
     if breaker is not None and isinstance(error, (NotFoundError, InvalidError)) and isinstance(source, Seen):
         context.sessions.learned(source.client, source.id)
     elif breaker is not None:
         breaker.failed(error.message)
-    told = {"error": error.message, "hint": error.hint}
-    return {"session": label, "captured": False, "code": error.code, "why": [error.message], "evidence": [], **told}
+    return Report(
+        captured=False, code=error.code, why=(error.message,), session=label, error=error.message, hint=error.hint
+    )

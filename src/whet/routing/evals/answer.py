@@ -1,4 +1,4 @@
-"""`whet eval triggers`: find the evals of skills, ask a judge about them, answer in plain JSON values.
+"""`whet eval triggers`: find the evals of skills, ask a judge about them.
 
 A skill's evals are files of its package; a file may also be given, and may then be about any skills of the library.
 """
@@ -6,7 +6,7 @@ A skill's evals are files of its package; a file may also be given, and may then
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
 from whet.library.catalogue import find
@@ -14,13 +14,14 @@ from whet.library.files import open_beneath, read_descriptor, read_file
 from whet.notes import Note
 from whet.routing.evals.formats import FORMS, MAX_BYTES, Case, Cases, find_files, read_cases
 from whet.routing.evals.judging import judged
-from whet.routing.evals.report import split, tally
+from whet.routing.evals.report import Report, rounded, split, tally
 from whet.routing.evals.suggesting import suggest as suggestions_of
 from whet.skill.names import key as name_key
 from whet.store.failures import os_failures
+from whet.values import Json, as_json, failure_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -31,6 +32,38 @@ if TYPE_CHECKING:
 _FOLDERS = ("evals", "eval", "tests", "")
 _OUTPUT_EVALS = "evals."
 """How the name of a file begins that may hold evals of another kind only."""
+
+
+class Below(NamedTuple):
+    """A share that stays below what is asked for."""
+
+    skill: str
+    """Its name; "" for all skills together."""
+    measure: str
+    value: float
+    minimum: float
+
+
+class TriggerEvals(NamedTuple):
+    """How skills do on their trigger evals."""
+
+    report: Report
+    names: Mapping[str, str]
+    """The names of the skills, by the keys in the report."""
+    files: tuple[str, ...]
+    """Where the messages come from."""
+    notes: tuple[Note, ...]
+    below: tuple[Below, ...] | None = None
+    """What stays below the minima; None where none were asked about."""
+    problem: Note | None = None
+    """What makes it a failure."""
+
+    def to_json(self) -> Json:
+        """The report as every surface answers it."""
+        answer = {"success": True, **self.report.to_json(self.names)}
+        answer |= {"files": list(self.files), "report": as_json(self.notes)}
+        answer |= {} if self.below is None else {"below": as_json(self.below)}
+        return failure_json(answer, self.problem)
 
 
 class _Gathered(NamedTuple):
@@ -50,7 +83,7 @@ def eval_triggers(
     held_out: bool = False,
     suggest: bool = False,
     try_phrase: Try | None = None,
-) -> dict[str, Any]:
+) -> TriggerEvals:
     """How these skills, or all that have evals, do on them; with `suggest`, words that would help.
 
     `key_of` gives the judge's key of a skill. With `held_out` the numbers are about two fifths of the cases, and
@@ -79,50 +112,41 @@ def eval_triggers(
         found = suggestions_of(results, texts, try_phrase=try_phrase, beside=beside)
         report = report._replace(suggestions=found)
     notes = (*gathered.notes, *_explicit_only(cases, catalogue, key_of))
-    return {
-        "success": True,
-        **report.to_json({key_of(card): card.full_name for card in (*catalogue.cards, *wanted)}),
-        "files": list(gathered.files),
-        "report": [note.to_json() for note in notes],
-    }
+    shown = {key_of(card): card.full_name for card in (*catalogue.cards, *wanted)}
+    return TriggerEvals(report, shown, gathered.files, notes)
 
 
 def against_minima(
-    answer: dict[str, Any], *, min_precision: float | None = None, min_recall: float | None = None
-) -> dict[str, Any]:
-    """The answer, as a failure when a skill, or all of them together, stay below what is asked for.
+    answer: TriggerEvals, *, min_precision: float | None = None, min_recall: float | None = None
+) -> TriggerEvals:
+    """The same, as a failure when a skill, or all of them together, stay below what is asked for.
 
     Precision is asked of what comes up by itself, recall of what is offered. A share of nothing is not below anything,
     and nothing is asked of skills that only a person may invoke. With a minimum, messages for skills that are not there
     are a failure, too: nobody measured them.
     """
-    below = []
-    for item in (*answer["skills"], {"skill": "", "explicit": False, **answer["overall"]}):
-        for tier, measure, least in (("must", "precision", min_precision), ("offered", "recall", min_recall)):
-            value = item[tier][measure]
-            if least is not None and value is not None and value < least and not item["explicit"]:
-                below.append({"skill": item["skill"], "measure": measure, "value": value, "minimum": least})
-    answer = {**answer, "below": below}
+    report, below = answer.report, list[Below]()
+    skills = [(answer.names.get(one.skill, one.skill), one.must, one.offered) for one in report.asked()]
+    for name, must, offered in (*skills, ("", report.must, report.offered)):
+        for measure, value, least in (
+            ("precision", rounded(must.precision), min_precision),
+            ("recall", rounded(offered.recall), min_recall),
+        ):
+            if least is not None and value is not None and value < least:
+                below.append(Below(name, measure, value, least))
+    unknown = [entry.skill for entry in answer.notes if entry.code == "eval-skill-unknown"]
+    problem = None
     if below:
         rows = (
-            f"the {row['measure']} of {row['skill'] or 'all skills together'} is {row['value']:.2f}, "
-            f"not {row['minimum']:.2f}"
+            f"the {row.measure} of {row.skill or 'all skills together'} is {row.value:.2f}, not {row.minimum:.2f}"
             for row in below
         )
-        message = f"Below the minimum: {'; '.join(rows)}."
         hint = "Run it with --suggest, and look at what was missed, falsely brought up and stolen."
-        return {**answer, "success": False, "error": message, "code": "below-minimum", "hint": hint}
-    unknown = [entry["skill"] for entry in answer["report"] if entry["code"] == "eval-skill-unknown"]
-    if unknown and (min_precision is not None or min_recall is not None):
+        problem = Note("below-minimum", "error", f"Below the minimum: {'; '.join(rows)}.", hint)
+    elif unknown and (min_precision is not None or min_recall is not None):
         message = f"There are messages for skills that are not there: {', '.join(unknown)}."
-        return {
-            **answer,
-            "success": False,
-            "error": message,
-            "code": "eval-skill-unknown",
-            "hint": "Correct the names.",
-        }
-    return answer
+        problem = Note("eval-skill-unknown", "error", message, "Correct the names.")
+    return answer._replace(below=tuple(below), problem=problem)
 
 
 def every_case(workspace: Workspace, key_of: Callable[[Card], str]) -> tuple[Case, ...]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whet.routing.evals.formats import Case
     from whet.routing.evals.suggesting import Suggestion
 
-__all__ = ("Judge", "Report", "Scores", "Stolen", "Tally", "split", "tally")
+__all__ = ("Judge", "Report", "Scores", "Stolen", "Tally", "rounded", "split", "tally")
 
 SEED = 42
 HELD_OUT = 0.4
@@ -62,7 +62,7 @@ class Scores(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """The shares, rounded, and the counts."""
-        shares = {name: _rounded(getattr(self, name)) for name in ("precision", "recall", "f1", "accuracy")}
+        shares = {name: rounded(getattr(self, name)) for name in ("precision", "recall", "f1", "accuracy")}
         return {**shares, **self._asdict()}
 
 
@@ -123,6 +123,10 @@ class Report(NamedTuple):
     held_out: bool = False
     suggestions: tuple[Suggestion, ...] = ()
 
+    def asked(self) -> list[Tally]:
+        """Those of skills that come up by themselves."""
+        return [one for one in self.tallies if one.skill and one.skill not in self.explicit]
+
     def to_json(self, names: Mapping[str, str]) -> dict[str, Any]:
         """The report as every surface answers it; `names` are those of the keys."""
 
@@ -138,8 +142,8 @@ class Report(NamedTuple):
             "overall": {
                 "must": self.must.to_json(),
                 "offered": self.offered.to_json(),
-                "first": _rounded(_share(sum(rank == 1 for rank in self.ranks), len(self.ranks))),
-                "top5": _rounded(_share(sum(rank is not None and rank <= 5 for rank in self.ranks), len(self.ranks))),
+                "first": rounded(_share(sum(rank == 1 for rank in self.ranks), len(self.ranks))),
+                "top5": rounded(_share(sum(rank is not None and rank <= 5 for rank in self.ranks), len(self.ranks))),
             },
             "skills": [
                 tally.to_json(name, explicit=tally.skill in self.explicit) for tally in self.tallies if tally.skill
@@ -216,7 +220,7 @@ def _line(item: Judged, name: Callable[[str], str]) -> dict[str, Any]:
         "place": item.case.place,
         "tier": item.tier,
         "rank": item.rank,
-        "confidence": _rounded(item.confidence),
+        "confidence": rounded(item.confidence),
         "winner": name(item.winner) if item.winner else None,
         "first": name(item.first) if item.first else None,
     }
@@ -226,7 +230,8 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _rounded(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
+    """As reports hold a share."""
     return None if value is None else round(value, 4)
 
 

@@ -100,7 +100,7 @@ def _run_skill(context: Context, options: Namespace) -> Answer:
             min_pass_rate=options.min_pass_rate,
             **({"budget": options.budget} if options.budget else {}),
         )
-    return Outcome(answer, 0 if answer["success"] else 1)
+    return Outcome(answer, 1 if answer.problem else 0)
 
 
 def _render_skill(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -208,7 +208,7 @@ def run_eval(context: Context, options: Namespace) -> Answer:
             raise
         return Outcome(error.to_json(), error.exit_code)
     answer = against_minima(answer, min_precision=options.min_precision, min_recall=options.min_recall)
-    return Outcome(answer, 0 if answer["success"] else 1)
+    return Outcome(answer, 1 if answer.problem else 0)
 
 
 def render_eval(answer: Json, screen: Screen, options: Namespace) -> None:
@@ -371,7 +371,7 @@ def run_improve(context: Context, options: Namespace) -> Answer:
         answer = library.learning.improve(
             *(options.name, options.model), grader=options.grader, write=options.write, dry_run=options.dry_run, **given
         )
-    return Outcome(answer, 0 if answer["success"] else 1)
+    return Outcome(answer, 1 if answer.problem else 0)
 
 
 def render_improve(answer: Json, screen: Screen, _options: Namespace) -> None:
@@ -450,7 +450,7 @@ def configure_test(parser: Parser) -> None:
 def run_test(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
         answer = library.learning.run_tests(options.name, only_list=options.list)
-    return Outcome(answer, 0 if answer["success"] else 1)
+    return Outcome(answer, 1 if answer.problem else 0)
 
 
 def render_test(answer: Json, screen: Screen, options: Namespace) -> None:

@@ -76,7 +76,7 @@ def run_learn(context: Context, options: Namespace) -> Answer:
         dry_run=options.dry_run,
         limit=options.limit,
     )
-    return Outcome(answer, 1 if answer["failed"] and options.sessions else 0)
+    return Outcome(answer, 1 if answer.failed and options.sessions else 0)
 
 
 def _learn_waiting(context: Context) -> int:
@@ -174,7 +174,7 @@ def run_distill(context: Context, options: Namespace) -> Answer:
     answer = context.library.learning.finish_distillation(distillation, dry_run=options.dry_run)
     if not options.dry_run:
         interview.forget(context, distillation)
-    return {**answer, "report": [entry.to_json() for entry in report]}
+    return answer._replace(report=report)
 
 
 def _read_answers(options: Namespace) -> Json:

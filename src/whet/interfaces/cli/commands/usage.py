@@ -47,7 +47,7 @@ def run_usage(context: Context, options: Namespace) -> Answer:
 
         from whet.learning.usage_import import import_hermes
 
-        answer = import_hermes(usage, os.path.abspath(os.path.expanduser(options.source)))
+        answer = import_hermes(usage, os.path.abspath(os.path.expanduser(options.source))).to_json()
     elif options.name is None:
         answer = {"success": True, "skills": [total.to_json() for total in usage.named(_names(context))]}
     else:

@@ -1,0 +1,306 @@
+"""`whet test` and `whet eval NAME`: what a skill's own tests say, and what it is worth.
+
+Nothing here changes a skill. `scorer` is what a `Gate` measures versions of a skill with.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import NotFoundError, UsageError
+from whet.learning.evals.formats import FOLDERS
+from whet.learning.evals.subject import Subject, subject_at
+from whet.notes import Note
+from whet.values import Json, as_json, failure_json, fields_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from whet.authoring.journal import Journal
+    from whet.learning.evals.blind import Compared
+    from whet.learning.evals.results import Benchmark, Row, Run, Side, Summary
+    from whet.learning.evals.running import Setup
+    from whet.learning.evals.testing import Tested
+    from whet.learning.models.door import Model
+    from whet.library.workspace import Workspace
+    from whet.skill.tree import Item
+
+TOKENS = 1_000_000
+"""What one call may spend on a model, where the caller does not say."""
+AGAINST = ("none", "old")
+"""What a skill is compared with: having no skill, or the version before."""
+
+
+def _silent(_done: int, _all: int) -> None:
+    """Nobody is told."""
+
+
+class OwnTests(NamedTuple):
+    """A skill's own tests, and how they went."""
+
+    name: str
+    path: str
+    found: tuple[str, ...]
+    """Their paths in the package."""
+    tests: tuple[Tested, ...] | None = None
+    """How each went; None where they were only listed."""
+
+    @property
+    def problem(self) -> Note | None:
+        """What makes it a failure."""
+        failed = [row.path for row in self.tests or () if row.status not in ("passed", "skipped")]
+        if not failed:
+            return None
+        more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
+        message = f"{len(failed)} of {len(self.found)} tests of {self.name} failed: {', '.join(failed[:3])}{more}."
+        return Note("tests-failed", "error", message, "What they printed is in `output`.")
+
+    def to_json(self) -> Json:
+        """The tests as every surface answers them."""
+        told = {"success": True, "name": self.name, "path": self.path}
+        if self.tests is None:
+            return {**told, "tests": [{"path": path} for path in self.found], "count": len(self.found)}
+        counts = {status: sum(row.status == status for row in self.tests) for status in ("passed", "skipped")}
+        answer = {**told, "tests": as_json(self.tests), "count": len(self.tests), **counts}
+        return failure_json({**answer, "failed": len(self.tests) - sum(counts.values())}, self.problem)
+
+
+class Evaluation(NamedTuple):
+    """What a skill is worth: its evals with the skill, and without it or with its version before."""
+
+    name: str
+    path: str
+    model: str
+    grader: str
+    runs: int
+    against: str
+    evals: Mapping[str, Mapping[Side, float | None]]
+    """The pass rates of each eval; None where a run has no score."""
+    summary: Summary
+    expectations: tuple[Row, ...]
+    blind: Compared | None
+    complete: bool
+    errors: tuple[str, ...]
+    """Why runs are missing, each once."""
+    tokens: int
+    out: str | None
+    """The directory in which everything is kept."""
+    report: tuple[Note, ...]
+    problem: Note | None = None
+    """What makes it a failure."""
+
+    def to_json(self) -> Json:
+        """The comparison as every surface answers it."""
+        told = fields_json(self)
+        del told["problem"]
+        evals = [{"id": name, **rates} for name, rates in self.evals.items()]
+        return failure_json({"success": True, **told, "evals": evals}, self.problem)
+
+
+def run_own_tests(
+    workspace: Workspace, name: str, *, only_list: bool = False, progress: Callable[[int, int], None] = _silent
+) -> OwnTests:
+    """Run a skill's own tests in the sandbox, or only tell which there are.
+
+    Raises NotFoundError `no-tests`, RefusedError `no-sandbox`.
+    """
+    from whet.learning.evals.testing import find_tests, run_tests
+
+    subject = subject_at(workspace, name)
+    found = OwnTests(subject.name, subject.directory, tuple(find_tests(subject.tree)))
+    if only_list:
+        return found
+    if not found.found:
+        hint = "Put tests into tests/ of the skill: test_*.py, *.sh, or anything executable."
+        raise NotFoundError("no-tests", f"{subject.name} has no tests.", hint=hint)
+    return found._replace(tests=run_tests(subject, workspace.place.env, workspace.place.home, progress=progress))
+
+
+def eval_skill(
+    workspace: Workspace,
+    journal: Journal,
+    name: str,
+    model: Model,
+    *,
+    grader: Model | None = None,
+    runs: int = 1,
+    against: str = "none",
+    blind: bool = False,
+    out: str | None = None,
+    min_pass_rate: float | None = None,
+    tokens: int = TOKENS,
+    progress: Callable[[int, int], None] = _silent,
+) -> Evaluation:
+    """Have a model do a skill's evals with the skill and without it, or with its version before, and compare.
+
+    Sentences are judged by `grader`, else by the model itself. With `blind`, that also says which of two outputs is
+    better without knowing which is which. With `out`, everything is kept there. Its `problem` is that runs are missing
+    (`eval-incomplete`), that the skill does worse than what it is compared with (`eval-worse`), or that it stays below
+    `min_pass_rate` (`below-minimum`). Raises NotFoundError `no-output-evals`, ModelError where not a single run came to
+    anything.
+    """
+    from whet.learning.evals import results, results_directory
+    from whet.learning.evals.blind import compare
+    from whet.learning.models.budget import Budget, budgeted
+
+    subject = subject_at(workspace, name)
+    found = subject.evals()
+    budget, judge = Budget(tokens=tokens), grader or model
+    names: tuple[Side, Side] = ("with_skill", _other(against))
+    sides = {names[0]: subject, names[1]: earlier(journal, subject) if against == "old" else None}
+    pairs = len(found.evals) * runs
+    steps = pairs * (3 if blind else 2)
+    history = results_directory.read_history(out) if out else None
+    place, number = results_directory.begin(out) if out else ("", 0)
+    try:
+        done = measured(
+            *(workspace, subject, sides, budgeted(model, budget)),
+            grader=budgeted(judge, budget),
+            runs=runs,
+            tokens=None,
+            progress=lambda count, _: progress(count, steps),
+        )
+        compared = (
+            compare(done, names, budgeted(judge, budget), progress=lambda count: progress(2 * pairs + count, steps))
+            if blind
+            else None
+        )
+    except BaseException:
+        results_directory.abandon(place)
+        raise
+    stamp = _timestamp(workspace.clock())
+    about = {"skill": subject.name, "path": subject.directory, "model": model.name, "grader": judge.name}
+    told = results.benchmark(done, names, **about, timestamp=stamp)
+    rate = _rate(told, names[0]) if told.complete else None
+    if out and history is not None:
+        results_directory.write(place, told, compared)
+        digest = workspace.open(workspace.find(name)[0]).digest
+        history = results_directory.add_to_history(
+            out, history, number, skill=subject.name, digest=digest, rate=rate, timestamp=stamp
+        )
+        results_directory.write_page(place, told, history, compared)
+    by_side = {side: results.scores(done, side) for side in names}
+    errors = [run.error for run in done] + [pair.error for pair in (compared.pairs if compared else ())]
+    answer = Evaluation(
+        *(subject.name, subject.directory, model.name, judge.name, runs, against),
+        {item.id: {side: by_side[side].get(item.id) for side in names} for item in found.evals},
+        told.summary,
+        told.rows,
+        compared,
+        told.complete,
+        tuple(dict.fromkeys(filter(None, errors))),
+        sum(run.tokens + run.grading_tokens for run in done) + (compared.tokens if compared else 0),
+        place or None,
+        found.report,
+    )
+    return answer._replace(problem=_problem(answer, rate, _rate(told, names[1]), min_pass_rate))
+
+
+def _rate(told: Benchmark, side: Side) -> float | None:
+    """The mean pass rate of a side, as it is told."""
+    rate = told.summary.sides[side].pass_rate
+    return None if rate is None else round(rate.mean, 4)
+
+
+def _other(against: str) -> Side:
+    """The side that a skill is compared with. Raises UsageError."""
+    if against not in AGAINST:
+        raise UsageError("bad-against", f"{against!r} is nothing to compare with.", hint="Use none or old.")
+    return "old_skill" if against == "old" else "without_skill"
+
+
+def measured(
+    workspace: Workspace,
+    subject: Subject,
+    sides: Mapping[Side, Subject | None],
+    model: Model,
+    *,
+    grader: Model | None = None,
+    runs: int = 1,
+    tokens: int | None = TOKENS,
+    progress: Callable[[int, int], None] = _silent,
+) -> tuple[Run, ...]:
+    """The evals of one version of a skill, done on these sides; its files are what checks and tasks use.
+
+    `tokens` limits what it costs; None is no limit but what the models have themselves.
+    """
+    from whet.learning.evals.running import run_evals
+    from whet.learning.evals.testing import check_sandbox
+
+    evals = subject.evals().evals
+    if any(one.check and one.check.type == "exit_code" for item in evals for one in item.expectations):
+        check_sandbox()  # before anything is paid for
+    return run_evals(
+        evals,
+        sides,
+        _setup(workspace, subject, model, grader or model, tokens),
+        task_files=subject.files_for,
+        runs=runs,
+        progress=progress,
+    )
+
+
+def _setup(workspace: Workspace, subject: Subject, model: Model, judge: Model, tokens: int | None) -> Setup:
+    from whet.learning.evals.grading import grader
+    from whet.learning.evals.running import Setup
+    from whet.learning.evals.testing import runner_for
+    from whet.learning.models.budget import Budget, budgeted
+
+    budget = Budget(tokens=tokens)
+    runner = runner_for(subject, workspace.place.env, workspace.place.home)
+    return Setup(budgeted(model, budget), grader(budgeted(judge, budget), runner))
+
+
+def scorer(workspace: Workspace, name: str, model: Model) -> Callable[[Mapping[str, Item]], dict[str, float | None]]:
+    """What a `Gate` measures versions of a skill with: the evals as they are on disk now, for whatever files."""
+    from whet.learning.evals.results import scores
+
+    now = subject_at(workspace, name)
+
+    def score(tree: Mapping[str, Item]) -> dict[str, float | None]:
+        tried = now._replace(tree=tree)
+        done = measured(workspace, now, {"with_skill": tried}, model)
+        return scores(done, "with_skill")
+
+    return score
+
+
+def earlier(journal: Journal, subject: Subject) -> Subject:
+    """The skill as it was before what a model sees of it now. Raises NotFoundError `no-such-version`."""
+    from whet.authoring.history import versions
+
+    now = _shown(subject.tree)
+    for version in reversed(versions(journal, os.path.realpath(subject.directory))):
+        tree = journal.content(version.entry.after)
+        if tree is not None and _shown(tree) != now:
+            return subject._replace(tree=tree)
+    hint = "Leave out --against to compare with having no skill."
+    raise NotFoundError("no-such-version", f"{subject.name} has no earlier version.", hint=hint)
+
+
+def _shown(tree: Mapping[str, Item]) -> dict[str, Item]:
+    return {path: item for path, item in tree.items() if path.split("/")[0] not in FOLDERS}
+
+
+def _problem(answer: Evaluation, rate: float | None, other: float | None, least: float | None) -> Note | None:
+    """What makes an evaluation a no: its pass rate, that of the other side, and what is asked for."""
+    if not answer.complete:
+        message = f"Not everything was measured: {answer.errors[0] if answer.errors else 'some runs have no score.'}"
+        hint = "Run it again, with a larger --budget or fewer --runs."
+        return Note("eval-incomplete", "error", message, hint)
+    if rate is not None and other is not None and rate < other - 1e-9:
+        what = "its version before" if answer.against == "old" else "no skill at all"
+        message = f"With {answer.name} the pass rate is {rate:.2f}; with {what} it is {other:.2f}."
+        return Note("eval-worse", "error", message, "Look at the expectations that are worse-with-skill.")
+    if least is not None and rate is not None and rate < least - 1e-9:
+        message = f"The pass rate of {answer.name} is {rate:.2f}, not {least:.2f}."
+        hint = "Look at the expectations that are not met, and improve the skill."
+        return Note("below-minimum", "error", message, hint)
+    return None
+
+
+def _timestamp(now: int) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(now / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
