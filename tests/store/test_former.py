@@ -109,8 +109,7 @@ def test_every_fact_is_there_afterwards(state: Path) -> None:
     assert distillations.read(distillations.newest()).to_json() == waiting
     learning = json.loads((state / FORMER / "learning.json").read_text())
     kept = State(database, system_clock).read()
-    assert {"date": kept.day, **kept.used._asdict()} == learning["day"]
-    assert (kept.breaker._asdict(), list(kept.news)) == (learning["breaker"], learning["news"])
+    assert (set(learning), {"date": kept.day, **kept.used._asdict()}) == ({"day"}, learning["day"])
     assert {seen.id for seen in Sessions(database, system_clock).all()} == {"s1", "s2"}
     database.close()
 
