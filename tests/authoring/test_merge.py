@@ -34,6 +34,8 @@ def swapped(pieces: Pieces) -> Pieces:
         ("a\nb\n", "x\na\nb\n", "a\nb\ny\n", "x\na\nb\ny\n"),
         ("a\n", "a\nx\n", "a\ny\n", None),
         ("a\nb\n", "a\nX\n", "a\nX\n", "a\nX\n"),
+        ("c\na\na\na\nd\n", "x\nc\na\na\nd\n", "c\na\na\nd\n", "x\nc\na\na\nd\n"),  # which a went cannot be told
+        ("d\nb\nd\n", "d\nb\nb\nd\n", "c\nd\nb\nb\nd\n", "c\nd\nb\nb\nd\n"),
         ("", "", "", ""),
     ],
 )

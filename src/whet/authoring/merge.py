@@ -133,7 +133,28 @@ def _edits(origin: list[bytes], lines: list[bytes]) -> list[_Edit]:
         if a > i or b > j:
             edits.append(_Edit(i, a, lines[j:b]))
         i, j = a + size, b + size
-    return edits
+    return _slide(edits, origin)
+
+
+def _slide(edits: list[_Edit], origin: list[bytes]) -> list[_Edit]:
+    """The same edits, as far down as they go, as git has them: of equal lines, both sides take out or add the same."""
+    result: list[_Edit] = []
+    for start, end, lines in reversed(edits):
+        new = list(lines)
+        while True:
+            limit = result[-1].start if result else len(origin)
+            if end < limit and not new and origin[start] == origin[end]:
+                start, end = start + 1, end + 1  # noqa: PLW2901  the edit itself moves
+            elif end < limit and start == end and new[0] == origin[end]:
+                new = [*new[1:], origin[end]]
+                start, end = start + 1, end + 1  # noqa: PLW2901  the edit itself moves
+            elif result and end == limit:
+                _, end, more = result.pop()  # noqa: PLW2901  it has met the next one
+                new += more
+            else:
+                break
+        result.append(_Edit(start, end, new))
+    return result[::-1]
 
 
 def _matches(old: list[int], new: list[int]) -> list[tuple[int, int, int]]:
