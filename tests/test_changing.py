@@ -10,7 +10,7 @@ import pytest
 
 from whet import Library, UsageError
 from whet.authoring.journal import Edit, Note
-from whet.authoring.tool import schema
+from whet.authoring.operations import schema
 from whet.authoring.writer import Provenance
 
 if TYPE_CHECKING:

@@ -494,9 +494,9 @@ def test_texts_with_repeated_lines_merge_as_git_merges_them(tmp_path: Path) -> N
     apart = 0
     for _ in range(300):
         base = chance.choices("abcd", k=chance.randrange(1, 14))
-        texts = ["".join(f"{row}\n" for row in rows) for rows in (base, changed(base), changed(base))]
-        expected = merged_by_git(*texts, str(tmp_path))
-        merged = one(*texts)
+        before, local, remote = ("".join(f"{row}\n" for row in rows) for rows in (base, changed(base), changed(base)))
+        expected = merged_by_git(before, local, remote, str(tmp_path))
+        merged = one(before, local, remote)
         if merged.clashes or expected is None:
             apart += bool(merged.clashes) != (expected is None)
         else:

@@ -286,7 +286,7 @@ class Session:
         What is changed without having been viewed in this conversation, as it is now, gets a warning; what the model
         may not view, it may not change. With `stage`, changes wait as proposals until a person approves them.
         """
-        from whet.authoring.tool import read_call
+        from whet.authoring.operations import read_call
         from whet.authoring.writer import Provenance
 
         def viewed(directory: str, digest: str) -> bool:

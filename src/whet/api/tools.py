@@ -273,7 +273,7 @@ class Tools:
 
 def definitions(writes: Writes = "allow") -> Iterator[Tool]:
     """The six tools, as a model is told of them."""
-    from whet.authoring.tool import schema
+    from whet.authoring.operations import schema
 
     name = {"type": "string", "description": "The skill's name, as skills_list or skills_search gave it."}
     yield Tool(

@@ -17,7 +17,7 @@ from whet.authoring.commits import Committer
 from whet.authoring.drafts import check_category, check_name
 from whet.authoring.history import History, find_deleted
 from whet.authoring.main_file import main_of, version_of
-from whet.authoring.operations import read_operation
+from whet.authoring.operations import MOST_OPERATIONS, read_operation
 from whet.authoring.proposals import Proposals, Review
 from whet.authoring.results import Change, Changes, Similar
 from whet.authoring.trees import digest
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from whet.library.workspace import Workspace
     from whet.skill.tree import Tree
 
-MOST_OPERATIONS = 20
 _TRIES = 5
 _PROTECTED = {"bundled": "It ships with Whet.", "org": "An administrator put it there.", "plugin": "It is a plugin's."}
 
@@ -102,12 +101,19 @@ class SkillEditor:
         by: Provenance = USER,
     ) -> Change:
         """Make a new skill, or improve the one of that name; `body` may be a whole document with frontmatter."""
-        fields = {"description": description, "body": body, "category": category, "version": version}
-        return self._do("create", name, by, {field: value for field, value in fields.items() if value})
+        return self._do(
+            by,
+            action="create",
+            name=name,
+            description=description or None,
+            body=body or None,
+            category=category or None,
+            version=version or None,
+        )
 
     def edit(self, name: str, body: str, *, version: str = "", by: Provenance = USER) -> Change:
         """Replace a skill's instructions, or with a whole document its frontmatter, too."""
-        return self._do("edit", name, by, {"body": body, **({"version": version} if version else {})})
+        return self._do(by, action="edit", name=name, body=body, version=version or None)
 
     def patch(
         self,
@@ -125,9 +131,17 @@ class SkillEditor:
 
         `tolerant` accepts differences in white space, quotes and dashes.
         """
-        fields: dict[str, Any] = {"find": find, "replace": replace, "all": all, "tolerant": tolerant}
-        fields |= {field: value for field, value in (("file_path", file), ("version", version)) if value}
-        return self._do("patch", name, by, fields)
+        return self._do(
+            by,
+            action="patch",
+            name=name,
+            find=find,
+            replace=replace,
+            all=all,
+            tolerant=tolerant,
+            file_path=file or None,
+            version=version or None,
+        )
 
     def write_file(
         self,
@@ -140,27 +154,35 @@ class SkillEditor:
         by: Provenance = USER,
     ) -> Change:
         """Add or replace a supporting file; unless told, it stays as executable as it was."""
-        fields: dict[str, Any] = {"file_path": file, "content": content, **({"version": version} if version else {})}
-        return self._do("write_file", name, by, fields | ({} if executable is None else {"executable": executable}))
+        return self._do(
+            by,
+            action="write_file",
+            name=name,
+            file_path=file,
+            content=content,
+            executable=executable,
+            version=version or None,
+        )
 
     def remove_file(self, name: str, file: str, *, version: str = "", by: Provenance = USER) -> Change:
         """Remove a supporting file."""
-        return self._do("remove_file", name, by, {"file_path": file, **({"version": version} if version else {})})
+        return self._do(by, action="remove_file", name=name, file_path=file, version=version or None)
 
     def rename(self, name: str, new_name: str, *, by: Provenance = USER) -> Change:
         """Give a skill another name; everything that is known about it goes along."""
-        return self._do("rename", name, by, {"new_name": new_name})
+        return self._do(by, action="rename", name=name, new_name=new_name)
 
     def delete(self, name: str, *, by: Provenance = USER) -> Change:
         """Remove a skill; `restore` and `history.undo` bring it back."""
-        return self._do("delete", name, by, {})
+        return self._do(by, action="delete", name=name)
 
     def restore(self, name: str, *, by: Provenance = USER) -> Change:
         """Bring back the skill of that name that was deleted last."""
-        return self._do("restore", name, by, {})
+        return self._do(by, action="restore", name=name)
 
-    def _do(self, action: str, name: str, by: Provenance, fields: dict[str, Any]) -> Change:
-        return self.apply([{"action": action, "name": name, **fields}], by).one()
+    def _do(self, by: Provenance, **fields: str | bytes | bool | None) -> Change:
+        """One operation, with the fields that are given."""
+        return self.apply([{field: value for field, value in fields.items() if value is not None}], by).one()
 
     # several at once
 
@@ -348,7 +370,7 @@ class _Batch:
     def apply(self, operation: Mapping[str, Any]) -> Change:
         """Apply one operation; what it makes of the skill."""
         fields = read_operation(operation)
-        action, name = fields.pop("action"), fields.pop("name")
+        action, name = str(fields.pop("action")), fields.pop("name")
         return _ACTIONS[action](self, name, **fields)._replace(action=action)
 
     def _find(self, name: str) -> Target:

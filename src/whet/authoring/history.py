@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.merge import Conflict, merge_text
-from whet.authoring.results import Difference, Export, Proof, Reversal, SkillHistory
+from whet.authoring.results import Difference, Export, Proof, Reversal, SkillHistory, StoredFile
 from whet.authoring.trees import digest
 from whet.authoring.writer import USER, TreeChange
 from whet.errors import ConflictError, NotFoundError, UsageError
@@ -332,11 +332,11 @@ class History:
 
         skill, path = self._directory(name)
         entries = self._journal.entries(path=path)
-        contents: dict[str, dict[str, Any]] = {}
+        contents: dict[str, dict[str, StoredFile]] = {}
         for of in sorted({of for entry in entries for of in (entry.before, entry.after) if of}):
             tree = self._journal.content(of) or {}
             contents[of] = {
-                file: {"base64": b64encode(item.data).decode(), "executable": item.executable, "link": item.link}
+                file: StoredFile(b64encode(item.data).decode(), item.executable, item.link)
                 for file, item in sorted(tree.items())
             }
         return Export(skill, entries, contents)

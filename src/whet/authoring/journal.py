@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.intents import Intent
     from whet.store.state import StateDatabase
+    from whet.values import Json
 
 BLOBS = "contents"
 _SPACE = 1 << 256
@@ -62,7 +63,7 @@ class Entry(NamedTuple):
     previous: str
     hash: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The entry as JSON carries it."""
         return {**self._asdict(), "time": iso(self.time)}
 

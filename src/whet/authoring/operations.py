@@ -1,4 +1,7 @@
-"""The operations of `skill_manage`: what each one takes, as a schema, and how one that was given is read."""
+"""`skill_manage`: what each operation takes, as a schema that small models can follow, and how a call is read.
+
+The schema is one list of operations, each an object with its action spelled out and nothing else allowed.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,9 @@ from whet.skill.schema import find_problems
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from whet.values import Json
+
+MOST_OPERATIONS = 20
 _TEXTS = {
     "name": "The skill's name, as skills_list shows it.",
     "description": "What the skill does and when to use it, in a sentence or two.",
@@ -45,8 +51,8 @@ _COMPLAINTS = {
 """Broken keyword -> what is said about the field, the gravest first."""
 
 
-def _schema(action: str, required: str, optional: str = "") -> dict[str, Any]:
-    properties: dict[str, Any] = {"action": {"const": action}}
+def _schema(action: str, required: str, optional: str = "") -> Json:
+    properties: Json = {"action": {"const": action}}
     for name in (*required.split(), *optional.split()):
         kind, about = ("boolean", _FLAGS[name]) if name in _FLAGS else ("string", _TEXTS[name])
         properties[name] = {"type": kind, "description": about}
@@ -71,9 +77,9 @@ OPERATIONS = {
 """Action -> JSON Schema of the operation."""
 
 
-def read_operation(operation: Mapping[str, Any]) -> dict[str, Any]:
+def read_operation(operation: Mapping[str, object]) -> dict[str, object]:
     """An operation with its fields under their own names. Raises UsageError that says what to write instead."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     written: dict[str, str] = {}
     """Field -> how the caller wrote it."""
     for name, value in (operation if isinstance(operation, dict) else {}).items():
@@ -86,13 +92,12 @@ def read_operation(operation: Mapping[str, Any]) -> dict[str, Any]:
     if action not in OPERATIONS:
         hint = f"Give an action out of {', '.join(OPERATIONS)}."
         raise UsageError("bad-operation", f"{fields.get('action')!r} is no action.", hint=hint)
-    fields["action"] = action
-    _check(fields, written)
-    return fields
+    _check(action, {**fields, "action": action}, written)
+    return {**fields, "action": action}
 
 
-def _check(fields: dict[str, Any], written: dict[str, str]) -> None:
-    schema = OPERATIONS[fields["action"]]
+def _check(action: str, fields: Mapping[str, object], written: Mapping[str, str]) -> None:
+    schema = OPERATIONS[action]
     binary = {"content": ""} if isinstance(fields.get("content"), bytes) else {}  # which JSON does not know
     broken: dict[str, str] = {}
     """Keyword -> the first field that breaks it."""
@@ -102,14 +107,52 @@ def _check(fields: dict[str, Any], written: dict[str, str]) -> None:
         if field := broken.get(keyword):
             names = [name for name in schema["properties"] if name != "action"]
             shape = ", ".join(name if name in schema["required"] else f"{name}?" for name in names)
-            name, action = written.get(field, field), fields["action"]
+            name = written.get(field, field)
             message, hint = f"{action}: {name} {complaint}.", f"{action} takes {shape}."
             raise UsageError("bad-operation", message, hint=hint, field=name)
 
 
-def _field(name: str, operation: Mapping[str, Any]) -> str:
+def _field(name: str, operation: Mapping[str, object]) -> str:
     """The own name of a field; what is a body to one action is a content to another."""
     own = _ALIASES.get(name, name)
     if own in ("body", "content"):
         return "content" if str(operation.get("action")).replace("-", "_") == "write_file" else "body"
     return own
+
+
+def schema() -> Json:
+    """The tool definition, as JSON Schema."""
+    return {
+        "name": "skill_manage",
+        "description": (
+            "Create, improve and remove skills. Look at a skill with skill_view before you change it, and improve an "
+            "existing one rather than adding another. All operations are applied, or none."
+        ),
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "operations": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": MOST_OPERATIONS,
+                    "items": {"anyOf": list(OPERATIONS.values())},
+                },
+                "reason": {"type": "string", "description": "Why, for the history."},
+            },
+            "required": ["operations"],
+            "additionalProperties": False,
+        },
+    }
+
+
+def read_call(arguments: Any) -> tuple[list[Mapping[str, Any]], str]:
+    """The operations and the reason of a call; one operation may also be given flat, as small models do."""
+    if not isinstance(arguments, dict):
+        raise UsageError("bad-operations", "The arguments are not an object.", hint='Give {"operations": [...]}.')
+    operations = arguments.get("operations")
+    if operations is None and "action" in arguments:
+        operations = [{key: value for key, value in arguments.items() if key != "reason"}]
+    if not isinstance(operations, list):
+        hint = 'Give {"operations": [{"action": ..., "name": ...}]}.'
+        raise UsageError("bad-operations", "operations is not a list.", hint=hint)
+    return operations, str(arguments.get("reason", ""))

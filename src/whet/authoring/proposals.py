@@ -60,7 +60,7 @@ class Proposal(NamedTuple):
     decided: int
     remark: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The proposal as JSON carries it."""
         changes = [change._asdict() for change in self.changes]
         decided = iso(self.decided) if self.decided else ""

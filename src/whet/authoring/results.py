@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.values import as_json, fields_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whet.authoring.journal import Entry, Problem
+    from whet.values import Json
 
 _WAITS = "Nothing is changed yet. It waits until a person says `whet approve {0}`; `whet pending {0}` shows it."
 
@@ -18,9 +23,9 @@ class Similar(NamedTuple):
     shared: tuple[str, ...]
     """The words that tell most of what they have in common."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The skill as JSON carries it."""
-        return {"name": self.name, "score": self.score, "shared": list(self.shared)}
+        return fields_json(self)
 
 
 class Change(NamedTuple):
@@ -51,9 +56,9 @@ class Change(NamedTuple):
     """The file that was written or removed."""
     renamed_from: str | None = None
 
-    def to_result(self) -> dict[str, Any]:
+    def to_result(self) -> Json:
         """What is told of it among several."""
-        told: dict[str, Any] = {"action": self.action, "name": self.skill, "path": self.path}
+        told: Json = {"action": self.action, "name": self.skill, "path": self.path}
         told |= {"version": self.version, "digest": self.digest}
         for name in ("created", "replacements", "file", "renamed_from"):
             if (value := getattr(self, name)) is not None:
@@ -62,7 +67,7 @@ class Change(NamedTuple):
             told["similar"] = [item.to_json() for item in self.similar]
         return told
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The change as JSON carries it, alone."""
         return Changes((self,), () if self.id is None else (self.id,), self.notes, self.proposal, self.reason).to_json()
 
@@ -85,9 +90,9 @@ class Changes(NamedTuple):
         last = self.entries[-1] if self.entries else None
         return change._replace(id=last, notes=self.notes, proposal=self.proposal, reason=self.reason)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The answer as JSON carries it: of one operation flat, of several as a list of results."""
-        told: dict[str, Any] = {"success": True, "warnings": list(self.notes), "entries": list(self.entries)}
+        told: Json = {"success": True, "warnings": list(self.notes), "entries": list(self.entries)}
         if len(self.changes) == 1:
             told |= {**self.changes[0].to_result(), "entry": self.entries[-1] if self.entries else None}
         else:
@@ -111,7 +116,7 @@ class Reversal(NamedTuple):
     entries: tuple[Entry, ...]
     notes: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The answer as JSON carries it."""
         skills = [
             {"name": entry.skill, "path": entry.path, "digest": entry.after, "entry": entry.id}
@@ -130,7 +135,7 @@ class SkillHistory(NamedTuple):
     versions: tuple[tuple[int, int], ...] = ()
     """Of one skill: the number of an entry, and the number of the version it made."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The history as JSON carries it."""
         entries = [entry.to_json() for entry in self.entries]
         if self.name is None:
@@ -153,7 +158,7 @@ class Difference(NamedTuple):
     def __str__(self) -> str:
         return self.text
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The difference as JSON carries it."""
         return {"success": True, "name": self.name, "from": self.older, "to": self.newer, "text": self.text}
 
@@ -172,11 +177,18 @@ class Proof(NamedTuple):
         """Is everything as it was written?"""
         return not self.problems
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The proof as JSON carries it."""
-        problems = [problem._asdict() for problem in self.problems]
         told = {"success": True, "valid": self.valid, "entries": self.entries, "lineage": self.lineage}
-        return {**told, "problems": problems}
+        return {**told, "problems": as_json(self.problems)}
+
+
+class StoredFile(NamedTuple):
+    """One file of an earlier content."""
+
+    base64: str
+    executable: bool
+    link: bool
 
 
 class Export(NamedTuple):
@@ -184,13 +196,13 @@ class Export(NamedTuple):
 
     name: str
     entries: tuple[Entry, ...]
-    contents: dict[str, dict[str, Any]]
-    """Digest -> path -> {base64, executable, link}."""
+    contents: Mapping[str, Mapping[str, StoredFile]]
+    """Digest -> path -> file."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The history as JSON carries it."""
         entries = [{**entry.to_json(), "time_ns": entry.time} for entry in self.entries]
-        return {"success": True, "name": self.name, "entries": entries, "contents": self.contents}
+        return {"success": True, "name": self.name, "entries": entries, "contents": as_json(self.contents)}
 
 
 class Decision(NamedTuple):
@@ -202,9 +214,9 @@ class Decision(NamedTuple):
     entries: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The decision as JSON carries it."""
-        told: dict[str, Any] = {"success": True, "proposal": self.proposal, "state": self.state}
+        told: Json = {"success": True, "proposal": self.proposal, "state": self.state}
         if self.state == "approved":
             told["entries"] = list(self.entries)
         return told | ({"warnings": list(self.notes)} if self.notes else {})
