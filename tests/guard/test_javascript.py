@@ -10,9 +10,9 @@ from guard.corpus import Pair, pairs
 from whet.guard.code import checker as code
 from whet.guard.finding import Hit, Seen, Severity
 from whet.guard.javascript import checker as javascript
-from whet.guard.rules.javascript import RULES
+from whet.guard.rules import pack
 
-SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in RULES}
+SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in pack("javascript")}
 SCRIPTS = (".js", ".mjs", ".ts")
 PAIRS = [pair for pair in pairs() if pair.pack == "javascript"]
 
@@ -45,7 +45,7 @@ def test_a_danger_is_found_and_its_twin_is_clean(pair: Pair) -> None:
 
 
 def test_every_rule_has_a_pair() -> None:
-    assert {rule.id for rule in RULES} - {rule for pair in PAIRS for rule in pair.rules} == set()
+    assert {rule.id for rule in pack("javascript")} - {rule for pair in PAIRS for rule in pair.rules} == set()
 
 
 def test_lines_are_those_of_the_script() -> None:

@@ -15,9 +15,9 @@ from whet.guard.finding import Hit, Seen, Severity
 from whet.guard.manifests import checker as manifests
 from whet.guard.manifests import make
 from whet.guard.manifests.packages import NPM, PYPI, lookalike
-from whet.guard.rules.manifests import RULES
+from whet.guard.rules import pack
 
-SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in RULES}
+SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in pack("manifests")}
 PAIRS = [pair for pair in pairs() if pair.pack == "manifests"]
 KINDS: dict[str, Kind] = {
     ".md": "markdown",

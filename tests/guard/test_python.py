@@ -11,8 +11,7 @@ from whet.guard.finding import LABELS, SEVERITIES, Finding, verdict
 from whet.guard.flow import package as flow
 from whet.guard.python.checker import LARGEST, check
 from whet.guard.reading.reader import read
-from whet.guard.rules import every
-from whet.guard.rules.python import RULES
+from whet.guard.rules import every, pack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from whet.guard.finding import Hit
     from whet.skill.tree import Tree
 
-OWN = {rule.id for rule in RULES}
+OWN = {rule.id for rule in pack("python")}
 TABLE = every()
 
 

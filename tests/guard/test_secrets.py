@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from guard.corpus import Pair, pairs
 from whet.guard.finding import Hit, Seen
-from whet.guard.rules.secrets import RULES
+from whet.guard.rules import pack
 from whet.guard.secrets.redact import redact
 from whet.guard.secrets.scan import find_secrets
 
@@ -55,7 +55,7 @@ def test_a_secret_is_found_and_its_twin_is_clean(pair: Pair) -> None:
 
 
 def test_every_rule_has_a_pair() -> None:
-    assert {rule.id for rule in RULES} == {rule for pair in PAIRS for rule in pair.rules}
+    assert {rule.id for rule in pack("secrets")} == {rule for pair in PAIRS for rule in pair.rules}
 
 
 @pytest.mark.parametrize("kind", REAL)

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from guard.corpus import Pair, pairs
 from whet.guard.finding import LABELS, SEVERITIES, Finding, Seen, verdict
-from whet.guard.rules import every
-from whet.guard.rules.shell import RULES
+from whet.guard.rules import every, pack
 from whet.guard.shell.checker import check
 
 FAST = settings(max_examples=120, deadline=None)
-BY_ID = {rule.id: rule for rule in RULES}
+BY_ID = {rule.id: rule for rule in pack("shell")}
 EVERY = every()
 OURS = [pair for pair in pairs() if pair.pack == "shell"]
 

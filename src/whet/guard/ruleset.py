@@ -22,7 +22,7 @@ def ruleset() -> str:
         for directory, below, names in os.walk(top):
             below.sort()
             for name in sorted(names):
-                if name.endswith((".py", ".toml", ".txt")):
+                if name.endswith((".py", ".toml", ".json", ".txt")):
                     with open(os.path.join(directory, name), "rb") as file:
                         total.update(b"%s\0%s\0" % (name.encode(), file.read()))
     except OSError:  # an installation without plain files, such as a zip: it changes with its version

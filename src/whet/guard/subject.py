@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.hosts import URL, host_of
+from whet.guard.tables import word_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,36 +24,6 @@ _SECURITY = re.compile(
     r"honeypot|cryptanaly\w+|offensive|defensive|adversar\w+|guardrails?|skill\s+(?:scanner|audit\w*|vetter|guard)|secrets?\s+(?:detect\w*|scan\w*)|credential\s+(?:detect\w*|scan\w*|leak\w*)|supply[- ]chain|obfuscat\w+|exfiltrat\w+|"
     r"active\s+directory|kerber\w+|web\s?shell\w*|payloads?|fuzz\w*|reverse\s+engineer\w*|wireshark|hacking|hacker|sast|dast|semgrep|codeql|intrusion|c2|evasion|hunting|lateral\s+movement|persistence)\b",
     re.IGNORECASE,
-)
-_DEFENCE = (
-    "attacker",
-    "adversar",
-    "malware",
-    "phishing",
-    "incident",
-    "forensic",
-    "indicator",
-    " ioc",
-    "detection",
-    "exploit",
-    "payload",
-    "threat",
-    "vulnerabilit",
-    "mitre",
-    "triage",
-    "quarantine",
-    "lateral movement",
-    "exfiltration",
-    "persistence",
-    "victim",
-    "ransomware",
-    "analyst",
-    "reconnaissance",
-    "red team",
-    "blue team",
-    "authorized test",
-    "authorised test",
-    "engagement",
 )
 _MANY = 6
 """So many different words of the defence make a text about security whose head does not say so."""
@@ -91,7 +62,7 @@ NOTHING = Subject(security=False, hosts=frozenset(), variables=frozenset())
 
 def _speaks_of_defence(text: str) -> bool:
     lowered = text[:60_000].lower()
-    return sum(word in lowered for word in _DEFENCE) >= _MANY
+    return sum(word in lowered for word in word_list("defence")) >= _MANY
 
 
 def subject_of(documents: Sequence[Document]) -> Subject:

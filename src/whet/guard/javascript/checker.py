@@ -12,7 +12,7 @@ import re
 from whet.guard import patterns
 from whet.guard.finding import Hit, Seen
 from whet.guard.javascript.words import talks, worth
-from whet.guard.rules.javascript import PATTERNS
+from whet.guard.patterns import Pattern
 
 LARGEST = 2_000_000
 """Characters of a file that are read as a program; the patterns see all of it."""
@@ -26,6 +26,14 @@ _JSFUCK = re.compile(r"[\[\]()!+]{300}")
 _PACKER = re.compile(r"eval\(function\(p,a,c,k,e,(?:d|r)\)")
 _LONG_LINE = 1500
 
+_PATTERNS: tuple[Pattern, ...] = (
+    Pattern("js-mining", "stratum", r"[\"'`]stratum(?:\+(?:tcp|ssl|tls))?://[^\s\"'`]{4,200}"),
+    Pattern("js-mining", "coinhive|cryptoloot|coinimp|xmrig",
+            r"new\s{1,9}(?:CoinHive|CryptoLoot|CoinImp)[.\w]{0,40}\s{0,9}\(|(?:spawn"
+            r"|exec)\w{0,8}\([^\n]{0,120}\bxmrig\b"),
+)  # fmt: skip
+"""Whole-text patterns of JavaScript."""
+
 
 def check(text: str) -> Seen:
     """What a script does."""
@@ -35,7 +43,7 @@ def check(text: str) -> Seen:
 def look(text: str, depth: int) -> Seen:
     """What a script does that was found under some layers of decoding."""
     words = patterns.vocabulary(text)
-    hits = [*patterns.hits(PATTERNS, text, words), *_shape(text)]
+    hits = [*patterns.hits(_PATTERNS, text, words), *_shape(text)]
     if not worth(text, words):
         return Seen(tuple(hits), tuple(talks(text, words)))
     from whet.guard.javascript.calls import Meaning

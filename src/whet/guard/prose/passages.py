@@ -15,122 +15,13 @@ from itertools import pairwise, repeat
 from math import fsum
 from typing import TYPE_CHECKING
 
+from whet.guard.tables import word_list
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WORD = re.compile(r"[a-z]{2,30}(?:n't)?")
 _SIGNS = (("://", "<address>"), ("@", "<mail>"), ("`", "<code>"))
-_ADDRESS = frozenset(
-    ("http", "https", "www", "com", "org", "net", "io", "invalid", "example", "test", "md", "py", "js", "json")
-)
-"""Parts of addresses and file names, which say nothing."""
-_FUNCTION = frozenset(
-    (
-        *(
-            "the",
-            "it",
-            "its",
-            "as",
-            "is",
-            "are",
-            "be",
-            "of",
-            "in",
-            "on",
-            "at",
-            "and",
-            "or",
-            "so",
-            "since",
-            "that",
-            "this",
-            "these",
-            "those",
-            "an",
-            "by",
-            "was",
-            "were",
-            "has",
-            "have",
-            "had",
-        ),
-        *(
-            "them",
-            "they",
-            "their",
-            "with",
-            "to",
-            "for",
-            "from",
-            "but",
-            "if",
-            "than",
-            "then",
-            "into",
-            "there",
-            "here",
-            "which",
-            "who",
-            "whose",
-            "where",
-            "what",
-            "how",
-            "also",
-            "only",
-            "each",
-        ),
-        *(
-            "other",
-            "one",
-            "two",
-            "more",
-            "most",
-            "some",
-            "such",
-            "same",
-            "own",
-            "out",
-            "up",
-            "down",
-            "over",
-            "under",
-            "about",
-            "between",
-            "because",
-            "while",
-            "can",
-            "may",
-            "will",
-            "would",
-        ),
-    )
-)
-"""Words that tell a style and not a meaning; in a pair with another word they count."""
-_ENGLISH = frozenset(
-    (
-        "the",
-        "to",
-        "and",
-        "of",
-        "for",
-        "is",
-        "it",
-        "with",
-        "in",
-        "on",
-        "not",
-        "when",
-        "if",
-        "this",
-        "or",
-        "from",
-        "as",
-        "be",
-        "are",
-        "that",
-        "any",
-    )
-)
 _LONGEST = 1500
 _FEWEST = 8
 SHORTEST = 30
@@ -139,7 +30,8 @@ SHORTEST = 30
 
 def tokens(text: str) -> list[str]:
     """The words of a passage."""
-    return [word for word in _WORD.findall(text[:_LONGEST].lower().replace("’", "'")) if word not in _ADDRESS]
+    ignored = word_list("addresses")
+    return [word for word in _WORD.findall(text[:_LONGEST].lower().replace("’", "'")) if word not in ignored]
 
 
 def features(text: str) -> set[str]:
@@ -150,15 +42,16 @@ def features(text: str) -> set[str]:
 
 def is_english(words: list[str]) -> bool:
     """Are these enough words, and English ones?"""
-    return len(words) >= _FEWEST and len(_ENGLISH.intersection(words)) >= 2
+    return len(words) >= _FEWEST and len(word_list("english").intersection(words)) >= 2
 
 
 def _pairs(words: list[str]) -> set[str]:
-    return {f"{one} {two}" for one, two in pairwise(words) if one not in _FUNCTION or two not in _FUNCTION}
+    style = word_list("function")
+    return {f"{one} {two}" for one, two in pairwise(words) if one not in style or two not in style}
 
 
 def _single(words: list[str], text: str) -> set[str]:
-    return set(words).difference(_FUNCTION).union(name for sign, name in _SIGNS if sign in text)
+    return set(words).difference(word_list("function")).union(name for sign, name in _SIGNS if sign in text)
 
 
 def score(text: str) -> tuple[float, list[str]]:

@@ -183,10 +183,9 @@ def condition(test: ast.expr) -> str:
 @lru_cache(maxsize=1)
 def _severities() -> dict[str, Severity]:
     """The severities of the rules whose hits are taken over."""
-    from whet.guard.rules.python import RULES
-    from whet.guard.rules.shell import RULES as OTHERS
+    from whet.guard.rules import pack
 
-    return {rule.id: rule.severity for rule in (*RULES, *OTHERS)}
+    return {rule.id: rule.severity for rule in (*pack("python"), *pack("shell"))}
 
 
 def rank(hit: Hit) -> int:

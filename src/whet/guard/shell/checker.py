@@ -21,6 +21,7 @@ from whet.guard.shell import supply as shell_supply
 from whet.guard.shell.commands import INTERPRETERS, Inner, from_console, inner
 from whet.guard.shell.constant import printed, unescape
 from whet.guard.shell.flow import Scene
+from whet.guard.tables import word_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,187 +52,17 @@ def worth_reading(text: str) -> bool:
 
 
 def _alarms(text: str) -> bool:
-    words = frozenset(_WORD.findall(text))
-    if not _ALARMS.isdisjoint(words) or (not words.isdisjoint(_OFTEN) and _USES.search(text)) or _SIGNS.search(text):
+    found = frozenset(_WORD.findall(text))
+    if not word_list("shell_alarms").isdisjoint(found) or _SIGNS.search(text):
         return True
-    return not words.isdisjoint(_CLIENTS) and _RISKY.search(text) is not None
+    if not found.isdisjoint(word_list("shell_in_company")) and _USES.search(text):
+        return True
+    return not found.isdisjoint(_CLIENTS) and _RISKY.search(text) is not None
 
 
 _QUOTES = str.maketrans("", "", "\"'\\")
 _WORD = re.compile(r"[A-Za-z_]\w*(?:-\w+)*")
 _CLIENTS = frozenset(("curl", "wget", "wget2"))
-_ALARMS = frozenset(
-    (
-        *(
-            "aria2c",
-            "axel",
-            "lynx",
-            "xh",
-            "iwr",
-            "nc",
-            "ncat",
-            "netcat",
-            "socat",
-            "telnet",
-            "eval",
-            "base64",
-            "base32",
-            "gbase64",
-            "openssl",
-            "xxd",
-            "rev",
-            "uudecode",
-            "gunzip",
-            "zcat",
-        ),
-        *(
-            "ssh",
-            "scp",
-            "sftp",
-            "rsync",
-            "ftp",
-            "lftp",
-            "dig",
-            "nslookup",
-            "drill",
-            "mail",
-            "mailx",
-            "mutt",
-            "sendmail",
-            "swaks",
-            "gsutil",
-            "rclone",
-            "s3cmd",
-            "gist",
-        ),
-        *(
-            "cron",
-            "crontab",
-            "crond",
-            "launchctl",
-            "systemctl",
-            "hooks",
-            "hooksPath",
-            "hookspath",
-            "authorized_keys",
-            "sudoers",
-            "setenforce",
-            "ufw",
-            "spctl",
-            "csrutil",
-            "xattr",
-            "history",
-        ),
-        *(
-            "HISTFILE",
-            "HISTSIZE",
-            "HISTFILESIZE",
-            "HISTCONTROL",
-            "auditctl",
-            "mkfs",
-            "dd",
-            "shred",
-            "wipefs",
-            "tmutil",
-            "gpg",
-            "xmrig",
-            "minerd",
-            "cpuminer",
-            "stratum",
-            "printenv",
-            "environ",
-        ),
-        *(
-            "trap",
-            "security",
-            "secret-tool",
-            "osascript",
-            "pwsh",
-            "powershell",
-            "LD_PRELOAD",
-            "LD_LIBRARY_PATH",
-            "PROMPT_COMMAND",
-            "BASH_ENV",
-            "GOPROXY",
-            "insteadOf",
-            "collaborators",
-            "visibility",
-        ),
-        *(
-            "killall",
-            "pkill",
-            "bashrc",
-            "zshrc",
-            "zprofile",
-            "bash_profile",
-            "profile",
-            "AGENTS",
-            "CLAUDE",
-            "GEMINI",
-            "SOUL",
-            "MEMORY",
-            "privileged",
-            "vssadmin",
-            "restic",
-            "pg_dump",
-            "mysqldump",
-        ),
-        *("dangerously-skip-permissions", "dangerously", "bunx", "uvx", "pipx", "npx"),
-    )
-)
-"""Words that are reason enough to read a script."""
-_OFTEN = frozenset(
-    (
-        *(
-            "aws",
-            "fetch",
-            "http",
-            "https",
-            "env",
-            "set",
-            "declare",
-            "python",
-            "python3",
-            "node",
-            "perl",
-            "ruby",
-            "php",
-            "deno",
-            "bun",
-            "sh",
-            "bash",
-            "zsh",
-            "dash",
-            "ksh",
-            "source",
-        ),
-        *(
-            "pip",
-            "pip3",
-            "npm",
-            "pnpm",
-            "yarn",
-            "gem",
-            "uv",
-            "cargo",
-            "go",
-            "bundle",
-            "export",
-            "alias",
-            "docker",
-            "podman",
-            "rm",
-            "find",
-            "kill",
-            "git",
-            "chmod",
-            "gh",
-            "tee",
-            "mkfs",
-        ),
-    )
-)
-"""Words that are reason enough in company."""
 _USES = re.compile(
     r"\baws\s+s3|\bmkfs\.|\b(?:fetch|https?)\s+(?:-|GET|POST|PUT|:|\w+=)|\benv\b(?!\s*:|[\w./-])|\bset\s*\||\bdeclare\s+-|\b(?:python\d?|node|perl|ruby|php|deno|bun)\b[^\n]{0,40}\s(?:-\w{0,3}[cer]\b|-\s|--eval|<<)"
     r"|\b(?:ba|z|da|k)?sh\b\s+(?:-\w{0,3}[cs]\b|<|-\s)|\bsource\s+<\(|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"

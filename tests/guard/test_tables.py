@@ -1,0 +1,49 @@
+"""The tables of the guard that are data: their shape, and that nothing is there twice."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import pytest
+
+from whet.guard.finding import CATEGORIES, SEVERITIES
+from whet.guard.hosts import Kind
+from whet.guard.rules import every, pack
+from whet.guard.tables import load_table, word_list
+
+FIELDS = {"id", "severity", "category", "title", "why", "remedy", "references"}
+PACKS = {"reading", "prose", "shell", "windows", "python", "javascript", "manifests", "secrets", "flow"}
+
+
+def test_a_rule_has_every_field_and_an_id_of_its_own() -> None:
+    table = load_table("rules")
+    assert set(table) == PACKS
+    rows = [row for rows in table.values() for row in rows]
+    for row in rows:
+        assert set(row) - {"mention"} == FIELDS, row
+        assert row["severity"] in SEVERITIES and row["category"] in CATEGORIES, row
+        assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", row["id"]), row
+        assert row.get("mention", False) is False, row
+        assert all(isinstance(row[name], str) and row[name].strip() == row[name] for name in FIELDS - {"references"})
+        assert isinstance(row["references"], list) and all(isinstance(one, str) for one in row["references"]), row
+    assert [rule.id for name in table for rule in pack(name)] == [row["id"] for row in rows] == list(every())
+
+
+def test_a_host_is_a_lower_case_name_of_a_known_kind() -> None:
+    table = load_table("hosts")
+    assert set(table) - {"installers"} <= set(get_args(Kind))
+    for kind, names in table.items():
+        assert len(names) == len(set(names)), kind
+        assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]*(?:/[a-z0-9/-]*)?", name) for name in names), kind
+
+
+@pytest.mark.parametrize("name", ["shell_alarms", "shell_in_company", "function", "english", "addresses", "defence"])
+def test_a_list_of_words_has_each_of_them_once(name: str) -> None:
+    words = load_table("words")[name]
+    assert len(words) == len(word_list(name)) > 10
+    assert all(isinstance(word, str) and word for word in words)
+
+
+def test_every_list_of_words_is_looked_at() -> None:
+    assert len(load_table("words")) == 6
