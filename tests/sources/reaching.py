@@ -13,12 +13,18 @@ from whet.library.roots import Place
 from whet.skill.archive import pack
 from whet.skill.tree import Item
 from whet.sources.model import FetchContext
+from whet.sources.opening import open_source
+from whet.sources.refs.trusting import ref_trust
+from whet.sources.search import search
+from whet.store.cache import CacheDatabase
+from whet.store.clock import system_clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.notes import Note
-    from whet.sources.model import Progress
+    from whet.sources.model import Progress, Ref
+    from whet.sources.search import Hit
     from whet.sources.web.client import Web
 
 
@@ -28,6 +34,12 @@ def reach(
     """What a source may use: this web, and nothing of this machine."""
     place = Place(state, state, state, "linux", env or {})
     return FetchContext(place, web, threading.Event(), (seen if seen is not None else []).append)
+
+
+def find(ref: Ref, context: FetchContext, query: str, limit: int) -> tuple[Hit, ...]:
+    """What a search of one source finds."""
+    cache = CacheDatabase(context.place.state, system_clock)
+    return search([("", ref)], query, limit, context, open_source, trust=ref_trust, cache=cache).skills
 
 
 def main(name: str, description: str = "Does one thing.") -> bytes:

@@ -19,7 +19,7 @@ from whet.library.package import read_tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.sources.merging.merge import Prefer
+    from whet.sources.merge import Prefer
 
 HOUR = 3600 * 10**9
 LINES = ("First", "Second", "Third")

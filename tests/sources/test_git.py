@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sources.reaching import find
 from sources.repositories import Content, Linked, Module, Repository, Script, Served, World, serving_git, skill
 from whet.errors import AmbiguousError, InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
@@ -436,8 +437,6 @@ def test_one_refused_skill_does_not_hide_the_others(repository: Repository, worl
 
 
 def test_search_ranks_what_is_there(repository: Repository, world: World) -> None:
-    pytest.importorskip("whet.sources.taps.searching")
     repository.commit(FILES)
-    source = world.source(repository.url)
-    assert [offer.name for offer in source.search("word documents", 1)] == ["docx"]
-    source.close()
+    (found,) = find(Ref("git", repository.url), world.reach, "word documents", 1)
+    assert (found.offer.name, found.offer.ref.path) == ("docx", "skills/docx")

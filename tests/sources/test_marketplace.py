@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sources.loopback import certificate_file, serving
-from sources.reaching import codes, dumped, json_values, main, packed, reach, sha256
+from sources.reaching import codes, dumped, find, json_values, main, packed, reach, sha256
 from sources.repositories import Repository, World
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
 from whet.sources.model import Ref
 from whet.sources.opening import open_source
+from whet.sources.refs.reading import ref_text
 from whet.sources.registries.marketplace import (
     FILE,
     Marketplace,
@@ -471,7 +472,9 @@ def test_search_finds_skills_here_and_plugins_elsewhere(tmp_path: Path, world: W
         tmp_path / "market",
         {FILE: dumped(market(plugin("near", "./"), far)), "skills/pdf/SKILL.md": main("pdf", "Works on PDF files.")},
     )
-    source = MarketplaceSource(Ref("marketplace", str(tmp_path / "market")), world.reach)
-    assert [offer.ref for offer in source.search("pdf", 5)] == [Ref("path", str(tmp_path / "market"), "", "skills/pdf")]
-    found = source.search("spreadsheets", 5)
-    assert [offer.ref for offer in found] == [Ref("marketplace", str(tmp_path / "market"), "", "spreadsheets")]
+    here = Ref("marketplace", str(tmp_path / "market"))
+    (near,) = find(here, world.reach, "pdf", 5)
+    assert near.offer.ref == Ref("path", str(tmp_path / "market"), "", "skills/pdf")
+    (elsewhere,) = find(here, world.reach, "spreadsheets", 5)
+    assert elsewhere.offer.ref == here._replace(path="spreadsheets")
+    assert elsewhere.install == ref_text(elsewhere.offer.ref)

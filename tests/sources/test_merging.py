@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.skill.tree import Item
-from whet.sources.merging.main import chosen
-from whet.sources.merging.merge import MAX_LINES, Clash, Merged, Prefer, Told, merge
+from whet.sources.merge import MAX_LINES, Clash, Merged, Prefer, choose_version, merge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,28 +60,18 @@ def test_each_file_goes_to_whoever_alone_changed_it() -> None:
     merged = merge(base, local, remote)
     assert merged.tree == tree(same="s", mine="M", yours="Y", both="B", own="o", new="n")
     assert merged.clashes == ()
-    assert merged.told == (
-        Told("both", "merged"),
-        Told("dropped", "ours"),
-        Told("gone", "removed"),
-        Told("mine", "ours"),
-        Told("new", "added"),
-        Told("own", "ours"),
-        Told("yours", "theirs"),
-    )
-    assert merged.told[0].to_json() == {"path": "both", "what": "merged"}
 
 
 def test_changes_in_different_places_of_a_text_come_together() -> None:
     merged = one("a\nb\nc\nd\ne\n", "A\nb\nc\nd\ne\n", "a\nb\nc\nd\nE\nf\n")
     assert text_of(merged) == "A\nb\nc\nd\nE\nf\n"
-    assert merged.told == (Told("a.md", "merged"),)
+    assert merged.clashes == ()
 
 
 def test_the_same_place_changed_twice_is_shown_with_all_three_states() -> None:
     merged = one("top\na\nend\n", "top\nmine\nend\n", "top\nyours\nend\n")
     text = "line 2:\n<<<<<<< yours\nmine\n||||||| before\na\n=======\nyours\n>>>>>>> theirs\n"
-    assert merged == Merged(tree(a_md="top\nmine\nend\n"), (Clash("a.md", "both-changed", text),), ())
+    assert merged == Merged(tree(a_md="top\nmine\nend\n"), (Clash("a.md", "both-changed", text),))
     assert merged.clashes[0].to_json() == {"path": "a.md", "kind": "both-changed", "text": text}
 
 
@@ -106,7 +95,7 @@ def test_two_new_files_of_one_name_clash_unless_they_are_the_same() -> None:
     merged = merge({}, tree(a_md="same\nmine\n"), tree(a_md="same\nyours\n"))
     shown = "line 2:\n<<<<<<< yours\nmine\n||||||| before\n=======\nyours\n>>>>>>> theirs\n"
     assert merged.clashes == (Clash("a.md", "both-added", shown),)
-    assert merge({}, tree(a_md="x"), tree(a_md="x")) == Merged(tree(a_md="x"), (), (Told("a.md", "merged"),))
+    assert merge({}, tree(a_md="x"), tree(a_md="x")) == Merged(tree(a_md="x"), ())
 
 
 def test_a_removed_file_that_the_other_side_changed_clashes() -> None:
@@ -114,14 +103,14 @@ def test_a_removed_file_that_the_other_side_changed_clashes() -> None:
     diff = "--- before/a.md\n+++ {}/a.md\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n"
     here = merge(base, changed, {})
     text = "You changed it; the source removed it.\n" + diff.format("yours")
-    assert here == Merged(changed, (Clash("a.md", "changed-and-removed", text),), ())
+    assert here == Merged(changed, (Clash("a.md", "changed-and-removed", text),))
     there = merge(base, {}, changed)
     text = "You removed it; the source changed it.\n" + diff.format("theirs")
-    assert there == Merged({}, (Clash("a.md", "removed-and-changed", text),), ())
-    assert merge(base, changed, {}, prefer="ours") == Merged(changed, (), (Told("a.md", "ours"),))
-    assert merge(base, changed, {}, prefer="theirs") == Merged({}, (), (Told("a.md", "removed"),))
-    assert merge(base, {}, changed, prefer="ours") == Merged({}, (), (Told("a.md", "ours"),))
-    assert merge(base, {}, changed, prefer="theirs") == Merged(changed, (), (Told("a.md", "added"),))
+    assert there == Merged({}, (Clash("a.md", "removed-and-changed", text),))
+    assert merge(base, changed, {}, prefer="ours") == Merged(changed, ())
+    assert merge(base, changed, {}, prefer="theirs") == Merged({}, ())
+    assert merge(base, {}, changed, prefer="ours") == Merged({}, ())
+    assert merge(base, {}, changed, prefer="theirs") == Merged(changed, ())
 
 
 @pytest.mark.parametrize("data", [(b"\0a", b"\0b", b"\0c"), (b"\xff", b"\xfe", b"\xfd"), (b"a", b"b", b"\0")])
@@ -181,9 +170,7 @@ def test_names_that_some_systems_take_for_one_clash() -> None:
         ("README.md", "both-added"),
         ("readme.md", "both-added"),
     ]
-    assert merge({}, local, remote, prefer="theirs") == Merged(
-        remote, (), (Told("README.md", "removed"), Told("readme.md", "added"))
-    )
+    assert merge({}, local, remote, prefer="theirs") == Merged(remote, ())
     both = {**local, **remote}
     assert merge({}, {}, both).tree == both, "whoever has both lives with it"
     folders = merge({}, {"Docs/a": Item(b"a")}, {"docs/b": Item(b"b"), "docs/c": Item(b"c")}, prefer="ours")
@@ -324,10 +311,8 @@ def test_a_main_file_that_could_no_longer_be_read_clashes() -> None:
         "The changes of both sides fit together line by line, but then "
         "the key license is given twice; the later one counts."
     )
-    assert merged == Merged({"SKILL.md": Item(local.encode())}, (Clash("SKILL.md", "unreadable", text),), ())
-    assert main(base, local, remote, "ours") == Merged(
-        {"SKILL.md": Item(local.encode())}, (), (Told("SKILL.md", "ours"),)
-    )
+    assert merged == Merged({"SKILL.md": Item(local.encode())}, (Clash("SKILL.md", "unreadable", text),))
+    assert main(base, local, remote, "ours") == Merged({"SKILL.md": Item(local.encode())}, ())
     assert main(base, local, remote, "theirs").tree == {"SKILL.md": Item(remote.encode())}
 
 
@@ -353,8 +338,8 @@ def test_frontmatter_that_neither_side_could_read_does_not_clash_for_that() -> N
     ],
 )
 def test_the_higher_version_wins(before: str, yours: str, theirs: str, expected: str) -> None:
-    assert chosen(before, yours, theirs) == expected
-    assert chosen(before, theirs, yours) == expected
+    assert choose_version(before, yours, theirs) == expected
+    assert choose_version(before, theirs, yours) == expected
 
 
 # --- bounds --------------------------------------------------------------------------------------------------------
@@ -370,7 +355,7 @@ def test_texts_that_are_too_large_clash(monkeypatch: pytest.MonkeyPatch) -> None
     text = "It is larger than 1,048,576 bytes or 50,000 lines, too large to be merged. Choose a side."
     assert one("a\n", "b\n", large).clashes == (Clash("a.md", "both-changed", text),)
     assert one("a\n", "b\n", "x" * (1 << 20 | 1)).clashes == (Clash("a.md", "both-changed", text),)
-    monkeypatch.setattr("whet.sources.merging.merge.MAX_TEXT", 10)
+    monkeypatch.setattr("whet.sources.merge.MAX_TEXT", 10)
     assert one("a\n", "b\n", "c\n").clashes[0].text == "line 1:\n<<\n[... 56 more characters]"
 
 

@@ -16,7 +16,7 @@ from whet.sources.lock.file import lock_file, read, write
 
 if TYPE_CHECKING:
     from whet import Library
-    from whet.sources.merging.merge import Prefer
+    from whet.sources.merge import Prefer
 
 __all__ = ["world"]
 

@@ -11,18 +11,17 @@ from hypothesis import strategies as st
 
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.library.roots import Place
+from whet.sources import search as kept
 from whet.sources.model import FetchContext, Listing, Offer, Ref
 from whet.sources.opening import open_source
 from whet.sources.refs.reading import ref_text
 from whet.sources.refs.trusting import ref_trust
-from whet.sources.taps import listings as kept
-from whet.sources.taps.listings import Kept, Listings
-from whet.sources.taps.searching import SearchResult, rank, search
+from whet.sources.search import Kept, Listings, SearchResult, _hits, _Look, search
 from whet.sources.web.client import Web
 from whet.store.cache import CacheDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from whet.sources.model import Fetched
@@ -105,6 +104,12 @@ DOWN = FailedError("unreachable", "The host did not answer.", hint="Check the ne
 
 # Ranking
 
+
+def rank(offers: Iterable[Offer], query: str, limit: int) -> tuple[Offer, ...]:
+    """What fits a query, best first, of one source."""
+    return tuple(hit.offer for hit in _hits([_Look("acme", ACME, tuple(offers))], query, ref_trust)[:limit])
+
+
 STOCK = [
     offer("pdf", "Reads and fills PDF files."),
     offer("pdf-forms", "Fills forms."),
@@ -151,15 +156,13 @@ def test_a_rare_word_counts_more_than_a_common_one() -> None:
 
 
 def test_same_names_are_ordered_by_their_place() -> None:
-    other = offer("pdf", ref=VENDOR)
+    other = offer("pdf", ref=ACME._replace(location="https://github.com/zoo/skills"))
     assert rank([other, STOCK[0]], "pdf", 9) == (STOCK[0], other)
 
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_no_results_cannot_be_asked_for(tmp_path: Path, limit: int) -> None:
-    with pytest.raises(UsageError, match="makes no sense"):
-        rank(STOCK, "pdf", limit)
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError, match="makes no sense") as raised:
         Shop(tmp_path, acme=STOCK).search("pdf", limit)
     assert raised.value.code == "bad-limit"
 

@@ -22,7 +22,7 @@ from whet.skill.tree import Item, Tree
 from whet.sources.lock.file import Installed
 from whet.sources.publishing import snapshots
 from whet.sources.publishing.snapshots import Exported, Snapshot, export_snapshot, read_snapshot
-from whet.sources.taps.taps import Tap
+from whet.sources.taps import Tap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

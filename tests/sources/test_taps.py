@@ -13,7 +13,7 @@ from whet.guard.trust import VENDORS, source_of
 from whet.library.roots import Place
 from whet.sources.model import Ref
 from whet.sources.refs.reading import read_ref, ref_text
-from whet.sources.taps.taps import DEFAULTS, Tap, Taps, expand
+from whet.sources.taps import DEFAULTS, Tap, Taps, expand
 from whet.store.state import StateDatabase, repair_state
 
 if TYPE_CHECKING:

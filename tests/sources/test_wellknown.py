@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sources.loopback import Request, Route, answer, redirect, serving, truncated
-from sources.reaching import codes, dumped, json_values, main, packed, reach, sha256
+from sources.reaching import codes, dumped, find, json_values, main, packed, reach, sha256
 from whet.errors import FailedError, InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
 from whet.sources.model import Fetched, Listing, Offer, Ref
@@ -31,6 +31,8 @@ from whet.sources.registries.wellknown import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sources.loopback import Routes, Server
 
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
@@ -496,6 +498,8 @@ def test_a_cancelled_fetch_ends() -> None:
         site.close()
 
 
-def test_skills_are_found_by_words() -> None:
+def test_skills_are_found_by_words(tmp_path: Path) -> None:
     with serving({INDEX: index(entry("review", description="Reviews pull requests."), entry("deploy"))}) as server:
-        assert [offer.name for offer in source(server).search("pull requests", 5)] == ["review"]
+        context = reach(server.web(), state=str(tmp_path))
+        found = find(Ref("well-known", server.url), context, "pull requests", 5)
+        assert [hit.offer.name for hit in found] == ["review"]

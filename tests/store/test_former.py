@@ -26,7 +26,7 @@ from whet.learning.sessions import Sessions
 from whet.learning.synthesis.budget import State
 from whet.learning.usage import Usage
 from whet.routing.feedback import Feedback
-from whet.sources.taps.taps import Tap, Taps
+from whet.sources.taps import Tap, Taps
 from whet.store import former
 from whet.store.clock import system_clock
 from whet.store.database import FORMER

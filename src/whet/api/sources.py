@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from whet.sources.install.telling import Origin, Outdated, Verification
     from whet.sources.lock.file import Installed
     from whet.sources.lock.installs import Installs
-    from whet.sources.merging.merge import Prefer
+    from whet.sources.merge import Prefer
     from whet.sources.model import FetchContext, Progress, Ref
     from whet.sources.publishing.prepare import Published
     from whet.sources.publishing.snapshots import SnapshotExport
+    from whet.sources.search import SearchResult
     from whet.sources.syncing.sync import Synced, SyncPlan, SyncReport
-    from whet.sources.taps.searching import SearchResult
-    from whet.sources.taps.taps import Tap, Taps
+    from whet.sources.taps import Tap, Taps
     from whet.sources.web.client import Web
     from whet.store.state import Repaired
     from whet.values import Json
@@ -139,7 +139,7 @@ class SkillSources:
         searched.
         """
         from whet.sources.opening import open_source
-        from whet.sources.taps.searching import search
+        from whet.sources.search import search
 
         return search(
             self._searched(source),
@@ -174,7 +174,7 @@ class SkillSources:
         """What is wanted of which source; `tap:skill` names a tap and a skill of it."""
         from whet.sources.install.installer import Wanted
         from whet.sources.refs.reading import read_ref
-        from whet.sources.taps.taps import expand
+        from whet.sources.taps import expand
 
         if not sources:
             hint = "Name a repository, path, address or tap:skill. `whet restore` brings back what the lock names."
@@ -213,7 +213,7 @@ class SkillSources:
     @property
     def taps(self) -> Taps:
         """The named sources, as values; `list_taps`, `add_tap` and `remove_tap` answer about them."""
-        from whet.sources.taps.taps import Taps
+        from whet.sources.taps import Taps
 
         return Taps(self._workspace.state, self._workspace.clock)
 

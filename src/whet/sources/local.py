@@ -73,12 +73,6 @@ class PathSource:
         notes = (refusal(error, os.path.basename(where), where) for where, error in problems)
         return Listing(self.ref, revision, tuple(offers), tuple(notes))
 
-    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
-        """What fits a query, best first."""
-        from whet.sources.taps.searching import rank
-
-        return rank(self.inspect().offers, query, limit)
-
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The contents, as they were listed."""
         found, total = [], 0
@@ -142,12 +136,6 @@ class ArchiveSource:
         found, notes = offered(self.ref, archived(data), revision=revision, fallback=stem)
         self._held = {item.offer: item for item in found}
         return Listing(self.ref, revision, tuple(self._held), notes)
-
-    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
-        """What fits a query, best first."""
-        from whet.sources.taps.searching import rank
-
-        return rank(self.inspect().offers, query, limit)
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The contents of offers that were listed."""

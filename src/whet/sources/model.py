@@ -1,8 +1,8 @@
 """What a source is, and what it hands out.
 
-A source is opened for one `Ref` and answers three questions: what is there (`inspect`, which pins everything it tells
-to an immutable revision), what fits a query (`search`), and the content (`fetch`). Contents are values in memory, never
-files: until the policy has let a package in, nothing of it lies anywhere an agent could look.
+A source is opened for one `Ref` and answers two questions: what is there (`inspect`, which pins everything it tells to
+an immutable revision), and the content (`fetch`). Contents are values in memory, never files: until the policy has let
+a package in, nothing of it lies anywhere an agent could look.
 
     source = open_source(read_ref("anthropics/skills", reach), reach)
     listing = source.inspect()
@@ -113,11 +113,15 @@ class Source(Protocol):
     def inspect(self, names: Collection[str] = ()) -> Listing:
         """What is there now. With `names`, at least everything that answers to one of them."""
 
-    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
-        """What fits a query, best first."""
-
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The contents of offers of the last `inspect`, in their order, each complete or the whole refused."""
 
     def close(self) -> None:
         """Let go of everything that was opened or written meanwhile."""
+
+
+class SearchableSource(Source, Protocol):
+    """A place that knows what fits a query, because it has too much to list or lists only a part of it."""
+
+    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
+        """What fits a query, best first."""

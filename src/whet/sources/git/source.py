@@ -63,12 +63,6 @@ class GitSource:
             self.close()
             raise
 
-    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
-        """What fits a query, best first."""
-        from whet.sources.taps.searching import rank
-
-        return rank(self.inspect().offers, query, limit)
-
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The contents of what the last `inspect` offered."""
         held = self._held

@@ -24,14 +24,14 @@ from whet.sources.install.asking import ask
 from whet.sources.install.plan import DECIDED, Applied, Plan, Step
 from whet.sources.install.planning import Planner, held, missing
 from whet.sources.refs.reading import read_ref, shown
-from whet.sources.taps.taps import Taps
+from whet.sources.taps import Taps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from whet.sources.install.installer import Installer, Wanted
     from whet.sources.lock.file import Installed
-    from whet.sources.merging.merge import Prefer
+    from whet.sources.merge import Prefer
     from whet.sources.model import Offer
 
 

@@ -17,7 +17,7 @@ from whet.sources.install.plan import Plan, Step
 from whet.sources.install.planning import Planner
 from whet.sources.publishing.snapshots import Exported
 from whet.sources.refs.reading import read_ref, ref_text
-from whet.sources.taps.taps import Taps, check_name
+from whet.sources.taps import Taps, check_name
 
 if TYPE_CHECKING:
     from whet.sources.install.installer import Installer

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whet.guard.gate import Judgement
     from whet.notes import Note
     from whet.skill.tree import Item, Tree
-    from whet.sources.merging.merge import Clash
+    from whet.sources.merge import Clash
     from whet.values import Json
 
 Action = Literal["install", "update", "merge", "adopt", "restore", "uninstall", "keep"]

@@ -24,7 +24,7 @@ from whet.skill.paths import check, collides
 from whet.skill.tree import entries
 from whet.sources.install.plan import Plan, Step, file_changes
 from whet.sources.lock.file import Installed, stored_source
-from whet.sources.merging.merge import merge
+from whet.sources.merge import merge
 from whet.sources.refs.reading import ref_text, shown
 from whet.store.clock import iso
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
     from whet.sources.install.installer import Installer
     from whet.sources.install.plan import State
-    from whet.sources.merging.merge import Prefer
+    from whet.sources.merge import Prefer
     from whet.sources.model import Fetched, Ref
 
 

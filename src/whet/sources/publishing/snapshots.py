@@ -25,7 +25,7 @@ from whet.notes import Note
 from whet.skill import archive, names, paths
 from whet.skill.tree import Limits
 from whet.sources.lock.file import entry_json, entry_of
-from whet.sources.taps.taps import Tap
+from whet.sources.taps import Tap
 from whet.store.atomic import write_bytes
 from whet.store.clock import iso, system_clock
 from whet.values import Json, answer_json

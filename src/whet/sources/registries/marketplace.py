@@ -120,10 +120,8 @@ class MarketplaceSource(Registry):
         revision = f"sha256:{hashlib.sha256(data).hexdigest()}"
         return Listing(self.ref, revision, tuple(offers), limit_notes(notes))
 
-    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
-        """What fits a query; of plugins elsewhere the plugin itself, which can be opened by its reference."""
-        from whet.sources.taps.searching import rank
-
+    def search(self, query: str, limit: int) -> tuple[Offer, ...]:  # noqa: ARG002  all of it is looked through anyway
+        """All that is listed, and of plugins elsewhere the plugin itself, which can be opened by its reference."""
         listing = self.inspect()
         known = {offer.group for offer in listing.offers}
         plugins = (
@@ -131,7 +129,7 @@ class MarketplaceSource(Registry):
             for each in self._marketplace.plugins
             if each.place is not None and each.name not in known
         )
-        return rank((*listing.offers, *plugins), query, limit)
+        return (*listing.offers, *plugins)
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The contents, from the places where they are."""

@@ -43,12 +43,6 @@ class Registry:
         """What the registry has. With names, at least everything that answers to one of them."""
         raise NotImplementedError
 
-    def search(self, query: str, limit: int) -> tuple[Offer, ...]:
-        """What fits a query, best first. A registry that cannot search is listed and ranked here."""
-        from whet.sources.taps.searching import rank
-
-        return rank(self.inspect().offers, query, limit)
-
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The contents of these offers, several at a time, each complete or the whole refused."""
         size = FetchSize()

@@ -3,32 +3,135 @@
 How well a skill fits is told from its words (`whet.skill.rank`). Trust never makes a skill fit, it only decides
 between those that fit equally well, so that the vendor's `pdf` stands before a stranger's. A source that does not
 answer is told of and fails nobody else's answer. What a source left out of its listing is for `inspect` to tell.
+
+What a source had when it was last asked is kept (`Listings`), so that a second search costs nothing and works without
+a net. They are rows of `cache.db`, and only save work: one that is damaged or about something else is as good as none
+and is replaced by the next answer.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.notes import Note
 from whet.skill import rank as ranking
 from whet.skill.names import is_ascii_name, key
-from whet.sources.refs.reading import ref_text, shown
-from whet.sources.taps.listings import Listings
-from whet.sources.taps.taps import REGISTRIES
+from whet.sources.concurrency import map_concurrently
+from whet.sources.model import Offer
+from whet.sources.refs.reading import read_ref, ref_text, shown
+from whet.sources.taps import REGISTRIES
 from whet.store.clock import iso, system_clock
 from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Sequence
 
-    from whet.sources.model import FetchContext, Offer, Ref, Source
-    from whet.sources.taps.listings import Kept
+    from whet.library.roots import Place
+    from whet.sources.model import FetchContext, Ref, SearchableSource, Source
     from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
+    from whet.store.database import Database
 
+MAX_COUNT = 64
+MAX_BYTES = 4 * 1024 * 1024
+MAX_TOTAL_BYTES = 32 * 1024 * 1024
+
+_FORMAT = 1
+_HOUR = 3600 * 1_000_000_000
 _TRUST = ("builtin", "org", "local", "trusted", "agent-created", "community")
+ASKED = (*REGISTRIES, "marketplace")
+"""Kinds of sources that are asked what fits a query; all others list what they have."""
+
+
+class Kept(NamedTuple):
+    """What a source had."""
+
+    offers: tuple[Offer, ...]
+    time: int
+    """When it said so, in nanoseconds since 1970."""
+    fresh: bool
+    """Within the last hour: it need not be asked again."""
+
+
+class Listings:
+    """The cache of one person."""
+
+    __slots__ = ("_clock", "_database", "_place")
+
+    def __init__(self, database: CacheDatabase, place: Place, clock: Clock = system_clock) -> None:
+        self._database = database
+        self._place = place
+        self._clock = clock
+
+    def find(self, key: str) -> Kept | None:
+        """What was kept under a key, however old; None when there is nothing that can be read."""
+        query = "SELECT document FROM listings WHERE key = ?"
+        rows = self._database.use(lambda database: database.read(query, (_row_key(key),)), create=False)
+        try:
+            return self._kept(json.loads(rows[0][0]), key) if rows else None
+        except (ValueError, TypeError, KeyError, RecursionError, WhetError):
+            return None
+
+    def keep(self, key: str, revision: str, offers: Iterable[Offer]) -> bool:
+        """Keep an answer, and let the oldest go where there are too many. False when it is too large to keep.
+
+        Raises FailedError where it cannot be written.
+        """
+        rows = [[*offer._replace(ref=None), ref_text(offer.ref)] for offer in offers]  # type: ignore[arg-type]  # the text stands for it
+        now = self._clock()
+        document = {"format": _FORMAT, "key": key, "revision": revision, "time": now, "offers": rows}
+        text = json.dumps(document, separators=(",", ":"))
+        if len(text) > MAX_BYTES:
+            return False
+
+        def write(database: Database) -> bool:
+            with database.write() as connection:
+                connection.execute("REPLACE INTO listings VALUES (?, ?, ?)", (_row_key(key), now, text))
+                _prune(connection, _row_key(key))
+            return True
+
+        if not self._database.use(write):
+            problem = self._database.problem
+            message = problem.message if problem else f"{self._database.path} is in use."
+            raise FailedError("state-failed", message, hint=problem.hint if problem else "Try again.")
+        return True
+
+    def _kept(self, document: Any, key: str) -> Kept:
+        if document["format"] != _FORMAT or document["key"] != key:
+            raise ValueError("it is about something else")
+        offers = tuple(_offer(row, self._place) for row in document["offers"])
+        time = document["time"]
+        return Kept(offers, time, 0 <= self._clock() - time < _HOUR)
+
+
+def _row_key(key: str) -> str:
+    """A key as a database can hold it."""
+    return sha256(key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def _prune(connection: sqlite3.Connection, newest: str) -> None:
+    """Let the rows go that were written longest ago, until few and small enough are left."""
+    query = "SELECT key, length(document) FROM listings ORDER BY key = ? DESC, time DESC, key"
+    left = MAX_TOTAL_BYTES
+    for number, (name, size) in enumerate(connection.execute(query, (newest,)).fetchall(), 1):
+        left -= size
+        if number > MAX_COUNT or (left < 0 and number > 1):
+            connection.execute("DELETE FROM listings WHERE key = ?", (name,))
+
+
+def _offer(row: Any, place: Place) -> Offer:
+    """One offer as it was kept; anything else raises."""
+    *values, text = row
+    offer = Offer(*values)._replace(ref=read_ref(text, place))
+    texts = (offer.name, offer.description, offer.revision, offer.marker, offer.version, offer.digest, offer.group)
+    if not all(isinstance(value, str) for value in texts) or not isinstance(offer.hidden, bool):
+        raise TypeError("a value is of another type")
+    return offer
 
 
 class Hit(NamedTuple):
@@ -81,15 +184,6 @@ class _Look(NamedTuple):
     answered: bool = True
 
 
-def rank(offers: Iterable[Offer], query: str, limit: int) -> tuple[Offer, ...]:
-    """What fits a query, best first; everything by name when the query is empty."""
-    _check_limit(limit)
-    offers = tuple(offers)
-    fits = _fits(offers, query)
-    order = sorted(fits, key=lambda at: (fits[at], key(offers[at].name), ref_text(offers[at].ref)))
-    return tuple(offers[at] for at in order[:limit])
-
-
 def search(
     sources: Iterable[tuple[str, Ref]],
     query: str,
@@ -107,8 +201,6 @@ def search(
     Each is asked at most once an hour; `offline` asks none that is not on this disk. Raises FailedError
     `no-source-answered` only when every single one failed.
     """
-    from whet.sources.concurrency import map_concurrently
-
     _check_limit(limit)
     listings = Listings(cache, reach.place, clock)
     wanted = list(dict.fromkeys(sources))
@@ -139,7 +231,7 @@ def _look(
     offline: bool,
 ) -> _Look:
     """What one source has, from memory or from itself."""
-    asks = ref.kind in REGISTRIES and not ref.path
+    asks = ref.kind in ASKED and not ref.path
     local = ref.kind in ("path", "archive") or ref.location.startswith(("file:", "/", "\\"))
     key_ = f"{ref_text(ref)}\n{limit} {key(query)}" if asks else ref_text(ref)
     kept = None if local else listings.find(key_)
@@ -154,7 +246,10 @@ def _look(
     try:
         source = open_source(ref, reach)
         try:
-            revision, offers = ("", source.search(query, limit)) if asks else source.inspect()[1:3]
+            if asks:
+                revision, offers = "", cast("SearchableSource", source).search(query, limit)
+            else:
+                _, revision, offers, _ = source.inspect()
         finally:
             source.close()
     except WhetError as error:
@@ -217,7 +312,7 @@ def _hits(looks: Sequence[_Look], query: str, trust: Callable[[Ref], str]) -> tu
 def _install(look: _Look, offer: Offer, once: bool) -> str:
     """The shortest text that gets exactly this skill."""
     named = once and is_ascii_name(look.tap) and is_ascii_name(offer.name)
-    return f"{look.tap}:{offer.name}" if named and look.ref.kind not in REGISTRIES else shown(offer.ref)
+    return f"{look.tap}:{offer.name}" if named and offer.ref.kind not in ASKED else shown(offer.ref)
 
 
 def _check_limit(limit: int) -> None:

@@ -1,1 +1,0 @@
-"""Edits and updates brought together."""

@@ -1,1 +1,0 @@
-"""Named sources, and looking for skills in them."""
