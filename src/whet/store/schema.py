@@ -223,6 +223,20 @@ STATE_MIGRATIONS = (
         """,
         _convert_ledger,
     ),
+    Migration(
+        14,
+        "learning",
+        """
+        ALTER TABLE distillations RENAME TO collections;
+        CREATE TABLE distillations (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, time INTEGER NOT NULL,
+            content TEXT NOT NULL
+        );
+        INSERT OR IGNORE INTO distillations (number, id, time, content)
+            SELECT number, id, time, content FROM collections ORDER BY number;
+        DROP TABLE collections;
+        """,
+    ),
 )
 
 STATE = Schema(0x57484554, tuple(step.sql for step in STATE_MIGRATIONS), private=True, adopt=_adopt)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from whet.learning.sessions import Seen
 
 
-COLLECTION = "distilling"
-"""Those of the terminal."""
 _WIDTH = 92
 """Columns of a line, where the terminal has as many."""
 _LEAST = 20
@@ -84,7 +82,7 @@ def remind(context: Context, begun: Distillation) -> None:
 def _open_kept(context: Context) -> Kept:
     from whet.learning.distilling.keeping import Kept
 
-    return Kept(context.library.workspace.state, context.library.workspace.clock, COLLECTION)
+    return Kept(context.library.workspace.state, context.library.workspace.clock)
 
 
 def _key(distillation: Distillation) -> str:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
-COLLECTION = "distillations"
-"""Those of the tool."""
 MOST = 50
 KEPT = 14 * 24 * 3600 * 1_000_000_000
 """Nanoseconds after which one that nobody went on with is forgotten."""
@@ -34,12 +32,10 @@ _PATIENCE = 30.0
 
 
 class Kept:
-    """The distillations of one collection. Reading never creates it."""
+    """The distillations of one state directory, whoever began them. Reading never creates it."""
 
-    def __init__(self, state: StateDatabase, clock: Clock, collection: str = COLLECTION) -> None:
-        self._state = state
-        self._collection = collection
-        self._clock = clock
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self._state, self._clock = state, clock
 
     def alone(self) -> FileLock:
         """Nobody else changes any while the block runs, so that no answer is lost between reading and keeping."""
@@ -51,13 +47,13 @@ class Kept:
 
         name, content, now = _checked(id or os.urandom(6).hex()), json.dumps(distillation.to_json()), self._clock()
         with self._state.write() as connection:
-            connection.execute("DELETE FROM distillations WHERE collection = ? AND id = ?", (self._collection, name))
-            query = "INSERT INTO distillations (collection, id, time, content) VALUES (?, ?, ?, ?)"
-            newest = connection.execute(query, (self._collection, name, now, content)).lastrowid
+            connection.execute("DELETE FROM distillations WHERE id = ?", (name,))
+            query = "INSERT INTO distillations (id, time, content) VALUES (?, ?, ?)"
+            newest = connection.execute(query, (name, now, content)).lastrowid
             connection.execute(
-                "DELETE FROM distillations WHERE collection = ? AND number <> ? AND (time < ? OR number NOT IN "
-                "(SELECT number FROM distillations WHERE collection = ? ORDER BY number DESC LIMIT ?))",
-                (self._collection, newest, now - KEPT, self._collection, MOST),
+                "DELETE FROM distillations WHERE number <> ? AND (time < ? OR number NOT IN "
+                "(SELECT number FROM distillations ORDER BY number DESC LIMIT ?))",
+                (newest, now - KEPT, MOST),
             )
         return name
 
@@ -67,8 +63,7 @@ class Kept:
 
         from whet.learning.distilling.rounds import Distillation
 
-        query = "SELECT content FROM distillations WHERE collection = ? AND id = ?"
-        rows = self._state.read(query, (self._collection, _checked(id)))
+        rows = self._state.read("SELECT content FROM distillations WHERE id = ?", (_checked(id),))
         if not rows:
             raise _unknown(id)
         try:
@@ -79,15 +74,14 @@ class Kept:
 
     def newest(self) -> str:
         """The id of the one that was changed last; empty where there is none."""
-        query = "SELECT id FROM distillations WHERE collection = ? ORDER BY number DESC LIMIT 1"
-        return next((str(id_) for (id_,) in self._state.read(query, (self._collection,))), "")
+        query = "SELECT id FROM distillations ORDER BY number DESC LIMIT 1"
+        return next((str(id_) for (id_,) in self._state.read(query)), "")
 
     def forget(self, id: str) -> None:  # noqa: A002  as above
         """Remove one, if it is there."""
         if self._state.existing() is not None:
             with self._state.write() as connection:
-                query = "DELETE FROM distillations WHERE collection = ? AND id = ?"
-                connection.execute(query, (self._collection, _checked(id)))
+                connection.execute("DELETE FROM distillations WHERE id = ?", (_checked(id),))
 
 
 def _checked(id: str) -> str:  # noqa: A002  as above

@@ -23,7 +23,7 @@ from whet.learning.models.door import Message, ModelError
 from whet.prompt.tokens import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from whet.learning.distilling.rounds import Distillation
     from whet.learning.facts.model import Facts
@@ -39,7 +39,7 @@ _VIEWS = ((1_200, 60, 30), (500, 60, 20), (200, 40, 10), (80, 30, 0))
 """Characters of a text, steps and passages that are shown, from the most to the least."""
 
 _TEXT = {"type": "string"}
-SCHEMA: dict[str, Any] = {
+SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "goal": _TEXT,
@@ -158,7 +158,7 @@ def _view(facts: Facts, size: int, steps: int, passages: int) -> str:
         safe = hide_secrets(blanks(text))[0]
         return safe if len(safe) <= most else f"{safe[:most]} …"
 
-    def numbered(rows: list[dict[str, str]]) -> list[dict[str, Any]]:
+    def numbered(rows: list[dict[str, str]]) -> list[Mapping[str, Any]]:
         return [{"number": number, **row} for number, row in enumerate(rows, 1)]
 
     heaviest = sorted(range(len(facts.steps)), key=lambda at: (-facts.steps[at].weight, at))[:steps]

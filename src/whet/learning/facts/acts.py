@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.learning.facts.shell import only_looks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from whet.learning.transcripts.events import Event
 
@@ -36,7 +36,7 @@ class Act(NamedTuple):
     at: int
     """Number of the event of the call."""
     tool: str
-    given: dict[str, Any]
+    given: Mapping[str, Any]
     output: str
     failed: bool
     answered: bool

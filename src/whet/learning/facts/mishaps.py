@@ -36,17 +36,20 @@ _SPOT = re.compile(r"(?i)(\b(?:position|line|column|offset|pid|byte|row)\s|\.\w{
 _FAR = re.compile(r"(?<![\w.:/])/(?:[\w.@-]{1,80}/){2,12}([\w.-]{1,80})")
 """A path that is somewhere on this machine; its name is enough to know what an error is about."""
 _HIDDEN = re.compile(r"(\b[A-Z][A-Z0-9_]{1,60}=)([\"']?)\[secret[^\]\s]{0,60}\][^\s\"']{0,200}\2")
-_SLIP = re.compile(
+SLIP = re.compile(
     r"(?i)InputValidationError|tool_use_error|required parameter|has not been read yet|file has been (?:modified"
-    r"|unexpectedly)"
-    r"|doesn't want to proceed|interrupted by user|request interrupted|user rejected|permission to use"
-    r"|string to replace not found"
-    r"|exceeds maximum|is a directory|EISDIR|sibling tool call|no files found|cancelled|timed? ?out after"
-    r"|rate.?limit|ECONNRESET"
-    r"|too many requests|temporarily unavailable|connection reset|503 service|502 bad gateway"
+    r"|unexpectedly)|doesn't want to proceed|interrupted by user|request interrupted|user rejected|permission to use"
+    r"|string to replace not found|sibling tool call|no files found|cancelled"
 )
-_MACHINE = re.compile(
-    r"(?i)command not found|No module named|is not installed|not recognized as an internal|cannot open shared object"
+"""A tool that was called wrongly, or stopped."""
+_PASSING = re.compile(
+    r"(?i)exceeds maximum|is a directory|EISDIR|timed? ?out after|rate.?limit|ECONNRESET|too many requests"
+    r"|temporarily unavailable|connection reset|503 service|502 bad gateway"
+)
+"""What is of no use to know the next time."""
+MACHINE = re.compile(
+    r"(?i)command not found|not recognized as an internal|No module named|is not installed|Cannot find module"
+    r"|cannot open shared object|executable file not found|: not found\s*\Z|no such command"
 )
 """What is only about this machine, unless an installation was the remedy."""
 _NAMED = re.compile(r"(?:\A|\s|[\w.]\.)[A-Z]\w*(?:Error|Exception|NotFound|Denied)\b: .{3,200}|\Aerror\b[:\[ ].{3,200}")
@@ -97,7 +100,7 @@ def _failed(found: Sequence[Act], homes: Sequence[str], turns: Sequence[int]) ->
     """What failed and was got over, each once."""
     ends: dict[tuple[str, str], DeadEnd] = {}
     for number, act in enumerate(found):
-        if not act.failed or _SLIP.search(act.output[:3_000]):
+        if not act.failed or _is_slip(act):
             continue
         tried, said = _tried(act, homes), _said(act.output)
         turn = next((at for at in turns if at > act.at), None)
@@ -109,7 +112,7 @@ def _failed(found: Sequence[Act], homes: Sequence[str], turns: Sequence[int]) ->
                 how = "first" if _comes_before(act, remedy, found[number + 1 :]) else "instead"
                 worked = _tried(remedy if how == "first" else _last_form(remedy, found), homes)
             key = (" ".join(shape(act.text("command"))) or act.tool, said[:60])
-            machine = _MACHINE.search(said) and not re.search(r"\binstall\b", remedy.text("command"))
+            machine = MACHINE.search(said) and not re.search(r"\binstall\b", remedy.text("command"))
             if worked and worked != tried and not machine and not _INLINE.search(worked):
                 ends.setdefault(key, DeadEnd(tried, said, worked, (act.at, remedy.at), how, file))
     return ends.values()
@@ -146,7 +149,7 @@ def _wrong(act: Act, homes: Sequence[str]) -> str:
 
 def resolved(found: Sequence[Act]) -> bool:
     """Was the last failure followed by something of the same kind that worked? True when nothing failed."""
-    failures = [number for number, act in enumerate(found) if act.failed and not _SLIP.search(act.output[:3_000])]
+    failures = [number for number, act in enumerate(found) if act.failed and not _is_slip(act)]
     last = failures[-1] if failures else None
     if last is None:
         return True
@@ -280,3 +283,7 @@ def _said(output: str) -> str:
     line = telling[-1] if "Traceback" in text else telling[0]
     line = _FAR.sub(r"…/\1", _SPOT.sub(r"\1N", re.sub(r"\AE {2,8}", "", line).replace("`", "'")))
     return shorten(line, 200)
+
+
+def _is_slip(act: Act) -> bool:
+    return SLIP.search(act.output[:3_000]) is not None or _PASSING.search(act.output[:3_000]) is not None

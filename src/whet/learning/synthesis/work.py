@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.learning.facts.acts import IDLE, acts
+from whet.learning.facts.mishaps import MACHINE, SLIP
 from whet.learning.facts.shell import only_looks, programs, shape
 
 if TYPE_CHECKING:
@@ -37,16 +38,6 @@ LUCK = re.compile(
     r"|disk quota exceeded|quota exceeded|out of memory|cannot allocate memory|resource temporarily"
 )
 """What goes away by itself, or has nothing to do with the task."""
-MACHINE = re.compile(
-    r"(?i)command not found|not recognized as an internal|No module named|is not installed|Cannot find module"
-    r"|cannot open shared object|executable file not found|: not found\s*\Z|no such command"
-)
-"""What another machine has."""
-_SLIP = re.compile(
-    r"(?i)InputValidationError|tool_use_error|required parameter|has not been read yet|file has been (?:modified"
-    r"|unexpectedly)|doesn't want to proceed|interrupted by user|request interrupted|user rejected|permission to use"
-    r"|string to replace not found|sibling tool call|no files found|cancelled"
-)
 _INSTALL = re.compile(
     r"\b(?:apt(?:-get)?|brew|dnf|yum|apk|pacman|pip3?|pipx|npm|pnpm|yarn|cargo|gem|go|uv|conda|snap|choco|winget|scoop)\b"
     r"[^|;&\n]{0,40}\b(?:install|add|-S|get)\b"
@@ -89,7 +80,7 @@ def work_of(events: Sequence[Event]) -> Work:
     found = acts(events)
     every = tuple(act for act in found if act.tool not in _OWN)
     kept = tuple(act for act in found if act.tool in KEEPING and not act.failed)
-    failed = [act for act in every if act.failed and not _SLIP.search(act.output[:_OUTPUT])]
+    failed = [act for act in every if act.failed and not SLIP.search(act.output[:_OUTPUT])]
     luck = tuple(act for act in failed if is_luck(act.output[-_OUTPUT:]) or MACHINE.search(act.output[-_OUTPUT:]))
     hitches = tuple(act for act in failed if act not in luck)
     return Work(

@@ -8,6 +8,8 @@ from whet.guard.secrets.hide import BINARY
 from whet.learning.transcripts.values import arguments, mapping, sequence, string, words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whet.learning.transcripts.collecting import Collector
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
@@ -18,7 +20,7 @@ _OWN = frozenset({*_CALLS, "thinking", "redacted_thinking"})
 """Kinds of blocks that only this API has."""
 
 
-def is_one(record: dict[str, Any]) -> bool:
+def is_one(record: Mapping[str, Any]) -> bool:
     """Is this a message of Anthropic's API, as far as one message can tell?"""
     return any(
         string(block.get("type")) in _OWN or string(block.get("type")).endswith("tool_result")
@@ -27,7 +29,7 @@ def is_one(record: dict[str, Any]) -> bool:
     )
 
 
-def message(record: dict[str, Any], into: Collector, time: int = 0) -> None:
+def message(record: Mapping[str, Any], into: Collector, time: int = 0) -> None:
     """One message, from its first block to its last."""
     role, content = string(record.get("role")), record.get("content")
     blocks = content if isinstance(content, list) else [content]
@@ -48,7 +50,7 @@ def said(role: str, text: str, into: Collector, time: int = 0) -> None:
         into.said("note", text, time, "system")
 
 
-def _block(role: str, block: dict[str, Any], into: Collector, time: int) -> None:
+def _block(role: str, block: Mapping[str, Any], into: Collector, time: int) -> None:
     kind = string(block.get("type"))
     if kind in _CALLS:
         name, server = string(block.get("name")), string(block.get("server_name"))
@@ -66,7 +68,7 @@ def _block(role: str, block: dict[str, Any], into: Collector, time: int) -> None
         into.left_out(kind or "block")
 
 
-def result(block: dict[str, Any], into: Collector, time: int = 0, *, failed: bool = False) -> None:
+def result(block: Mapping[str, Any], into: Collector, time: int = 0, *, failed: bool = False) -> None:
     """What a tool gave. A client that says nothing of an error means that there was none."""
     content = block.get("content")
     error = string(mapping(content).get("type")).endswith("_error")

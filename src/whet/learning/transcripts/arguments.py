@@ -13,7 +13,7 @@ from whet.guard.secrets.places import names_secret
 from whet.guard.secrets.values import ANY, LITERAL, is_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 DEPTH = 6
 ITEMS = 100
@@ -35,7 +35,7 @@ class Arguments:
         self.hidden = 0
         """Secrets that were known by a name."""
 
-    def kept(self, given: dict[str, Any]) -> dict[str, Any]:
+    def kept(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments as they may be kept."""
         return self._mapping(given, 0)
 
@@ -64,7 +64,7 @@ class Arguments:
         self.hidden += 1
         return f"[secret:{kind}]"
 
-    def _mapping(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> Mapping[str, Any]:
         labels = (value[label] for label in _LABELS if isinstance(value.get(label), str))
         labelled = next(filter(None, map(names_secret, labels)), "")
         kept: dict[str, Any] = {}

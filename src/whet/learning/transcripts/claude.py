@@ -15,7 +15,7 @@ from whet.learning.transcripts.values import mapping, moment, sequence, string, 
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whet.learning.transcripts.collecting import Collector
 
@@ -89,7 +89,7 @@ def config(lines: Iterable[tuple[str, bool]], stem: str) -> ResolvedConfig:
     return ResolvedConfig(frozenset(name for name in count if root(name) == main), only_side)
 
 
-def read(records: Iterable[dict[str, Any]], into: Collector, seen: ResolvedConfig = ResolvedConfig()) -> None:  # noqa: B008  a value
+def read(records: Iterable[Mapping[str, Any]], into: Collector, seen: ResolvedConfig = ResolvedConfig()) -> None:  # noqa: B008  a value
     """Take over the records of a session."""
     uuids: set[int] = set()
     skills: dict[str, str] = {}
@@ -114,7 +114,7 @@ def read(records: Iterable[dict[str, Any]], into: Collector, seen: ResolvedConfi
             _record(kind, record, into, skills)
 
 
-def _record(kind: str, record: dict[str, Any], into: Collector, skills: dict[str, str]) -> None:
+def _record(kind: str, record: Mapping[str, Any], into: Collector, skills: dict[str, str]) -> None:
     time = moment(record.get("timestamp"))
     message = mapping(record.get("message"))
     if kind == "user":
@@ -140,7 +140,9 @@ def _record(kind: str, record: dict[str, Any], into: Collector, skills: dict[str
         into.said("note", record["content"], time, "system")
 
 
-def _user(record: dict[str, Any], message: dict[str, Any], into: Collector, time: int, skills: dict[str, str]) -> None:
+def _user(
+    record: Mapping[str, Any], message: Mapping[str, Any], into: Collector, time: int, skills: dict[str, str]
+) -> None:
     """What stands there in the user's name: words of the user, results of tools, or text of the client."""
     content = message.get("content")
     origin = string(mapping(record.get("origin")).get("kind"))
@@ -168,7 +170,7 @@ def _note(text: str, into: Collector, time: int, about: str) -> None:
         into.said("note", piece.text, time, piece.about or about)
 
 
-def _attachment(attachment: dict[str, Any], into: Collector, time: int) -> None:
+def _attachment(attachment: Mapping[str, Any], into: Collector, time: int) -> None:
     """What was typed while the model was busy comes as an attachment; the others are the client's own."""
     if attachment.get("type") != "queued_command":
         return

@@ -14,7 +14,7 @@ from whet.learning.transcripts.values import arguments, clean_text, mapping, mom
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whet.learning.transcripts.collecting import Collector
 
@@ -31,7 +31,7 @@ _WAITING, _LENGTH = 50, 400_000
 """Messages, and characters of them, that may wait to be confirmed."""
 
 
-def read(records: Iterable[dict[str, Any]], into: Collector) -> None:
+def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
     """Take over the records of a session."""
     session = _Session(into)
     for record in records:
@@ -49,7 +49,7 @@ class _Session:
         self._confirms = False
         self._codes: dict[str, int] = {}
 
-    def record(self, record: dict[str, Any]) -> None:
+    def record(self, record: Mapping[str, Any]) -> None:
         kind, payload = string(record.get("type")), mapping(record.get("payload"))
         time = moment(record.get("timestamp"))
         if kind.startswith(_STREAM):
@@ -80,7 +80,7 @@ class _Session:
         self._waiting.clear()
         self._typed.clear()
 
-    def _bare(self, kind: str, record: dict[str, Any], time: int) -> None:
+    def _bare(self, kind: str, record: Mapping[str, Any], time: int) -> None:
         if kind or record.get("role"):
             self._item(record, time)
         elif isinstance(record.get("id"), str):
@@ -88,7 +88,7 @@ class _Session:
         elif "record_type" not in record:
             self._into.left_out("record")
 
-    def _item(self, item: dict[str, Any], time: int) -> None:
+    def _item(self, item: Mapping[str, Any], time: int) -> None:
         if item.get("role") != "user":
             self.settle()
             openai.item(_plain_edit(item), self._into, time, self._codes)
@@ -104,7 +104,7 @@ class _Session:
                 else:
                     self._waits(self._waiting, piece.text, time)
 
-    def _event(self, event: dict[str, Any], time: int) -> None:
+    def _event(self, event: Mapping[str, Any], time: int) -> None:
         kind = string(event.get("type"))
         item = mapping(event.get("item"))
         if kind == "user_message":
@@ -141,7 +141,7 @@ class _Session:
             self.settle()
         queue.append((text, time))
 
-    def _streamed(self, kind: str, record: dict[str, Any]) -> None:
+    def _streamed(self, kind: str, record: Mapping[str, Any]) -> None:
         """The lines of `codex exec --json`, which begin after the user has spoken."""
         into, item = self._into, mapping(record.get("item"))
         what, id_ = string(item.get("type")), string(item.get("id"))
@@ -171,7 +171,7 @@ class _Session:
             into.left_out(what or "item")
 
 
-def _plain_edit(item: dict[str, Any]) -> dict[str, Any]:
+def _plain_edit(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """A call that patches one file as an edit with the lines it takes out and puts in; every other item as it is."""
     given = mapping(arguments(item.get("arguments"))) if item.get("type") == "function_call" else item
     patch = given.get("input")

@@ -160,7 +160,7 @@ class Collector:
             return {self._known.hide(key)[0]: self._without(item) for key, item in value.items()}
         return [self._without(item) for item in value] if isinstance(value, list) else value
 
-    def _call(self, tool: str, given: dict[str, Any], id_: str, time: int) -> str:
+    def _call(self, tool: str, given: Mapping[str, Any], id_: str, time: int) -> str:
         self._calls += 1
         id_ = self.name(id_) or f"call-{self._calls}"
         if id_ in self._tools:

@@ -15,7 +15,7 @@ from whet.learning.transcripts.lines import LINE
 from whet.learning.transcripts.values import mapping, sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from whet.learning.transcripts.collecting import Collector
 
@@ -47,7 +47,7 @@ class Outline(NamedTuple):
 
     kind: str
     """The format, or "" where it is none that is known."""
-    record: dict[str, Any]
+    record: Mapping[str, Any]
     """The first object of that format: its fields, and the names of the fields of its first messages."""
     number: int
     """Which object that is, from 0."""
@@ -221,7 +221,7 @@ def _object(scanner: _Scanner) -> Iterator[Part]:
     yield Part("close")
 
 
-def outline(path: str, encoding: str, kind_of: Callable[[dict[str, Any]], str]) -> Outline:
+def outline(path: str, encoding: str, kind_of: Callable[[Mapping[str, Any]], str]) -> Outline:
     """What the document in a file is."""
     found = Outline("", {}, -1, 0, 0, False, False)
     record: dict[str, Any] = {}
@@ -274,7 +274,7 @@ def pieces(path: str, encoding: str, wanted: int, into: Collector) -> Iterator[P
             yield part
 
 
-def rows(path: str, encoding: str, into: Collector) -> Iterator[dict[str, Any]]:
+def rows(path: str, encoding: str, into: Collector) -> Iterator[Mapping[str, Any]]:
     """The objects of a list, one after the other."""
     row: dict[str, Any] = {}
     for part in parts(path, encoding):
@@ -290,7 +290,7 @@ def rows(path: str, encoding: str, into: Collector) -> Iterator[dict[str, Any]]:
             into.counts["truncated"] = 1
 
 
-def pieces_of(record: dict[str, Any]) -> Iterator[Part]:
+def pieces_of(record: Mapping[str, Any]) -> Iterator[Part]:
     """The same of a session that is in memory."""
     for name in _ARRAYS - {"sessions"}:
         yield from (Part("item", name, item) for item in sequence(record.get(name)))

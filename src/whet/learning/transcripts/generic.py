@@ -9,7 +9,7 @@ from whet.learning.transcripts.events import Event, Kind
 from whet.learning.transcripts.values import arguments, mapping, moment, sequence, string, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whet.learning.transcripts.collecting import Collector
     from whet.learning.transcripts.documents import Part
@@ -20,7 +20,7 @@ VERSION = 1
 _KINDS = get_args(Kind)
 
 
-def read(records: Iterable[dict[str, Any]], into: Collector) -> None:
+def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
     """Take over what a recorder wrote."""
     first: str | None = None
     other = False
@@ -55,14 +55,14 @@ def read(records: Iterable[dict[str, Any]], into: Collector) -> None:
             into.left_out(string(kind) or "record")
 
 
-def is_trajectory(record: dict[str, Any]) -> bool:
+def is_trajectory(record: Mapping[str, Any]) -> bool:
     """Does it hold messages with uses of tools, or sessions of such messages?"""
     if isinstance(record.get("sessions"), list):
         return any(is_trajectory(session) for session in record["sessions"] if isinstance(session, dict))
     return any("tool_uses" in message for message in sequence(record.get("messages")) if isinstance(message, dict))
 
 
-def trajectory(record: dict[str, Any], pieces: Iterable[Part], into: Collector) -> None:
+def trajectory(record: Mapping[str, Any], pieces: Iterable[Part], into: Collector) -> None:
     """Take over a session, or all sessions of one task; the task's instruction is what the user asked for."""
     into.user(string(record.get("instruction")), moment(record.get("start_time")))
     into.session, into.project = string(record.get("session_id")), string(record.get("project"))
@@ -75,7 +75,7 @@ def trajectory(record: dict[str, Any], pieces: Iterable[Part], into: Collector) 
             _message(piece.value, into)
 
 
-def _message(message: dict[str, Any], into: Collector) -> None:
+def _message(message: Mapping[str, Any], into: Collector) -> None:
     time = moment(message.get("timestamp"))
     into.said("note", string(message.get("thinking")), time, "thinking")
     anthropic.said(string(message.get("role")), words(message.get("content")), into, time)

@@ -12,13 +12,13 @@ from whet.learning.transcripts import openai
 from whet.learning.transcripts.values import arguments, mapping, moment, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whet.learning.transcripts.collecting import Collector
     from whet.learning.transcripts.documents import Part
 
 
-def is_one(record: dict[str, Any]) -> bool:
+def is_one(record: Mapping[str, Any]) -> bool:
     """Is this a session of Hermes?"""
     if isinstance(record.get("conversations"), list):
         return True
@@ -26,7 +26,7 @@ def is_one(record: dict[str, Any]) -> bool:
     return isinstance(record.get("messages"), list) and sum(mark in record for mark in marks) >= 2
 
 
-def session(record: dict[str, Any], pieces: Iterable[Part], into: Collector) -> None:
+def session(record: Mapping[str, Any], pieces: Iterable[Part], into: Collector) -> None:
     """Take over one session: what it says of itself, and its messages."""
     into.session = string(record.get("id")) or string(record.get("session_id"))
     into.project = string(record.get("cwd")) or string(record.get("git_repo_root"))
@@ -41,7 +41,7 @@ def session(record: dict[str, Any], pieces: Iterable[Part], into: Collector) -> 
             _message(piece.value, into)
 
 
-def _message(message: dict[str, Any], into: Collector) -> None:
+def _message(message: Mapping[str, Any], into: Collector) -> None:
     time = moment(message.get("timestamp"))
     if message.get("observed") == 1 and message.get("role") == "user":
         into.said("note", string(message.get("content")), time, "context")

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from whet.learning.transcripts.collecting import Collector
 
@@ -62,7 +62,7 @@ def _wide(path: str, into: Collector) -> Iterator[tuple[str, bool]]:
                 yield line, line.endswith("\n")
 
 
-def records(path: str, into: Collector) -> Iterator[dict[str, Any]]:
+def records(path: str, into: Collector) -> Iterator[Mapping[str, Any]]:
     """The objects of a JSONL file; lines that are none are counted.
 
     A line may hold several, where two programs wrote at once.

@@ -89,7 +89,7 @@ def _changed(section: Section, after: Section | None) -> Section:
         return section
     import json
 
-    given |= {"old": "\n".join(lines["-"]), "new": "\n".join(lines["+"])}
+    given = {**given, "old": "\n".join(lines["-"]), "new": "\n".join(lines["+"])}
     return section._replace(text=json.dumps(given, ensure_ascii=False))
 
 

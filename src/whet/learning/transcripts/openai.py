@@ -26,7 +26,7 @@ ITEMS = frozenset(
 """The items of the Responses API that are not messages."""
 
 
-def item(record: dict[str, Any], into: Collector, time: int = 0, codes: Mapping[str, int] | None = None) -> None:
+def item(record: Mapping[str, Any], into: Collector, time: int = 0, codes: Mapping[str, int] | None = None) -> None:
     """One message or item. `codes` has exit codes of commands by call, where the client notes them elsewhere."""
     kind = string(record.get("type"))
     if kind in ITEMS:
@@ -52,7 +52,7 @@ def _parts(content: Any) -> list[str]:
     return [words(part) for part in content] if isinstance(content, list) else [words(content)]
 
 
-def _assistant(record: dict[str, Any], into: Collector, time: int) -> None:
+def _assistant(record: Mapping[str, Any], into: Collector, time: int) -> None:
     thought = record.get("reasoning_content") or record.get("reasoning")
     into.said("note", string(thought), time, "thinking")
     into.said("assistant", words(record.get("content")), time)
@@ -66,7 +66,7 @@ def _assistant(record: dict[str, Any], into: Collector, time: int) -> None:
         )
 
 
-def _item(kind: str, record: dict[str, Any], into: Collector, time: int, codes: Mapping[str, int]) -> None:
+def _item(kind: str, record: Mapping[str, Any], into: Collector, time: int, codes: Mapping[str, int]) -> None:
     id_ = string(record.get("call_id")) or string(record.get("id"))
     if kind.endswith("_output"):
         if kind not in _SILENT:
@@ -87,7 +87,7 @@ def _item(kind: str, record: dict[str, Any], into: Collector, time: int, codes: 
         _function(kind, record, into, id_, time)
 
 
-def _function(kind: str, record: dict[str, Any], into: Collector, id_: str, time: int) -> None:
+def _function(kind: str, record: Mapping[str, Any], into: Collector, id_: str, time: int) -> None:
     name = string(record.get("name")) or kind.removesuffix("_call")
     space = string(record.get("server_label")) or string(record.get("namespace"))
     if space.startswith("mcp__"):

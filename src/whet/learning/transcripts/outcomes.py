@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _HEADER = re.compile(
     r"(?:Command: [^\n]{0,4000}\n)?(?:Chunk ID: [^\n]{0,80}\n)?(?:Exit code: (-?\d{1,10})\n)?"
@@ -51,7 +54,7 @@ def outcome(text: str, *, failed: bool | None = None) -> Outcome:
     return Outcome(text, failed or code not in {None, "0"})
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _object(text: str) -> Mapping[str, Any] | None:
     if not text.startswith("{") or len(text) > _JSON:
         return None
     import json
@@ -63,7 +66,7 @@ def _object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _told(value: dict[str, Any], text: str, failed: bool | None) -> Outcome:
+def _told(value: Mapping[str, Any], text: str, failed: bool | None) -> Outcome:
     """What a result in JSON says of itself: an exit code, an error, no success; its output alone where it has one."""
     metadata = value.get("metadata")
     code = value.get("exit_code", metadata.get("exit_code") if isinstance(metadata, dict) else None)

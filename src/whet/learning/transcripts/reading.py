@@ -18,7 +18,7 @@ from whet.learning.transcripts.values import moment, string
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whet.learning.transcripts.events import Transcript
 
@@ -111,7 +111,7 @@ def _kinds(path: str) -> tuple[str, str]:
     return kinds[0] if kinds else "", kinds[-1] if kinds else ""
 
 
-def kind_of(record: dict[str, Any]) -> str:
+def kind_of(record: Mapping[str, Any]) -> str:
     """The format that has such records, or ""."""
     kind = string(record.get("type"))
     if generic.MARK in record:
@@ -183,7 +183,7 @@ def _read_sessions(path: str, into: Collector) -> None:
         _read_document(path, into)
 
 
-def _session(kind: str, record: dict[str, Any], pieces: Iterable[documents.Part], into: Collector) -> None:
+def _session(kind: str, record: Mapping[str, Any], pieces: Iterable[documents.Part], into: Collector) -> None:
     if kind == "trajectory":
         generic.trajectory(record, pieces, into)
     elif kind == "hermes":
@@ -208,7 +208,7 @@ def _read_markdown(path: str, into: Collector) -> None:
         _refuse(path, "nobody speaks in it")
 
 
-def _messages(messages: Iterable[dict[str, Any]], into: Collector) -> None:
+def _messages(messages: Iterable[Mapping[str, Any]], into: Collector) -> None:
     """Messages of either API; the one that a message is certainly of names the client."""
     for message in messages:
         time = next((when for key in _TIMES if (when := moment(message.get(key)))), 0)
@@ -220,7 +220,7 @@ def _messages(messages: Iterable[dict[str, Any]], into: Collector) -> None:
     into.client = into.client or "openai"
 
 
-def _plain(message: Any) -> dict[str, Any]:
+def _plain(message: Any) -> Mapping[str, Any]:
     """A message as a dictionary; objects of an SDK know how to become one."""
     if isinstance(message, dict):
         return {key: _inner(value) for key, value in message.items()}

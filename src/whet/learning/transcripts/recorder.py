@@ -85,18 +85,18 @@ class Recorder:
         if self._path and fresh:
             _write(self._path, map(_line, fresh), "a")
 
-    def _header(self) -> dict[str, Any]:
+    def _header(self) -> Mapping[str, Any]:
         made = self._into.transcript()
         return {MARK: VERSION, "client": made.client, "session": made.session, "project": made.project}
 
 
-def _line(event: Event) -> dict[str, Any]:
+def _line(event: Event) -> Mapping[str, Any]:
     """An event without what it does not have."""
     fields = {**event._asdict(), "given": dict(event.given)}
     return {key: value for key, value in fields.items() if value}
 
 
-def _write(path: str, records: Iterable[dict[str, Any]], mode: str) -> None:
+def _write(path: str, records: Iterable[Mapping[str, Any]], mode: str) -> None:
     import json
 
     from whet.store.failures import os_failures

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _NAMES = {
     "Bash": "bash shell shell_command exec_command local_shell container.exec terminal run_terminal_cmd run_in_terminal"
@@ -49,7 +52,7 @@ _SHELL = re.compile(
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 
 
-def canonical(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """The tool and its arguments as every transcript calls them; a tool that is not known stays as it is."""
     if name in _EDITORS:
         tool = _EDITOR_COMMANDS.get(str(given.get("command")), "Edit")
@@ -70,7 +73,7 @@ def canonical(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return tool, given
 
 
-def _typed(given: dict[str, Any]) -> dict[str, Any]:
+def _typed(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments of a shell with its command as one would type it, whether it came as words or as lines."""
     command, more = given.get("command"), given.get("args")
     if isinstance(command, str) and isinstance(more, list) and more:
@@ -95,7 +98,7 @@ def spelled(words: list[Any]) -> str:
     return shlex.join(parts)
 
 
-def _patched(patch: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _patched(patch: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """A patch over files: one that only adds a file writes it, everything else is an edit of its files."""
     files = _PATCHED.findall(patch)
     if not files:

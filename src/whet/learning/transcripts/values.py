@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whet.guard.secrets.hide import BINARY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _DEPTH = 4
 _PICTURES = frozenset(
@@ -29,7 +32,7 @@ def string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: Any) -> Mapping[str, Any]:
     """The value if it is an object, or an empty one."""
     return value if isinstance(value, dict) else {}
 
@@ -65,7 +68,7 @@ def spelled_out(value: Any) -> str:
         return ""
 
 
-def arguments(value: Any) -> dict[str, Any]:
+def arguments(value: Any) -> Mapping[str, Any]:
     """The arguments of a call, which many clients write as JSON within JSON."""
     if isinstance(value, dict):
         return value
