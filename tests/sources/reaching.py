@@ -14,7 +14,7 @@ from whet.skill.archive import pack
 from whet.skill.tree import Item
 from whet.sources.model import FetchContext
 from whet.sources.opening import open_source
-from whet.sources.refs.trusting import ref_trust
+from whet.sources.refs.reading import ref_trust
 from whet.sources.search import search
 from whet.store.cache import CacheDatabase
 from whet.store.clock import system_clock

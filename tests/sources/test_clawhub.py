@@ -20,8 +20,8 @@ from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, 
 from whet.skill.tree import Item
 from whet.sources.model import Fetched, Listing, Offer, Ref
 from whet.sources.registries import clawhub
-from whet.sources.registries.answers import split_path
 from whet.sources.registries.clawhub import ClawHubSource
+from whet.sources.registries.registry import split_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

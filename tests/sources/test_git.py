@@ -14,7 +14,7 @@ from sources.repositories import Content, Linked, Module, Repository, Script, Se
 from whet.errors import AmbiguousError, InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
 from whet.sources.git.remote import Remote
-from whet.sources.git.resolving import _by_prefix
+from whet.sources.git.source import _by_prefix
 from whet.sources.model import Listing, Ref
 
 if TYPE_CHECKING:

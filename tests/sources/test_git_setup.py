@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sources.repositories import Repository, World, serving_git, skill
 from whet.errors import RefusedError
 from whet.sources.git.failures import failure, last_line, without_secrets
-from whet.sources.git.setup import Git, Setting, carried, config_text, environment
+from whet.sources.git.program import Git, Setting, carried, config_text, environment
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,7 @@ from whet.errors import WhetError
 from whet.guard.trust import VENDORS
 from whet.library.roots import Place
 from whet.sources.model import KINDS, Ref
-from whet.sources.refs.reading import read_ref
-from whet.sources.refs.trusting import ref_trust
+from whet.sources.refs.reading import read_ref, ref_trust
 
 PLACE = Place("/w", "/h", "/s", "linux", {})
 

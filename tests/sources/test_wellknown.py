@@ -19,7 +19,7 @@ from sources.reaching import codes, dumped, find, json_values, main, packed, rea
 from whet.errors import FailedError, InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
 from whet.sources.model import Fetched, Listing, Offer, Ref
-from whet.sources.registries.answers import MOST_NOTES
+from whet.sources.registries.registry import MOST_NOTES
 from whet.sources.registries.wellknown import (
     Entry,
     EntryFile,

@@ -166,7 +166,7 @@ class SkillSources:
         return [(name, wanted.ref)]
 
     def _trust(self, ref: Ref) -> str:
-        from whet.sources.refs.trusting import ref_trust
+        from whet.sources.refs.reading import ref_trust
 
         return ref_trust(ref, self._workspace.config().settings.trusted_sources)
 

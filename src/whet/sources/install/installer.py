@@ -22,9 +22,7 @@ from whet.sources.lock.file import lock_file, opened_source
 from whet.sources.lock.installs import relative_path
 from whet.sources.opening import open_source
 from whet.sources.packages import choose
-from whet.sources.refs.disk import file_path
-from whet.sources.refs.reading import read_ref, shown
-from whet.sources.refs.trusting import ref_trust
+from whet.sources.refs.reading import file_path, read_ref, ref_trust, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

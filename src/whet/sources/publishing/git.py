@@ -9,7 +9,7 @@ In a working copy it is their branch, their hooks, their rules, and only our dir
 is theirs: it is never overwritten. Either the commit is made, or everything is as it was.
 
 Git runs with the person's own configuration (`Git`), never at a prompt, and never for ever. What fetches from strangers
-runs without anybody's configuration (`whet.sources.git.setup`); a push needs it: the identity, the credentials, the
+runs without anybody's configuration (`whet.sources.git.program`); a push needs it: the identity, the credentials, the
 rewritten addresses. What says *which* repository is meant, as hooks inherit it, is not passed on.
 """
 
@@ -29,8 +29,7 @@ from whet.library.standalone import alone
 from whet.skill import paths
 from whet.skill.tree import IGNORED, ignored
 from whet.sources.git.failures import failure, last_line, shown_location, without_secrets
-from whet.sources.git.running import Watch, run_git, up_to
-from whet.sources.git.setup import find_git
+from whet.sources.git.program import Watch, find_git, run_git, up_to
 from whet.sources.publishing.prepare import Published, Release, cleaned, each_once
 from whet.store.atomic import make_directories, staging
 from whet.store.failures import os_failures

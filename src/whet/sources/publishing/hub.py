@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from whet.errors import UsageError, WhetError
 from whet.sources.publishing.prepare import Published, Release
-from whet.sources.registries.answers import Answer, check_segment, parse_json, quote_segment
 from whet.sources.registries.hub import authorize, check_token, explain, get_token, read_version
-from whet.sources.registries.registry import ANSWER_BYTES, mismatch
+from whet.sources.registries.registry import ANSWER_BYTES, Answer, check_segment, mismatch, parse_json, quote_segment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,20 +7,30 @@
 A reference has one text, `kind:location#ref=...&path=...`, which is what a lock records; `read_ref` reads it back to
 the same value. Everything else that can be read is a shorter or a copied way to say the same. Nothing here asks the
 network, and the disk is only asked whether a name is that of a file.
+
+How far a source is trusted (`ref_trust`) is told by the place the bytes come from, and by nothing it says of itself. A
+repository is trusted when it is exactly one of the vendors' or of the user's list (`whet.guard.trust`). A site, a hub
+or a single file is trusted only when the list names exactly it; an open registry vouches for nobody, so that of it only
+single skills can be listed. A list of plugins is trusted never: each of its plugins lies somewhere, and that place
+counts. Where an address redirects to another one, ask with the other one: trust does not travel along.
 """
 
 from __future__ import annotations
 
+import ntpath
 import os
+import posixpath
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from whet.errors import UsageError, WhetError
+from whet.guard.trust import origin_trust, source_of
+from whet.library.settings import expand
 from whet.notes import Note
+from whet.skill.finder import is_main_file
 from whet.skill.names import hidden
 from whet.sources.model import Ref
-from whet.sources.refs.disk import absolute, file_address, file_path, is_local, local, on_disk, path_of
 from whet.sources.refs.pages import (
     CLAWHUB,
     FORGES,
@@ -46,6 +56,7 @@ from whet.sources.refs.parts import (
     bad_source,
     check_inner,
     check_ref,
+    decoded,
     pairs,
     quoted,
     read_address,
@@ -55,7 +66,7 @@ from whet.sources.refs.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from whet.library.roots import Place
 
@@ -66,6 +77,10 @@ _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NO_PLACES = re.compile(r"about|blob|data|ext|fd|file|ftps?|git|javascript|mailto|rsync|sftp|vbscript|wss?")
 """Schemes that lead to no skill, or to a program."""
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_NO_ROOT = re.compile(r"[\\/]{2}|[A-Za-z]:(?![\\/])")
+_KEPT = "/!$&'()*+,;=:@-._~"
+_SITES = ("well-known", "hub")
 
 
 def read_ref(text: str, place: Place) -> Ref:
@@ -277,8 +292,6 @@ _EXPLICIT: dict[str, Callable[[str, Place | None, bool], Ref]] = {
     "marketplace": _marketplace,
     "hub": _hub,
 }
-
-
 # Everything else
 
 
@@ -395,3 +408,110 @@ def _short_location(location: str) -> str:
     if location.startswith(f"{GIST}/"):
         return f"gist:{location.removeprefix(f'{GIST}/').removesuffix('.git')}"
     return location
+
+
+def is_local(text: str, place: Place) -> bool:
+    """Is this written as a place on the disk?"""
+    if text in (".", "..", "~") or text.startswith(("./", "../", "/", "~/")):
+        return True
+    return place.platform == "win32" and "://" not in text and (bool(_DRIVE.match(text)) or "\\" in text)
+
+
+def path_of(text: str, place: Place) -> str:
+    """The absolute path of a text."""
+    flavour = ntpath if place.platform == "win32" else posixpath
+    path = flavour.normpath(flavour.join(place.directory, expand(text, place.home)))
+    return f"/{path.lstrip('/')}" if path.startswith("//") else path
+
+
+def absolute(text: str, place: Place) -> str:
+    """The absolute path of a text, if it is one of this machine."""
+    if place.platform == "win32" and _NO_ROOT.match(text):
+        raise OddError("is a share, or a path without its root", r"Write C:\directory.")
+    if place.platform != "win32" and _DRIVE.match(text):
+        raise OddError("is a path of another system", "Separate directories with forward slashes.")
+    if text.startswith("~") and expand(text, place.home) == text:
+        raise OddError("names another user's home", "Write the whole path.")
+    return path_of(text, place)
+
+
+def local(text: str, place: Place) -> Ref | None:
+    """A place on the disk, written as one, or the name of an archive that lies here; None when it is neither."""
+    if is_local(text, place):
+        if place.platform != "win32" and "\\" in text:
+            raise OddError("holds a backslash", "Separate directories with forward slashes.")
+        return on_disk(absolute(text, place), place)
+    if is_archive(text) and ":" not in text and os.path.isfile(path_of(text, place)):
+        return Ref("archive", absolute(text, place))
+    return None
+
+
+def on_disk(path: str, place: Place) -> Ref:
+    """A directory, or what a file stands for."""
+    flavour = ntpath if place.platform == "win32" else posixpath
+    above, name = flavour.split(path)
+    if os.path.isdir(path):
+        return Ref("path", path)
+    if is_main_file(name) and (os.path.isfile(path) or not os.path.isdir(above)):
+        return Ref("path", above)
+    if name == MARKETPLACE_FILE:
+        for inner in (".claude-plugin", flavour.join(".agents", "plugins")):
+            above = above.removesuffix(f"{flavour.sep}{inner}") or flavour.sep
+        return Ref("marketplace", above)
+    return Ref("archive" if is_archive(name) or os.path.isfile(path) else "path", path)
+
+
+def file_path(text: str, place: Place | None) -> str:
+    """The path that a `file:` address names on this machine."""
+    if not text.lower().startswith("file://"):
+        raise OddError("is no file address", "Write file:///path/to/repository.")
+    address = read_address(text)
+    if address.host not in ("", "localhost") or not address.path or address.user:
+        raise OddError("is a share on another machine, or nothing", "Write file:///path/to/repository.")
+    path = "/".join(map(decoded, address.path.split("/")))
+    if place is None or place.platform != "win32":
+        return path
+    return absolute(path.lstrip("/") if _DRIVE.match(path.lstrip("/")) else path, place)
+
+
+def file_address(path: str, place: Place | None) -> str:
+    """The `file:` address of a repository at an absolute path."""
+    if path == "/" or path.endswith(":\\"):
+        raise OddError("names a whole disk and no repository", "Write file:///path/to/repository.")
+    if place is not None and place.platform == "win32":
+        if not _DRIVE.match(path):
+            raise OddError("is a path without its root", r"Write C:\directory.")
+        path = "/" + path.replace("\\", "/")
+    return f"file://{quote(path, safe=_KEPT)}"
+
+
+def ref_trust(ref: Ref, trusted_sources: Iterable[str] = ()) -> str:
+    """The row of the policy for a source: `local`, `trusted` or `community`."""
+    if ref.kind == "path":
+        return "local"
+    if ref.kind == "git":
+        trusted = _is_repository(ref.location) and origin_trust(ref.location, trusted_sources) == "trusted"
+    else:
+        trusted = ref.location.startswith("https://") and any(_lists(entry, ref) for entry in trusted_sources)
+    return "trusted" if trusted else "community"
+
+
+def _is_repository(location: str) -> bool:
+    """Is this the address of a repository and of nothing in it?"""
+    place = location.partition("://")[2].removeprefix("git@").removesuffix(".git").lower()
+    return bool(place) and place == source_of(location)
+
+
+def _lists(entry: str, ref: Ref) -> bool:
+    """Does an entry of the user's list name exactly this place?"""
+    try:
+        listed = read_remote(entry)
+    except WhetError:  # a name of a repository, a path, or nothing: none of them is this place
+        return False
+    if listed.location != ref.location or listed.ref:
+        return False
+    if ref.kind in _SITES:
+        return listed.kind in ("well-known", ref.kind) and listed.path in ("", ref.path)
+    if ref.kind == "clawhub":
+        return listed.kind == "clawhub" and listed.path == ref.path and "/" in ref.path
+    return ref.kind == listed.kind == "url"

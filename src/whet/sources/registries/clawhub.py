@@ -15,14 +15,20 @@ from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.notes import Note
 from whet.sources.concurrency import together
 from whet.sources.model import Fetched, Offer, Ref
-from whet.sources.registries.answers import bad_response, check_segment, quote_segment, quote_text, split_path
-from whet.sources.registries.registry import Registry
+from whet.sources.registries.registry import (
+    Registry,
+    bad_response,
+    check_segment,
+    quote_segment,
+    quote_text,
+    split_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from whet.sources.model import FetchContext, Listing
-    from whet.sources.registries.answers import Answer
+    from whet.sources.registries.registry import Answer
 
 LOCATION = "https://clawhub.ai"
 GITHUB = "https://github.com/"

@@ -15,18 +15,19 @@ from whet.notes import Note
 from whet.skill.tree import digest, entries
 from whet.sources.concurrency import together
 from whet.sources.model import Fetched, Listing, Offer, Ref
-from whet.sources.registries.answers import (
+from whet.sources.registries.registry import (
     Answer,
+    Registry,
     bad_response,
     check_segment,
     clean_text,
     get_origin,
+    mismatch,
     parse_json,
     quote_segment,
     quote_text,
     split_path,
 )
-from whet.sources.registries.registry import Registry, mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -29,8 +29,18 @@ from whet.sources.opening import open_source
 from whet.sources.packages import choose, refusal
 from whet.sources.refs.pages import document, repository, shorthand
 from whet.sources.refs.parts import OddError, check_ref, read_address
-from whet.sources.registries.answers import Answer, bad_response, clean_text, limit_notes, parse_json, quote_text
-from whet.sources.registries.registry import ANSWER_BYTES, JSON, Registry, prefix_error
+from whet.sources.registries.registry import (
+    ANSWER_BYTES,
+    JSON,
+    Answer,
+    Registry,
+    bad_response,
+    clean_text,
+    limit_notes,
+    parse_json,
+    prefix_error,
+    quote_text,
+)
 from whet.store.failures import os_failure
 
 if TYPE_CHECKING:

@@ -1,28 +1,45 @@
-"""What registries share: requests, the size of a fetch, archives and refusals."""
+"""What registries share: requests, the size of a fetch, archives and refusals, and JSON read as hostile input.
+
+Any field of an answer may be missing, of another type, or a megabyte of something. `Answer` reads one field at a time
+and names the field that is wrong; unknown fields are ignored, because servers add them. Text for display comes out
+plain: without control, direction and other invisible characters, on one line, and shortened.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urljoin
 
-from whet.errors import InvalidError, NotFoundError, WhetError
+from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
 from whet.skill.archive import unpack
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT
-from whet.skill.names import closest, key
+from whet.skill.names import closest, hidden, key
 from whet.skill.tree import DEFAULT_LIMITS, Item, Tree
 from whet.sources.concurrency import together
 from whet.sources.model import Listing, Offer, Progress, Ref
 from whet.sources.packages import left_out, package_at, weigh
-from whet.sources.registries.answers import Answer, limit_notes, parse_json
+from whet.sources.web.addresses import PORTS, read_address
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from whet.notes import Note
     from whet.sources.model import FetchContext, Fetched
     from whet.sources.web.request import Response
+    from whet.values import Json
 
+T = TypeVar("T")
+MOST_NOTES = 20
+"""Notes with one code that are listed; the rest is counted."""
+_MOST_TEXT = 1024
+_MOST_QUOTED = 60
+_SEGMENT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,126}[A-Za-z0-9_+-])?")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_TYPES: tuple[tuple[type, str], ...] = ((str, "a text"), (list, "a list"), (dict, "an object"))
 ANSWER_BYTES = 8 * 1024 * 1024
 """The most bytes of a JSON answer."""
 ARCHIVE_BYTES = DEFAULT_LIMITS.total_bytes
@@ -30,6 +47,194 @@ ARCHIVE_BYTES = DEFAULT_LIMITS.total_bytes
 MAIN_BYTES = MAX_DOCUMENT
 """The most bytes of a main file."""
 JSON = "application/json"
+
+
+class Answer:
+    """One JSON object of an answer, where it stands in the answer, and the address that sent it."""
+
+    __slots__ = ("_values", "_where", "url")
+
+    def __init__(self, value: object, where: str, url: str = "") -> None:
+        if not isinstance(value, dict):
+            raise bad_response(f"{where} is no object.")
+        self._values: Json = value
+        self._where = where
+        self.url = url
+
+    def __contains__(self, field: str) -> bool:
+        return self._values.get(field) is not None
+
+    def value(self, field: str) -> Any:
+        """The value of a field, of any type; None if there is none."""
+        return self._values.get(field)
+
+    def text(self, field: str) -> str:
+        """A required text that is not empty."""
+        value = self.optional_text(field)
+        if not value:
+            raise self._wrong(field, "is missing" if value is None else "is empty")
+        return value
+
+    def optional_text(self, field: str) -> str | None:
+        """A text, unchanged, or None."""
+        return self._read(field, str, "a text")
+
+    def prose(self, *fields: str) -> str:
+        """The first of these texts that is not empty, cleaned for display."""
+        return next((text for field in fields if (text := clean_text(self.optional_text(field) or ""))), "")
+
+    def number(self, field: str) -> int:
+        """A required integer that is not negative."""
+        value = self._values.get(field)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            found = "is missing" if value is None else f"is {describe_type(value)} and not a whole number of 0 or more"
+            raise self._wrong(field, found)
+        return value
+
+    def flag(self, field: str) -> bool:
+        """A boolean; a missing one is false."""
+        return bool(self._read(field, bool, "true or false"))
+
+    def child(self, field: str) -> Answer:
+        """A required object."""
+        return Answer(self._require(field, dict, "an object"), f"{self._where}.{field}", self.url)
+
+    def optional_child(self, field: str) -> Answer | None:
+        """An object, or None."""
+        return self.child(field) if field in self else None
+
+    def items(self, field: str) -> list[Any]:
+        """A required list."""
+        return self._require(field, list, "a list")
+
+    def children(self, field: str) -> Iterator[Answer]:
+        """The objects of a required list."""
+        for index, value in enumerate(self.items(field)):
+            yield Answer(value, f"{self._where}.{field}[{index}]", self.url)
+
+    def sha256(self, field: str, prefix: str = "sha256:") -> str:
+        """The 64 hexadecimal digits of a required hash."""
+        value = self.text(field)
+        digits = value.removeprefix(prefix)
+        if not value.startswith(prefix) or not _SHA256.fullmatch(digits):
+            raise self._wrong(field, f"is {quote_text(value)} and not {prefix}<64 lowercase hexadecimal digits>")
+        return digits
+
+    def segment(self, field: str) -> str:
+        """A required text that can be one segment of an address and of a reference, such as an owner or a version."""
+        value = self.text(field)
+        if not _SEGMENT.fullmatch(value):
+            raise self._wrong(field, f"is {quote_text(value)}, which cannot be a part of an address")
+        return value
+
+    def address(self, field: str) -> str:
+        """A required web address; a relative one starts at the address of the answer."""
+        return resolve_address(self.url, self.text(field))
+
+    def _require(self, field: str, kind: type[T], words: str) -> T:
+        value = self._read(field, kind, words)
+        if value is None:
+            raise self._wrong(field, "is missing")
+        return value
+
+    def _read(self, field: str, kind: type[T], words: str) -> T | None:
+        value = self._values.get(field)
+        if value is not None and not isinstance(value, kind):
+            raise self._wrong(field, f"is {describe_type(value)} and not {words}")
+        return value
+
+    def _wrong(self, field: str, what: str) -> InvalidError:
+        return bad_response(f"The field {field} of {self._where} {what}.")
+
+
+def parse_json(body: bytes, where: str) -> Any:
+    """The JSON of an answer. Raises InvalidError `bad-response`."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        name = f"What came from {where}" if "://" in where else where
+        raise bad_response(f"{name} is no JSON.") from error
+
+
+def bad_response(message: str) -> InvalidError:
+    """The error for an answer that makes no sense."""
+    hint = "The server may be of another kind or version. Try again later, or tell its publisher."
+    return InvalidError("bad-response", message, hint=hint)
+
+
+def clean_text(text: str, most: int = _MOST_TEXT) -> str:
+    """A text for display: visible characters, on one line, shortened."""
+    text = text[: 4 * most]
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(" " if character.isspace() else character for character in text)
+        text = "".join(character for character in text if character.isprintable() and not hidden(character))
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def quote_text(value: object) -> str:
+    """A value for a message: a text in quotes, anything else by its type."""
+    return repr(clean_text(value, _MOST_QUOTED)) if isinstance(value, str) else describe_type(value)
+
+
+def describe_type(value: object) -> str:
+    """The type of a JSON value, in words."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return next((words for kind, words in _TYPES if isinstance(value, kind)), "a number")
+
+
+def check_segment(text: str, what: str) -> str:
+    """The text, if it can be one segment of an address. Raises UsageError `bad-source`."""
+    if not _SEGMENT.fullmatch(text):
+        hint = "Use letters, digits, hyphens, dots, plus signs and underscores."
+        raise UsageError("bad-source", f"{quote_text(text)} cannot be {what}.", hint=hint)
+    return text
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """Owner and name of `owner/name`; the owner is "" if only a name is given. Raises UsageError `bad-source`."""
+    owner, slash, name = path.removeprefix("@").rpartition("/")
+    return check_segment(owner, "an owner") if slash else "", check_segment(name, "the name of a skill")
+
+
+def quote_segment(text: str) -> str:
+    """A text, percent-encoded as one segment of a path or one value of a query."""
+    return quote(text, safe="", errors="replace")
+
+
+def get_origin(url: str) -> tuple[str, str, int]:
+    """Scheme, host and port of an address as the client reads it; empty if it is no address."""
+    try:
+        return read_address(url).origin
+    except (UsageError, ValueError):
+        return "", "", 0
+
+
+def resolve_address(base: str, text: str) -> str:
+    """The web address that a text in an answer from `base` means. Raises InvalidError `bad-response`."""
+    try:
+        address = read_address(urljoin(base, text))
+        if address.scheme in PORTS:
+            return address.url
+    except (UsageError, ValueError):
+        pass
+    raise bad_response(f"The url {quote_text(text)} is no web address.")
+
+
+def limit_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """The first notes of each code, and one that counts the rest."""
+    by_code: dict[str, list[Note]] = {}
+    kept: list[Note] = []
+    for note in notes:
+        same = by_code.setdefault(note.code, [])
+        same.append(note)
+        if len(same) <= MOST_NOTES:
+            kept.append(note)
+    for first, *others in by_code.values():
+        if (more := len(others) + 1 - MOST_NOTES) > 0:
+            kept.append(first._replace(skill="", message=f"There are {more} more like this.", hint=""))
+    return tuple(kept)
 
 
 class Registry:

@@ -25,17 +25,22 @@ from whet.skill.tree import DEFAULT_LIMITS, Item
 from whet.sources.concurrency import together
 from whet.sources.model import Fetched, Listing, Offer
 from whet.sources.packages import check_amount, package_at
-from whet.sources.registries.answers import (
+from whet.sources.registries.registry import (
+    JSON,
+    MAIN_BYTES,
     Answer,
+    FetchSize,
+    Registry,
     bad_response,
     get_origin,
     limit_notes,
+    make_package,
+    mismatch,
     parse_json,
     quote_segment,
     quote_text,
     resolve_address,
 )
-from whet.sources.registries.registry import JSON, MAIN_BYTES, FetchSize, Registry, make_package, mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
