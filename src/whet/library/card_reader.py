@@ -19,7 +19,6 @@ from whet.skill.body import first_prose
 from whet.skill.coerce import one_line
 from whet.skill.dialects import NO_SIDECARS, Sidecars, read_heading
 from whet.skill.frontmatter import MAX_DOCUMENT, Document, read_document
-from whet.skill.heading import quick_heading
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ _CLOSING_FENCE = re.compile(rb"\n---[ \t]*\r?\n")
 
 def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | None:
     """The card of an open main file; None when the file is no skill. Raises Refused and OSError."""
+    from whet.skill.heading import quick_heading  # what shows one skill does without
+
     path, directory, category, kind, real = file
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):

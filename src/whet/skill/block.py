@@ -19,6 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+UNPRINTABLE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
+"""What is not shown as it is, for a regex. A set that names all the other characters takes milliseconds to compile."""
+FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+"""What YAML does not allow anywhere."""
 MAX_DEPTH = 32
 MAX_NODES = 20_000
 """Values a block may hold once aliases are followed; long text counts as several."""
@@ -92,8 +96,7 @@ def resolve_plain(text: str) -> str | int | float | bool | None:
 
 # --- the fast lane --------------------------------------------------------------------------------------------------
 
-_LETTERS = re.compile("[\n\x20-\x7e]*")
-_ODD = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_ODD = re.compile(f"(?!\n)[{UNPRINTABLE}]")
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,80}"
 _PLAIN = r"""[^\s\-?:,\[\]{}#&*!|>'"%@`][^\n:#]*+(?:(?::(?=[^\s])|(?<=[^\s])[#])[^\n:#]*+)*+"""
 _QUOTED = r""""[^"\\\n]*+"|'[^'\n]*+'"""
@@ -121,7 +124,7 @@ _MAX_SIMPLE = 32 * 1024
 
 def _read_simple(text: str) -> Block | None:
     """The block's values, or None when it holds anything beyond the simple forms."""
-    if len(text) > _MAX_SIMPLE or (not _LETTERS.fullmatch(text) and _ODD.search(text)):
+    if len(text) > _MAX_SIMPLE or (not text.replace("\n", "").isprintable() and _ODD.search(text)):
         return None
     reader = _Simple()
     position, line, end, match = 0, 1, len(text), _ENTRY.match
@@ -130,7 +133,7 @@ def _read_simple(text: str) -> Block | None:
         if found is None or (found.lastgroup is not None and not reader.entry(found, line)):
             return None
         position = found.end()
-        line += 1 if found["plain"] is None and found["quoted"] is not None else found[0].count("\n")
+        line += 1 if found.lastgroup == "quoted" else found[0].count("\n")
     return Block(reader.values, reader.lines, reader.texts)
 
 
@@ -144,7 +147,7 @@ class _Simple:
         self.lines: dict[str, int] = {}
         self.texts: dict[str, str] = {}
 
-    def scalar(self, path: str, text: str) -> Any:
+    def scalar(self, path: str, text: str) -> Value:
         text = text.rstrip(" ")
         if text[0] in "\"'":
             return text[1:-1]
@@ -158,32 +161,35 @@ class _Simple:
         if key in self.values:
             return False
         self.lines[key] = line
-        value: Any = None
-        if (text := found["quoted"]) is not None:
+        kind = found.lastgroup or ""
+        text = found[kind]
+        value: Value = None
+        if kind == "quoted":
             value = text[1:-1]
-        elif (text := found["plain"]) is not None:
+        elif kind == "plain":
             value = self.scalar(key, " ".join(row.strip(" ") for row in text.split("\n")) if "\n" in text else text)
-        elif (text := found["lines"]) is not None:
+        elif kind == "lines":
             indent = len(found["indent"])
             rows = [row[indent:] for row in text[:-1].split("\n")]
             value = ("\n" if found["style"] == "|" else " ").join(rows) + ("" if found["chomp"] else "\n")
-        elif (text := found["flow"]) is not None:
+        elif kind == "flow":
             items = [item.strip(" ") for item in text.split(",")]
             if items == [""]:
                 items = []
             if not all(_FLOW_ITEM.fullmatch(item) for item in items):
                 return False
             value = [self.scalar(f"{key}.{number}", item) for number, item in enumerate(items)]
-        elif (text := found["list"]) is not None:
+        elif kind == "list":
             value = [self.scalar(f"{key}.{n}", item) for n, item in enumerate(_LIST_ITEM.findall(text))]
-        elif (text := found["map"]) is not None:
-            value = {}
+        elif kind == "map":
+            members: Values = {}
             for number, (name, item) in enumerate(_MAP_ITEM.findall(text), line + 1):
-                if name in value:
+                if name in members:
                     return False
-                value[name] = self.scalar(f"{key}.{name}", item)
+                members[name] = self.scalar(f"{key}.{name}", item)
                 self.lines[f"{key}.{name}"] = number
-        elif found["null"] is not None:
+            value = members
+        else:
             self.texts[key] = ""
         self.values[key] = value
         return True
@@ -213,11 +219,8 @@ def _line(mark: Any, odd: str) -> int:
     return (odd.count("\n", 0, mark.index) if odd else int(mark.line)) + 1
 
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
 def _forbidden_line(text: str) -> int | None:
-    found = _FORBIDDEN.search(text)
+    found = FORBIDDEN.search(text)
     return text.count("\n", 0, found.start()) + 1 if found else None
 
 

@@ -33,10 +33,12 @@ PLAIN_KEYS = frozenset(
         *("slug", "summary", "title", "source", "origin", "risk", "domain", "subdomain", "triggers"),
         *("keywords", "when_to_use", "related_skills", "allowed-tools", "argument-hint", "arguments"),
         *("model", "effort", "agent", "context", "repository", "examples", "source_url", "display_name"),
-        "hermes_version",
+        *("hermes_version", "metadata"),
     )
 )
 """Keys that say nothing about gates; frontmatter with only these needs no closer look when a library is listed."""
+VENDORS = frozenset(("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot"))
+"""Keys of `metadata` below which an agent may ask for something."""
 _GUIDING_KEYS = frozenset(("when_to_use", "when-to-use", "argument-hint", "argument_hint"))
 
 
@@ -72,15 +74,22 @@ class Heading(NamedTuple):
 
 def read_heading(document: Document, *, fallback_name: str, sidecars: Sidecars = NO_SIDECARS) -> Heading:
     """Only the heading of a skill, at a fraction of the cost of `read_skill`."""
-    reader = _Reader(document, sidecars)
+    reader, values = _Reader(document, sidecars), document.values
     name, description = reader.name(fallback_name), reader.description()
-    gates = OPEN
-    if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(document.values):
+    gates, category, when, hint = OPEN, "", "", ""
+    if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(values) or not _asks_nothing(values):
         gates = reader.gates()
-    category, when, hint = reader.category(), "", ""
-    if reader.json or not _GUIDING_KEYS.isdisjoint(document.values):
+    if reader.json or reader.hermes or "category" in values:
+        category = reader.category()
+    if reader.json or not _GUIDING_KEYS.isdisjoint(values):
         when, hint = one_line(reader.when_to_use()), reader.argument_hint()
     return Heading(name, description, category, gates, tuple(reader.notes), when, hint)
+
+
+def _asks_nothing(values: Values) -> bool:
+    """Is `metadata`, if there is any, a mapping in which no agent looks for what a skill needs?"""
+    metadata = values.get("metadata")
+    return metadata is None or (isinstance(metadata, dict) and VENDORS.isdisjoint(metadata))
 
 
 _OPENCLAW = (
@@ -105,7 +114,7 @@ class _Reader:
         self.hermes: Values = {}
         self.openclaw: Values = {}
         self.vendor = _OPENCLAW[0]
-        if "metadata" in self.values or "openclaw" in self.values:
+        if "openclaw" in self.values or not _asks_nothing(self.values):
             self._read_blocks()
         self.json = sidecars.skill_json or {}
         self.codex = sidecars.openai_yaml or {}

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from whet.skill.block import resolve_plain
 from whet.skill.coerce import one_line
-from whet.skill.dialects import PLAIN_KEYS, Heading
+from whet.skill.dialects import PLAIN_KEYS, VENDORS, Heading
 from whet.skill.gates import OPEN
 
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,80}+"
@@ -40,10 +40,8 @@ _SIMPLE = re.compile(
 )
 _ENTRY = re.compile(rf"^({_KEY}):[ ]*(.*(?:\n[ -].*)*)", re.MULTILINE)
 _METADATA_KEY = re.compile(rf"\n[ ]+({_KEY}):")
-_KEYS = (PLAIN_KEYS | {"metadata"}) - {"name", "description"}
+_KEYS = PLAIN_KEYS - {"name", "description"}
 _SAID = frozenset(("category", "when_to_use", "argument-hint"))
-_VENDORS = frozenset(("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot"))
-"""Keys of `metadata` below which an agent may ask for something."""
 
 
 def quick_heading(head: bytes, name: str) -> Heading | None:
@@ -105,4 +103,4 @@ def _asks_nothing(metadata: str) -> bool:
     """Is this a mapping, without doubles, in which no agent looks for what a skill needs?"""
     keys = _METADATA_KEY.findall(metadata)
     distinct = len(keys) == metadata.count("\n") == len(set(keys))
-    return distinct and metadata.startswith("\n") and _VENDORS.isdisjoint(keys)
+    return distinct and metadata.startswith("\n") and VENDORS.isdisjoint(keys)

@@ -60,11 +60,9 @@ MARKS = (
 WIDE = "\u2e80"
 """From here on, scripts that are written without spaces."""
 
-_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
 _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 """What stands between words, for texts of nothing but ASCII: several times as fast as looking for the words."""
-_LETTERS = rf"[^\W_{WIDE}-\U0010ffff](?:[^\W_{WIDE}-\U0010ffff]|[{MARKS}])*"
-_CHUNK = re.compile(rf"(?:(?=[{WIDE}-\U0010ffff])[^\W_])+|{_LETTERS}(?:[-_.'’]{_LETTERS})*")
+_ASCII_CHUNK = re.compile(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
 _JOINT = re.compile(r"[-_.]")
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LONGEST = 40
@@ -90,7 +88,14 @@ def key_terms(text: str) -> frozenset[str]:
 
 def chunks(text: str) -> list[str]:
     """The words of a text as they are written, identifiers in one piece."""
-    return _CHUNK.findall(text if text.isascii() else normalize("NFKC", text))
+    return _ASCII_CHUNK.findall(text) if text.isascii() else _any_chunk().findall(normalize("NFKC", text))
+
+
+@cache
+def _any_chunk() -> re.Pattern[str]:
+    """What finds words of any script; such sets of letters take so long to compile that it is left until one comes."""
+    letters = rf"[^\W_{WIDE}-\U0010ffff](?:[^\W_{WIDE}-\U0010ffff]|[{MARKS}])*"
+    return re.compile(rf"(?:(?=[{WIDE}-\U0010ffff])[^\W_])+|{letters}(?:[-_.'’]{letters})*")
 
 
 def pieces(chunk: str) -> list[str]:
@@ -103,7 +108,12 @@ def spell(text: str) -> list[str]:
     """The plain words of a text without case, fillers among them and identifiers taken apart."""
     if text.isascii():
         return text.lower().translate(_APART).split()
-    return _WORD.findall(text.casefold())
+    return _any_word().findall(text.casefold())
+
+
+@cache
+def _any_word() -> re.Pattern[str]:
+    return re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
 
 
 def plain_terms(text: str) -> list[str]:

@@ -23,6 +23,7 @@ import re
 from typing import Any, NamedTuple
 
 from whet.errors import InvalidError
+from whet.skill.block import UNPRINTABLE
 from whet.skill.text_edit import (
     Frame,
     Path,
@@ -40,9 +41,7 @@ MAX_NODES = 1_000_000
 WIDTH = 100
 """Columns a folded text is wrapped at."""
 
-_PRINTABLE = "\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_PRINTED = re.compile(f"[{_PRINTABLE}]*")
-_TEXT = re.compile(f"[\n{_PRINTABLE}]*")
+_UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
 _NOT_PLAIN = re.compile(r"""^[\s\-?:,\[\]{}#&*!|>'"%@`]|:(?:\s|$)|\s#|\s$""")
 _TYPED = re.compile(
     r"""(?ix) ~ | = | << | null | true | false | yes | no | on | off | y | n
@@ -52,7 +51,7 @@ _TYPED = re.compile(
       | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} (?: [t\s].* )?"""
 )
 _FLOW_PLAIN = re.compile(r"[A-Za-z0-9_/.()][A-Za-z0-9_/.()*+ -]*")
-_ESCAPED = re.compile(rf"[^{_PRINTABLE}]|[\"\\]")
+_ESCAPED = re.compile(rf"[{UNPRINTABLE}\"\\]")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANK_ROW = re.compile(r"^[^\S\n]+$", re.MULTILINE)
@@ -538,7 +537,7 @@ def _below(tree: YamlText, rows: list[str]) -> str:
 
 def quote(value: str) -> str:
     """The shortest one-line spelling that reads back as exactly this text: plain when safe, else quoted."""
-    if _PRINTED.fullmatch(value) and value and not _NOT_PLAIN.search(value) and not _TYPED.fullmatch(value):
+    if value and not _UNPRINTABLE.search(value) and not _NOT_PLAIN.search(value) and not _TYPED.fullmatch(value):
         return value
     double = _double(value)
     single = _single(value)
@@ -566,7 +565,7 @@ def _escape(found: re.Match[str]) -> str:
 
 def _single(value: str) -> str:
     """The text in single quotes, or nothing when it holds what only double quotes can say."""
-    return "'" + value.replace("'", "''") + "'" if _PRINTED.fullmatch(value) else ""
+    return "'" + value.replace("'", "''") + "'" if not _UNPRINTABLE.search(value) else ""
 
 
 def _literal(value: str, indent: str) -> list[str] | None:
@@ -574,7 +573,7 @@ def _literal(value: str, indent: str) -> list[str] | None:
     content = value.removesuffix("\n")
     if not content or content[0].isspace() or content.endswith("\n"):
         return None
-    if not _TEXT.fullmatch(content) or _BLANK_ROW.search(content):
+    if _UNPRINTABLE.search(content.replace("\n", "")) or _BLANK_ROW.search(content):
         return None
     header = "|" if value.endswith("\n") else "|-"
     return [header, *(indent + row if row else "" for row in content.split("\n"))]
@@ -583,7 +582,7 @@ def _literal(value: str, indent: str) -> list[str] | None:
 def _folded(value: str, indent: str) -> list[str] | None:
     """The text as a `>` block, wrapped; None when a block would not keep it exactly."""
     content = value.removesuffix("\n")
-    if not content or content != content.strip() or not _PRINTED.fullmatch(content):
+    if not content or content != content.strip() or _UNPRINTABLE.search(content):
         return None
     rows = [""]
     for word in content.split(" ") if "  " not in content else [content]:

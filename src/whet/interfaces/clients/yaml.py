@@ -6,15 +6,14 @@ only part of the parser that a hostile file cannot make recurse or grow without 
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from whet.interfaces.clients import editor
 from whet.interfaces.clients.editor import Editor
 from whet.skill import yaml_edit
+from whet.skill.block import FORBIDDEN
 from whet.skill.text_edit import Path, value_at, with_value
 
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 """What the loader's constructors raise for a tagged or dated scalar that makes no sense."""
 
@@ -32,7 +31,7 @@ def _parse(text: str) -> _Document:
 
     editor.checked_size(text)
     begin = 1 if text.startswith(editor.BOM) else 0
-    odd = _UNPRINTABLE.search(text)
+    odd = FORBIDDEN.search(text)
     if odd:
         raise editor.broken(text, odd.start(), f"the character {odd.group()!r} is not allowed")
     try:
