@@ -82,3 +82,11 @@ def test_a_warm_list_loads_no_parser(tmp_path: Path) -> None:
     modules = loaded(command("list"), tmp_path)
     assert modules & (HEAVY - {"sqlite3", "hashlib"}) == set()
     assert not {name for name in modules if name.startswith(("whet.skill.block", "whet.skill.validate"))}
+
+
+def test_showing_a_skill_loads_neither_yaml_nor_what_only_a_list_needs(tmp_path: Path) -> None:
+    loaded(command("show", "writing-skills"), tmp_path)
+    modules = loaded(command("show", "writing-skills"), tmp_path)  # a library that is known
+    assert modules & (HEAVY - {"sqlite3", "hashlib", "json"}) == set()
+    others = ("whet.skill.heading", "whet.skill.validate", "whet.guard.rules", "whet.routing", "whet.authoring")
+    assert not {name for name in modules if name.startswith(others)}
