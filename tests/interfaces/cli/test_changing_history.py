@@ -130,6 +130,18 @@ def test_rollback_and_undo(deploy: Path, whet: Callable[..., CompletedProcess[st
     assert reasons[3:5] == ["Better.", "Undo of 4."]
 
 
+def test_undo_alone_takes_back_the_last_change(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    whet("edit", "deploy", "--body", "Four.\n")
+    assert whet("undo").returncode == 0
+    assert body(deploy) == "Three.\n"
+    assert answer(whet("history", "--json"))["entries"][-1]["reason"].startswith("Undo of ")
+
+
+def test_undo_alone_with_nothing_to_take_back(whet: Callable[..., CompletedProcess[str]]) -> None:
+    run = whet("undo")
+    assert (run.returncode, run.stderr.splitlines()[0]) == (1, "error: The history is empty.")
+
+
 def test_undoing_a_creation_says_that_the_skill_is_gone(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     assert whet("create", "brief", "--description", "Is brief.", "--body", "Be brief.").returncode == 0
     run = whet("undo", "1")

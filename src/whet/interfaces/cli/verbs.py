@@ -63,7 +63,7 @@ VERBS: dict[str, Verb] = {
     "history": Verb("history", "Show who changed what, when and why", "History"),
     "diff": Verb("history", "Show how a skill's versions differ", "History"),
     "rollback": Verb("history", "Go back to an earlier version of a skill", "History"),
-    "undo": Verb("history", "Take back one change, or all of one run", "History"),
+    "undo": Verb("history", "Take back the last change, another one, or all of one run", "History"),
     "verify-history": Verb("history", "Prove that the history is whole", "History"),
     "pending": Verb("proposals", "List the changes that wait for a decision, or show one", "History"),
     "approve": Verb("proposals", "Do what was proposed", "History"),

@@ -101,12 +101,17 @@ def configure_undo(parser: Parser) -> None:
         "What was changed since stays, unless it is about the same files. An undo is a change like any other and can "
         "itself be undone."
     )
-    parser.positional("id", "ID", "The number of an entry, or the id of a run (`whet history --json`).")
+    parser.positional(
+        "id",
+        "ID",
+        "The number of an entry, or the id of a run (`whet history --json`); without it, the last change.",
+        optional=True,
+    )
     reason_option(parser)
 
 
 def run_undo(context: Context, options: Namespace) -> Answer:
-    if options.id.isdecimal() or not options.id:
+    if options.id is not None and (options.id.isdecimal() or not options.id):
         read_number(options.id, "an entry", "undo")
     return context.library.history.undo(options.id, Provenance("user", reason=options.reason))
 
