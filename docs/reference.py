@@ -25,7 +25,7 @@ from whet.authoring.history import History
 from whet.authoring.proposals import Proposals
 from whet.learning.curating import Curating
 from whet.learning.usage import Usage
-from whet.prompt.compaction import Active
+from whet.prompt.conversation import Active
 from whet.sources.install.plan import Plan, Step
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.permissions.deciding import Policy, read_grants
 from whet.library.disclosure import Loaded
 from whet.library.workspace import Workspace
-from whet.prompt.viewing import view
+from whet.prompt.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -64,12 +64,11 @@ _HOMES = {
     "whet.library.readiness": ("LocalProbe", "Probe"),
     "whet.library.visibility": ("MODEL", "PERSON", "Caller"),
     "whet.notes": ("Note",),
-    "whet.prompt.index": ("Index",),
+    "whet.prompt.index": ("Index", "Use"),
     "whet.prompt.invocation": ("Invocation",),
     "whet.prompt.matcher": ("Detection", "Match", "Matches"),
     "whet.prompt.message": ("recover",),
     "whet.prompt.needs": ("Need", "Needs"),
-    "whet.prompt.ranking": ("Use",),
     "whet.prompt.tokens": ("Tokenizer",),
     "whet.skill.model": ("Skill",),
 }
@@ -95,12 +94,11 @@ if TYPE_CHECKING:
     from whet.library.readiness import LocalProbe, Probe
     from whet.library.visibility import MODEL, PERSON, Caller
     from whet.notes import Note
-    from whet.prompt.index import Index
+    from whet.prompt.index import Index, Use
     from whet.prompt.invocation import Invocation
     from whet.prompt.matcher import Detection, Match, Matches
     from whet.prompt.message import recover
     from whet.prompt.needs import Need, Needs
-    from whet.prompt.ranking import Use
     from whet.prompt.tokens import Tokenizer
     from whet.skill.model import Skill
 

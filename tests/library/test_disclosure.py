@@ -11,7 +11,7 @@ import pytest
 from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.library.disclosure import MAX_TEXT, PAGE, Loaded
 from whet.library.visibility import MODEL
-from whet.prompt.viewing import view
+from whet.prompt.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from whet.errors import UsageError
 from whet.prompt.formats import FORMATS, MARK, Line, assemble, rules
-from whet.prompt.index import DEFAULT_CHARACTERS, Budget, Index, Options, budget_for, build
-from whet.prompt.ranking import Use
+from whet.prompt.index import DEFAULT_CHARACTERS, Budget, Index, Options, Use, budget_for, build
 from whet.prompt.tokens import ESTIMATE
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.prompt.formats import FORMATS, MARK, Line, assemble, clean, rules
-from whet.prompt.index import DEFAULT_CHARACTERS, Budget, Index, Options, budget_for, build
-from whet.prompt.ranking import Use
+from whet.prompt.index import DEFAULT_CHARACTERS, Budget, Index, Options, Use, budget_for, build
 from whet.prompt.tokens import ESTIMATE, Tokenizer
 from whet.skill.names import key
 

@@ -14,9 +14,9 @@ from whet import MODEL, recover
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.guard.sandbox.levels import level
 from whet.prompt.asking import Asked
-from whet.prompt.invocation import SHARED_TOKENS, invoke, stage_of
+from whet.prompt.invocation import SHARED_TOKENS, invoke, new_context
 from whet.prompt.tokens import installed
-from whet.prompt.viewing import view
+from whet.prompt.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -229,17 +229,17 @@ def test_a_skill_that_vanishes_before_it_is_read(world: World) -> None:
     workspace = world.library().workspace
     snapshot = workspace.snapshot()
     os.remove(world.mine / "one" / "SKILL.md")
-    stage = stage_of(workspace, snapshot)
+    context = new_context(workspace, snapshot)
     with pytest.raises(NotFoundError) as caught:
-        invoke(Asked(snapshot.catalogue.cards[:1], "x"), stage)
+        invoke(Asked(snapshot.catalogue.cards[:1], "x"), context)
     assert caught.value.code == "skill-gone"
-    answer = invoke(Asked(snapshot.catalogue.cards, "x"), stage).to_json()
+    answer = invoke(Asked(snapshot.catalogue.cards, "x"), context).to_json()
     assert [skill["name"] for skill in answer["skills"]] == ["two"]
     assert [(item["name"], item["code"]) for item in answer["missing"]] == [("one", "skill-gone")]
     assert "Not loaded: one. " in answer["message"]
     os.remove(world.mine / "two" / "SKILL.md")
     with pytest.raises(NotFoundError):
-        invoke(Asked(snapshot.catalogue.cards, "x"), stage)
+        invoke(Asked(snapshot.catalogue.cards, "x"), context)
 
 
 @posix

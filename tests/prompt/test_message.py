@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from prompt.world import World, part, world_in
 from whet import recover
 from whet.prompt.formats import neutral
-from whet.prompt.message import already_loaded, block, compose, remarks, tagged
-from whet.prompt.strategies import STRATEGIES
+from whet.prompt.message import STRATEGIES, already_loaded, block, compose, remarks, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whet.prompt.ranking import Use, ranked
+from whet.prompt.index import Use, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

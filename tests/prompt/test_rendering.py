@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.notes import Note
-from whet.prompt.rendering import VARIABLES, Rendered, Scene, expand, render
+from whet.prompt.rendering import VARIABLES, Rendered, Variables, expand, render
 from whet.prompt.shell import LocalRunner, Ran, Shell
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCENE = Scene("/skills/deploy", "deploy", "s-1", "/project", "/plugin", "/plugin-data", "high")
-BARE = Scene("/skills/deploy")
+SCENE = Variables("/skills/deploy", "deploy", "s-1", "/project", "/plugin", "/plugin-data", "high")
+BARE = Variables("/skills/deploy")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="runs bash")
 
 
@@ -54,7 +54,7 @@ def test_the_variables_are_these() -> None:
         "${HERMES_SESSION_ID}": "session_id",
         "{baseDir}": "skill_dir",
     }
-    assert set(VARIABLES.values()) == set(Scene._fields)
+    assert set(VARIABLES.values()) == set(Variables._fields)
 
 
 def test_a_variable_without_a_value_stays_and_is_told_once() -> None:
@@ -109,7 +109,7 @@ def test_expand_fills_in_variables_only() -> None:
 
 
 def test_an_expanded_value_is_not_expanded_again() -> None:
-    assert expand("${CLAUDE_SKILL_DIR} {baseDir}", Scene("{baseDir}${WHET_SESSION_ID}", session_id="x")) == (
+    assert expand("${CLAUDE_SKILL_DIR} {baseDir}", Variables("{baseDir}${WHET_SESSION_ID}", session_id="x")) == (
         "{baseDir}${WHET_SESSION_ID} {baseDir}${WHET_SESSION_ID}"
     )
 
@@ -243,10 +243,12 @@ HOSTILE = st.lists(
 
 
 @given(
-    value=HOSTILE, scene=st.builds(Scene, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE), output=HOSTILE
+    value=HOSTILE,
+    variables=st.builds(Variables, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE),
+    output=HOSTILE,
 )
 @settings(max_examples=200, deadline=None)
-def test_values_come_out_verbatim_and_are_never_read_again(value: str, scene: Scene, output: str) -> None:
+def test_values_come_out_verbatim_and_are_never_read_again(value: str, variables: Variables, output: str) -> None:
     raw = shlex.join([value, "second"])
     runner = Saying(output)
     shown = output.rstrip("\n")
@@ -256,13 +258,13 @@ def test_values_come_out_verbatim_and_are_never_read_again(value: str, scene: Sc
         "$0": value,
         "$name": value,
         "$1": "second",
-        **{variable: getattr(scene, field) for variable, field in VARIABLES.items()},
+        **{variable: getattr(variables, field) for variable, field in VARIABLES.items()},
         "!`one`": shown,
         "\n```!\ntwo\n```\n": f"\n{shown}\n",
         "\\$0": "$0",
     }
     body = " | ".join(pieces)
-    rendered = render(body, scene, names=("name",), arguments=raw, shell=Shell(runner, "/", {}))
+    rendered = render(body, variables, names=("name",), arguments=raw, shell=Shell(runner, "/", {}))
     assert rendered == Rendered(" | ".join(pieces.values()), ())
     assert runner.scripts == ["one", "two\n"]
 
@@ -272,7 +274,7 @@ def test_values_come_out_verbatim_and_are_never_read_again(value: str, scene: Sc
 @settings(max_examples=60, deadline=None)
 def test_values_are_only_data_to_a_real_shell(value: str) -> None:
     with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as other:
-        scene = Scene(f"/{value}", session_id=value)
+        variables = Variables(f"/{value}", session_id=value)
         shell = Shell(LocalRunner(), empty, {"PATH": os.environ["PATH"], "HOME": other}, seconds=60)
         places = [
             ("$0", value),
@@ -289,7 +291,7 @@ def test_values_are_only_data_to_a_real_shell(value: str) -> None:
         script = "\n".join(f"printf '%s\\n--\\n' {word}" for word, _ in places)
         rest = "printf '%s' $ARGUMENTS >/dev/null; : $(echo $ARGUMENTS)"
         body = f"```!\n{script}\n{rest}\n```"
-        rendered = render(body, scene, names=("name",), arguments=shlex.quote(value), shell=shell)
+        rendered = render(body, variables, names=("name",), arguments=shlex.quote(value), shell=shell)
         expected = "".join(f"{data}\n--\n" for _, data in places).rstrip("\n")
         assert rendered == Rendered(expected, ())
         assert (os.listdir(empty), os.listdir(other)) == ([], [])
@@ -316,7 +318,7 @@ def test_who_runs_what_is_shown_gets_the_same_data(value: str) -> None:
     words = ["$0", '"$0"', '"$(printf %s "$0")"', "x$name", "{baseDir}", '"{baseDir}"', '"$ARGUMENTS"', "$ARGUMENTS"]
     expected = [value, value, value.rstrip("\n"), f"x{value}", f"/{value}", f"/{value}", shlex.quote(value), value]
     body = "```!\n" + "\n".join(f"printf '%s\\n--\\n' {word}" for word in words) + "\n```"
-    shown = render(body, Scene(f"/{value}"), names=("name",), arguments=shlex.quote(value)).text
+    shown = render(body, Variables(f"/{value}"), names=("name",), arguments=shlex.quote(value)).text
     script = shown.removeprefix("```!\n").removesuffix("\n```")
     with tempfile.TemporaryDirectory() as empty:
         env = {"PATH": os.environ["PATH"]}

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from whet.notes import Note
-from whet.prompt.rendering import MOST_COMMANDS, Rendered, Scene, render
+from whet.prompt.rendering import MOST_COMMANDS, Rendered, Variables, render
 from whet.prompt.shell import LocalRunner, Ran, Shell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-SCENE = Scene("/skills/deploy", "deploy", "s-1", "/project", "/plugin", "/plugin-data", "high")
-BARE = Scene("/skills/deploy")
+SCENE = Variables("/skills/deploy", "deploy", "s-1", "/project", "/plugin", "/plugin-data", "high")
+BARE = Variables("/skills/deploy")
 OFF = "To allow it, add the trust level of the skill to `inline_shell` in config.toml."
 posix = pytest.mark.skipif(sys.platform == "win32", reason="runs bash")
 
@@ -320,12 +320,12 @@ def test_each_reason_is_counted_by_itself() -> None:
     ],
 )
 def test_a_command_that_is_not_run_shows_its_values_quoted(command: str, arguments: str | None, expected: str) -> None:
-    scene = Scene("/my skills")
-    rendered = render(f"!`{command}`", scene, names=("from", "to"), arguments=arguments)
+    variables = Variables("/my skills")
+    rendered = render(f"!`{command}`", variables, names=("from", "to"), arguments=arguments)
     assert (rendered.text, rendered.notes[-1]) == (f"!`{expected}`", off("1 inline command was"))
     shell = Shell(Answering(), "/", {}, total=0)
     if "$1" not in expected and "$to" not in expected and arguments is not None:
-        assert render(f"!`{command}`", scene, names=("from", "to"), arguments=arguments, shell=shell).text == (
+        assert render(f"!`{command}`", variables, names=("from", "to"), arguments=arguments, shell=shell).text == (
             f"!`{expected}`"
         )
 
@@ -443,5 +443,5 @@ def test_values_with_spaces_and_wildcards_stay_whole(tmp_path: Path) -> None:
     (skill / "notes.txt").write_text("noted\n")
     shell = Shell(LocalRunner(), str(skill), {"PATH": os.environ["PATH"]}, seconds=60)
     body = "!`ls {baseDir}` !`printf '[%s]' $0 $1` !`printf '[%s]' $ARGUMENTS` !`printf '[%s]' *.txt $0`"
-    rendered = render(body, Scene(str(skill)), arguments="'a  b' *", shell=shell)
+    rendered = render(body, Variables(str(skill)), arguments="'a  b' *", shell=shell)
     assert rendered == Rendered("notes.txt [a  b][*] ['a][b'][*] [notes.txt][a  b]", ())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prompt.world import WORDS, Recorder, World, world_in
 from whet import Caller, Library, Session, recover
 from whet.errors import NotFoundError, RefusedError, UsageError
-from whet.prompt.compaction import Active
+from whet.prompt.conversation import Active
 from whet.prompt.tokens import Tokenizer
 
 if TYPE_CHECKING:

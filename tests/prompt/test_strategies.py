@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prompt.world import WORDS, part
-from whet.prompt.message import MAX_BODY, Block, block, fit, ladder
-from whet.prompt.strategies import STRATEGIES, excerpt
+from whet.prompt.message import MAX_BODY, STRATEGIES, Block, block, excerpt, fit, ladder
 from whet.prompt.tokens import Counter, estimate
 
 SECTIONED = """\

@@ -12,7 +12,7 @@ from whet import MODEL, PERSON, Caller
 from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.library.disclosure import Loaded
 from whet.library.readiness import LocalProbe
-from whet.prompt.viewing import view, view_card
+from whet.prompt.views import view, view_card
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from whet.library.catalogue import Catalogue
     from whet.library.workspace import Workspace
     from whet.notes import Note
+    from whet.prompt.index import Use
     from whet.prompt.matcher import SkillMatcher
-    from whet.prompt.ranking import Use
     from whet.routing.duplicates_answer import Duplicates
     from whet.routing.evals.answer import TriggerEvals
     from whet.routing.feedback_answer import Forgotten, Noted, Remarks
@@ -192,7 +192,7 @@ class SkillLearning:
 
     def used(self, catalogue: Catalogue) -> dict[str, Use]:
         """How often each skill was used and when last, by the key of its name."""
-        from whet.prompt.ranking import used
+        from whet.prompt.index import used
 
         names = {str(card.id): card.qualified for card in catalogue.cards}
         return used(self.usage.named(names))

@@ -51,11 +51,10 @@ if TYPE_CHECKING:
     from whet.library.readiness import Probe
     from whet.notes import Note
     from whet.prompt.asking import Commands
-    from whet.prompt.index import Index
+    from whet.prompt.index import Index, Use
     from whet.prompt.invocation import Invocation
     from whet.prompt.matcher import Detection, Matches, SkillMatcher
     from whet.prompt.needs import Needs
-    from whet.prompt.ranking import Use
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
     from whet.sources.model import Progress
@@ -353,7 +352,7 @@ class Library:
         there, UsageError for a page. In a `session`, nothing is paid for twice.
         """
         from whet.library.disclosure import AlreadyLoaded
-        from whet.prompt.viewing import view
+        from whet.prompt.views import view
 
         found = view(self.workspace, name, file, page, caller=caller)
         assert not isinstance(found, AlreadyLoaded)  # noqa: S101  only a conversation has seen anything
@@ -440,10 +439,12 @@ class Library:
         `message` is what the model gets; `request` are the user's own words in it. `skills` tells of each how much of
         it is there (`strategy`), what it costs in `tokens`, and what it asks for. `missing` is what cannot be had.
         """
-        from whet.prompt.invocation import invoke_line
+        from whet.prompt.asking import asked_for
+        from whet.prompt.invocation import invoke, new_context
 
-        made = invoke_line(self.workspace, text, caller, budget=budget, note=note, reserved=reserved)
-        return self._count_uses(made)
+        snapshot = self.workspace.snapshot()
+        asked = asked_for(text, snapshot, caller, reserved)
+        return self._count_uses(invoke(asked, new_context(self.workspace, snapshot), budget=budget, note=note))
 
     def render(
         self, *names: str, arguments: str = "", budget: int | None = None, caller: Caller = PERSON
@@ -452,9 +453,13 @@ class Library:
 
         For a single skill, `strategies` tells what each step from the full text to the description costs.
         """
-        from whet.prompt.invocation import render_named
+        from whet.prompt.asking import asked_by_name
+        from whet.prompt.invocation import invoke, new_context
 
-        return self._count_uses(render_named(self.workspace, names, arguments, caller, budget=budget))
+        snapshot = self.workspace.snapshot()
+        context = new_context(self.workspace, snapshot)
+        made = invoke(asked_by_name(names, arguments, snapshot, caller), context, budget=budget)
+        return self._count_uses(made.with_strategies(context.tokenizer))
 
     def _count_uses(self, made: Invocation) -> Invocation:
         for block in made.blocks:
@@ -467,10 +472,8 @@ class Library:
     ) -> Commands:
         """What a client offers while a user types a slash command; `notes` tell which skills go without one."""
         from whet.prompt.asking import menu_of
-        from whet.prompt.commands import RESERVED
 
-        kept = RESERVED if reserved is None else reserved
-        return menu_of(self.workspace.snapshot(), caller, kept).complete(prefix, limit)
+        return menu_of(self.workspace.snapshot(), caller, reserved).complete(prefix, limit)
 
     def needs(self, *names: str, caller: Caller = PERSON) -> Needs:
         """Everything the named skills, or all of them, still need: keys, programs, settings, tools, each thing once."""

@@ -26,18 +26,14 @@ from whet.library.disclosure import AlreadyLoaded, Loaded, SkillView
 from whet.library.listing import list_skills
 from whet.library.visibility import PERSON, Caller, hidden
 from whet.prompt.asking import asked_for
-from whet.prompt.commands import RESERVED
-from whet.prompt.compaction import Active, beginning, message, reference
-from whet.prompt.index import Options, budget_for, build, index_skills
-from whet.prompt.invocation import invoke, stage_of
-from whet.prompt.message import MAX_BODY
+from whet.prompt.conversation import VERSION, Active, add_ids, beginning, check_session, message, reference
+from whet.prompt.index import Options, Use, budget_for, build, index_skills
+from whet.prompt.invocation import invoke, new_context
+from whet.prompt.message import MAX_BODY, excerpt
 from whet.prompt.needs import Given, Need, collect_needs
-from whet.prompt.ranking import Use
-from whet.prompt.saved import VERSION, add_ids, check_session
 from whet.prompt.shorten import cut
-from whet.prompt.strategies import excerpt
 from whet.prompt.tokens import tokenizer_for
-from whet.prompt.viewing import refused_unless_seen, view_card
+from whet.prompt.views import refused_unless_seen, view_card
 from whet.skill.names import key as name_key
 from whet.values import answer_json
 
@@ -317,15 +313,15 @@ class Session:
         """What a typed line asks for, as `Library.invoke` gives it; what is in the context already is not repeated."""
         workspace = self.workspace
         snapshot = workspace.snapshot()
-        asked = asked_for(text, snapshot, self.caller, RESERVED if reserved is None else reserved)
-        stage = stage_of(workspace, snapshot, self._tokenizer, self.id)
-        stage = stage._replace(
+        asked = asked_for(text, snapshot, self.caller, reserved)
+        context = new_context(workspace, snapshot, self._tokenizer, self.id)
+        context = context._replace(
             probe=self._probe(snapshot.config),
-            settings={**stage.settings, **self._settings},
+            settings={**context.settings, **self._settings},
             runner=self._runner,
             loaded=self._is_loaded if self._stubs else _never,
         )
-        made = invoke(asked, stage, budget=budget, note=note)
+        made = invoke(asked, context, budget=budget, note=note)
         self._turn += 1 if made.blocks else 0
         for block in made.blocks:
             if block.strategy != "omitted":

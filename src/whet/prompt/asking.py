@@ -98,14 +98,14 @@ def bundle_directories(config: ResolvedConfig) -> tuple[str, ...]:
     return (os.path.join(config.repository.root, ".agents", "bundles"), own)
 
 
-def menu_of(snapshot: Snapshot, caller: Caller, reserved: Collection[str] = RESERVED) -> Menu:
-    """The commands this caller has."""
+def menu_of(snapshot: Snapshot, caller: Caller, reserved: Collection[str] | None = None) -> Menu:
+    """The commands this caller has; `reserved` are those of the client itself, if they are not the usual ones."""
     bundles, report = read_bundles(bundle_directories(snapshot.config))
-    commands = command_map(visible(snapshot, caller), bundles, reserved)
+    commands = command_map(visible(snapshot, caller), bundles, RESERVED if reserved is None else reserved)
     return Menu(commands, bundles, (*report, *commands.report))
 
 
-def asked_for(text: str, snapshot: Snapshot, caller: Caller, reserved: Collection[str]) -> Asked:
+def asked_for(text: str, snapshot: Snapshot, caller: Caller, reserved: Collection[str] | None = None) -> Asked:
     """What a line asks for. Raises NotFoundError and RefusedError for a command that cannot be had."""
     if "$" not in text and not text.lstrip().startswith("/"):  # most lines; no menu is needed to see it
         return Asked((), text)

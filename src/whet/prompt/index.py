@@ -6,6 +6,11 @@ line that says how many are not listed and how to find them. Under pressure, ski
 keep their descriptions whole as long as there is room. The text never exceeds its budget and is the same, byte for
 byte, for the same skills and the same use. What was shortened and left out is in the report.
 
+Who is listed when not all can be: by relevance to the conversation, then use, then recency of use, then scope. Where
+all of these are equal the order is that of a checksum of the name: the same everywhere, spread over the alphabet and
+over categories, and moved by at most one place when a skill is added. Nobody is left out because of a late letter, and
+no time stamp of a file decides anything.
+
 Cost: reading the rows once to rank them when not all fit, and beyond that only what the budget holds.
 """
 
@@ -14,17 +19,17 @@ from __future__ import annotations
 import os
 from collections import Counter
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from zlib import crc32
 
 from whet.errors import UsageError
 from whet.prompt.formats import FORMATS, Line, assemble, clean, rules
-from whet.prompt.ranking import ranked
 from whet.prompt.shorten import ELLIPSIS, cut, shorten
-from whet.skill.names import MAX_LENGTH
+from whet.skill.names import MAX_LENGTH, key
 from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -32,7 +37,6 @@ if TYPE_CHECKING:
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
     from whet.prompt.matcher import Relevance
-    from whet.prompt.ranking import Use
     from whet.prompt.tokens import Tokenizer
 
 DEFAULT_CHARACTERS = 8_000
@@ -460,3 +464,61 @@ def _said(card: Card) -> str:
     if not when or when in description:
         return description
     return f"{description}. {when}" if description[-1:].isalnum() else f"{description} {when}".lstrip()
+
+
+class Use(NamedTuple):
+    """How often a skill was used, and when last, in any unit that grows."""
+
+    times: int
+    last: int
+
+
+class Counted(Protocol):
+    """What is told of a skill's use: its qualified name, how often it was used, when last."""
+
+    @property
+    def skill(self) -> str:
+        """`scope:name`."""
+
+    @property
+    def uses(self) -> int:
+        """How often."""
+
+    @property
+    def last_used(self) -> int:
+        """When last."""
+
+
+def used(totals: Iterable[Counted]) -> dict[str, Use]:
+    """The use of each skill by the key of its name, whatever scope it was in."""
+    found: dict[str, Use] = {}
+    for total in totals:
+        name = key(total.skill.partition(":")[2])
+        before = found.get(name, Use(0, 0))
+        found[name] = Use(before.times + total.uses, max(before.last, total.last_used))
+    return found
+
+
+def ranked(
+    cards: Sequence[Card],
+    most: int,
+    *,
+    scopes: Sequence[str] = (),
+    relevance: Callable[[Card], float] | None = None,
+    used: Mapping[str, Use] | None = None,
+) -> list[int]:
+    """The places, in `cards`, of the `most` that matter most, best first.
+
+    `scopes` come in order of precedence; `used` goes by the key of a name.
+    """
+    never = Use(0, 0)
+    uses = used or {}
+    places = {scope: at for at, scope in enumerate(dict.fromkeys(scopes))}
+
+    def order(at: int) -> tuple[float, int, int, int, int, str]:
+        card = cards[at]
+        times, last = uses.get(card.key, never)
+        score = -relevance(card) if relevance else 0.0
+        return score, -times, -last, places.get(card.scope, len(places)), crc32(card.key.encode()), card.key
+
+    return nsmallest(most, range(len(cards)), key=order)

@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.readiness import missing
-from whet.prompt.asking import Unavailable, asked_by_name, asked_for
-from whet.prompt.commands import RESERVED
+from whet.prompt.asking import Unavailable
 from whet.prompt.formats import clean
 from whet.prompt.message import ASKED, Block, Part, already_loaded, compose, fit, ladder, remarks, setting_lines, spoken
 from whet.prompt.rendering import expand
-from whet.prompt.scene import render_skill, scene_of, shell_of
 from whet.prompt.tokens import tokenizer_for
+from whet.prompt.views import render_skill, shell_of, variables_of
 from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.library.card import Card
     from whet.library.config import ResolvedConfig
     from whet.library.readiness import Missing, Probe
-    from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot, Workspace
     from whet.notes import Note
     from whet.prompt.asking import Asked
@@ -37,7 +35,7 @@ SHARED_TOKENS = 25_000
 _LONGEST_REASON = 200
 
 
-class Stage(NamedTuple):
+class InvocationContext(NamedTuple):
     """Everything around one invocation."""
 
     workspace: Workspace
@@ -92,6 +90,13 @@ class Invocation(NamedTuple):
     strategies: Mapping[str, int] | None = None
     """What each step from the full text to the description costs, where that was asked for."""
 
+    def with_strategies(self, tokenizer: Tokenizer) -> Invocation:
+        """The same with what each step costs, where it is one skill."""
+        if len(self.blocks) != 1:
+            return self
+        steps = ladder(self.blocks[0].part, tokenizer.count)
+        return self._replace(strategies={strategy: tokens for strategy, (_, tokens) in steps.items()})
+
     def to_json(self) -> Json:
         """The invocation as JSON carries it."""
         told = {"success": True, **fields_json(self._replace(blocks=(), strategies=None))}
@@ -99,62 +104,33 @@ class Invocation(NamedTuple):
         return told if self.strategies is None else {**told, "strategies": dict(self.strategies)}
 
 
-def stage_of(
+def new_context(
     workspace: Workspace, snapshot: Snapshot, tokenizer: Tokenizer | None = None, session_id: str = ""
-) -> Stage:
+) -> InvocationContext:
     """What an invocation needs around it, without a session."""
     config = snapshot.config
     settings = dict(config.settings.skill_settings)
-    return Stage(workspace, config, config.probe, settings, tokenizer or tokenizer_for(config.settings), session_id)
+    return InvocationContext(
+        workspace, config, config.probe, settings, tokenizer or tokenizer_for(config.settings), session_id
+    )
 
 
-def invoke_line(
-    workspace: Workspace,
-    text: str,
-    caller: Caller,
-    *,
-    budget: int | None = None,
-    note: str = "",
-    reserved: Collection[str] | None = None,
-) -> Invocation:
-    """What a typed line asks for, as one message; a line that asks for no skill is its own message.
-
-    `reserved` are the commands of the client itself.
-    """
-    snapshot = workspace.snapshot()
-    asked = asked_for(text, snapshot, caller, RESERVED if reserved is None else reserved)
-    return invoke(asked, stage_of(workspace, snapshot), budget=budget, note=note)
-
-
-def render_named(
-    workspace: Workspace, names: Sequence[str], arguments: str, caller: Caller, *, budget: int | None = None
-) -> Invocation:
-    """The message for skills, or a bundle, asked for by name; with the cost of each strategy when it is one skill."""
-    snapshot = workspace.snapshot()
-    stage = stage_of(workspace, snapshot)
-    made = invoke(asked_by_name(names, arguments, snapshot, caller), stage, budget=budget)
-    if len(made.blocks) != 1:
-        return made
-    steps = ladder(made.blocks[0].part, stage.tokenizer.count)
-    return made._replace(strategies={strategy: tokens for strategy, (_, tokens) in steps.items()})
-
-
-def prepare(card: Card, arguments: str, stage: Stage) -> Part:
+def prepare(card: Card, arguments: str, context: InvocationContext) -> Part:
     """Read and render one skill."""
-    opened = stage.workspace.open(card)
-    stage.workspace.admit(opened, stage.config)
+    opened = context.workspace.open(card)
+    context.workspace.admit(opened, context.config)
     skill = opened.skill
-    scene = scene_of(opened, stage.config, stage.session_id)
-    shell = shell_of(opened, stage.config, stage.runner)
-    rendered = render_skill(opened, scene, arguments=arguments, shell=shell)
-    lacking = [f"{item.kind} {item.name}. {item.help}".strip() for item in missing(skill.gates, stage.probe)]
+    variables = variables_of(opened, context.config, context.session_id)
+    shell = shell_of(opened, context.config, context.runner)
+    rendered = render_skill(opened, variables, arguments=arguments, shell=shell)
+    lacking = [f"{item.kind} {item.name}. {item.help}".strip() for item in missing(skill.gates, context.probe)]
     if lacking and skill.setup_help:
         lacking.append(skill.setup_help)
     files = [(file.path, file.size) for file in opened.files if file.path != main_file(card)]
-    settings = setting_lines(skill, stage.settings)
+    settings = setting_lines(skill, context.settings)
     below = remarks(files, card.directory if card.kind == "skill" else "", lacking, settings)
     notes = tuple(f"[Note: {note.message}]" for note in rendered.notes if _tells_more(note))
-    tools = tuple(expand(tool, scene) for tool in skill.allowed_tools)
+    tools = tuple(expand(tool, variables) for tool in skill.allowed_tools)
     return Part(card, skill, opened.digest, rendered.text, rendered.notes, tools, settings, (*below, *notes))
 
 
@@ -164,7 +140,7 @@ def _tells_more(note: Note) -> bool:
     return note.code == "inline-shell-off" or (note.severity != "info" and not marked)
 
 
-def invoke(asked: Asked, stage: Stage, *, budget: int | None = None, note: str = "") -> Invocation:
+def invoke(asked: Asked, context: InvocationContext, *, budget: int | None = None, note: str = "") -> Invocation:
     """Put what was asked for into one message; `budget` is in tokens, `note` is for the model.
 
     A skill that cannot be read is among the missing; where nothing is left, that is the error.
@@ -175,27 +151,27 @@ def invoke(asked: Asked, stage: Stage, *, budget: int | None = None, note: str =
     failed: list[WhetError] = []
     for card in asked.cards:
         try:
-            parts.append(prepare(card, asked.request, stage))
+            parts.append(prepare(card, asked.request, context))
         except WhetError as error:
             failed.append(error)
             asked = asked._replace(missing=(*asked.missing, Unavailable.because(card.full_name, error)))
     if failed and not parts and not asked.bundles:
         raise failed[0]
-    fresh = [part for part in parts if not stage.loaded(part)]
+    fresh = [part for part in parts if not context.loaded(part)]
     if budget is None and len(fresh) > 1:
         budget = SHARED_TOKENS
-    fitted = {item.part.card.path: item for item in fit(fresh, budget, stage.tokenizer.count)}
-    blocks = tuple(fitted.get(part.card.path) or _loaded(part, stage) for part in parts)
+    fitted = {item.part.card.path: item for item in fit(fresh, budget, context.tokenizer.count)}
+    blocks = tuple(fitted.get(part.card.path) or _loaded(part, context) for part in parts)
     message = asked.request
     if parts or asked.bundles:
         head = [*_head(asked, blocks), *([f"Note: {note}"] if note else [])]
         message = compose(head, [item.text for item in blocks], asked.request)
     return Invocation(
         message,
-        stage.tokenizer.count(message),
-        stage.tokenizer.name,
+        context.tokenizer.count(message),
+        context.tokenizer.name,
         asked.request,
-        tuple(_invoked(item, stage) for item in blocks),
+        tuple(_invoked(item, context) for item in blocks),
         tuple(bundle.slug for bundle in asked.bundles),
         asked.missing,
         budget,
@@ -203,9 +179,9 @@ def invoke(asked: Asked, stage: Stage, *, budget: int | None = None, note: str =
     )
 
 
-def _loaded(part: Part, stage: Stage) -> Block:
+def _loaded(part: Part, context: InvocationContext) -> Block:
     text = already_loaded(part)
-    return Block(part, "loaded", text, stage.tokenizer.count(text))
+    return Block(part, "loaded", text, context.tokenizer.count(text))
 
 
 def _head(asked: Asked, blocks: Sequence[Block]) -> list[str]:
@@ -233,10 +209,10 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(map(spoken, names))
 
 
-def _invoked(item: Block, stage: Stage) -> InvokedSkill:
+def _invoked(item: Block, context: InvocationContext) -> InvokedSkill:
     part = item.part
     execution = part.skill.execution
-    lacking = missing(part.skill.gates, stage.probe)
+    lacking = missing(part.skill.gates, context.probe)
     return InvokedSkill(
         part.card.full_name,
         part.card.location,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whet.library.catalogue import Catalogue
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
-    from whet.prompt.ranking import Use
+    from whet.prompt.index import Use
     from whet.routing.index_manager import IndexManager
     from whet.routing.router import Found
 
@@ -284,7 +284,7 @@ class Question:
         return asked
 
     def _asked_for(self, text: str) -> Asked:
-        return asked_for(text, self.snapshot, self.caller._replace(model=False), RESERVED)
+        return asked_for(text, self.snapshot, self.caller._replace(model=False))
 
     def _unknown(self, word: str, error: WhetError) -> None:
         """Note that a message begins with the name of a skill that is not there, unless a client knows the word."""

@@ -31,7 +31,7 @@ MOST_OUTPUT = 20_000
 """How many commands a body may run, and how many characters they may put into it together."""
 
 
-class Scene(NamedTuple):
+class Variables(NamedTuple):
     """What the variables of a skill mean; empty is unknown."""
 
     skill_dir: str
@@ -58,7 +58,7 @@ VARIABLES: dict[str, str] = {
     "${HERMES_SESSION_ID}": "session_id",
     "{baseDir}": "skill_dir",
 }
-"""Each variable as a body writes it, and the field of `Scene` it stands for."""
+"""Each variable as a body writes it, and the field of `Variables` it stands for."""
 
 _VARIABLE = r"(?P<variable>\$\{(?:WHET|CLAUDE|HERMES)_\w{1,64}\}|(?<!\$)\{baseDir\})"
 _FENCE = (
@@ -89,23 +89,28 @@ class _Filled(NamedTuple):
 
 
 def render(
-    body: str, scene: Scene, *, names: Sequence[str] = (), arguments: str | None = None, shell: Shell | None = None
+    body: str,
+    variables: Variables,
+    *,
+    names: Sequence[str] = (),
+    arguments: str | None = None,
+    shell: Shell | None = None,
 ) -> Rendered:
     """Fill in a body.
 
     `names` are the declared arguments. `arguments` is what was typed; None is a look at the skill that nobody invoked,
     which leaves the placeholders for arguments alone. Without a `shell` no command is run.
     """
-    return _Pass(scene, tuple(names), arguments, shell).over(body)
+    return _Pass(variables, tuple(names), arguments, shell).over(body)
 
 
-def expand(text: str, scene: Scene) -> str:
+def expand(text: str, variables: Variables) -> str:
     """Only the variables, as rules of `allowed-tools` use them; what has no value stays as it is."""
-    return re.sub(_VARIABLE, lambda found: _value(found.group(), scene) or found.group(), text, flags=_FLAGS)
+    return re.sub(_VARIABLE, lambda found: _value(found.group(), variables) or found.group(), text, flags=_FLAGS)
 
 
-def _value(variable: str, scene: Scene) -> str:
-    return str(getattr(scene, VARIABLES[variable])) if variable in VARIABLES else ""
+def _value(variable: str, variables: Variables) -> str:
+    return str(getattr(variables, VARIABLES[variable])) if variable in VARIABLES else ""
 
 
 def _closes(lead: str, fence: str, opening_lead: str, opening: str) -> bool:
@@ -117,8 +122,10 @@ def _closes(lead: str, fence: str, opening_lead: str, opening: str) -> bool:
 class _Pass:
     """One way through one body, and what is gathered on it."""
 
-    def __init__(self, scene: Scene, names: tuple[str, ...], arguments: str | None, shell: Shell | None) -> None:
-        self.scene, self.shell = scene, shell
+    def __init__(
+        self, variables: Variables, names: tuple[str, ...], arguments: str | None, shell: Shell | None
+    ) -> None:
+        self.variables, self.shell = variables, shell
         self.given = Given.of(arguments, names)
         self.values = f"{_VARIABLE}|{placeholder(names)}"
         self.notes: dict[Note, None] = {}  # in order, each one once
@@ -184,7 +191,7 @@ class _Pass:
         if not (variable := found["variable"]):
             return self.given.answer(found, in_command=in_command)
         name = "WHET_SKILL_DIR" if variable == "{baseDir}" else variable[2:-1]
-        if value := _value(variable, self.scene):
+        if value := _value(variable, self.variables):
             return Answer(name, value)
         if variable in VARIABLES:
             message = f"{variable} has no value here and stays as written."
@@ -208,7 +215,7 @@ class _Pass:
             return self._spelled(written)
         env = {**shell.env}
         for variable in VARIABLES:
-            if variable[0] == "$" and (value := _value(variable, self.scene)):
+            if variable[0] == "$" and (value := _value(variable, self.variables)):
                 env[variable[2:-1]] = value
         ready = self._referring(script, shell, env)
         if ready.hazard:

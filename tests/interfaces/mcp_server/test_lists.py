@@ -8,7 +8,7 @@ import os
 import pytest
 
 from mcp_server.shelves import World, all_pages, data_of, put, refused, uris, world
-from whet.interfaces.mcp import legacy_resources, paging
+from whet.interfaces.mcp import paging, resources
 
 __all__ = ["world"]
 
@@ -43,7 +43,7 @@ def test_resources_are_the_index_and_then_every_skill(world: World) -> None:
 def test_an_empty_library_has_empty_lists(world: World) -> None:
     served = world.served()
     assert served.list_skills() == {"skills": []}
-    assert served.list_resources() == {"resources": [legacy_resources.INDEX_RESOURCE]}
+    assert served.list_resources() == {"resources": [resources.INDEX_RESOURCE]}
 
 
 def test_templates_say_how_addresses_are_made(world: World) -> None:
@@ -149,7 +149,7 @@ def test_an_index_that_would_be_too_long_says_so(
 ) -> None:
     for name in ("a", "b", "c"):
         world.mine(name)
-    monkeypatch.setattr(legacy_resources, bound, value)
+    monkeypatch.setattr(resources, bound, value)
     index = json.loads(data_of(world.served().read("skill://index.json")))
     assert [skill["name"] for skill in index["skills"]] == ["a", "b"]
     assert (index["truncated"], index["total"]) == (True, 3)

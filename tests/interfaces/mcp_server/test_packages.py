@@ -164,14 +164,14 @@ def test_json_written_as_frontmatter_comes_back_as_it_is(more: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("# Title\n", "SKILL.md does not begin with frontmatter between two lines ---."),
-        ("---\nname: odd\ndescription: D.\n", "SKILL.md does not begin with frontmatter between two lines ---."),
+        ("# Title\n", "The file does not begin with a --- line, so it has no name or description of its own."),
+        ("---\nname: odd\ndescription: D.\n", "The frontmatter is opened with --- and never closed."),
         (
             "---\nname: odd\ndescription: a: b\n---\n",
-            "The frontmatter is not valid YAML: mapping values are not allowed",
+            "The frontmatter is not valid YAML (mapping values are not allowed",
         ),
-        ("---\n- a\n---\n", "The frontmatter is not valid YAML: not a mapping of keys to values."),
-        ("---\nname: odd\nname: odd\ndescription: D.\n---\n", "The key 'name' is given twice in the frontmatter."),
+        ("---\n- a\n---\n", "The frontmatter is not valid YAML (not a mapping of keys to values)"),
+        ("---\nname: odd\nname: odd\ndescription: D.\n---\n", "The key name is given twice; the later one counts."),
         ("---\nname: other\ndescription: D.\n---\n", "The name in SKILL.md is 'other'."),
         ("---\nname: ' odd '\ndescription: D.\n---\n", "The name in SKILL.md is ' odd '."),
         ("---\ndescription: D.\n---\n", "The name in SKILL.md is 'None'."),
@@ -181,11 +181,11 @@ def test_json_written_as_frontmatter_comes_back_as_it_is(more: dict[str, Any]) -
         (f"---\nname: odd\ndescription: {'d' * 1025}\n---\n", "The description has 1,025 characters; at most 1,024"),
         (
             f"---\nname: odd\ndescription: D.\nx: {'d' * 65536}\n---\n",
-            "The frontmatter has more than 65,536 characters.",
+            "The frontmatter has 65,566 characters; at most 65,536 are read.",
         ),
         (
             "---\nname: odd\ndescription: D\udcff.\n---\n",
-            "The frontmatter is not valid YAML: a character that YAML does",
+            "The frontmatter is not valid YAML (a character that YAML does",
         ),
         ('---\nname: odd\ndescription: "\\ud800"\n---\n', "The frontmatter "),
     ],

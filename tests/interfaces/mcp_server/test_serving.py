@@ -15,7 +15,7 @@ import pytest
 
 from mcp_server.shelves import World, all_pages, data_of, put, refused, resource, uris, verify, world
 from whet.errors import NotFoundError, WhetError
-from whet.interfaces.mcp import legacy_resources
+from whet.interfaces.mcp import resources
 from whet.library.visibility import PERSON
 
 __all__ = ["world"]
@@ -270,7 +270,7 @@ def test_the_directories_above_skills_have_the_skills(world: World) -> None:
             folder("skill://acme"),
             folder("skill://deploy"),
             folder("skill://external"),
-            legacy_resources.INDEX_RESOURCE,
+            resources.INDEX_RESOURCE,
         ]
     }
 

@@ -23,9 +23,8 @@ from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
 from whet.library.card import main_file
 from whet.library.files import entered, open_beneath, open_file, read_descriptor
 from whet.library.package import list_package
-from whet.skill.block import BlockError, read_block
 from whet.skill.finder import MAIN_FILE
-from whet.skill.frontmatter import MAX_FRONTMATTER, find_fences
+from whet.skill.frontmatter import read_document
 from whet.skill.names import is_ascii_name
 from whet.skill.paths import check, shown
 from whet.skill.tree import ignored
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.package import PackageFile
+    from whet.notes import Note
     from whet.values import Json
 
 MAX_FILES = 512
@@ -83,15 +83,20 @@ def unfit(card: Card) -> str:
         return f"It is the single file {main_file(card)}, not a directory with a {MAIN_FILE}."
     if main_file(card) != MAIN_FILE:
         return f"Its main file is called {main_file(card)}, not {MAIN_FILE}."
-    for note in card.notes:
-        if note.code in _BROKEN:
-            return note.message
     if not is_ascii_name(card.name):
         return f"The name {shown(card.name)} is not made of lowercase letters, digits and single hyphens."
-    if not card.description:
-        return "There is no description."
-    if len(card.description) > MAX_DESCRIPTION:
-        return _too_long(card.description)
+    return _broken(card.notes, card.description)
+
+
+def _broken(notes: Sequence[Note], description: object) -> str:
+    """What a conforming skill does not have: frontmatter that only a lenient reader understands, no description."""
+    if reason := next((note.message for note in notes if note.code in _BROKEN), ""):
+        return reason
+    text = description if isinstance(description, str) else ""
+    if not text.strip() or (text[0] == "#" and any(note.code == "comment-as-value" for note in notes)):
+        return "The description is missing, or not text."
+    if len(text) > MAX_DESCRIPTION:
+        return f"The description has {len(text):,} characters; at most {MAX_DESCRIPTION:,} are allowed."
     return ""
 
 
@@ -158,30 +163,17 @@ def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Json, list[
 
 def frontmatter(data: bytes, name: str) -> Json:
     """The frontmatter of a main file as JSON values. InvalidError where it does not conform, or has another name."""
-    text = data.decode("utf-8", "surrogateescape")
-    fences = find_fences(text)
-    block = text[fences.start : fences.end].replace("\r\n", "\n")
-    if fences.start < 0 or not fences.closed:
-        raise not_served(name, f"{MAIN_FILE} does not begin with frontmatter between two lines ---.")
-    if len(block) > MAX_FRONTMATTER:
-        raise not_served(name, f"The frontmatter has more than {MAX_FRONTMATTER:,} characters.")
+    document = read_document(data.decode("utf-8", "surrogateescape"))
+    values = document.values
+    if reason := _broken(document.diagnostics, values.get("description")):
+        raise not_served(name, reason)
     try:
-        read = read_block(block)
-        json.dumps(read.values, ensure_ascii=False, allow_nan=False).encode()
-    except BlockError as error:
-        raise not_served(name, f"The frontmatter is not valid YAML: {error}.") from error
+        json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
     except ValueError as error:
         raise not_served(name, f"The frontmatter cannot be written as JSON: {error}.") from error
-    if read.duplicates:
-        raise not_served(name, f"The key {shown(read.duplicates[0][0])} is given twice in the frontmatter.")
-    if read.values.get("name") != name:
-        raise not_served(name, f"The name in {MAIN_FILE} is {shown(str(read.values.get('name')))}.")
-    description = read.values.get("description")
-    if not isinstance(description, str) or not description.strip():
-        raise not_served(name, "The description is missing, or not text.")
-    if len(description) > MAX_DESCRIPTION:
-        raise not_served(name, _too_long(description))
-    return read.values
+    if values.get("name") != name:
+        raise not_served(name, f"The name in {MAIN_FILE} is {shown(str(values.get('name')))}.")
+    return values
 
 
 def subdirectories(card: Card, directory: str, *, bases: Sequence[str]) -> list[str] | None:
@@ -248,7 +240,3 @@ def _too_large(card: Card, what: str) -> InvalidError:
         f"{card.full_name} has {what}; a skill served over MCP has at most {MAX_FILES} files and {MAX_BYTES:,} bytes."
     )
     return InvalidError("skill-too-large-for-mcp", message, hint="Make it smaller, or use the tool skill_view.")
-
-
-def _too_long(description: str) -> str:
-    return f"The description has {len(description):,} characters; at most {MAX_DESCRIPTION:,} are allowed."

@@ -15,11 +15,21 @@ from typing import TYPE_CHECKING
 
 from whet.errors import NotFoundError, WhetError
 from whet.interfaces.mcp.addresses import INDEX, SCHEME, AddressBook, Found, address, read_address
-from whet.interfaces.mcp.legacy_resources import INDEX_RESOURCE, MANIFEST, index, manifest
-from whet.interfaces.mcp.media import JSON, MARKDOWN, media_type
 from whet.interfaces.mcp.packages import describe, frontmatter, members, not_served, read_member, subdirectories, unfit
 from whet.interfaces.mcp.paging import PAGE_BYTES, Bounds, page, weight
-from whet.interfaces.mcp.resources import contents, file_resource, folder_resource, main_resource
+from whet.interfaces.mcp.resources import (
+    INDEX_RESOURCE,
+    JSON,
+    MANIFEST,
+    MARKDOWN,
+    contents,
+    file_resource,
+    folder_resource,
+    index,
+    main_resource,
+    manifest,
+    media_type,
+)
 from whet.library.visibility import hidden, refusal
 from whet.skill.finder import MAIN_FILE
 

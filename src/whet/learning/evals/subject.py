@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.authoring.main_file import main_of
 from whet.errors import NotFoundError, UsageError
 from whet.learning.evals.formats import FOLDERS, find_file, read_evals
-from whet.prompt.rendering import Scene, render
+from whet.prompt.rendering import Variables, render
 from whet.skill.dialects import read_skill
 from whet.skill.paths import check as check_path
 
@@ -43,7 +43,7 @@ class Subject(NamedTuple):
     def body(self) -> str:
         """The instructions as a model reads them. Inline commands are not run."""
         skill = self.skill()
-        return render(skill.body, Scene(self.directory, self.name), names=skill.arguments).text
+        return render(skill.body, Variables(self.directory, self.name), names=skill.arguments).text
 
     def visible(self) -> list[str]:
         """The files that a model may look at."""

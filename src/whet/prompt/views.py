@@ -1,0 +1,159 @@
+"""Tiers 2 and 3 as they are given out: the body rendered, hidden skills refused, what is loaded already as a stub.
+
+What a skill's variables and inline commands mean in one library is decided here: the bridge from a place on disk to
+rendering.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from whet.library.disclosure import AlreadyLoaded, trust, view_file, view_skill
+from whet.library.visibility import PERSON, Caller, hidden, refusal
+from whet.prompt.message import setting_lines
+from whet.prompt.rendering import Rendered, Variables, render
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from whet.library.card import Card
+    from whet.library.config import ResolvedConfig
+    from whet.library.disclosure import Loaded, Opened, View
+    from whet.library.readiness import Probe
+    from whet.library.workspace import Workspace
+    from whet.notes import Note
+    from whet.prompt.shell import Runner, Shell
+
+
+def refused_unless_seen(card: Card, caller: Caller, config: ResolvedConfig, asked_for: Collection[str]) -> Note | None:
+    """Raise RefusedError for a skill that a model may not have; why it is hidden from a person comes back."""
+    reason = hidden(card, caller, config.disabled, config.probe)
+    if reason and caller.model and not (reason.code == "explicit-only" and str(card.id) in asked_for):
+        raise refusal(card, reason)
+    return reason
+
+
+def view(
+    workspace: Workspace,
+    name: str,
+    file_path: str | None = None,
+    page: int = 1,
+    *,
+    caller: Caller = PERSON,
+    loaded: Loaded | None = None,
+    session_id: str = "",
+) -> View:
+    """One skill's instructions; with `file_path`, one of its files as it lies on disk."""
+    card, config = workspace.find(name)
+    return view_card(workspace, card, config, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
+
+
+def view_card(
+    workspace: Workspace,
+    card: Card,
+    config: ResolvedConfig,
+    file_path: str | None,
+    page: int,
+    *,
+    caller: Caller,
+    loaded: Loaded | None = None,
+    session_id: str = "",
+    probe: Probe | None = None,
+    runner: Runner | None = None,
+    settings: Mapping[str, Any] | None = None,
+    asked_for: Collection[str] = (),
+) -> View:
+    """One skill's instructions, or with `file_path` one of its files as it lies on disk; for a session, or without one.
+
+    Inline commands run only for a model, and only where the settings allow it: a person who looks is not asking for
+    anything to happen. `asked_for` are the ids of skills that the user asked for; a model may see these even if it
+    must not choose them.
+    """
+    reason = refused_unless_seen(card, caller, config, asked_for)
+    shown: View
+    if file_path is not None:
+        if caller.model and card.scope == "project":
+            workspace.admit(workspace.open(card), config)
+        shown = view_file(card, file_path, page=page, bases=config.bounds.bases)
+        seen = shown.digest
+        if loaded is not None and loaded.knows(card.path, file_path, page, seen):
+            return AlreadyLoaded(card, file_path, page, seen)
+    else:
+        opened = workspace.open(card)
+        if caller.model:
+            workspace.admit(opened, config)
+        lines = setting_lines(opened.skill, dict(config.settings.skill_settings) if settings is None else settings)
+        seen = "\n".join((opened.digest, *lines))
+        if loaded is not None and loaded.knows(card.path, "", page, seen):
+            return AlreadyLoaded(card, "", page, opened.digest)
+        shell = shell_of(opened, config, runner) if caller.model else None
+        rendered = render_skill(opened, variables_of(opened, config, session_id), shell=shell)
+        view = view_skill(opened, probe or config.probe, page=page, body=rendered.text)
+        shown = view._replace(notes=(*view.notes, *rendered.notes), settings=lines, hidden=reason)
+    if loaded is not None:
+        loaded.add(card.path, file_path or "", page, seen)
+    return shown
+
+
+def variables_of(opened: Opened, config: ResolvedConfig, session_id: str = "") -> Variables:
+    """The variables of one skill."""
+    root = opened.card.root
+    plugin = ""
+    if root.namespace:
+        plugin = os.path.dirname(root.path) if os.path.basename(root.path) == "skills" else root.path
+    return Variables(
+        skill_dir=opened.card.directory,
+        skill_name=opened.card.full_name,
+        session_id=session_id,
+        project_dir=config.repository.root if config.repository else config.place.directory,
+        plugin_root=plugin,
+        effort=opened.skill.execution.effort,
+    )
+
+
+def shell_of(opened: Opened, config: ResolvedConfig, runner: Runner | None = None) -> Shell | None:
+    """What runs the skill's inline commands: nothing, unless the settings allow it for how far the skill is trusted.
+
+    They run in a box that shows the skill and the project, unless the settings say otherwise or the caller brings a
+    runner.
+    """
+    if trust(opened.card) not in config.settings.inline_shell:
+        return None
+    from whet.prompt.shell import LocalRunner, SandboxRunner, Shell, allowed_environment
+
+    place = config.place
+    env = allowed_environment(place.env)
+    if runner is None and config.settings.sandbox == "off":
+        runner = LocalRunner()
+    if runner is None:
+        from whet.guard.sandbox.box import box_for
+
+        project = (config.repository.root, config.repository.identity) if config.repository else ()
+        shown = (opened.card.directory, place.directory, *project, variables_of(opened, config).plugin_root)
+        runner = SandboxRunner(box_for(shown=shown, cwd=place.directory, env=env, home=place.home))
+    return Shell(runner, place.directory, env, opened.skill.execution.shell or "bash")
+
+
+def render_skill(
+    opened: Opened, variables: Variables, *, arguments: str | None = None, shell: Shell | None = None
+) -> Rendered:
+    """The skill's body as the model reads it; what its commands ran in is among the notes."""
+    skill = opened.skill
+    if shell is None or not has_commands(skill.body):
+        return render(skill.body, variables, names=skill.arguments, arguments=arguments, shell=shell)
+    from whet.prompt.shell import Left, SandboxRunner, Witness
+
+    if isinstance(shell.runner, SandboxRunner) and not shell.runner.works():
+        rendered = render(skill.body, variables, names=skill.arguments, arguments=arguments)
+        return rendered._replace(notes=tuple(Left.instead(note) for note in rendered.notes))
+    witness = Witness(shell.runner)
+    rendered = render(
+        skill.body, variables, names=skill.arguments, arguments=arguments, shell=shell._replace(runner=witness)
+    )
+    return rendered._replace(notes=(*rendered.notes, *witness.notes()))
+
+
+def has_commands(body: str) -> bool:
+    """May a body hold commands? Where it surely holds none, nothing has to be found out about the machine."""
+    return "!`" in body or "`!" in body
