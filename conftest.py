@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import itertools
 import os
@@ -18,8 +19,14 @@ if TYPE_CHECKING:
 EXAMPLES = 25
 """How many examples a property is tried with in the quick tier."""
 
+STEPS = 10
+"""How many steps a machine of states takes for one example in the quick tier."""
+
 _CHOSEN = "_hypothesis_internal_use_settings"
 """Where Hypothesis keeps what `@settings` said: a profile cannot overrule that."""
+
+# Garbage is collected more seldom than Python would: a run has many objects that stay, and each time all are looked at.
+gc.set_threshold(20_000, 20, 20)
 
 # Where CI decides, it looks at the same examples each time; elsewhere at new ones.
 settings.register_profile("ci", derandomize=True)
@@ -28,8 +35,9 @@ if os.environ.get("CI"):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """One switch for the tier, and one to look at a table row by row."""
+    """Switches for the tiers, and one to look at a table row by row."""
     parser.addoption("--quick", action="store_true", help="leave out deep tests, and take fewer steps and examples")
+    parser.addoption("--rest", action="store_true", help="only what --quick leaves out or shortens, in full")
     parser.addoption("--rows", action="store_true", help="collect every row of a table as a test of its own")
 
 
@@ -59,12 +67,12 @@ def quick(pytestconfig: pytest.Config) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is deep, and try properties with fewer examples."""
+    """Leave out what is deep, and try properties with fewer examples; or keep only those."""
+    if config.getoption("rest"):
+        _keep(config, items, [item for item in items if _is_shortened(item)])
     if not config.getoption("quick"):
         return
-    deep = [item for item in items if item.get_closest_marker("deep")]
-    config.hook.pytest_deselected(items=deep)
-    items[:] = [item for item in items if not item.get_closest_marker("deep")]
+    _keep(config, items, [item for item in items if not item.get_closest_marker("deep")])
     for item in items:
         test = getattr(item, "obj", None)
         machine = getattr(item, "cls", None)
@@ -75,8 +83,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             machine.settings = _fewer(machine.settings)
 
 
+def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
+    staying = {*kept}
+    config.hook.pytest_deselected(items=[item for item in items if item not in staying])
+    items[:] = kept
+
+
+def _is_shortened(item: pytest.Item) -> bool:
+    """Does the quick tier leave this test out, or do less in it?"""
+    test = getattr(item, "obj", None)
+    if is_hypothesis_test(test) or isinstance(getattr(getattr(item, "cls", None), "settings", None), settings):
+        return True
+    by_tier = getattr(test, "by_tier", "quick" in getattr(item, "fixturenames", ()))
+    return by_tier or item.get_closest_marker("deep") is not None
+
+
 def _fewer(chosen: settings) -> settings:
-    return settings(chosen, max_examples=min(chosen.max_examples, EXAMPLES))
+    steps = min(chosen.stateful_step_count, STEPS)
+    return settings(chosen, max_examples=min(chosen.max_examples, EXAMPLES), stateful_step_count=steps)
 
 
 # Tables: a parametrized function that takes nothing but its row, or one of the fixtures below, is collected as one test
@@ -119,7 +143,11 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
                         raise
 
     vars(go_through).update(
-        __wrapped__=obj, __signature__=inspect.signature(go_through), pytestmark=others, __doc__=obj.__doc__
+        __wrapped__=obj,
+        __signature__=inspect.signature(go_through),
+        pytestmark=others,
+        __doc__=obj.__doc__,
+        by_tier="quick" in takes or any(table.has_deep for table in tables),
     )
     made: pytest.Item = pytest.Function.from_parent(collector, name=name, callobj=go_through)
     return made
@@ -129,11 +157,13 @@ class _Table:
     """The rows of one `parametrize`."""
 
     def __init__(self, mark: pytest.Mark) -> None:
-        names, self._values = (*mark.args, *(mark.kwargs.get(key) for key in ("argnames", "argvalues")))[:2]
+        given, self._values = (*mark.args, *(mark.kwargs.get(key) for key in ("argnames", "argvalues")))[:2]
         self._values = list(self._values)
-        self.names = [word.strip() for word in names.split(",")] if isinstance(names, str) else list(names)
+        self.names = [word.strip() for word in given.split(",")] if isinstance(given, str) else list(given)
         self._titles = mark.kwargs.get("ids")
-        odd = {mark.name for row in self._values for mark in getattr(row, "marks", ())} - {"deep"}
+        marks = {mark.name for row in self._values for mark in getattr(row, "marks", ())}
+        self.has_deep = "deep" in marks
+        odd = marks - {"deep"}
         self.is_plain = not odd and not mark.kwargs.get("indirect") and bool(self._values)
 
     def rows(self, *, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:

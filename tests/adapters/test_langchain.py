@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from adapters.world import World
 
+pytestmark = pytest.mark.deep
+
 
 class Scripted(BaseChatModel):
     """A chat model that follows a policy, and notes what it is sent."""

@@ -7,6 +7,7 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from pydantic_ai import Agent, AgentRunResult
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -19,9 +20,9 @@ from whet.api.session_pool import SessionKey
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pytest
-
     from adapters.world import World
+
+pytestmark = pytest.mark.deep
 
 
 def returns(messages: list[ModelMessage]) -> list[ToolReturnPart]:

@@ -16,7 +16,7 @@ from whet.api.tools import Tool, Tools
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
-from reference import TOPICS, api, members_of  # noqa: E402  the documentation's own tool, not a package
+from reference import TOPICS, members_of  # noqa: E402  the documentation's own tool, not a package
 
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -61,6 +61,6 @@ def test_each_member_has_one_topic() -> None:
 
 
 def test_signatures_are_python() -> None:
-    for block in re.findall(r"^```py\n(.*?)\n```$", api(), re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^```py\n(.*?)\n```$", PAGE, re.MULTILINE | re.DOTALL):
         is_function = re.match(r"(@|async |def )", block)
         ast.parse(f"{block}: ..." if is_function else re.sub(r"(?s)^(\w+)\((.*)\)$", r"def \1(\2): ...", block))

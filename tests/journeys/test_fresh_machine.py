@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from journeys.machines import in_process
 from whet import __version__
 from whet.interfaces.cli.verbs import VERBS
 
@@ -42,7 +43,15 @@ def test_every_look_works_on_a_fresh_machine(whet: Callable[..., CompletedProces
     looks = [["--version"], ["--help"], ["roots"], ["doctor", "--check"], ["trust", "--list"], ["show", BUNDLED[0]]]
     assert {tuple(words): whet(*words).returncode for words in looks} == {tuple(words): 0 for words in looks}
     assert whet("--version").stdout == f"whet {__version__}\n"
-    assert "Traceback" not in "".join(whet(verb).stderr for verb in VERBS)
+
+
+def test_no_command_shows_a_traceback_on_a_fresh_machine(
+    whet: Callable[..., CompletedProcess[str]], *, quick: bool
+) -> None:
+    token = in_process.set(quick)
+    assert "Traceback" not in "".join(whet(verb).stderr for verb in VERBS if verb not in ("mcp", "hook"))
+    in_process.reset(token)
+    assert "Traceback" not in "".join(whet(verb).stderr for verb in ("mcp", "hook"))
 
 
 def test_without_a_home_the_reason_is_said(env: dict[str, str], whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -144,6 +144,13 @@ TAMPERED: Kinds = {
     **{f"{form}: without its last byte": (partial(cut, data, -1), UNREADABLE) for form, data in PLAIN.items()},
 }
 
+LARGE = {
+    *("tar: enormous headers", "tar: a hundred thousand entries"),
+    *("zip: a hundred thousand entries", "zip: a hundred thousand directories"),
+    *("gzip: bomb", "gzip: bomb in a second member", "zip: nested bomb"),
+}
+"""Megabytes each; `header after header`, `many small bombs` and a bomb of each form are the quick ones beside them."""
+
 
 class Kept(NamedTuple):
     """What must come of an archive: its files beside the main file, and the names that were left out."""

@@ -95,13 +95,13 @@ def test_whoever_is_killed_at_any_step_leaves_all_of_a_plan_or_nothing(
 def test_after_random_kills_all_of_a_plan_is_there_or_nothing(machine: Machine, victim: Victim, *, quick: bool) -> None:
     again(machine.top)
     before, afters, duration = machine.state(), dict[str, State](), dict[str, float]()
-    for name, plan in PLANS.items():
+    plans = ["install", "restore"] if quick else [*PLANS]
+    for name in plans:
         started = time.monotonic()
-        assert not victim.killed(plan)
+        assert not victim.killed(PLANS[name])
         duration[name] = time.monotonic() - started
         afters[name] = settled(machine)
         again(machine.top)
-    plans = [*PLANS]
     for rounds in range(len(plans) if quick else 60):
         name = plans[rounds % len(plans)]
         victim.killed(PLANS[name], "after", random.uniform(0, duration[name]))

@@ -150,7 +150,7 @@ def killing(world: World, act: str) -> Iterator[Callable[[int, str], int]]:
     "act", ["link", "copy", "refresh", "refresh-aside", "to-copies", "to-links", "undo-links", "undo-copies"]
 )
 def test_whatever_is_cut_off_the_next_sync_or_undo_completes(
-    world: World, killing: Callable[[int, str], int], act: str
+    world: World, killing: Callable[[int, str], int], act: str, *, quick: bool
 ) -> None:
     """Before each kill the world is as prepared; after it, both ways on lead to where they would have led."""
     (world.home / ".claude" / "skills").mkdir()
@@ -187,7 +187,7 @@ def test_whatever_is_cut_off_the_next_sync_or_undo_completes(
 
     world.sync(*clients, how=wanted)
     complete = shape(world.home)
-    for step in count(1):
+    for step in count(1, 6 if quick else 1):
         again()
         status = killing(step, done)
         assert status in (0, signal.SIGKILL)

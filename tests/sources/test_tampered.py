@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sources.forging import SKILL
 from sources.reaching import reach
-from sources.tampered import LEFT_OUT, PLAIN, TAMPERED, WITHOUT_SKILL, Kept
+from sources.tampered import LARGE, LEFT_OUT, PLAIN, TAMPERED, WITHOUT_SKILL, Kept
 from whet.errors import InvalidError, NotFoundError
 from whet.skill.archive import contents, unpack
 from whet.skill.tree import Item
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from whet.sources.web.client import Web
 
+SIZED = [pytest.param(kind, marks=pytest.mark.deep) if kind in LARGE else kind for kind in TAMPERED]
 MAIN = ("a/SKILL.md", Item(SKILL))
 
 
@@ -32,7 +33,7 @@ def source_of(directory: Path, data: bytes) -> ArchiveSource:
     return ArchiveSource(Ref("archive", str(path)), reach(cast("Web", None), state=str(directory)))
 
 
-@pytest.mark.parametrize("kind", TAMPERED)
+@pytest.mark.parametrize("kind", SIZED)
 def test_a_tampered_archive_is_refused_by_every_reader(kind: str, tmp_path: Path) -> None:
     make, codes = TAMPERED[kind]
     data = make()

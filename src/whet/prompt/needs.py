@@ -55,7 +55,7 @@ class Needs(Rows[Need]):
 def collect_needs(cards: Iterable[Card], probe: Probe) -> tuple[Need, ...]:
     """Everything these skills miss in the environment, each thing once, in the words of the first who explains it."""
     found: dict[tuple[str, str], Need] = {}
-    for card in dict.fromkeys(cards):
+    for card in {card.id: card for card in cards}.values():  # one that was read twice is still one
         for kind, name, text in missing(card.gates, probe):
             need = Need(kind, name, _prompt(card.gates, kind, name), text, kind == "env", ())
             known = found.get((kind, name), need)
