@@ -10,7 +10,7 @@ import pytest
 from sources.hub_server import Hub, hub_serving
 from sources.published import served
 from sources.repositories import Repository
-from sources.syncing_world import shape
+from sources.sync_world import shape
 
 from journeys.machines import Machine, content, main
 

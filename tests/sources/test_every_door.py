@@ -21,7 +21,7 @@ from whet.library.package import read_package
 from whet.library.standalone import check, digest, pack, skills_below
 from whet.sources.local import ArchiveSource, PathSource
 from whet.sources.model import Ref
-from whet.sources.syncing.places import skills_below as synced
+from whet.sources.sync.plan import skills_below as synced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from whet.sources.publishing.prepare import Published
     from whet.sources.publishing.snapshots import SnapshotExport
     from whet.sources.search import SearchResult
-    from whet.sources.syncing.sync import Synced, SyncPlan, SyncReport
+    from whet.sources.sync.apply import Synced, SyncReport
+    from whet.sources.sync.plan import SyncPlan
     from whet.sources.taps import Tap, Taps
     from whet.sources.web.client import Web
     from whet.store.state import Repaired
@@ -390,7 +391,7 @@ class SkillSources:
         A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
         unless `force` says so. Nothing is changed yet; `sync` does what the plan says.
         """
-        from whet.sources.syncing.sync import plan_sync
+        from whet.sources.sync.plan import plan_sync
 
         root = self._workspace.new_root(project=here)
         return plan_sync(
@@ -402,19 +403,19 @@ class SkillSources:
 
         `steps` have an `outcome` each; one that fails does not stop the others.
         """
-        from whet.sources.syncing.sync import apply_sync
+        from whet.sources.sync.apply import apply_sync
 
         return apply_sync(plan, self._place, self._workspace.state)
 
     def unsync(self, *clients: str, here: bool = False) -> SyncReport:
         """Take back everything that syncing made, and nothing else."""
-        from whet.sources.syncing.sync import undo_sync
+        from whet.sources.sync.apply import undo_sync
 
         return undo_sync(self._place, self._workspace.state, project=here, clients=clients)
 
     def synced(self, *clients: str) -> tuple[Synced, ...]:
         """What syncing made, and how it is now."""
-        from whet.sources.syncing.sync import synced
+        from whet.sources.sync.apply import synced
 
         return synced(self._workspace.state, clients)
 
@@ -589,7 +590,7 @@ class SkillSources:
         """What `doctor` tells of the locks, of the memory of what was installed, and of what syncing made."""
         from whet.notes import Note
         from whet.sources.lock.rebuild import examine
-        from whet.sources.syncing.record import read_record
+        from whet.sources.sync.record import read_record
 
         entries: tuple[Note, ...] = ()
         if any(map(os.path.lexists, self._lock_files())):
@@ -611,7 +612,7 @@ class SkillSources:
 
             parts = [repair(self.installs, root) for root in self._own_roots()]
         if any(entry.code == "sync-damaged" for entry in self.examine()):
-            from whet.sources.syncing.sync import repair_sync
+            from whet.sources.sync.apply import repair_sync
 
             repository = self._workspace.config().repository
             projects = (repository.root,) if repository else ()

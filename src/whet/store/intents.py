@@ -31,6 +31,9 @@ EDIT = "edit"
 LOCK = "lock"
 """A lock that does not say yet what is installed (`whet.sources.lock.installs`)."""
 
+SYNC = "sync"
+"""What is about to be made for other clients (`whet.sources.sync.record`)."""
+
 
 class Intent(NamedTuple):
     """Something that was begun and is not settled."""

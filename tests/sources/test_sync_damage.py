@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sources.syncing_world import World, refused, shape, world
+from sources.killing import ARMING
+from sources.sync_world import World, refused, shape, world
 from whet.errors import InvalidError
 from whet.library.roots import user_root
-from whet.sources.syncing.sync import (
+from whet.sources.sync.apply import (
     repair_sync,
     synced,
 )
@@ -86,31 +87,14 @@ def test_repair_takes_only_links_that_sync_would_have_made(world: World) -> None
 
 # --- cut off halfway ------------------------------------------------------------------------------------------------
 
-STEPS = ("write", "rename", "replace", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "makedirs")
-
 ARMED = f"""
-import json, os, shutil, signal, sys, tempfile
+import json, os, sys
 from whet.library.roots import Place, user_root
-import whet.store.atomic as atomic, whet.sources.syncing.sync as syncing, whet.store.schema
+import whet.sources.sync.apply as syncing, whet.store.schema
 from whet.store.state import StateDatabase
+{ARMING}
 top = sys.argv[1]
 place = Place(top + "/project", top + "/home", top + "/state", "linux", {{"HOME": top + "/home"}})
-left = 0
-
-def armed(real):
-    def call(*args, **kwargs):
-        # Kill this process just before the step at which the count runs out.
-        global left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*args, **kwargs)
-    return call
-
-def arm():
-    for name in {STEPS!r}:
-        setattr(os, name, armed(getattr(os, name)))
-    atomic.exchange = armed(atomic.exchange)
 
 def sync(how):
     if "--aside" in sys.argv:  # where directories cannot swap places
@@ -119,11 +103,12 @@ def sync(how):
     syncing.apply_sync(plan, place, state)
 
 for line in sys.stdin:
-    left, act = json.loads(line)
+    amount, act = json.loads(line)
     child = os.fork()
     if not child:
         state = StateDatabase(place.state)
-        arm()
+        state.open()
+        arm(amount)
         syncing.undo_sync(place, state) if act == "undo" else sync(act)
         os._exit(0)
     print(os.waitpid(child, 0)[1], flush=True)
@@ -187,7 +172,7 @@ def test_whatever_is_cut_off_the_next_sync_or_undo_completes(
 
     world.sync(*clients, how=wanted)
     complete = shape(world.home)
-    for step in count(1, 6 if quick else 1):
+    for step in count(1, 5 if quick else 1):
         again()
         status = killing(step, done)
         assert status in (0, signal.SIGKILL)

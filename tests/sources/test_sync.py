@@ -10,18 +10,11 @@ from typing import Any
 
 import pytest
 
-from sources.syncing_world import World, outcomes, refused, shape, states, world
+from sources.sync_world import World, outcomes, refused, shape, states, world
 from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.roots import CLIENTS, user_root
-from whet.sources.syncing.sync import (
-    SyncReport,
-    apply_sync,
-    known_clients,
-    plan_sync,
-    present_clients,
-    synced,
-    undo_sync,
-)
+from whet.sources.sync.apply import SyncReport, apply_sync, synced, undo_sync
+from whet.sources.sync.plan import known_clients, plan_sync, present_clients
 from whet.store.locks import FileLock, lock_path
 
 __all__ = ["world"]
@@ -448,7 +441,7 @@ def test_one_client_that_fails_does_not_stop_the_others(world: World, monkeypatc
 
 
 def test_two_syncs_wait_for_each_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whet.sources.syncing.record._PATIENCE", 0.05)
+    monkeypatch.setattr("whet.sources.sync.record._PATIENCE", 0.05)
     plan = world.plan("claude")
     lock = FileLock(lock_path(world.place.state, "sync", ""), timeout=1)
     with lock, pytest.raises(WhetError) as caught:

@@ -10,14 +10,8 @@ import pytest
 
 from whet import Library
 from whet.library.roots import Place, user_root
-from whet.sources.syncing.sync import (
-    SyncPlan,
-    SyncReport,
-    apply_sync,
-    plan_sync,
-    synced,
-    undo_sync,
-)
+from whet.sources.sync.apply import SyncReport, apply_sync, synced, undo_sync
+from whet.sources.sync.plan import SyncPlan, plan_sync
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

@@ -1,9 +1,10 @@
 """What `whet sync` made, written down before it is made, so that taking it back removes exactly that.
 
-The record names every link, copy and directory. An entry may be ahead of the disk (somebody pulled the plug between
-writing it down and making it), never behind it. What stands at the place decides: a link is ours while it points where
-we pointed it, a copy while it has the content we gave it. Where the client's directory or the root has become another
-one since (a link to the other, say), a copy is nobody's copy any more: it may be the skill itself that lies there.
+The record names every link, copy and directory. What is about to be made is an intent, which becomes part of the record
+when it is made; one that somebody pulled the plug on counts, too. So the record may be ahead of the disk, and is never
+behind it. What stands at the place decides: a link is ours while it points where we pointed it, a copy while it has the
+content we gave it. Where the client's directory or the root has become another one since (a link to the other, say), a
+copy is nobody's copy any more: it may be the skill itself that lies there.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from whet.errors import InvalidError, WhetError
 from whet.library.files import inside
 from whet.library.package import read_tree
 from whet.store.atomic import write_bytes
+from whet.store.clock import system_clock
+from whet.store.intents import SYNC, Intents
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from whet.store.state import StateDatabase
 
@@ -60,15 +63,14 @@ class Made(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Everything that was made."""
+    """Everything that was made, or is about to be."""
 
     made: dict[str, Made]
     """By path."""
     directories: tuple[str, ...] = ()
     """Those that had to be made, outermost first."""
-
-
-EMPTY = Record({})
+    open: tuple[str, ...] = ()
+    """The ids of the intents in it."""
 
 
 def writing(state: StateDatabase) -> FileLock:
@@ -77,25 +79,42 @@ def writing(state: StateDatabase) -> FileLock:
 
 
 def read_record(state: StateDatabase) -> Record:
-    """What was made so far. Raises InvalidError `sync-damaged`."""
-    made: list[Made] = []
-    directories: list[str] = []
+    """What was made so far, and what was begun. Raises InvalidError `sync-damaged`."""
+    intents = Intents(state, system_clock).open(SYNC)
     try:
-        for kind, entry in read_rows(state):
-            if kind == "made":
-                made.append(_made(json.loads(entry)))
-            else:
-                directories.append(_absolute(json.loads(entry)))
+        record = _parse(
+            [json.loads(entry) for kind, entry in read_rows(state) if kind == "made"],
+            [json.loads(entry) for kind, entry in read_rows(state) if kind != "made"],
+        )
+        for intent in intents:
+            begun = _parse(intent.payload["made"], intent.payload["directories"])
+            record = add(record, begun.made.values(), begun.directories, intent.id)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         message = f"It is not known what sync made; the record is damaged: {str(error) or type(error).__name__}."
         hint = "Run `whet doctor --repair`; it keeps the record and finds the links again by where they point."
         raise InvalidError("sync-damaged", message, hint=hint, path=state.path) from error
-    return Record({one.path: one for one in made}, tuple(directories))
+    return record
+
+
+def add(record: Record, made: Iterable[Made], directories: Iterable[str], id_: str) -> Record:
+    """The record with what an intent is about. A copy that is given another content may have either."""
+    known = dict(record.made)
+    for one in made:
+        before = known.get(one.path)
+        follows = before is not None and (before.how, one.how) == ("copy", "copy")
+        known[one.path] = one._replace(digest=before.digest, coming=one.digest) if before and follows else one
+    new = tuple(path for path in directories if path not in record.directories)
+    return Record(known, (*record.directories, *new), (*record.open, id_))
 
 
 def read_rows(state: StateDatabase) -> list[tuple[Any, ...]]:
     """The record as it is stored."""
     return state.read("SELECT kind, entry FROM synced ORDER BY number")
+
+
+def _parse(made: Any, directories: Any) -> Record:
+    entries = [_made(entry) for entry in made]
+    return Record({one.path: one for one in entries}, tuple(_absolute(path) for path in directories))
 
 
 def _made(entry: Any) -> Made:
@@ -116,23 +135,39 @@ def _absolute(path: Any) -> str:
     return path
 
 
-def write_record(state: StateDatabase, record: Record) -> None:
-    """Write down what was made."""
-    if not record.made and not record.directories and state.existing() is None:
-        return
+def begin(state: StateDatabase, record: Record, made: Sequence[Made], directories: Sequence[str] = ()) -> Record:
+    """Write down what is about to be made; the record with it."""
+    if not made and not directories:
+        return record
+    payload = {"made": [one._asdict() for one in made], "directories": list(directories)}
+    return add(record, made, directories, Intents(state, system_clock).begin(SYNC, payload))
+
+
+def write_record(state: StateDatabase, record: Record) -> Record:
+    """Write down what was made, and strike out the intents that it came of; the record without them."""
+    if record == Record({}) and state.existing() is None:
+        return record
     rows = [("made", json.dumps(record.made[key]._asdict())) for key in sorted(record.made)]
     rows += [("directory", json.dumps(path)) for path in record.directories]
     with state.write() as connection:
         connection.execute("DELETE FROM synced")
         connection.executemany("INSERT INTO synced (kind, entry) VALUES (?, ?)", rows)
+        for id_ in record.open:
+            Intents(state, system_clock).settle(id_)
+    return record._replace(open=())
 
 
 def set_aside(state: StateDatabase) -> str:
-    """Keep a record that cannot be read as a file; where."""
+    """Keep a record that cannot be read as a file; where, "" where there is none."""
+    rows = [*read_rows(state), *state.read("SELECT kind, payload FROM intents WHERE kind = ?", (SYNC,))]
+    if not rows:
+        return ""
     number = 1
     while os.path.lexists(path := os.path.join(state.directory, f"sync.damaged-{number}")):
         number += 1
-    write_bytes(path, json.dumps(read_rows(state), indent=1, default=repr).encode() + b"\n", mode=0o600)
+    write_bytes(path, json.dumps(rows, indent=1, default=repr).encode() + b"\n", mode=0o600)
+    with state.write() as connection:
+        connection.execute("DELETE FROM intents WHERE kind = ?", (SYNC,))
     return path
 
 
@@ -166,9 +201,3 @@ def content_digest(directory: str) -> str:
         return digest(read_tree(directory))
     except WhetError:
         return ""
-
-
-def without(record: Record, paths: Iterable[str]) -> Record:
-    """The record without these entries."""
-    gone = set(paths)
-    return record._replace(made={path: made for path, made in record.made.items() if path not in gone})

@@ -1,0 +1,395 @@
+"""Making and taking back what a sync plans: the same skills for every client, as links or copies where each looks.
+
+A plan says what would be done and what is left alone, and why; applying it looks again first, and does only what is
+still as the plan saw it. What is made is on record (`whet.sources.sync.record`) before it is there, so that the next
+sync or undo completes whatever was cut off halfway, and undo takes back exactly what was made.
+
+    plan = plan_sync(place, state, user_root(place), ("claude", "cursor"), how="link")
+    report = apply_sync(plan, place, state)
+    undo_sync(place, state)
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from whet.authoring.trees import digest, write_tree
+from whet.errors import ConflictError, NotFoundError, WhetError
+from whet.library.files import inside
+from whet.library.package import read_tree
+from whet.library.repository import is_same
+from whet.sources.sync.plan import (
+    ACTIONS,
+    MAKING,
+    MESSAGES,
+    Step,
+    SyncPlan,
+    base_of,
+    folders,
+    known_clients,
+    named,
+    plan_sync,
+    start_of,
+    target_of,
+)
+from whet.sources.sync.record import (
+    How,
+    Made,
+    Record,
+    begin,
+    content_digest,
+    link_text,
+    read_record,
+    set_aside,
+    standing,
+    write_record,
+    writing,
+)
+from whet.store.atomic import clean_leftovers, make_directories, sync_directory
+from whet.store.failures import os_failure, os_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from whet.library.roots import Place
+    from whet.skill.tree import Tree
+    from whet.sources.sync.plan import State
+    from whet.store.state import StateDatabase
+
+
+class Done(NamedTuple):
+    """What became of one step."""
+
+    step: Step
+    outcome: Literal["done", "left", "failed", "changed"]
+    """`left`: there was nothing to do, or nothing that may be done. `changed`: it was not as planned any more."""
+    message: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The step and its outcome as JSON carries them."""
+        return {**self.step.to_json(), "outcome": self.outcome, "message": self.message or self.step.message}
+
+
+class SyncReport(NamedTuple):
+    """What became of each step."""
+
+    steps: tuple[Done, ...]
+    cleaned: tuple[str, ...] = ()
+    """What an earlier sync left behind when it was cut off, and is gone now."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON carries it."""
+        return {"steps": [done.to_json() for done in self.steps], "cleaned": list(self.cleaned)}
+
+
+class Synced(NamedTuple):
+    """One thing that sync made, and how it is now."""
+
+    client: str
+    name: str
+    path: str
+    how: How
+    root: str
+    state: Literal["fine", "stale", "edited", "broken", "gone", "replaced"]
+    """`stale`: the skill has changed since it was copied. `broken`: the skill is gone. `replaced`: now it is something
+    else."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What was made, as JSON carries it."""
+        return self._asdict()
+
+
+class Repaired(NamedTuple):
+    """What became of a damaged record."""
+
+    kept: str
+    """Where the damaged file is now; "" when there was none."""
+    links: tuple[str, ...]
+    """The links that were found again."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The outcome as JSON carries it."""
+        return {"kept": self.kept, "links": list(self.links)}
+
+
+def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport:
+    """Do what the plan says, as far as it is still as the plan saw it. What fails is reported, the rest goes on."""
+    with writing(state):
+        work = Work(state, plan.root, plan.base, read_record(state))
+        work.clean_up(plan.clients)
+        again = plan_sync(
+            place,
+            state,
+            plan.root,
+            plan.clients,
+            how=plan.how,
+            project=plan.project,
+            names=plan.names,
+            force=plan.force,
+        )
+        fresh = {(step.client, step.path): step for step in again.steps}
+        steps = [_still(step, fresh.get((step.client, step.path))) for step in plan.steps]
+        work.do([done.step for done in steps if done.outcome == "done"])
+        return SyncReport(tuple(work.done.get(done.step, done) for done in steps), tuple(work.cleaned))
+
+
+def _still(step: Step, now: Step | None) -> Done:
+    """A planned step as it is now. How something of ours is brought up to date may change, but not what is wanted."""
+    if step.state not in ACTIONS:
+        return Done(step, "left")
+    if now and (now.state == step.state or (now.state in MAKING and step.state in MAKING)):
+        return Done(now, "done")
+    if now and now.state == "fine":
+        return Done(now, "left")
+    return Done(step, "changed", "It has changed meanwhile, so nothing was done. Sync again.")
+
+
+def undo_sync(
+    place: Place, state: StateDatabase, *, project: bool = False, clients: Collection[str] = ()
+) -> SyncReport:
+    """Take back everything that sync made at home or in the project, or only for some clients, and nothing else."""
+    with writing(state):
+        work = Work(state, "", base_of(place, project=project), read_record(state))
+        work.undo(named(clients))
+        return SyncReport(tuple(work.done.values()), tuple(work.cleaned))
+
+
+def synced(state: StateDatabase, clients: Collection[str] = ()) -> tuple[Synced, ...]:
+    """Everything that sync made, at home and in any project, and how it is now."""
+    return tuple(
+        Synced(made.client, made.name, made.path, made.how, made.root, _now(made))
+        for made in read_record(state).made.values()
+        if not clients or made.client in named(clients)
+    )
+
+
+def _now(made: Made) -> Literal["fine", "stale", "edited", "broken", "gone", "replaced"]:
+    found = standing(made)
+    if found == "other":
+        return "replaced"
+    if found != "ours":
+        return found
+    source = os.path.join(made.root, *made.source.split("/"))
+    if not os.path.isdir(source):
+        return "broken"
+    return "stale" if made.how == "copy" and content_digest(source) != content_digest(made.path) else "fine"
+
+
+class Work:
+    """One sync or undo, by whoever holds the lock of the record."""
+
+    def __init__(self, state: StateDatabase, root: str, base: str, record: Record) -> None:
+        self.state = state
+        self.root = root
+        self.base = base
+        self.record = record
+        self.done: dict[Step, Done] = {}
+        self.cleaned: list[str] = []
+
+    # --- making
+
+    def do(self, steps: Sequence[Step]) -> None:
+        """Clear what has to go, write down what is to come, make it."""
+        if not steps and not self.record.open:
+            return
+        for step in steps:
+            if step.state in ("remove", "replace"):
+                self.attempt(step, self.remove)
+        wanted = [step for step in steps if step.state != "remove" and self.going(step)]
+        made = [self.made(step) for step in wanted if step.how == "link" and step.state != "refresh"]
+        missing = dict.fromkeys(path for step in wanted for path in _missing(os.path.dirname(step.path)))
+        self.record = begin(self.state, self.record, made, tuple(missing))
+        for step in wanted:
+            if step.state == "refresh":
+                self.attempt(step, self.refresh)
+            else:
+                self.attempt(step, self.link if step.how == "link" else self.copy)
+        self.settle()
+
+    def going(self, step: Step) -> bool:
+        """Whether nothing has gone wrong with a step so far."""
+        return step not in self.done or self.done[step].outcome == "done"
+
+    def attempt(self, step: Step, act: Callable[[Step], None]) -> None:
+        """Do something for a step and note how that went."""
+        try:
+            act(step)
+        except WhetError as error:
+            self.done[step] = Done(step, "failed", error.message)
+        else:
+            self.done[step] = Done(step, "done")
+
+    def made(self, step: Step) -> Made:
+        """What will be on record of a step."""
+        folder = os.path.realpath(os.path.dirname(step.path))
+        return Made(step.path, folder, self.base, self.root, step.source, step.client, step.how, step.target)
+
+    def link(self, step: Step) -> None:
+        """Make a link; a copy where links cannot be made."""
+        folder = os.path.dirname(step.path)
+        make_directories(folder)
+        try:
+            os.symlink(step.target, step.path, target_is_directory=True)
+        except FileExistsError as error:
+            raise os_failure(error, step.path, doing="link") from error
+        except (OSError, NotImplementedError):  # no such thing on this disk, or not for this user
+            self.put(self.made(step)._replace(how="copy", target="", instead=True))
+            return
+        with os_failures(step.path):
+            sync_directory(folder)
+
+    def copy(self, step: Step) -> None:
+        """Make a copy where nothing is."""
+        make_directories(os.path.dirname(step.path))
+        self.put(self.made(step))
+
+    def put(self, made: Made) -> None:
+        """Write down a new copy, then make it."""
+        tree = self.content(made)
+        self.forget(made.path)
+        self.record = begin(self.state, self.record, [made._replace(digest=digest(tree))])
+        write_tree(made.path, None, tree)
+
+    def refresh(self, step: Step) -> None:
+        """Give a copy of ours the content that the skill has now."""
+        made = self.record.made[step.path]
+        tree, before = self.content(made), read_tree(made.path)
+        if before is None or digest(before) not in (made.digest, made.coming):
+            message = f"{made.path} has changed meanwhile."
+            raise ConflictError("skill-changed", message, hint="Sync again.", path=made.path)
+        self.record.made[made.path] = made._replace(digest=digest(before), coming="")
+        made = made._replace(digest=digest(tree), coming="")
+        self.record = begin(self.state, self.record, [made])
+        write_tree(made.path, before, tree)
+        self.record.made[made.path] = made
+
+    def content(self, made: Made) -> Tree:
+        """The skill that a copy is of."""
+        source = os.path.join(made.root, *made.source.split("/"))
+        tree = read_tree(source)
+        if tree is None:
+            raise NotFoundError("path-not-found", f"There is no {source} any more.", hint="Sync again.", path=source)
+        return tree
+
+    # --- taking back
+
+    def undo(self, clients: Collection[str]) -> None:
+        """Remove everything we made below the base, as far as it is still as we made it, and the empty directories."""
+        self.clean_up(clients)
+        chosen = self.of(clients)
+        for made in chosen:
+            found = standing(made)
+            if found == "gone":
+                continue
+            step = Step(made.client, made.name, made.path, "remove", made.how, made.source, made.target)
+            if found == "ours":
+                self.attempt(step, self.remove)
+            else:
+                state: State = "edited" if found == "edited" else "in-the-way"
+                self.done[step] = Done(step._replace(state=state, message=MESSAGES[state]), "left")
+        self.settle()
+        self.empty({os.path.dirname(made.path) for made in chosen} if clients else None)
+
+    def remove(self, step: Step) -> None:
+        """Take away what we made; it was looked at a moment ago."""
+        made = self.record.made[step.path]
+        if made.how == "copy":
+            write_tree(made.path, {}, None)
+            return
+        with os_failures(made.path, doing="remove"):
+            os.unlink(made.path)
+            sync_directory(made.folder)
+
+    def empty(self, folders: Collection[str] | None) -> None:
+        """Remove the directories that were made for what is gone now; those that hold something else stay."""
+        kept: list[str] = []
+        for path in sorted(self.record.directories, key=len, reverse=True):
+            needed = any(inside(made, path) for made in self.record.made)
+            asked = folders is None or any(inside(folder, path) for folder in folders)
+            if needed or not asked or not inside(path, self.base):
+                kept.append(path)
+                continue
+            try:
+                os.rmdir(path)
+                sync_directory(os.path.dirname(path))
+            except OSError:  # it is gone, or somebody has something in it: it is theirs now
+                continue
+        self.record = write_record(self.state, self.record._replace(directories=tuple(reversed(kept))))
+
+    # --- the record
+
+    def settle(self) -> None:
+        """Write down what is there of all that was made or begun; forget what is gone, or somebody else's by now."""
+        mine = [made for made in self.record.made.values() if made.base == self.base]
+        self.forget(*(made.path for made in mine if standing(made) in ("gone", "other")))
+        self.record = write_record(self.state, self.record)
+
+    def forget(self, *paths: str) -> None:
+        """Take entries out of the record."""
+        made = {path: made for path, made in self.record.made.items() if path not in paths}
+        self.record = self.record._replace(made=made)
+
+    def of(self, clients: Collection[str]) -> list[Made]:
+        """What we made below the base, for some clients or for all."""
+        mine = [made for made in self.record.made.values() if made.base == self.base]
+        return [made for made in mine if not clients or made.client in clients]
+
+    def clean_up(self, clients: Collection[str]) -> None:
+        """Remove, or put back, what a sync that was cut off left beside what we made."""
+        folders = {made.folder for made in self.of(clients) if os.path.isdir(made.folder)}
+        for folder in sorted(folders):
+            self.cleaned.extend(
+                done.path for done in clean_leftovers(folder) if done.outcome in ("removed", "restored")
+            )
+
+
+def _missing(directory: str) -> list[str]:
+    """The directories that have to be made for this one, outermost first."""
+    missing: list[str] = []
+    while not os.path.lexists(directory) and os.path.dirname(directory) != directory:
+        missing.insert(0, directory)
+        directory = os.path.dirname(directory)
+    return missing
+
+
+# --- a damaged record -----------------------------------------------------------------------------------------------
+
+
+def repair_sync(
+    place: Place, state: StateDatabase, roots: Collection[str], *, projects: Collection[str] = ()
+) -> Repaired:
+    """Write a record that cannot be read anew, from what is on the disk.
+
+    A link is ours when it points to the skill of its name in one of the roots, written the way sync writes it. Copies
+    and directories cannot be told from other people's, so they are theirs from now on.
+    """
+    with writing(state):
+        found = {made.path: made for made in _links(place, roots, projects)}
+        kept = set_aside(state)
+        write_record(state, Record(found))
+    return Repaired(kept, tuple(sorted(found)))
+
+
+def _links(place: Place, roots: Collection[str], projects: Collection[str]) -> Iterator[Made]:
+    for where, project in [(place, False), *((place._replace(directory=path), True) for path in projects)]:
+        base = base_of(where, project=project)
+        for root in map(os.path.abspath, roots):
+            for folder in folders(where, root, known_clients(), project=project):
+                if os.path.isdir(folder.path) and not is_same(folder.path, root):
+                    yield from _links_in(folder.path, folder.client, root, base)
+
+
+def _links_in(folder: str, client: str, root: str, base: str) -> Iterator[Made]:
+    real, start = os.path.realpath(folder), start_of(root, base)
+    with os_failures(folder, doing="list", other="read-failed"):
+        names = sorted(os.listdir(folder))
+    for name in names:
+        path = os.path.join(folder, name)
+        text = link_text(path)
+        full = os.path.normpath(os.path.join(real, text))
+        if not text or full == start or not inside(full, start) or os.path.basename(full) != name:
+            continue
+        source = os.path.relpath(full, start).replace(os.sep, "/")
+        if text == target_of(root, source, folder, base):
+            yield Made(path, real, base, root, source, client, "link", text)
