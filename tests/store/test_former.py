@@ -21,6 +21,7 @@ import pytest
 from whet.authoring.journal import Journal
 from whet.errors import FailedError
 from whet.guard.audit import Audit
+from whet.interfaces.clients.records import Connections
 from whet.learning.distilling.keeping import Kept
 from whet.learning.sessions import Sessions
 from whet.learning.synthesis.budget import State
@@ -168,6 +169,31 @@ def test_installs_that_were_interrupted_are_finished_or_forgotten(state: Path) -
     (edit,) = journal.edits()
     assert edit.id == "r3" and [list(note) for note in edit.notes] == [NOTE]
     assert edit.lock["file"] == lock and edit.lock["new"] == {"skills/waits": ENTRY}
+    database.close()
+
+
+def test_records_of_connections_are_rows_and_the_backups_stay(state: Path) -> None:
+    directory = state / "connections"
+    directory.mkdir(exist_ok=True)
+    file = {"path": "/c.json", "format": "json", "before": "", "after": ["x"], "backup": "", "added": []}
+    record = {"client": "codex", "here": False, "hooks": True, "files": [{**file, "directories": []}]}
+    (directory / "codex-0123456789ab.json").write_text(json.dumps(record))
+    (directory / "cursor-0123456789ab.json").write_text("{")
+    (directory / "codex-0123456789ab.0.backup").write_text("as it was")
+    move(state)
+    assert [path.name for path in directory.iterdir()] == ["codex-0123456789ab.0.backup"]
+    assert (state / FORMER / "codex-0123456789ab.json").exists()
+    database = StateDatabase(str(state))
+    connections = Connections(database)
+    real, *others = connections.ids()
+    assert others == ["codex-0123456789ab", "cursor-0123456789ab"]
+    made = connections.read(real)
+    assert made is not None and made.client == "claude-code" and made.files
+    found = connections.read("codex-0123456789ab")
+    assert found is not None and found.to_json() == record
+    with pytest.raises(FailedError) as caught:
+        connections.read("cursor-0123456789ab")
+    assert caught.value.code == "connection-record-broken"
     database.close()
 
 

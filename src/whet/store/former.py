@@ -139,7 +139,9 @@ def _existing(directory: str) -> list[tuple[int, str]]:
     names = [(former.version, former.name) for former in _DATABASES]
     names += [(since, name) for since, name, _ in _FILES]
     paths = [(since, os.path.join(directory, name)) for since, name in names]
-    return [(since, path) for since, path in paths if os.path.exists(path) or os.path.exists(f"{path}-wal")]
+    found = [(since, path) for since, path in paths if os.path.exists(path) or os.path.exists(f"{path}-wal")]
+    records = os.path.join(directory, _CONNECTIONS)
+    return [*found, *((15, path) for path in sorted(_names(records) if os.path.isdir(records) else ()))]
 
 
 def check_former(directory: str, version: int, migrations: Iterable[str]) -> str | None:
@@ -180,6 +182,8 @@ def adopt_readable(connection: sqlite3.Connection, directory: str, number: int) 
     return files, [f"{os.path.basename(path)}: {sentence}" for path in files for sentence in _copy(path, connection)]
 
 
+_CONNECTIONS = "connections"
+"""Where records of connections were, a file each, beside the backups that still are."""
 _CACHES = ("attestations.db", "listings", "routing")
 
 
@@ -198,6 +202,14 @@ def drop_caches(directory: str) -> None:
 
 def _copy(path: str, target: sqlite3.Connection) -> list[str]:
     """Copy what a file holds; a sentence for everything that could not be read or kept."""
+    directory, file = os.path.split(path)
+    if os.path.basename(directory) == _CONNECTIONS:
+        with (
+            os_failures(path, doing="read", other="read-failed"),
+            open(path, encoding="utf-8", errors="replace") as text,
+        ):
+            target.execute("INSERT OR IGNORE INTO connections VALUES (?, ?)", (file[:-5], text.read()))
+        return []
     for _, name, take_over in _FILES:
         if os.path.basename(path) == name:
             return take_over(path, target)

@@ -34,6 +34,9 @@ LOCK = "lock"
 SYNC = "sync"
 """What is about to be made for other clients (`whet.sources.sync.record`)."""
 
+CONNECT = "connect"
+"""What the connection of a client is about to be (`whet.interfaces.clients.records`)."""
+
 
 class Intent(NamedTuple):
     """Something that was begun and is not settled."""

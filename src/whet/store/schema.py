@@ -237,6 +237,13 @@ STATE_MIGRATIONS = (
         DROP TABLE collections;
         """,
     ),
+    Migration(
+        15,
+        "interfaces",
+        """
+        CREATE TABLE connections (id TEXT PRIMARY KEY, record TEXT NOT NULL);
+        """,
+    ),
 )
 
 STATE = Schema(0x57484554, tuple(step.sql for step in STATE_MIGRATIONS), private=True, adopt=_adopt)

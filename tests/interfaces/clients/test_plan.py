@@ -214,14 +214,13 @@ def test_hooks_go_without_a_record_and_changed_ones_stay_and_are_told(world: Wor
             'hook stop --client cursor",\n        "timeout": 10', 'hook stop --client cursor",\n        "timeout": 77'
         )
     )
-    for kept in Path(world.place.state, "connections").iterdir():
-        kept.unlink()
+    world.forget()
     plan = world.plan("cursor", hooks=False)
     assert (plan.after.connected, plan.after.hooks) == (True, True)
     assert plan.notes[-1] == (
         f"{path}: hooks.stop stays: it was changed since, or was there before. Remove it there by hand."
     )
-    apply(plan, world.place.state)
+    apply(plan, world.connections)
     assert {name: len(hooks) for name, hooks in world.read(".cursor/hooks.json")["hooks"].items() if hooks} == {
         "stop": 1
     }
@@ -263,7 +262,7 @@ def test_broken_files_are_refused_and_untouched(world: World, name: str) -> None
     before = write(world.home, {path: text})
     plans: tuple[Callable[[], Plan], ...] = (
         lambda: world.plan(name),
-        lambda: plan_undo(client_named(name), world.place),
+        lambda: plan_undo(client_named(name), world.place, world.connections),
     )
     for plan in plans:
         with pytest.raises(InvalidError) as caught:
@@ -319,7 +318,7 @@ def test_links_stay_links_and_modes_stay_modes(world: World) -> None:
 def test_what_is_kept_is_for_the_owner_only(world: World) -> None:
     write(world.home, LIVED_IN["claude-code"])
     world.connect("claude-code")
-    kept = sorted(Path(world.place.state, "connections").iterdir())
+    kept = [*world.backups, Path(world.connections.state.path)]
     assert [stat.S_IMODE(path.stat().st_mode) for path in kept] == [0o600] * 3
     assert stat.S_IMODE(kept[0].parent.stat().st_mode) == 0o700
     world.connect("codex")
@@ -332,7 +331,7 @@ def test_a_file_that_changed_since_it_was_shown_is_not_written(world: World) -> 
     (world.home / ".codex" / "hooks.json").write_text("{}")
     before = contents(world.home)
     with pytest.raises(ConflictError) as caught:
-        apply(plan, world.place.state)
+        apply(plan, world.connections)
     assert caught.value.code == "client-config-changed"
     assert contents(world.home) == before and world.kept == []
 
@@ -365,7 +364,7 @@ def test_notes_say_what_stands_in_the_way(world: World) -> None:
     assert world.plan("cursor", bare, hooks=False).notes == (
         "The MCP server needs the extra `mcp`, which is missing: pip install 'whet[mcp]'.",
     )
-    elsewhere = World(world.home, world.place._replace(env={"WHET_HOME": "/state"}))
+    elsewhere = world._replace(place=world.place._replace(env={"WHET_HOME": "/state"}))
     assert elsewhere.plan("cursor", hooks=False).notes == (
         "WHET_HOME is set here; Cursor must be started with the same.",
     )
@@ -381,7 +380,7 @@ def test_the_answer_is_as_it_is_now_until_it_is_applied(world: World) -> None:
     world.connect("codex", hooks=False)
     assert state(world.plan("codex", hooks=True), applied=False) == (True, False)
     assert state(world.plan("codex"), applied=False) == (True, False)
-    assert state(plan_undo(client_named("codex"), world.place), applied=True) == (False, False)
+    assert state(plan_undo(client_named("codex"), world.place, world.connections), applied=True) == (False, False)
 
 
 def test_every_failure_has_a_sentence_and_a_hint(world: World) -> None:

@@ -20,7 +20,7 @@ def test_the_overview_tells_how_each_client_stands(world: World) -> None:
     (world.home / ".claude").mkdir()
     world.connect("claude-code", hooks=False, writes=True)
     world.connect("gemini")
-    found = {one["client"]: one for one in overview(world.place)}
+    found = {one["client"]: one for one in overview(world.place, world.connections)}
     keys = ("installed", "connected", "writes", "hooks")
     assert {name: tuple(one[key] for key in keys) for name, one in found.items()} == {
         "claude-code": (True, True, "allow", False),
@@ -37,7 +37,7 @@ def test_the_overview_tells_how_each_client_stands(world: World) -> None:
 def test_the_overview_of_a_project(world: World) -> None:
     world.connect("claude-code")
     world.connect("cursor", here=True)
-    found = overview(world.place, here=True)
+    found = overview(world.place, world.connections, here=True)
     assert [(one["client"], one["connected"], one["writes"], one["hooks"]) for one in found] == [
         (name, name == "cursor", "propose" if name == "cursor" else None, None)
         for name in ("claude-code", "codex", "cursor", "vscode", "gemini", "opencode")
@@ -48,7 +48,7 @@ def test_the_overview_of_a_project(world: World) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_whet_made_is_no_sign_of_a_client(world: World, name: str) -> None:
     def installed() -> bool:
-        return any(one["installed"] for one in overview(world.place) if one["client"] == name)
+        return any(one["installed"] for one in overview(world.place, world.connections) if one["client"] == name)
 
     world.connect(name)
     assert not installed()
@@ -65,8 +65,8 @@ def test_what_whet_made_is_no_sign_of_a_client(world: World, name: str) -> None:
 
 def test_a_broken_record_hides_nothing(world: World) -> None:
     world.connect("cursor")
-    next(Path(world.place.state, "connections").glob("cursor-*.json")).write_text("{")
-    cursor = next(one for one in overview(world.place) if one["client"] == "cursor")
+    world.spoil("cursor")
+    cursor = next(one for one in overview(world.place, world.connections) if one["client"] == "cursor")
     assert (cursor["installed"], cursor["connected"]) == (True, True)
     assert cursor["note"].startswith("The record of the connection ")
 
@@ -74,7 +74,7 @@ def test_a_broken_record_hides_nothing(world: World) -> None:
 def test_the_doctor_hears_of_connections_that_lead_nowhere(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert examine_connections(world.place) == ()
+    assert examine_connections(world.place, world.connections) == ()
     program = tmp_path / "bin" / "whet"
     program.parent.mkdir()
     program.write_text("")
@@ -82,11 +82,13 @@ def test_the_doctor_hears_of_connections_that_lead_nowhere(
     for name, how in (("codex", {}), ("cursor", {"hooks": False}), ("gemini", {"here": True})):
         world.connect(name, Program((str(program),)), **how)
     place = world.place._replace(env={"PATH": str(tmp_path)})
-    assert [(entry.code, entry.severity) for entry in examine_connections(place)] == [("connection-broken", "error")]
+    assert [(entry.code, entry.severity) for entry in examine_connections(place, world.connections)] == [
+        ("connection-broken", "error")
+    ]
 
     monkeypatch.setattr("whet.interfaces.clients.status.running_program", lambda: MOVED)
     place = world.place._replace(env={"PATH": os.environ["PATH"]})
-    outdated = [entry for entry in examine_connections(place) if entry.code == "connection-outdated"]
+    outdated = [entry for entry in examine_connections(place, world.connections) if entry.code == "connection-outdated"]
     assert [entry.hint for entry in outdated] == [
         "`whet connect codex` renews it.",
         "`whet connect cursor` renews it.",
@@ -94,15 +96,16 @@ def test_the_doctor_hears_of_connections_that_lead_nowhere(
     program.unlink()
     (world.home / ".cursor" / "mcp.json").write_text("{}")
     (world.home / "shop" / ".gemini" / "settings.json").write_text("{")
-    record = next(Path(world.place.state, "connections").glob("codex-*.json"))
-    found = {entry.code: entry for entry in examine_connections(place)}
+    found = {entry.code: entry for entry in examine_connections(place, world.connections)}
     assert set(found) == {"connection-broken", "connection-gone", "client-config-broken"}
     assert found["connection-broken"].message == f"codex starts {program}, which is not there."
     assert found["client-config-broken"].hint == "Correct the file there; the client cannot read it either."
     hooks = world.home / ".codex" / "hooks.json"
     hooks.write_text("{")
-    assert (str(hooks), "client-config-broken") in [(entry.path, entry.code) for entry in examine_connections(place)]
-    record.write_text("{")
-    assert "connection-record-broken" in {entry.code for entry in examine_connections(place)}
+    assert (str(hooks), "client-config-broken") in [
+        (entry.path, entry.code) for entry in examine_connections(place, world.connections)
+    ]
+    world.spoil("codex")
+    assert "connection-record-broken" in {entry.code for entry in examine_connections(place, world.connections)}
     with pytest.raises(FailedError):
         world.plan("codex")

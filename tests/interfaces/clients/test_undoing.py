@@ -18,6 +18,7 @@ from whet.interfaces.clients import records
 from whet.interfaces.clients.apply import apply
 from whet.interfaces.clients.known import client_named
 from whet.interfaces.clients.plan import State, plan_undo
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,7 @@ def test_a_server_that_somebody_changed_stays_and_is_told(world: World) -> None:
     assert json.loads(path.read_text()) == value and world.kept == []
     path.write_text("{}")
     with pytest.raises(NotFoundError):
-        plan_undo(client_named("cursor"), world.place)
+        plan_undo(client_named("cursor"), world.place, world.connections)
 
 
 def test_an_entry_of_their_own_comes_back_and_is_told(world: World) -> None:
@@ -142,8 +143,7 @@ def test_an_entry_with_what_a_record_cannot_hold_stays(world: World) -> None:
 def test_connecting_what_is_connected_without_a_record_keeps_what_is_there(world: World) -> None:
     world.connect("codex")
     after = contents(world.home)
-    for kept in Path(world.place.state, "connections").iterdir():
-        kept.unlink()
+    world.forget()
     assert [Path(backup).read_bytes() for backup in world.connect("codex")] == list(after.values())
     assert contents(world.home) == after
     assert world.undo("codex").after == State(connected=True, hooks=True)
@@ -154,11 +154,11 @@ def test_connecting_what_is_connected_without_a_record_keeps_what_is_there(world
 def test_a_backup_that_no_record_names_goes(world: World) -> None:
     write(world.home, LIVED_IN["codex"])
     world.connect("codex")
-    record = next(Path(world.place.state, "connections").glob("*.json"))
-    for name in (f"{record.stem}.7.backup", "cursor-0123456789ab.0.backup"):
-        (record.parent / name).write_text("secret")
+    (id_,) = world.connections.ids()
+    for name in (f"{id_}.7.backup", "cursor-0123456789ab.0.backup"):
+        (world.backups[0].parent / name).write_text("secret")
     world.connect("codex", MOVED)
-    assert len(world.kept) == 4 and f"{record.stem}.7.backup" not in world.kept
+    assert len(world.kept) == 4 and f"{id_}.7.backup" not in world.kept
     world.undo("codex")
     assert world.kept == ["cursor-0123456789ab.0.backup"]  # that is for a run on Cursor
 
@@ -181,9 +181,9 @@ class Killed(BaseException):
     """The process is gone."""
 
 
-def die_after(steps: int, patched: pytest.MonkeyPatch) -> None:
-    """Let this many files be written or removed, and then nothing any more."""
-    left = [steps]
+def die_after(most: int, patched: pytest.MonkeyPatch) -> None:
+    """Let this many files be written or removed, or transactions begin, and then nothing any more."""
+    left = [most]
 
     def dying(real: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any, **options: Any) -> Any:
@@ -194,7 +194,13 @@ def die_after(steps: int, patched: pytest.MonkeyPatch) -> None:
 
         return step
 
-    for module, name in ((applying, "write_bytes"), (records, "write_bytes"), (os, "unlink"), (os, "rmdir")):
+    steps: tuple[tuple[Any, str], ...] = (
+        (applying, "write_bytes"),
+        (records, "write_bytes"),
+        (os, "unlink"),
+        (os, "rmdir"),
+    )
+    for module, name in (*steps, (StateDatabase, "write")):
         patched.setattr(module, name, dying(getattr(module, name)))
 
 
@@ -209,11 +215,14 @@ def test_killed_at_any_step_it_can_be_completed_or_taken_back(
     if first != "connect":
         world.connect("codex")
     plans: dict[str, dict[str, Any]] = {"connect": {}, "no hooks": {"hooks": False}}
-    plan = world.plan("codex", **plans[first]) if first in plans else plan_undo(client_named("codex"), world.place)
+    if first in plans:
+        plan = world.plan("codex", **plans[first])
+    else:
+        plan = plan_undo(client_named("codex"), world.place, world.connections)
     with monkeypatch.context() as patched:
         die_after(steps, patched)
         with suppress(Killed):
-            apply(plan, world.place.state)
+            apply(plan, world.connections)
     if again == "connect":
         world.connect("codex", hooks=True)
         assert world.plan("codex").is_empty
@@ -230,8 +239,7 @@ def test_undo_without_a_record_takes_out_what_is_plainly_ours(world: World, name
     write(world.home, LIVED_IN[name])
     values = {path: world.value(path) for path in LIVED_IN[name]}
     world.connect(name)
-    for kept in Path(world.place.state, "connections").iterdir():
-        kept.unlink()
+    world.forget()
     world.undo(name)
     assert [data for data in contents(world.home).values() if b"/opt/whet" in data] == []
     for path, value in values.items():
@@ -244,5 +252,5 @@ def test_undo_without_a_record_takes_out_what_is_plainly_ours(world: World, name
 def test_what_is_not_connected_cannot_be_undone(world: World, here: bool) -> None:
     write(world.home, LIVED_IN["gemini"])
     with pytest.raises(NotFoundError) as caught:
-        plan_undo(client_named("gemini"), world.place, here=here)
+        plan_undo(client_named("gemini"), world.place, world.connections, here=here)
     assert caught.value.code == "not-connected"

@@ -14,7 +14,9 @@ from whet.interfaces.clients.editor import editor
 from whet.interfaces.clients.known import CLIENTS, client_named
 from whet.interfaces.clients.locations import Program
 from whet.interfaces.clients.plan import plan_connection, plan_undo
+from whet.interfaces.clients.records import Connections
 from whet.library.roots import Place
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from whet.interfaces.clients.plan import Plan
@@ -30,17 +32,18 @@ class World(NamedTuple):
 
     home: Path
     place: Place
+    connections: Connections
 
     def connect(self, name: str, program: Program = PROGRAM, **how: Any) -> tuple[str, ...]:
         """Plan and apply."""
-        return apply(self.plan(name, program, **how), self.place.state)
+        return apply(self.plan(name, program, **how), self.connections)
 
     def plan(self, name: str, program: Program = PROGRAM, **how: Any) -> Plan:
-        return plan_connection(client_named(name), self.place, program, **how)
+        return plan_connection(client_named(name), self.place, self.connections, program, **how)
 
     def undo(self, name: str, **how: Any) -> Plan:
-        plan = plan_undo(client_named(name), self.place, **how)
-        apply(plan, self.place.state)
+        plan = plan_undo(client_named(name), self.place, self.connections, **how)
+        apply(plan, self.connections)
         return plan
 
     def read(self, path: str) -> Any:
@@ -58,12 +61,30 @@ class World(NamedTuple):
 
     @property
     def kept(self) -> list[str]:
-        """What is remembered."""
-        return sorted(path.name for path in Path(self.place.state).glob("connections/*"))
+        """What is remembered: the ids of connections, and backups."""
+        return sorted((*self.connections.ids(), *(path.name for path in self.backups)))
+
+    @property
+    def backups(self) -> list[Path]:
+        return sorted(Path(self.place.state).glob("connections/*"))
+
+    def forget(self) -> None:
+        """Lose everything that is remembered."""
+        for path in self.backups:
+            path.unlink()
+        with self.connections.state.write() as connection:
+            connection.execute("DELETE FROM connections")
+
+    def spoil(self, name: str) -> None:
+        """Make a record unreadable."""
+        with self.connections.state.write() as connection:
+            done = connection.execute("UPDATE connections SET record = '{' WHERE id LIKE ?", (f"{name}-%",))
+            assert done.rowcount == 1
 
 
 def new_world(top: Path) -> World:
     """An empty home with a repository in it."""
     home = top / "home"
     (home / "shop" / ".git").mkdir(parents=True)
-    return World(home, Place(str(home / "shop"), str(home), str(top / "state"), "linux", {}))
+    place = Place(str(home / "shop"), str(home), str(top / "state"), "linux", {})
+    return World(home, place, Connections(StateDatabase(place.state)))

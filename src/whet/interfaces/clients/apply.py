@@ -1,4 +1,4 @@
-"""Carrying out a plan: the record and the backups first, then one file after the other, each in one step.
+"""Carrying out a plan: the intent and the backups first, then one file after the other, each in one step.
 
 Killed at any point, what is there can be taken back, and running the same again completes it: the server is written
 last, and a client without it is not connected. What is taken out stays in the record until it is out. A file that is
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import ConflictError, FailedError
 from whet.interfaces.clients.locations import digest, read_file
-from whet.interfaces.clients.records import FileRecord, Record, backup_paths, settle, write_private, write_record
+from whet.interfaces.clients.records import FileRecord, Record
 from whet.store.atomic import make_directories, sync_directory, write_bytes
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, lock_path
@@ -23,43 +23,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.interfaces.clients.plan import Change, Plan
+    from whet.interfaces.clients.records import Connections
 
 _PATIENCE = 10.0
 
 
-def apply(plan: Plan, state: str) -> tuple[str, ...]:
+def apply(plan: Plan, connections: Connections) -> tuple[str, ...]:
     """Do what the plan says and return the backups. Raises ConflictError where a file changed meanwhile."""
-    with FileLock(lock_path(state, "connections", plan.client.name), timeout=_PATIENCE):
+    with FileLock(lock_path(connections.state.directory, "connections", plan.client.name), timeout=_PATIENCE):
         for change in plan.changes:
             _check(change)
-        record = None if plan.undo else _recorded(plan)
+        record = None if plan.undo else _recorded(plan, connections)
         kept = record.files if record else ()
         paths = {file.path for file in kept}
         going = [file for file in plan.previous.files if file.path not in paths] if plan.previous else []
         written = 0
         try:
             if record is not None:
-                write_record(plan.record, record._replace(files=(*kept, *going)))
-                _back_up(plan, record)
+                connections.begin(plan.connection, record._replace(files=(*kept, *going)))
+                _back_up(plan, record, connections)
             for change in plan.changes if plan.undo else reversed(plan.changes):
                 _write(change, private=not plan.here)
                 written += change.action != "none"
         except BaseException:
             if not written:  # nothing came of it: what was remembered before is still true
-                settle(plan.record, plan.previous)
+                connections.settle(plan.connection, plan.previous)
             raise
         for directory in (directory for file in going for directory in reversed(file.directories)):
             with suppress(OSError):  # something else is in it by now, or it is gone
                 os.rmdir(directory)
-        settle(plan.record, record)
+        connections.settle(plan.connection, record)
         return tuple(file.backup for file in kept if file.backup)
 
 
-def _recorded(plan: Plan) -> Record:
+def _recorded(plan: Plan, connections: Connections) -> Record:
     """The record of the connection as the plan leaves it; a file that the plan knows nothing of stays in it."""
     previous = plan.previous.files if plan.previous else ()
     known = {file.path: file for file in previous}
-    backups = backup_paths(plan.record, plan.previous)
+    backups = connections.backup_paths(plan.connection, plan.previous)
     files = [_file_recorded(change, known.get(change.path), backups) for change in plan.changes if change.added]
     changed = {change.path for change in plan.changes}
     files += [file for file in previous if file.path not in changed]
@@ -79,14 +80,14 @@ def _file_recorded(change: Change, known: FileRecord | None, backups: Iterator[s
     return FileRecord(change.path, change.format, before, (next_,), backup, change.added, made)
 
 
-def _back_up(plan: Plan, record: Record) -> None:
+def _back_up(plan: Plan, record: Record, connections: Connections) -> None:
     """Write the backups that are not there yet, also those that a killed process did not get to."""
     contents = {change.path: change.before for change in plan.changes}
     for file in record.files:
         content = contents.get(file.path)
         is_original = file.before in (None, digest(content))
         if file.backup and content is not None and is_original and not os.path.lexists(file.backup):
-            write_private(file.backup, content)
+            connections.write_backup(file.backup, content)
 
 
 def _write(change: Change, *, private: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.errors import NotFoundError, UsageError
+from whet.errors import FailedError, NotFoundError, UsageError
 from whet.interfaces.clients.diff import difference
 from whet.interfaces.clients.entries import (
     Entry,
@@ -20,7 +20,7 @@ from whet.interfaces.clients.entries import (
     server_entry,
 )
 from whet.interfaces.clients.locations import BY_NAME, digest, file_path, project_path, read_file, text_of
-from whet.interfaces.clients.records import FileRecord, is_installed, read_record, record_path
+from whet.interfaces.clients.records import FileRecord, Record, connection_id, is_installed
 from whet.skill.text_edit import value_at
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from whet.interfaces.clients.known import Client, File, Format
     from whet.interfaces.clients.locations import Program
-    from whet.interfaces.clients.records import Record
+    from whet.interfaces.clients.records import Connections
     from whet.library.roots import Place
     from whet.values import Json
 
@@ -80,8 +80,8 @@ class Plan(NamedTuple):
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
     next: str
-    record: str
-    """Where the record of the connection is, or will be."""
+    connection: str
+    """What the connection is known by."""
     previous: Record | None
 
     @property
@@ -116,6 +116,7 @@ class ExistingEntry(NamedTuple):
 def plan_connection(
     client: Client,
     place: Place,
+    connections: Connections,
     program: Program,
     *,
     here: bool = False,
@@ -129,8 +130,8 @@ def plan_connection(
     ConflictError for a server called whet that is not Whet's, InvalidError for a file that is broken.
     """
     main = _main_path(client, place, here=here)
-    record = record_path(place.state, client.name, main)
-    previous = read_record(record)
+    connection = connection_id(client.name, main)
+    previous = connections.read(connection)
     before = _state(existing_entries(client, place, here=here))
     as_it_is = hooks is None
     if hooks is None:
@@ -170,23 +171,33 @@ def plan_connection(
         changes=tuple(changes),
         notes=tuple(notes),
         next=_next(client, hooks=hooks),
-        record=record,
+        connection=connection,
         previous=previous,
     )
 
 
-def plan_undo(client: Client, place: Place, *, here: bool = False) -> Plan:
-    """What would be changed to take the connection back. Raises NotFoundError where there is none."""
+def plan_undo(client: Client, place: Place, connections: Connections, *, here: bool = False) -> Plan:
+    """What would be changed to take the connection back. Raises NotFoundError where there is none.
+
+    Of one whose record cannot be read, what is plainly Whet's goes, and the record.
+    """
     main = _main_path(client, place, here=here)
-    record = record_path(place.state, client.name, main)
-    previous = read_record(record)
+    connection = connection_id(client.name, main)
     before = existing_entries(client, place, here=here)
+    try:
+        previous = connections.read(connection)
+        known = _known_files(client, place, previous, here=here)
+    except FailedError as error:
+        if error.code != "connection-record-broken":
+            raise
+        known = _known_files(client, place, None, here=here)
+        previous = Record(client.name, here, hooks=False, files=known)
     if previous is None and not before:
         where, option = ("in this project", " --here") if here else ("here", "")
         hint = f"`whet connect{option}` lists what is connected."
         raise NotFoundError("not-connected", f"{client.title} is not connected {where}.", hint=hint)
     notes: list[str] = []
-    changes = [_plan_removal(file, notes) for file in _known_files(client, place, previous, here=here)]
+    changes = [_plan_removal(file, notes) for file in known]
     after = existing_entries(client, place, here=here, planned={change.path: change.after for change in changes})
     return Plan(
         client,
@@ -197,7 +208,7 @@ def plan_undo(client: Client, place: Place, *, here: bool = False) -> Plan:
         changes=tuple(changes),
         notes=(*notes, *_describe_remaining(after)),
         next=f"{_reloading(client)}.",
-        record=record,
+        connection=connection,
         previous=previous,
     )
 

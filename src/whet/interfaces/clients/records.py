@@ -1,11 +1,11 @@
-"""What Whet remembers of a connection, so that it can be taken back: a record, and the files as they were.
+"""What Whet remembers of a connection, to take it back: a record in `state.db`, and the files as they were.
 
-    $WHET_HOME/connections/CLIENT-KEY.json          the record; KEY stands for the client's configuration file
-    $WHET_HOME/connections/CLIENT-KEY.N.backup      a file as it was before
+    $WHET_HOME/connections/CLIENT-KEY.N.backup      a file as it was before; KEY stands for the configuration file
 
-Configurations hold secrets: all of this is for the owner only, and no backup lies there that no record names. A record
-is written before the files it speaks of, backups included, and a file stays in it until it is as it was, so that
-whatever a killed process got done can be taken back; therefore `after` names every state Whet may have left.
+Configurations hold secrets: all of this is for the owner only, and no backup lies there that no record names. What a
+connection will be is an intent before anything is written, backups included, and a file stays in the record until it is
+as it was, so that whatever a killed process got done can be taken back; therefore `after` names every state Whet may
+have left.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ from whet.errors import FailedError
 from whet.interfaces.clients.entries import Entry
 from whet.interfaces.clients.locations import digest, read_file, resolve_spot
 from whet.store.atomic import clean_leftovers, make_directories, write_bytes
+from whet.store.clock import system_clock
 from whet.store.failures import os_failures
+from whet.store.intents import CONNECT, Intents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.interfaces.clients.known import Client, Format
     from whet.library.roots import Place
+    from whet.store.state import StateDatabase
     from whet.values import Json
 
 
@@ -54,88 +57,105 @@ class Record(NamedTuple):
     hooks: bool
     files: tuple[FileRecord, ...]
 
+    def to_json(self) -> Json:
+        """The record as it is stored."""
+        files = [{**file._asdict(), "added": [entry.to_json() for entry in file.added]} for file in self.files]
+        value = {"client": self.client, "here": self.here, "hooks": self.hooks, "files": files}
+        plain: Json = json.loads(json.dumps(value, default=str))  # YAML has dates, which JSON has not
+        return plain
 
-def record_path(state: str, client: str, path: str) -> str:
-    """Where the record of this client with this configuration file is."""
-    from hashlib import sha256
-
-    key = sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    return os.path.join(state, "connections", f"{client}-{key}.json")
-
-
-def read_record(path: str) -> Record | None:
-    """The record, or None where there is none. Raises FailedError for one that cannot be read."""
-    try:
-        with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as stream:
-            data = json.loads(stream.read())
-        return Record(data["client"], data["here"], data["hooks"], tuple(map(_file, data["files"])))
-    except FailedError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            return None
-        raise
-    except (ValueError, KeyError, TypeError) as error:
-        raise FailedError(
-            "connection-record-broken",
-            f"The record of the connection {path} cannot be read.",
-            hint="Remove it and run `whet connect CLIENT` again; the backups beside it stay.",
-            path=path,
-        ) from error
-
-
-def write_record(path: str, record: Record) -> None:
-    """Keep the record."""
-    files = [{**file._asdict(), "added": [entry.to_json() for entry in file.added]} for file in record.files]
-    data = {"client": record.client, "here": record.here, "hooks": record.hooks, "files": files}
-    write_private(path, f"{json.dumps(data, indent=2, default=str)}\n".encode())
-
-
-def write_private(path: str, data: bytes) -> None:
-    """Write the record or a backup, for the owner only."""
-    directory = os.path.dirname(path)
-    make_directories(directory)
-    with os_failures(directory, doing="protect"):
-        os.chmod(directory, 0o700)
-    write_bytes(path, data, mode=0o600)
-
-
-def backup_paths(path: str, record: Record | None) -> Iterator[str]:
-    """Where new backups go beside those of the record at this path."""
-    taken = {os.path.basename(file.backup) for file in record.files} if record else set()
-    names = (f"{path.removesuffix('json')}{number}.backup" for number in count())
-    return (name for name in names if os.path.basename(name) not in taken and not os.path.lexists(name))
-
-
-def settle(path: str, record: Record | None) -> None:
-    """Keep this record with the backups it names, and no other of its backups; for None, nothing at all."""
-    directory, own = os.path.split(path)
-    kept = set()
-    if record is not None:
-        write_record(path, record)
-        kept = {own, *(os.path.basename(file.backup) for file in record.files)}
-    clean_leftovers(directory)
-    for name in _names(directory):  # the record comes behind its backups
-        if name.startswith(own.removesuffix("json")) and name not in kept:
-            with os_failures(name, doing="remove"), suppress(FileNotFoundError):
-                os.unlink(os.path.join(directory, name))
-
-
-def record_paths(state: str) -> Iterator[str]:
-    """The records there are, sorted."""
-    directory = os.path.join(state, "connections")
-    yield from (os.path.join(directory, name) for name in _names(directory) if name.endswith(".json"))
-
-
-def _names(directory: str) -> list[str]:
-    with os_failures(directory, doing="list", other="read-failed"):
-        try:
-            return sorted(os.listdir(directory))
-        except FileNotFoundError:
-            return []
+    @classmethod
+    def from_json(cls, value: Json) -> Record:
+        """The record that is stored. Raises ValueError, KeyError or TypeError for what is none."""
+        return cls(value["client"], value["here"], value["hooks"], tuple(map(_file, value["files"])))
 
 
 def _file(data: Json) -> FileRecord:
     lists = {key: tuple(data[key]) for key in ("after", "directories")}
     return FileRecord(**{**data, **lists, "added": tuple(map(Entry.from_json, data["added"]))})
+
+
+def connection_id(client: str, path: str) -> str:
+    """What the connection of this client with this configuration file is known by."""
+    from hashlib import sha256
+
+    return f"{client}-{sha256(path.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+
+
+class Connections:
+    """The connections of one state directory. Reading creates nothing."""
+
+    def __init__(self, state: StateDatabase) -> None:
+        self.state = state
+        self.directory = os.path.join(state.directory, "connections")
+        self._intents = Intents(state, system_clock)
+
+    def ids(self) -> list[str]:
+        """Every connection that was made or begun, sorted."""
+        begun = (intent.payload["id"] for intent in self._intents.open(CONNECT))
+        return sorted({*begun, *(id_ for (id_,) in self.state.read("SELECT id FROM connections"))})
+
+    def read(self, id_: str) -> Record | None:
+        """The record of a connection, as it was begun last. Raises FailedError for one that cannot be read."""
+        begun = [one.payload["record"] for one in self._intents.open(CONNECT) if one.payload["id"] == id_]
+        try:
+            for (text,) in () if begun else self.state.read("SELECT record FROM connections WHERE id = ?", (id_,)):
+                begun.append(json.loads(text))
+            return Record.from_json(begun[-1]) if begun else None
+        except (ValueError, KeyError, TypeError) as error:
+            raise FailedError(
+                "connection-record-broken",
+                f"The record of the connection {id_} cannot be read.",
+                hint="`whet connect CLIENT --undo` forgets it; then connect again.",
+                path=self.state.path,
+            ) from error
+
+    def begin(self, id_: str, record: Record) -> None:
+        """Write down what a connection is about to be."""
+        self._intents.begin(CONNECT, {"id": id_, "record": record.to_json()})
+
+    def settle(self, id_: str, record: Record | None) -> None:
+        """Keep this record with the backups it names, and no other of its backups; for None, nothing at all."""
+        if record is None:
+            self._remove_backups(id_, frozenset())
+        with self.state.write() as connection:
+            connection.execute("DELETE FROM connections WHERE id = ?", (id_,))
+            if record is not None:
+                connection.execute("INSERT INTO connections VALUES (?, ?)", (id_, json.dumps(record.to_json())))
+            for intent in self._intents.open(CONNECT):
+                if intent.payload["id"] == id_:
+                    self._intents.settle(intent.id)
+        if record is not None:
+            self._remove_backups(id_, frozenset(os.path.basename(file.backup) for file in record.files))
+
+    def _remove_backups(self, id_: str, kept: frozenset[str]) -> None:
+        if os.path.isdir(self.directory):
+            clean_leftovers(self.directory)
+        for name in self._backups():
+            if name.startswith(f"{id_}.") and name not in kept:
+                with os_failures(name, doing="remove"), suppress(FileNotFoundError):
+                    os.unlink(os.path.join(self.directory, name))
+
+    def _backups(self) -> list[str]:
+        with os_failures(self.directory, doing="list", other="read-failed"):
+            try:
+                return sorted(os.listdir(self.directory))
+            except FileNotFoundError:
+                return []
+
+    def backup_paths(self, id_: str, record: Record | None) -> Iterator[str]:
+        """Where new backups go beside those of the record."""
+        taken = {os.path.basename(file.backup) for file in record.files} if record else set()
+        names = (f"{id_}.{number}.backup" for number in count())
+        paths = (os.path.join(self.directory, name) for name in names if name not in taken)
+        return (path for path in paths if not os.path.lexists(path))
+
+    def write_backup(self, path: str, data: bytes) -> None:
+        """Write a backup, for the owner only."""
+        make_directories(self.directory)
+        with os_failures(self.directory, doing="protect"):
+            os.chmod(self.directory, 0o700)
+        write_bytes(path, data, mode=0o600)
 
 
 def is_installed(client: Client, place: Place, record: Record | None) -> bool:

@@ -11,37 +11,37 @@ from whet.interfaces.clients.entries import read
 from whet.interfaces.clients.known import CLIENTS
 from whet.interfaces.clients.locations import file_path, project_path, read_file, running_program, text_of
 from whet.interfaces.clients.plan import existing_entries
-from whet.interfaces.clients.records import is_installed, read_record, record_path, record_paths
+from whet.interfaces.clients.records import connection_id, is_installed
 from whet.notes import Note
 from whet.skill.text_edit import value_at
 
 if TYPE_CHECKING:
     from whet.interfaces.clients.known import Client
-    from whet.interfaces.clients.records import Record
+    from whet.interfaces.clients.records import Connections, Record
     from whet.library.roots import Place
     from whet.values import Json
 
 
-def overview(place: Place, *, here: bool = False) -> list[Json]:
+def overview(place: Place, connections: Connections, *, here: bool = False) -> list[Json]:
     """Every client Whet knows, and how it stands to it; `here`: every one that a project can configure."""
-    return [_describe(client, place, here=here) for client in CLIENTS if client.project or not here]
+    return [_describe(client, place, connections, here=here) for client in CLIENTS if client.project or not here]
 
 
-def examine_connections(place: Place) -> tuple[Note, ...]:
+def examine_connections(place: Place, connections: Connections) -> tuple[Note, ...]:
     """What is wrong or surprising about the connections that were made."""
     entries = []
-    for path in record_paths(place.state):
+    for id_ in connections.ids():
         try:
-            record = read_record(path)
+            record = connections.read(id_)
         except WhetError as error:
-            entries.append(Note.from_error(error, "warning", path=path))
+            entries.append(Note.from_error(error, "warning", path=connections.state.path))
             continue
         if record is not None and record.files and (entry := _examined(record, place)) is not None:
             entries.append(entry)
     return tuple(entries)
 
 
-def _describe(client: Client, place: Place, *, here: bool) -> Json:
+def _describe(client: Client, place: Place, connections: Connections, *, here: bool) -> Json:
     main = file_path(client.file, place)
     found: Json = {
         "client": client.name,
@@ -59,7 +59,7 @@ def _describe(client: Client, place: Place, *, here: bool) -> Json:
                 found.update(connected=True, writes=server_writes(one.entry.value))
             else:
                 found["hooks"] = True
-        found["installed"] = is_installed(client, place, read_record(record_path(place.state, client.name, main)))
+        found["installed"] = is_installed(client, place, connections.read(connection_id(client.name, main)))
     except WhetError as error:
         found["note"] = error.message
     return found

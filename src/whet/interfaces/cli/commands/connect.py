@@ -58,14 +58,15 @@ def configure_connect(parser: Parser) -> None:
 
 
 def run_connect(context: Context, options: Namespace) -> Answer:
-    place = context.library.workspace.place
+    place, state = context.library.workspace.place, context.library.workspace.state
     if options.client is None:
         flags = ("--hooks", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes")
         if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
             raise UsageError("usage", f"{wrong} needs a CLIENT.", hint="`whet connect` lists the clients.")
+        from whet.interfaces.clients.records import Connections
         from whet.interfaces.clients.status import overview
 
-        return {"success": True, "clients": overview(place, here=options.here)}
+        return {"success": True, "clients": overview(place, Connections(state), here=options.here)}
     for first, second in _CONTRARY:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
@@ -78,8 +79,9 @@ def run_connect(context: Context, options: Namespace) -> Answer:
     if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
         return Outcome(plan.to_json(applied=False), 1)
     from whet.interfaces.clients.apply import apply
+    from whet.interfaces.clients.records import Connections
 
-    backups = apply(plan, place.state)
+    backups = apply(plan, Connections(state))
     return plan.to_json(applied=True, backups=backups)
 
 
@@ -111,13 +113,15 @@ def render_connect(answer: Json, screen: Screen, options: Namespace) -> None:
 def _plan_connection(context: Context, options: Namespace) -> Plan:
     from whet.interfaces.clients.locations import running_program
     from whet.interfaces.clients.plan import plan_connection, plan_undo
+    from whet.interfaces.clients.records import Connections
 
     client, place = options.client, context.library.workspace.place
+    connections = Connections(context.library.workspace.state)
     if options.undo:
-        return plan_undo(client, place, here=options.here)
+        return plan_undo(client, place, connections, here=options.here)
     hooks = options.hooks if options.hooks or options.no_hooks else None
     writes = None if options.writes is None else options.writes == "allow"
-    return plan_connection(client, place, running_program(), here=options.here, hooks=hooks, writes=writes)
+    return plan_connection(client, place, connections, running_program(), here=options.here, hooks=hooks, writes=writes)
 
 
 def _is_given(options: Namespace, flag: str) -> bool:

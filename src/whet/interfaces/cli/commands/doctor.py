@@ -25,12 +25,17 @@ def configure_doctor(parser: Parser) -> None:
 def run_doctor(context: Context, options: Namespace) -> Answer:
     """Mend if asked to, then ask for the report."""
     from whet.guard.sandbox.levels import level
+    from whet.interfaces.clients.records import Connections
     from whet.interfaces.clients.status import examine_connections
     from whet.library.doctor import examine_sandbox, worst_first
 
     library = context.library
     repaired = library.repair().to_json() if options.repair else {}
-    found = (*library.doctor(), *examine_connections(library.workspace.place), examine_sandbox(level))
+    found = (
+        *library.doctor(),
+        *examine_connections(library.workspace.place, Connections(library.workspace.state)),
+        examine_sandbox(level),
+    )
     report = [entry.to_json() for entry in worst_first(found)]
     failed = options.check and any(entry["severity"] == "error" for entry in report)
     return Outcome({"success": True, "report": report, **repaired}, 1 if failed else 0)
