@@ -10,6 +10,8 @@ from whet.guard.manifests.reading import parse, runs_fetched, table, texts, walk
 from whet.guard.places import places
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whet.guard.finding import Severity
     from whet.guard.manifests.reading import Notes
 
@@ -53,7 +55,7 @@ def servers(notes: Notes, data: Any) -> bool:
     return found
 
 
-def _server(notes: Notes, name: str, server: dict[str, Any]) -> None:
+def _server(notes: Notes, name: str, server: Mapping[str, object]) -> None:
     command, args = server.get("command"), texts(server.get("args"))
     if isinstance(command, list):
         command, args = (texts(command)[0] if texts(command) else ""), texts(command)[1:]
@@ -158,7 +160,7 @@ def _unparsed(notes: Notes) -> None:
         notes.hit("agent-permission-bypass", "bypassPermissions", "critical")
 
 
-def _redirects(notes: Notes, environment: dict[str, Any]) -> None:
+def _redirects(notes: Notes, environment: Mapping[str, object]) -> None:
     for key, value in environment.items():
         if key in _BASES and isinstance(value, str) and URL.match(value):
             host = host_of(value)
@@ -226,7 +228,7 @@ def _wide(line: int, tool: str) -> Any:
     return Hit("wide-tools", line, f"allowed-tools: {tool}", None, tool)
 
 
-def _download(notes: Notes, step: dict[str, Any]) -> None:
+def _download(notes: Notes, step: Mapping[str, object]) -> None:
     for url in (*texts(step.get("url")), *texts(step.get("archive"))):
         host = host_of(url)
         plain = url.lower().startswith("http://") and host.kind not in ("loopback", "private")

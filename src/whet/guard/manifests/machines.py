@@ -9,6 +9,8 @@ from whet.guard.manifests.make import is_makefile, makefile
 from whet.guard.manifests.reading import parse, runs_fetched, table, texts, walk
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whet.guard.finding import Severity
     from whet.guard.manifests.reading import Notes
 
@@ -80,7 +82,7 @@ def compose(notes: Notes, data: Any) -> None:
                 notes.command(texts(value)[2])
 
 
-def _names_a_tool(service: dict[str, Any]) -> bool:
+def _names_a_tool(service: Mapping[str, object]) -> bool:
     """Tools that manage containers need the socket."""
     image = str(service.get("image", "")).lower()
     return (

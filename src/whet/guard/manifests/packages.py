@@ -10,7 +10,7 @@ from whet.guard.hosts import URL, host_of
 from whet.guard.manifests.reading import commands, parse, table, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     from whet.guard.finding import Severity
@@ -201,7 +201,7 @@ def pyproject(notes: Notes, data: Any) -> None:
         index(notes, url)
 
 
-def _index_urls(uv: dict[str, Any], poetry: dict[str, Any], pdm: dict[str, Any]) -> Iterator[str]:
+def _index_urls(uv: Mapping[str, object], poetry: Mapping[str, object], pdm: Mapping[str, object]) -> Iterator[str]:
     for owner in (uv.get("index"), poetry.get("source"), pdm.get("source")):
         for row in owner if isinstance(owner, list) else []:
             yield from texts(table(row).get("url"))

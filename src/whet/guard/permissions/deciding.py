@@ -70,7 +70,7 @@ class _Call(NamedTuple):
     """One use of one tool of our vocabulary."""
 
     tool: str
-    given: dict[str, Any]
+    given: Mapping[str, object]
 
 
 def permits(
@@ -132,7 +132,7 @@ def skill_permits(
     return permits(declared_tools(skill), tool, given, cwd=cwd, skill_dir=skill_dir, home=home, policy=policy)
 
 
-def _calls(tool: str, given: dict[str, Any]) -> tuple[list[_Call], str]:
+def _calls(tool: str, given: Mapping[str, object]) -> tuple[list[_Call], str]:
     """What a call amounts to in our vocabulary, one for each file where a tool takes several."""
     names = tools_named(tool)
     if len(names) == 1:
@@ -140,7 +140,7 @@ def _calls(tool: str, given: dict[str, Any]) -> tuple[list[_Call], str]:
     if len(names) == len(set(_EDITOR.values())):
         name = _EDITOR.get(str(given.get("command")))
         return ([_Call(name, given)], "") if name else ([], "the editor's command is not known")
-    text = next((given[key] for key in ("patch", "input", "diff") if isinstance(given.get(key), str)), "")
+    text = next((value for key in ("patch", "input", "diff") if isinstance(value := given.get(key), str)), "")
     calls = []
     for line in map(str.strip, text.splitlines()):
         mark, _, path = line.removeprefix("*** ").partition(":")
@@ -205,7 +205,7 @@ def _judge(call: _Call, grants: Sequence[Grant], where: Where) -> tuple[str, str
     return "allow", f"{mine[0].text} is granted{'' if tool in PLAIN else ' by its name'}"
 
 
-def _command(given: Mapping[str, Any]) -> tuple[str, str]:
+def _command(given: Mapping[str, object]) -> tuple[str, str]:
     values = [given[key] for key in ("command", "cmd", "script") if key in given]
     if len(values) != 1:
         return "", "there is no command" if not values else "the input holds more than one command"
@@ -218,7 +218,7 @@ def _command(given: Mapping[str, Any]) -> tuple[str, str]:
     return (value, "") if isinstance(value, str) else ("", "the command is not text")
 
 
-def _surroundings(given: Mapping[str, Any]) -> str:
+def _surroundings(given: Mapping[str, object]) -> str:
     """What is wrong with what a call says about the surroundings of its command."""
     if any(given.get(key) for key in ("env", "environment")):
         return "the call sets variables for the command"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.permissions.globs import row_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whet.guard.permissions.grants import Grant
 
@@ -40,14 +40,15 @@ class BadPathError(Exception):
     """A text is no path that can be judged; the message says why."""
 
 
-def paths_of(tool: str, given: dict[str, Any], where: Where) -> list[str]:
+def paths_of(tool: str, given: Mapping[str, object], where: Where) -> list[str]:
     """The normalised paths that a call of a file tool touches. Raises BadPathError."""
     named = [given[key] for key in _KEYS if key in given]
     for value in given.values():
         entries = value if isinstance(value, list) else ()
         named.extend(entry[key] for entry in entries if isinstance(entry, dict) for key in _KEYS if key in entry)
-    texts = [text for value in named for text in (value if isinstance(value, list) else [value])]
-    if not all(isinstance(text, str) for text in texts) or (named and not texts):
+    items = [item for value in named for item in (value if isinstance(value, list) else [value])]
+    texts = [item for item in items if isinstance(item, str)]
+    if len(texts) < len(items) or (named and not texts):
         raise BadPathError("the path is not text")
     if tool not in _SEARCHES:
         if not texts:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whet.guard.permissions.grants import Grant
 
@@ -15,7 +15,7 @@ _NAME = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-
 _LONGEST = 4096
 
 
-def allowed_address(tool: str, given: dict[str, Any], grants: Iterable[Grant]) -> tuple[str, str]:
+def allowed_address(tool: str, given: Mapping[str, object], grants: Iterable[Grant]) -> tuple[str, str]:
     """`allow`, `ask` or `deny`, and why, for a call that fetches an address."""
     host, problem = host_of_address(given.get("url"))
     if problem:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.python.values import HOLE, LONGEST, UNKNOWN, known, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _CODECS = words(
     "utf-8 utf8 utf_8 ascii latin-1 latin1 iso-8859-1 cp1252 utf-16 utf16 utf-16-le utf-16-be utf-32"
@@ -111,7 +111,7 @@ def bounded(const: Any) -> Any:
     return bytes(const) if isinstance(const, bytearray) else const
 
 
-def method(name: str, const: Any, arguments: Sequence[Any], words: dict[str, Any]) -> Any:
+def method(name: str, const: Any, arguments: Sequence[Any], words: Mapping[str, object]) -> Any:
     """What a method of a constant string, bytes, list or dict gives."""
     try:
         if isinstance(const, (str, bytes)):
@@ -137,7 +137,7 @@ _PLAIN = words(
 )
 
 
-def _of_text(name: str, const: Any, arguments: Sequence[Any], words: dict[str, Any]) -> Any:
+def _of_text(name: str, const: Any, arguments: Sequence[Any], words: Mapping[str, object]) -> Any:
     if name in _PLAIN:
         if words or not all(map(known, arguments)):
             return UNKNOWN
@@ -181,7 +181,7 @@ def _join(const: Any, arguments: Sequence[Any]) -> Any:
     return const.join(texts)
 
 
-def formatted(template: str, arguments: Sequence[Any], words: dict[str, Any]) -> str:
+def formatted(template: str, arguments: Sequence[Any], words: Mapping[str, object]) -> str:
     """`str.format` for plain fields; anything else in braces is a hole."""
     count = iter(range(1000))
 

@@ -13,7 +13,7 @@ import resource
 import stat
 import struct
 import sys
-from typing import Any
+from typing import Any, TypedDict
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 """The calls of Landlock have the same numbers on every machine."""
@@ -25,6 +25,21 @@ _FILTER = 2
 _NOROOT_LOCKED = 0x3
 _SIGKILL = 9
 _CAPABILITIES = 0x20080522
+
+
+class Job(TypedDict):
+    """What is to be done: rights and rules of Landlock, the filter of calls, and the program to become."""
+
+    files: int
+    network: int
+    scoped: int
+    size: int
+    rules: list[tuple[bytes, int]]
+    calls: bytes
+    limits: list[tuple[int, int]]
+    cwd: bytes
+    argv: list[bytes]
+    env: dict[bytes, bytes]
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -52,7 +67,7 @@ def _give_up_capabilities() -> None:
     _checked("capset", _libc.capset(header, (ctypes.c_uint32 * 6)()))
 
 
-def _restrict(job: dict[str, Any]) -> None:
+def _restrict(job: Job) -> None:
     """Only these files from now on, no network, and nothing of other processes."""
     rules = struct.pack("=QQQ", job["files"], job["network"], job["scoped"])
     ruleset = _checked("landlock", _libc.syscall(_CREATE, rules, ctypes.c_size_t(job["size"]), 0))
@@ -75,7 +90,7 @@ def _filter(steps: bytes) -> None:
     _prctl("seccomp", _SET_SECCOMP, _FILTER, program)
 
 
-def _become(job: dict[str, Any]) -> None:
+def _become(job: Job) -> None:
     os.chdir(job["cwd"])
     for kind, value in job["limits"]:
         hard = resource.getrlimit(kind)[1]
