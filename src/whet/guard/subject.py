@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.hosts import URL, host_of
 from whet.guard.tables import word_list
+from whet.skill.frontmatter import find_fences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,6 @@ _SECURITY = re.compile(
 )
 _MANY = 6
 """So many different words of the defence make a text about security whose head does not say so."""
-_HEAD = re.compile(r"\A\s*---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]{2,60}\b")
 
 
@@ -73,8 +73,8 @@ def subject_of(documents: Sequence[Document]) -> Subject:
     )
     if main is None:
         return NOTHING
-    found = _HEAD.match(main.text)
-    head = found[1][:20_000] if found else ""
+    fences = find_fences(main.text)
+    head = main.text[fences.start : fences.end][:20_000] if fences.start >= 0 and fences.closed else ""
     title = re.search(r"^#[ \t]+(.{0,200})$", main.text, re.MULTILINE)
     topic = _SECURITY.search(head) or (_SECURITY.search(title[1]) if title else None)
     spoken = topic is not None or _speaks_of_defence(main.text)

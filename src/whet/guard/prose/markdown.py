@@ -82,6 +82,7 @@ class _Reader:
         return self.found
 
     def frontmatter(self) -> int:
+        """The row after the frontmatter. In doubt there is none: what `...` ends, or is very long, is read as prose."""
         if self.rows[0].strip() != "---":
             return 0
         for number, row in enumerate(self.rows[1:400], start=1):
