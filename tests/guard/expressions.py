@@ -170,3 +170,28 @@ def _within(part: tuple[Any, Any], code: int) -> bool:
     tests = {"DIGIT": one.isdigit(), "SPACE": one.isspace(), "WORD": one.isalnum() or one == "_"}
     name = str(value).removeprefix("CATEGORY_")
     return tests[name.removeprefix("NOT_")] != name.startswith("NOT_")
+
+
+def literals(items: Any) -> list[str]:
+    """What every text that an expression matches holds, one text for each way through it; `\0` is anything."""
+    found = [""]
+    for operator, argument in items:
+        match operator:
+            case c.LITERAL:
+                tails = [chr(argument)]
+            case c.SUBPATTERN:
+                tails = literals(argument[3])
+            case c.BRANCH:
+                tails = [text for branch in argument[1] for text in literals(branch)]
+            case c.MAX_REPEAT | c.MIN_REPEAT:
+                least, most, inner = argument
+                tails = [*([""] if not least else []), *(f"{text}\0" if most > 1 else text for text in literals(inner))]
+            case c.ASSERT | c.ASSERT_NOT:
+                tails = [""]
+            case c.IN if all(kind is c.LITERAL for kind, _ in argument):
+                tails = [chr(letter) for _, letter in argument]
+            case _:
+                tails = ["\0"]
+        found = [f"{head}{tail}" for head in found for tail in dict.fromkeys(tails)]
+        assert len(found) < 50_000, "too many ways"
+    return found

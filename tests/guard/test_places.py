@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from re import _parser as parser  # type: ignore[attr-defined]  # the parsed form has no public name
+
 import pytest
 
+from guard.expressions import literals
+from whet.guard import places as module
 from whet.guard.places import Place, place, places
+from whet.guard.tables import word_list
 
 
 @pytest.mark.parametrize(
@@ -87,7 +92,12 @@ def test_every_place_of_a_text_is_told_in_order() -> None:
 
 
 def test_the_first_look_never_hides_a_place() -> None:
-    from whet.guard import places as module
-
     assert place("ID_RSA") is not None
-    assert all(hint == hint.lower() for hint in module._HINTS)
+    assert all(hint == hint.lower() for hint in word_list("places"))
+
+
+def test_a_hint_stands_in_every_text_that_names_a_place() -> None:
+    """A hint that is missing would make the expression blind, and nothing else would tell."""
+    for what, *_, regex in (*module._SECRETS, *module._STARTS, *module._AGENTS):
+        for text in map(str.lower, literals(parser.parse(regex))):
+            assert any(hint in text for hint in word_list("places")) or module._HIVE.search(text), (what, text)

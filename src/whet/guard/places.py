@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from whet.guard.tables import word_list
+
 
 class Place(NamedTuple):
     """What a path is."""
@@ -132,121 +134,6 @@ _AGENTS = (
 
 _HIVE = re.compile(r"\bsam\b")
 """A hint that is also the beginning of everyday words."""
-_HINTS = (
-    ".ssh",
-    "id_rsa",
-    "id_ed25519",
-    "id_ecdsa",
-    "id_dsa",
-    ".aws",
-    "gcloud",
-    "application_default",
-    ".azure",
-    ".kube",
-    "serviceaccount",
-    ".docker",
-    ".npmrc",
-    ".pypirc",
-    ".yarnrc",
-    ".gem",
-    ".cargo",
-    "git-credentials",
-    "hosts.yml",
-    "netrc",
-    ".config",
-    ".gnupg",
-    "keychain",
-    "-password",
-    "secret-tool",
-    "password-store",
-    "keyrings",
-    "chrome",
-    "chromium",
-    "brave",
-    "microsoft edge",
-    "microsoft/edge",
-    "microsoft\\edge",
-    "firefox",
-    ".mozilla",
-    "login data",
-    "key4.db",
-    "logins.json",
-    "cookies.sqlite",
-    "wallet",
-    "utc--",
-    ".ethereum",
-    ".bitcoin",
-    ".electrum",
-    "solana",
-    "metamask",
-    "exodus",
-    "phantom",
-    "nkbih",
-    "bfnae",
-    "1password",
-    "bitwarden",
-    "lastpass",
-    "keepass",
-    "kdbx",
-    "/etc/",
-    "ntds.dit",
-    "lsass",
-    "_history",
-    "history.txt",
-    "169.254",
-    "metadata.google",
-    "fd00:ec2",
-    "100.100.100",
-    ".claude",
-    ".codex",
-    ".gemini",
-    "claw",
-    "molt",
-    ".hermes",
-    ".cursor",
-    "tdata",
-    "discord",
-    "slack",
-    ".env",
-    "bashrc",
-    "bash_",
-    "zsh",
-    "zprofile",
-    "profile",
-    "config.fish",
-    "cron",
-    "launch",
-    "systemd",
-    "autostart",
-    "startup",
-    "currentversion",
-    "schtasks",
-    "authorized_keys",
-    ".git",
-    "hookspath",
-    "templatedir",
-    "customize.py",
-    ".pth",
-    "claude",
-    "agents.md",
-    "agent.md",
-    "gemini.md",
-    "soul.md",
-    "memory.md",
-    "identity.md",
-    "user.md",
-    "heartbeat.md",
-    "copilot-instructions",
-    "windsurfrules",
-    "clinerules",
-    ".continue",
-    ".roo",
-    ".mcp.json",
-    ".vscode",
-    ".agents",
-    ".github",
-)
-"""One of these stands in every place; looking for them first is much cheaper than the expression."""
 
 
 def _compiled() -> tuple[re.Pattern[str], dict[str, tuple[Literal["secret", "start", "agent"], str, bool]]]:
@@ -272,7 +159,7 @@ def places(text: str) -> list[Place]:
     if _PATTERN is None:
         _PATTERN = _compiled()
     lowered = text.lower()
-    if not any(hint in lowered for hint in _HINTS) and not _HIVE.search(lowered):
+    if not any(hint in lowered for hint in word_list("places")) and not _HIVE.search(lowered):
         return []
     pattern, meaning = _PATTERN
     found = []

@@ -14,6 +14,7 @@ from whet.guard.hosts import URL, host_of, is_installer, odd_top
 from whet.guard.patterns import shorten
 from whet.guard.prose import installer_signs as signs
 from whet.guard.prose.context import MENTIONING
+from whet.guard.tables import word_list
 
 if TYPE_CHECKING:
     import re
@@ -43,18 +44,18 @@ def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
     """The fake installers of a text, at most one of a kind for each section."""
     whole = "\n".join(index.rows)
     lowered = whole.lower()
-    packed = _has(lowered, signs.PACKED_HINTS)
-    locked = packed and _has(lowered, signs.PASSWORD_HINTS)
+    packed = _has(lowered, "packed")
+    locked = packed and _has(lowered, "password")
     worst = max(map(_host_score, URL.findall(whole)), default=0) if "http" in lowered else 0
-    copied = _has(lowered, signs.PASTE_HINTS) and _has(lowered, signs.TERMINAL_HINTS)
+    copied = _has(lowered, "paste") and _has(lowered, "terminal")
     pasted = worst > 2 or copied or signs.RUN_KEYS.search(lowered) is not None
-    shielded = _has(lowered, signs.SCANNER_HINTS)
+    shielded = _has(lowered, "scanner")
     demanded = (
-        _has(lowered, signs.FETCH_HINTS)
-        and _has(lowered, signs.DEMAND_HINTS)
-        and (worst > 0 or _has(lowered, signs.HOST_HINTS) or _has(lowered, signs.STRICT_HINTS))
+        _has(lowered, "fetch")
+        and _has(lowered, "demand")
+        and (worst > 0 or _has(lowered, "host") or _has(lowered, "strict"))
     )
-    if packed and _has(lowered, signs.UNLOCK_HINTS):
+    if packed and _has(lowered, "unlock"):
         yield from _unlocked(_Unit("\n".join(block.text for block in found), "", _starts(found)))
     if not (locked or pasted or demanded or shielded):
         return
@@ -66,19 +67,19 @@ def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
 
 def _look(unit: _Unit, worst: int, *, locked: bool, shielded: bool, pasted: bool, demanded: bool) -> Iterator[Hit]:
     part = unit.text.lower()
-    if locked and _has(part, signs.PASSWORD_HINTS):
+    if locked and _has(part, "password"):
         yield from list(_locked(unit)) or _told(unit)
-    if shielded and _has(part, signs.SCANNER_HINTS):
+    if shielded and _has(part, "scanner"):
         yield from _shielded(unit)
-    if pasted and (signs.RUN_KEYS.search(part) or ("http" in part and (worst > 2 or _has(part, signs.PASTE_HINTS)))):
+    if pasted and (signs.RUN_KEYS.search(part) or ("http" in part and (worst > 2 or _has(part, "paste")))):
         yield from _pasted(unit)
-    if demanded and _has(part, signs.FETCH_HINTS):
+    if demanded and _has(part, "fetch"):
         yield from _demanded(unit)
 
 
-def _has(text: str, hints: tuple[str, ...]) -> bool:
+def _has(text: str, name: str) -> bool:
     """Does one of the hints stand in a text? Much cheaper than the expressions that they stand for."""
-    for hint in hints:  # noqa: SIM110  a loop, not any(): this runs for every text
+    for hint in word_list(f"installer_{name}"):  # noqa: SIM110  a loop, not any(): this runs for every text
         if hint in text:
             return True
     return False
