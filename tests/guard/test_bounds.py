@@ -12,7 +12,7 @@ import pytest
 
 from guard.expressions import expressions, faults
 from guard.hostile import PACKAGES
-from whet.guard.flow import package as flow
+from whet.guard import flow
 from whet.guard.reading import reader as reading
 from whet.guard.scan import MOST, scan
 from whet.skill.tree import Item

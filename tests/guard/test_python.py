@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from guard.corpus import Pair, pairs
+from whet.guard import flow
 from whet.guard.finding import LABELS, SEVERITIES, Finding, verdict
-from whet.guard.flow import package as flow
 from whet.guard.python.checker import LARGEST, check
 from whet.guard.reading.reader import read
 from whet.guard.rules import every, pack

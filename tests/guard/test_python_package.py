@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whet.guard import flow
 from whet.guard.documents import Document, Kind
 from whet.guard.finding import Fact, Hit
-from whet.guard.flow import package as flow
 from whet.guard.python.data import parsed
 from whet.guard.python.package import Package
 from whet.guard.python.values import UNKNOWN

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.guard import rules
+from whet.guard import flow, rules
 from whet.guard.finding import Finding, Hit, Scan, Seen, lower, verdict
-from whet.guard.flow import package as flow
 from whet.guard.hosts import host_of, serves_installers
 from whet.guard.manifests import checker as manifests
 from whet.guard.manifests import make

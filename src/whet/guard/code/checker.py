@@ -1,5 +1,5 @@
 """Programs in languages without a reader of their own (Ruby, Perl, PHP, Lua, AppleScript, Go, Rust, Java, C#): patterns
-for what is never honest, where values go (`code_flow`), what the commands in their strings do, and facts for the flow
+for what is never honest, where values go (`flow`), what the commands in their strings do, and facts for the flow
 over the package."""
 
 from __future__ import annotations

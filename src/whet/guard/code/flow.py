@@ -7,10 +7,10 @@ parameters, and what it returns to whoever calls it. That is coarse, and enough 
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from whet.guard import patterns
-from whet.guard.code import shapes
 from whet.guard.finding import Hit, Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.places import places
@@ -53,7 +53,7 @@ def _without_manual(text: str) -> str:
     """A program of Perl without the manual that is written into it."""
     rows, manual = [], False
     for row in text.split("\n"):
-        manual = (manual or shapes.MANUAL.match(row) is not None) and not row.startswith("=cut")
+        manual = (manual or MANUAL.match(row) is not None) and not row.startswith("=cut")
         rows.append("" if manual or row.startswith("=cut") else row)
     return "\n".join(rows)
 
@@ -61,15 +61,15 @@ def _without_manual(text: str) -> str:
 def secret_looking(text: str) -> bool:
     """May a secret place be named in it? Much quicker than looking for one."""
     lowered = text.lower()
-    return any(mark in lowered for mark in shapes.SECRET_MARKS)
+    return any(mark in lowered for mark in SECRET_MARKS)
 
 
 def worth(text: str) -> bool:
     """Does it take something that matters, and do something with it?"""
-    names = frozenset(shapes.NAME.findall(text))
-    if names.isdisjoint(shapes.SENDING_NAMES) and names.isdisjoint(shapes.RUNNING_NAMES):
+    names = frozenset(NAME.findall(text))
+    if names.isdisjoint(SENDING_NAMES) and names.isdisjoint(RUNNING_NAMES):
         return False
-    return not names.isdisjoint(shapes.TAKING_NAMES) or secret_looking(text)
+    return not names.isdisjoint(TAKING_NAMES) or secret_looking(text)
 
 
 def _own(text: str, names: frozenset[str], *, secrets: bool) -> frozenset[Mark]:
@@ -77,16 +77,16 @@ def _own(text: str, names: frozenset[str], *, secrets: bool) -> frozenset[Mark]:
     marks: set[Mark] = set()
     if secrets and secret_looking(text):
         marks |= {Mark("secret", place.what) for place in places(text) if place.kind == "secret" and place.grave}
-        if shapes.BEGINNING.search(text):
+        if BEGINNING.search(text):
             marks.add(Mark("secret", "SSH keys"))
-    if names.isdisjoint(shapes.TAKING_NAMES):
+    if names.isdisjoint(TAKING_NAMES):
         return frozenset(marks)
-    if shapes.ENVIRONMENT.search(text):
+    if ENVIRONMENT.search(text):
         marks.add(Mark("environment"))
-    if shapes.FETCHES.search(text):
+    if FETCHES.search(text):
         url = URL.search(text)
         marks.add(Mark("fetched", url[0][:300] if url else ""))
-    if shapes.DECODES.search(text):
+    if DECODES.search(text):
         marks.add(Mark("decoded"))
     return frozenset(marks)
 
@@ -106,7 +106,7 @@ def _statements(text: str) -> list[Statement]:
                 continue
             first = number
         kept.append(row[:2000])
-        plain = shapes.STRING.sub("''", row)
+        plain = STRING.sub("''", row)
         depth += plain.count("(") + plain.count("[") - plain.count(")") - plain.count("]")
         if depth <= 0 or len(kept) > 12:
             whole = "\n".join(kept)
@@ -116,15 +116,12 @@ def _statements(text: str) -> list[Statement]:
     found: list[Statement] = []
     inside, secrets = "", secret_looking(text)
     for line, part in rows:
-        defined = shapes.DEFINED.search(part)
+        defined = DEFINED.search(part)
         inside = (defined[1] or defined[3]) if defined else inside
-        names = frozenset(shapes.NAME.findall(part))
-        sends = not names.isdisjoint(shapes.SENDING_NAMES) and shapes.SENDS.search(part) is not None
-        writes = not names.isdisjoint(shapes.WRITING_NAMES) and shapes.WRITES.search(part) is not None
-        runs = (
-            not names.isdisjoint(shapes.RUNNING_NAMES)
-            and (shapes.RUNS.search(part) or shapes.EVALUATES.search(part)) is not None
-        )
+        names = frozenset(NAME.findall(part))
+        sends = not names.isdisjoint(SENDING_NAMES) and SENDS.search(part) is not None
+        writes = not names.isdisjoint(WRITING_NAMES) and WRITES.search(part) is not None
+        runs = not names.isdisjoint(RUNNING_NAMES) and (RUNS.search(part) or EVALUATES.search(part)) is not None
         own = _own(part, names, secrets=secrets)
         found.append(Statement(line, part, inside, names, own, sends, writes, runs))
     return found
@@ -150,7 +147,7 @@ class _Flow:
         if not any(row.marks for row in self.rows) or not any(row.sends or row.runs for row in self.rows):
             return Seen()
         for row in self.rows:
-            for found in shapes.DEFINED.finditer(row.text):
+            for found in DEFINED.finditer(row.text):
                 self.parameters[found[1] or found[3]] = _parameters(found[2] or found[4] or "")
         for _ in range(4):
             self.changed = False
@@ -162,32 +159,30 @@ class _Flow:
 
     def _statement(self, row: Statement) -> None:
         marks = self._marks(row)
-        found = shapes.ASSIGNED.match(row.text)
+        found = ASSIGNED.match(row.text)
         if found:
-            left = shapes.NAME.findall(found[1].split("[")[0])[:8]
+            left = NAME.findall(found[1].split("[")[0])[:8]
             for name in left:
                 self._learn(row.inside, name, marks)
-            if left and shapes.OPENED.search(found[2]):
-                self.opened[left[0]] = frozenset(_texts(found[2])) | frozenset(
-                    shapes.NAME.findall(shapes.STRING.sub("", found[2]))
-                )
+            if left and OPENED.search(found[2]):
+                self.opened[left[0]] = frozenset(_texts(found[2])) | frozenset(NAME.findall(STRING.sub("", found[2])))
         if marks:
             self._given(row, marks)
-            if shapes.RETURNED.match(row.text) or (not found and not row.runs and "=" not in row.text):
+            if RETURNED.match(row.text) or (not found and not row.runs and "=" not in row.text):
                 self._learn("", f"{row.inside}()", marks)
         self._judge(row, marks)
 
     def _given(self, row: Statement, marks: frozenset[Mark]) -> None:
         """Names that get something without an assignment: of loops, handles, receivers and parameters."""
-        for looped in shapes.LOOPED.finditer(row.text):
-            for name in shapes.NAME.findall(next((group for group in looped.groups() if group), "")):
+        for looped in LOOPED.finditer(row.text):
+            for name in NAME.findall(next((group for group in looped.groups() if group), "")):
                 self._learn(row.inside, name, marks)
-        for handle in shapes.HANDLE.finditer(row.text):
+        for handle in HANDLE.finditer(row.text):
             self._learn(row.inside, handle[1], marks)
-        if owner := shapes.CALLED_ON.match(row.text):
+        if owner := CALLED_ON.match(row.text):
             self._learn(row.inside, owner[1], marks)
-        if row.marks and shapes.ASKED.match(row.text):
-            for name in shapes.LOOKED_AT.findall(row.text)[:6]:
+        if row.marks and ASKED.match(row.text):
+            for name in LOOKED_AT.findall(row.text)[:6]:
                 self._learn(row.inside, name, row.marks)
         for name in row.names & self.parameters.keys():
             if name != row.inside:
@@ -241,38 +236,34 @@ class _Flow:
                 self.paths.setdefault(name, mark)
 
     def _run(self, row: Statement, marks: frozenset[Mark]) -> None:
-        found = shapes.RUNS.search(row.text) or shapes.EVALUATES.search(row.text)
+        found = RUNS.search(row.text) or EVALUATES.search(row.text)
         if found is None:
             return
         given = row.text[found.end() :]
         first = _first(given)
-        if not shapes.STRING.match(first.strip()) or shapes.EVALUATES.match(found[0]):
+        if not STRING.match(first.strip()) or EVALUATES.match(found[0]):
             self._foreign(row, first, marks)
-        elif shapes.SHELL.match(first.strip()):
+        elif SHELL.match(first.strip()):
             self._foreign(row, given[len(first) :], marks)
         for text in (
             first,
-            *(
-                shapes.STRING.findall(given)
-                if shapes.SHELL.match(first.strip()) or shapes.PROGRAM.match(first.strip())
-                else ()
-            ),
+            *(STRING.findall(given) if SHELL.match(first.strip()) or PROGRAM.match(first.strip()) else ()),
         ):
             bare = text.strip().strip("\"'`")
             if (mark := self.paths.get(bare)) is not None:
                 self._started(row, mark)
-        for name in shapes.NAME.findall(shapes.STRING.sub("", first))[:6]:
+        for name in NAME.findall(STRING.sub("", first))[:6]:
             if (mark := self.paths.get(name)) is not None:
                 self._started(row, mark)
 
     def _foreign(self, row: Statement, given: str, marks: frozenset[Mark]) -> None:
         """Is what is run fetched or decoded?"""
-        bare = shapes.STRING.sub("''", given)
-        own = set(shapes.NAME.findall(bare))
+        bare = STRING.sub("''", given)
+        own = set(NAME.findall(bare))
         inner = frozenset(mark for name in own for mark in self._held(row.inside, name))
-        if shapes.DECODES.search(bare):
+        if DECODES.search(bare):
             inner |= {Mark("decoded")}
-        if shapes.FETCHES.search(given):
+        if FETCHES.search(given):
             inner |= {mark for mark in marks if mark.kind == "fetched"}
         if not own and not inner:
             return
@@ -308,14 +299,14 @@ _COMMON = frozenset(_COMMON_NAMES.split())
 
 def _texts(text: str) -> list[str]:
     """The strings of a statement."""
-    return [found[1:-1] for found in shapes.STRING.findall(text)]
+    return [found[1:-1] for found in STRING.findall(text)]
 
 
 def _parameters(given: str) -> list[str]:
     """The names of a function's parameters, whichever side their types stand on."""
     found = []
     for part in given.split(",")[:10]:
-        names = [name for name in shapes.NAME.findall(part.partition("=")[0]) if name not in _TYPES]
+        names = [name for name in NAME.findall(part.partition("=")[0]) if name not in _TYPES]
         if names:
             found.append(names[-1] if len(names) > 1 and names[0][0].isupper() else names[0])
     return found
@@ -348,3 +339,130 @@ def _first(given: str) -> str:
 
 def _near(url: str) -> bool:
     return bool(url) and host_of(url).kind in ("loopback", "private")
+
+
+# --- the shapes by which programs of many languages are read ----------------------------------------------------------
+
+NAME = re.compile(r"[A-Za-z_]\w{0,60}")
+STRING = re.compile(r"\"(?:[^\"\\\n]|\\.){0,600}\"|'(?:[^'\\\n]|\\.){0,600}'|`[^`]{0,600}`")
+ASSIGNED = re.compile(
+    r"^[\s{}]{0,200}(?:(?:let|var|val|const|my|our|local|final|auto|mut|static|set|string|byte\[\]|char|async"
+    r"|return)\s{1,9}){0,3}"
+    r"(?:[A-Z][\w.]{0,40}(?:<[^=>\n]{0,60}>)?(?:\[\]){0,2}\s{1,4})?"
+    r"([($@%*&]{0,2}[A-Za-z_][\w.\[\]\"'$:]{0,60}(?:\s{0,4},\s{0,4}[$@%*&]{0,2}[A-Za-z_][\w.]{0,60}){0,5})\)?"
+    r"(?:\s{0,4}:\s{0,4}[\w<>:&\[\](), ]{1,60})?\s{0,4}(?::=|\+=|\.=|<<|\|\|=|=(?![=~>])|\bto\b)(.{0,2000})$",
+    re.DOTALL,
+)
+LOOPED = re.compile(
+    r"\bfor\s{0,4}\(?\s{0,4}(?:var|let|auto|final"
+    r"|my)?\s{0,4}(?:[\w<>:]{1,40}\s{1,4})?([$\w]{1,60}(?:\s{0,4},\s{0,4}[$\w]{1,60})?)\s{1,4}"
+    r"(?:in|:=\s{0,4}range|:)\s{1,4}|\bforeach\s{0,4}\(?\s{0,4}(?:my|var|string)?\s{0,4}([$\w]{0,60})"
+    r"|\bas\s{1,4}([$\w]{1,60})\s{0,4}\)"
+    r"|(?:do|\{)\s{0,4}\|([^|\n]{1,80})\||\brepeat\s{1,4}with\s{1,4}(\w{1,40})\s{1,4}in"
+)
+DEFINED = re.compile(
+    r"\b(?:func|function|def|fn|sub)\s{1,9}(?:\([^)\n]{0,80}\)\s{0,4})?([A-Za-z_]\w{0,60}[!?]?)\s{0,4}(?:<[^>\n]{0,60}>)?\s{0,4}\(?([^){\n]{0,300})"
+    r"|(?:static|public|private|protected"
+    r"|void)\s{1,4}(?:[\w<>\[\],]{1,60}\s{1,4}){1,4}([A-Za-z_]\w{0,60})\s{0,4}\(([^){\n]{0,300})"
+)
+ASKED = re.compile(r"^\s{0,200}(?:\}\s{0,4}else\s{1,4})?(?:if|unless|next|when|while)\b")
+LOOKED_AT = re.compile(
+    r"[( !]([a-z_]\w{0,40})\s{0,4}(?=,\s{0,4}[\"'`]|\.(?:include\?|end_with\?|match|ends_with|EndsWith|Contains)\b)"
+)
+"""A name that is compared with a text."""
+BEGINNING = re.compile(r"\.ssh[\\/]{1,2}(?:id_)?[\"'`*]")
+"""A text that paths of keys begin with."""
+RETURNED = re.compile(r"^\s{0,200}return\b(.{0,2000})$", re.DOTALL)
+CALLED_ON = re.compile(r"^[\s{}]{0,200}[$@]?([A-Za-z_]\w{0,60})(?:\.|->|::)\w")
+
+ENVIRONMENT = re.compile(
+    r"\bENV\.(?:to_h|to_a|each|map|inspect|to_json|sort|select|dup)\b|\bos\.Environ\s{0,4}\(|%ENV\b"
+    r"|\benv::vars\s{0,4}\("
+    r"|\bSystem\.getenv\s{0,4}\(\s{0,4}\)|\bGetEnvironmentVariables\s{0,4}\(|\bgetenv\s{0,4}\(\s{0,4}\)|\$_ENV\b(?!\[)"
+    r"|\$_SERVER\b(?!\[)|do\s{1,4}shell\s{1,4}script\s{1,4}\"(?:env|printenv)\"|\bio\.popen\s{0,4}\(\s{0,4}\"(?:env"
+    r"|printenv)\""
+)
+DECODES = re.compile(
+    r"\b(?:Base64\.(?:strict_|urlsafe_)?decode64|base64_decode|decode_base64|DecodeString|FromBase64String"
+    r"|from_base64|hex2bin"
+    r"|gzinflate|gzuncompress|str_rot13|unpack1?\s{0,4}\(?\s{0,4}[\"'][mH]|getDecoder\(\)|base64::decode"
+    r"|\.decode\s{0,4}\(\s{0,4}[\"'][A-Za-z0-9+/=]{24}"
+    r"|Inflater?|inflate|pack\s{0,4}\(?\s{0,4}[\"']H)",
+)
+FETCHES = re.compile(
+    r"\bhttp\.(?:Get|NewRequest)\b|\bNet::HTTP\b|\bURI\.open\b|\bURI\([^\n]{0,200}\)\.(?:open|read)\b|\bopen-uri\b"
+    r"|\bHTTParty\.|\bFaraday\."
+    r"|\bfile_get_contents\s{0,4}\(\s{0,4}[\"']https?:|\bcurl_exec\b|\bLWP::Simple\b|\bgetstore\b"
+    r"|\bLWP::UserAgent\b|\bHTTP::Tiny\b"
+    r"|\breqwest::|\bureq::|\bHttpClient\b|\bURL\s{0,4}\(\s{0,4}[\"']https?:|\bWebClient\b|\bDownload(?:String|Data"
+    r"|File)(?:Async|TaskAsync)?\b"
+    r"|\bGetStringAsync\b|\bGetByteArrayAsync\b|\bhttp\.request\s{0,4}\(|\bget\s{0,4}\(\s{0,4}[\"']https?:"
+    r"|\bcopy\s{0,4}\(\s{0,4}[\"']https?:"
+)
+SENDS = re.compile(
+    r"\bhttp\.(?:Post|PostForm|NewRequest)\b|\bNet::HTTP(?:\.post|::Post|::Put)|\.post_form\b|\bHTTParty\.post"
+    r"|\bFaraday\.post|\bRestClient\.post"
+    r"|\bTyphoeus\.post|\bcurl_exec\b|\bCURLOPT_POSTFIELDS\b|\bHTTP::Request\b|(?:->|\.)post\s{0,4}\(|\breqwest::"
+    r"|\bureq::|\.body\s{0,4}\("
+    r"|\bHttpPost\b|\bBodyPublishers\b|\bgetOutputStream\b|\bPostAsync\b|\bUpload(?:String|Data|File"
+    r"|Values)\w{0,12}\b|\bhttp\.request\s{0,4}[({]"
+    r"|\bfsockopen\b|\bfwrite\s{0,4}\(\s{0,4}\$(?:fp|sock|socket|conn)|\bTCPSocket\b|\bUDPSocket\b"
+    r"|\bnet\.Dial\w{0,8}\b|\bconn\.Write\b|\bTcpStream\b"
+    r"|\bnew\s{1,4}Socket\b|\bTcpClient\b|\bSmtpClient\b|\bmail\s{0,4}\(|\bstream_context_create\b"
+    r"|\bio\.Copy\s{0,4}\(\s{0,4}(?:conn|c|sock)\b"
+    r"|\b(?:LookupHost|LookupTXT|LookupIP|gethostbyname|Resolv\.getaddress|dns_get_record|GetHostEntry)\b"
+    r"|\bstream_socket_client\b"
+    r"|\.PutObject\b|\.put_object\b|\bURLRequest\b|\bhttpBody\b|\bdataTask\b"
+)
+RUNS = re.compile(
+    r"\bexec\.Command(?:Context)?\s{0,4}\(|\bCommand::new\s{0,4}\(|\bProcessBuilder\s{0,4}\("
+    r"|getRuntime\(\)\.exec\s{0,4}\(|\bProcess\.Start\s{0,4}\("
+    r"|\bsystem\s{0,4}[( ]|\bexec\s{0,4}[( ]|\bspawn\s{0,4}[( ]|\bpopen\s{0,4}[( ]|\bIO\.popen\s{0,4}[( ]"
+    r"|\bos\.execute\s{0,4}[( ]|\bio\.popen\s{0,4}[( ]"
+    r"|\bOpen3\.\w{1,20}\s{0,4}[( ]|\bshell_exec\s{0,4}\(|\bpassthru\s{0,4}\(|\bproc_open\s{0,4}\("
+    r"|\bdo\s{1,4}shell\s{1,4}script\s|\bsyscall\.Exec\s{0,4}\("
+    r"|\bNSTask\b|\blaunchPath\b|%x[({\[]"
+)
+EVALUATES = re.compile(
+    r"\b(?:eval|instance_eval|class_eval)\s{0,4}[( ](?!\s{0,4}\{)|\b(?:loadstring|load|dostring|create_function"
+    r"|assert)\s{0,4}\("
+    r"|\bAssembly\.Load\s{0,4}\(|\bdefineClass\s{0,4}\(|\brun\s{1,4}script\s|\bCSharpScript\.|\bplugin\.Open\s{0,4}\("
+)
+WRITES = re.compile(
+    r"\bos\.(?:Create|WriteFile|OpenFile)\b|\bioutil\.WriteFile\b|\bio\.Copy\b|\bFile\.(?:open|write|binwrite"
+    r"|WriteAll\w{1,10}|AppendAll\w{1,10})\b"
+    r"|\bIO\.(?:copy_stream|binwrite|write)\b|\bfile_put_contents\b|\bfs::write\b|\bFile::create\b"
+    r"|\bFiles\.(?:write|copy|writeString)\b|\bFileOutputStream\b"
+    r"|\bwrite(?:Bytes|Text|_all)\b|\bDownloadFile\w{0,10}\b|\bgetstore\b|\bcopy\s{0,4}\(\s{0,4}[\"']https?:"
+    r"|\bio\.open\s{0,4}\(|\bfwrite\b|\bopen\s{0,4}\(\s{0,4}(?:my\s)?\S{1,20}\s{0,4},\s{0,4}[\"']>"
+)
+OPENED = re.compile(
+    r"\b(?:File|FileWriter|FileOutputStream|os\.Create|os\.OpenFile|File::create|fopen|io\.open|File\.open)\s{0,4}\("
+)
+HANDLE = re.compile(r"\bopen\s{0,4}\(?\s{0,4}(?:my\s{0,4})?\$?(\w{1,40})\s{0,4},")
+MANUAL = re.compile(r"=(?:pod|head\d|over|item|begin|encoding)\b")
+SYNTAX = re.compile(r"\\[bswdnt]|\{\d+,?\d*\}|\?[:!=<]")
+
+
+def _names(*shapes: re.Pattern[str], more: str = "") -> frozenset[str]:
+    """The names of which one stands in everything that a shape matches."""
+    return frozenset(NAME.findall(" ".join((more, *(SYNTAX.sub(" ", shape.pattern) for shape in shapes)))))
+
+
+TAKING_NAMES = _names(ENVIRONMENT, DECODES, FETCHES, more="unpack Inflate DownloadFile DownloadString DownloadData")
+SENDING_NAMES = _names(SENDS, more="UploadString UploadData UploadFile UploadValues UploadStringAsync UploadFileAsync")
+RUNNING_NAMES = _names(RUNS, EVALUATES, more="x")
+WRITING_NAMES = _names(WRITES, more="writeBytes writeText write_all DownloadFileAsync DownloadFileTaskAsync")
+SECRET_MARKS = (
+    ".ssh", "id_rsa", "id_ed25519", ".aws", ".kube", ".netrc", ".npmrc", ".pypirc", ".gnupg", ".docker",
+    ".git-credentials", "gcloud", ".azure", "keychain", "login data", "cookies", "wallet", ".ethereum", ".electrum",
+    ".bitcoin", "solana", "exodus", "metamask", "/etc/shadow", "_history", "tdata", "leveldb", "local state",
+    "key4.db", "logins.json", "keystore", ".claude", ".codex", ".password-store", "kdbx", "keyrings", "hosts.yml",
+    "serviceaccount", "-password",
+)  # fmt: skip
+
+
+SHELL = re.compile(
+    r"[\"'](?:/bin/|/usr/bin/)?(?:ba|z|da)?sh[\"']|[\"'](?:cmd(?:\.exe)?|powershell(?:\.exe)?|python3?|node)[\"']"
+)
+PROGRAM = re.compile(r"[\"'](?:chmod|sudo|open|nohup|start)[\"']")

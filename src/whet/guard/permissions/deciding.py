@@ -11,6 +11,7 @@ Everything here is judged on text. It is a gate in front of tools and no sandbox
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.guard.permissions.globs import name_matches
@@ -18,7 +19,7 @@ from whet.guard.permissions.grants import NAMED, PATHS, PLAIN, SHELL, WEB, Grant
 from whet.guard.permissions.paths import BadPathError, Where, allowed_path, covers, normalised, path_rule, paths_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whet.skill.model import Skill
     from whet.values import Json
@@ -195,8 +196,6 @@ def _judge(call: _Call, grants: Sequence[Grant], where: Where) -> tuple[str, str
     if tool in PATHS:
         return _judge_paths(call, usable, where)
     if tool in WEB:
-        from whet.guard.permissions.web import allowed_address
-
         return allowed_address(tool, given, mine)
     if tool in NAMED:
         return _judge_named(call, mine)
@@ -284,8 +283,70 @@ def _forbids(rule: Grant, call: _Call, where: Where) -> bool:
             return True
         return any(covers(path_rule(rule.rule, where), path, fold=True) for path in paths)
     if call.tool in WEB:
-        from whet.guard.permissions.web import covers_host, host_of_address
-
         host, problem = host_of_address(call.given.get("url"))
         return bool(problem) or covers_host(rule.rule, host.partition(":")[0])
     return _judge_named(call, [rule])[0] == "allow"
+
+
+# --- may a tool fetch this address? A rule is about a host, and the host is read the way no trick survives ------------
+
+_URL = re.compile(r"(https?)://([^/?#]{1,300})(?:[/?#].*)?", re.IGNORECASE)
+_NAME = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_LONGEST = 4096
+
+
+def allowed_address(tool: str, given: Mapping[str, object], grants: Iterable[Grant]) -> tuple[str, str]:
+    """`allow`, `ask` or `deny`, and why, for a call that fetches an address."""
+    host, problem = host_of_address(given.get("url"))
+    if problem:
+        return "deny", problem
+    rules = [grant.rule for grant in grants if grant.tool == tool and not grant.problem]
+    if any(rule and covers_host(rule, host) for rule in rules):
+        return "allow", f"{host} is granted"
+    if "" not in rules:
+        return "deny", f"no grant lets {tool} fetch from {host}"
+    if is_inside(host):
+        return "ask", f"{host} is an address or a host of the machine or its network, which no grant names"
+    return "allow", f"{tool} is granted for every host"
+
+
+def host_of_address(url: Any) -> tuple[str, str]:
+    """The host, with its port unless that is the usual one; or what is wrong with the address."""
+    if not isinstance(url, str) or not url or len(url) > _LONGEST:
+        return "", "there is no url" if not url or not isinstance(url, str) else "the url is too long"
+    if re.search(r"[\x00-\x20\x7f\\]", url):
+        return "", "the url holds a blank, a backslash or a control character"
+    if not (found := _URL.fullmatch(url)):
+        return "", "only http and https addresses are fetched"
+    scheme, authority = found[1].lower(), found[2].lower()
+    if "@" in authority:
+        return "", "the url names a user before its host"
+    name, bracket, port = authority.rpartition("]")
+    if bracket:
+        name, port = name + bracket, port.removeprefix(":")
+        known = re.fullmatch(r"\[[0-9a-f:.]{2,45}\]", name) is not None
+    else:
+        name, _, port = authority.partition(":")
+        name = name.removesuffix(".")
+        known = _NAME.fullmatch(name) is not None
+    if not known:
+        return "", "the host of the url is not written plainly, in ASCII"
+    if port and not re.fullmatch(r"\d{1,5}", port):
+        return "", "the port of the url is not a number"
+    usual = port in ("", {"http": "80", "https": "443"}[scheme])
+    return name if usual else f"{name}:{port}", ""
+
+
+def covers_host(rule: str, host: str) -> bool:
+    """Does `domain:example.com` or `domain:*.example.com` cover a host? Another port has to be in the rule."""
+    wanted = rule.removeprefix("domain:")
+    if wanted.startswith("*."):
+        return host.endswith(wanted[1:]) and len(host) > len(wanted) - 1
+    return host == wanted
+
+
+def is_inside(host: str) -> bool:
+    """A literal address, or a host that is not one of the open internet."""
+    from whet.guard.hosts import host_of
+
+    return host_of(f"http://{host}/").kind in ("loopback", "private", "address")

@@ -14,7 +14,7 @@ from whet.guard.finding import Hit, Seen
 from whet.guard.patterns import Rows, compiled, needs_of, shorten
 from whet.guard.places import places
 from whet.guard.prose import deeds, harms, patterns
-from whet.guard.prose import foreign as other
+from whet.guard.prose import harms as other
 from whet.guard.prose import installers as prose_installers
 from whet.guard.prose import sending as prose_sending
 from whet.guard.prose.context import steps
