@@ -181,7 +181,19 @@ def test_of_two_plugins_with_one_name_the_first_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[]", b"{}", b'{"plugins": {}}', b'{"plugins": [], "metadata": 7}', b"\xff", b"[" * 9**5]
+    "data",
+    [
+        b"",
+        b"null",
+        b'"plugins"',
+        b"7",
+        b"[]",
+        b"{}",
+        b'{"plugins": {}}',
+        b'{"plugins": [], "metadata": 7}',
+        b"\xff",
+        b"[" * 9**5,
+    ],
 )
 def test_what_is_no_marketplace_is_refused_and_groups_nothing(data: bytes) -> None:
     with pytest.raises(InvalidError) as caught:

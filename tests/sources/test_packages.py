@@ -14,10 +14,9 @@ from whet.sources.model import Listing, Offer, Ref
 from whet.sources.packages import (
     FETCH_BYTES,
     Archived,
-    Described,
     archived,
     choose,
-    described,
+    describe,
     left_out,
     offered,
     package_at,
@@ -99,24 +98,27 @@ def test_found_directories_have_a_main_file_and_do_not_contain_each_other(files:
 @pytest.mark.parametrize(
     ("directory", "main", "expected"),
     [
-        ("skills/x", MAIN, Described("deploy", "Ships it.", "1.2.0", hidden=False)),
-        ("skills/x", b"# Title\n\nSays something.\n", Described("x", "Says something.", "", hidden=False)),
-        ("", b"---\ndescription: D.\n---\n", Described("repo", "D.", "", hidden=False)),
-        ("x", b"---\nname: 5\nmetadata:\n  internal: true\n---\n", Described("5", "", "", hidden=True)),
-        ("x", b"---\nmetadata: '{internal: true, version: 2}'\n---\n", Described("x", "", "2", hidden=True)),
-        ("x", b"---\nmetadata:\n  internal: no\n---\n", Described("x", "", "", hidden=False)),
-        ("x", b"---\nname: {a: 1}\n---\n", Described("x", "", "", hidden=False)),
-        ("x", b"", Described("x", "", "", hidden=False)),
+        ("skills/x", MAIN, ("deploy", "Ships it.", "1.2.0", False)),
+        ("skills/x", b"# Title\n\nSays something.\n", ("x", "Says something.", "", False)),
+        ("", b"---\ndescription: D.\n---\n", ("repo", "D.", "", False)),
+        ("x", b"---\nname: 5\nmetadata:\n  internal: true\n---\n", ("5", "", "", True)),
+        ("x", b"---\nmetadata: '{internal: true, version: 2}'\n---\n", ("x", "", "2", True)),
+        ("x", b"---\nmetadata:\n  internal: no\n---\n", ("x", "", "", False)),
+        ("x", b"---\nname: {a: 1}\n---\n", ("x", "", "", False)),
+        ("x", b"", ("x", "", "", False)),
     ],
 )
-def test_a_main_file_is_read_leniently(directory: str, main: bytes, expected: Described) -> None:
-    assert described(directory, main, fallback="repo") == expected
+def test_a_main_file_is_read_leniently(directory: str, main: bytes, expected: tuple[str, str, str, bool]) -> None:
+    ref = REF._replace(path=directory)
+    name, description, version, hidden = expected
+    offer = Offer(name, description, ref, "r", "m", version, hidden=hidden)
+    assert describe(ref, main, fallback="repo", revision="r", marker="m") == offer
 
 
 @FAST
 @given(st.binary(max_size=300))
 def test_any_main_file_is_described(main: bytes) -> None:
-    assert isinstance(described("x", b"---\n" + main).name, str)
+    assert isinstance(describe(REF._replace(path="x"), b"---\n" + main).name, str)
 
 
 # --- the package in a directory -------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ import pytest
 
 from sources.publishable import ready
 from sources.published import everything, fetched, index_of, names_of, served
-from whet.errors import InvalidError, NotFoundError, UsageError
+from whet.errors import InvalidError, UsageError
 from whet.library.package import read_tree
 from whet.skill.tree import Item
-from whet.sources.publishing.index import OLD_SITE, SCHEMA, SITE, make_artifact, prune_index, publish_index
+from whet.sources.publishing.index import OLD_SITE, SCHEMA, SITE, make_artifact, publish_index
 from whet.sources.web.client import Web
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def test_a_new_version_leaves_the_old_artifact_until_it_is_pruned(tmp_path: Path
     assert names_of(site) == ["full", "plain"]
     assert (site / SITE / old).is_file(), "readers of the old index still find it"
     assert (site / OLD_SITE / "full" / "references" / "guide.md").is_file()
-    pruned = prune_index(str(site))
+    pruned = publish_index([new], str(site), prune=True)
     assert pruned.removed == (
         f"{SITE}/full/{old.split('/')[1]}",
         f"{OLD_SITE}/full/references/guide.md",
@@ -160,7 +160,7 @@ def test_a_new_version_leaves_the_old_artifact_until_it_is_pruned(tmp_path: Path
     assert pruned.notes == ()
     with served(site) as host:
         assert fetched(host, tmp_path)["full"] == new.digest
-    assert prune_index(str(site)).removed == ()
+    assert publish_index([new], str(site), prune=True).removed == ()
 
 
 def test_a_file_that_becomes_a_directory_is_published(tmp_path: Path) -> None:
@@ -224,12 +224,6 @@ def test_a_description_with_a_lone_surrogate_stays_json(tmp_path: Path) -> None:
     plain = ready(tmp_path, "plain")._replace(description="odd \ud800 but ünïcode")
     publish_index([plain], str(tmp_path / "site"))
     assert index_of(tmp_path / "site")["skills"][0]["description"] == "odd \ud800 but ünïcode"
-
-
-def test_nothing_is_pruned_where_nothing_is(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError):
-        prune_index(str(tmp_path / "nowhere"))
-    assert prune_index(str(tmp_path)).removed == ()
 
 
 def test_publishers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
@@ -310,8 +304,7 @@ def test_a_publisher_that_is_killed_leaves_a_whole_site(tmp_path: Path, *, quick
         assert done.returncode == -signal.SIGKILL, done.stderr
         check_site(site, tmp_path)
         seen.add(index_of(site) == before)
-        publish_index(old, str(site))
-        prune_index(str(site))
+        publish_index(old, str(site), prune=True)
         assert everything(site) == everything_of(old, tmp_path / f"clean-{step}")
     assert seen == {True}, "the index is the last thing that changes"
     assert done.stdout == "done\n"

@@ -461,12 +461,9 @@ class SkillSources:
                 cancelled=self.reach.cancelled,
             )
         elif index:
-            from whet.sources.publishing.index import prune_index, publish_index
+            from whet.sources.publishing.index import publish_index
 
-            published = publish_index(prepared, os.path.expanduser(index))
-            if prune:
-                pruned = prune_index(published.target)
-                published = published._replace(notes=(*published.notes, *pruned.notes), removed=pruned.removed)
+            published = publish_index(prepared, index, prune=prune)
         else:
             from whet.sources.publishing.hub import publish_hub
             from whet.sources.refs.reading import read_ref

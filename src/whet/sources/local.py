@@ -24,9 +24,8 @@ from whet.sources.packages import (
     SOURCE_LIMITS,
     archived,
     check_amount,
-    described,
+    describe,
     nothing_found,
-    offer_of,
     offered,
     package_at,
     refusal,
@@ -92,9 +91,8 @@ class PathSource:
     def _offer(self, where: str) -> Offer:
         tree = self._tree(where)
         fallback = os.path.basename(self._directory(where))
-        said = described(where, tree[main_file(tree, "")].data, fallback=fallback)
-        content = digest(tree)
-        return offer_of(self.ref._replace(path=where), said, revision=content, marker=content)
+        main, content = tree[main_file(tree, "")].data, digest(tree)
+        return describe(self.ref._replace(path=where), main, fallback=fallback, revision=content, marker=content)
 
     def _tree(self, where: str) -> Tree:
         """The package in a directory, all of one moment."""

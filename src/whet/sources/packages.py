@@ -38,16 +38,6 @@ _NOBODY = "/"
 _LISTED = 10
 
 
-class Described(NamedTuple):
-    """What a main file says of its skill."""
-
-    name: str
-    description: str
-    version: str
-    hidden: bool
-    """Its author marked it as internal."""
-
-
 class Archived(NamedTuple):
     """The files of an archive, relative to the one folder in which everything lies, if there is one."""
 
@@ -57,15 +47,16 @@ class Archived(NamedTuple):
     """What is never part of a package."""
 
 
-def described(directory: str, main: bytes, *, fallback: str = "") -> Described:
-    """What a main file says, read leniently; a skill without a name is called like its directory.
+def describe(ref: Ref, main: bytes, *, fallback: str = "", revision: str = "", marker: str = "") -> Offer:
+    """The offer of a skill as its main file says, read leniently; one without a name is called like its directory.
 
     `fallback` is what the root directory is called.
     """
-    stem = directory.rpartition("/")[2] or fallback
+    stem = ref.path.rpartition("/")[2] or fallback
     skill = read_skill(read_document(main[:MAX_DOCUMENT]), fallback_name=stem)
     internal = truth(mapping(skill.frontmatter.get("metadata")).get("internal"))
-    return Described(skill.name, skill.description, skill.version, internal is True)
+    found = Offer(skill.name, skill.description, ref, revision, marker, skill.version)
+    return found._replace(hidden=internal is True)
 
 
 def package_at(files: Mapping[str, Item], directory: str) -> Tree:
@@ -149,24 +140,19 @@ def offered(ref: Ref, archive: Archived, *, revision: str, fallback: str) -> tup
     refusals: list[InvalidError] = []
     notes: list[Note] = []
     for where, files in owned.items():
-        said = described(where, files[main_file(files, where)].data, fallback=archive.folder or fallback)
+        main = files[main_file(files, where)].data
+        offer = describe(ref._replace(path=where), main, fallback=archive.folder or fallback, revision=revision)
         try:
             tree = package_at(files, where)
         except InvalidError as error:
             refusals.append(error)
-            notes.append(refusal(error, said.name, where))
+            notes.append(refusal(error, offer.name, where))
             continue
-        offer = offer_of(ref._replace(path=where), said, revision=revision, marker=digest(entries(tree)))
-        found.append(Fetched(offer, tree, left_out(skipped.get(where, ()), said.name)))
+        offer = offer._replace(marker=digest(entries(tree)))
+        found.append(Fetched(offer, tree, left_out(skipped.get(where, ()), offer.name)))
     if not found:
         raise refusals[0] if refusals else nothing_found(ref.path or ref.location)
     return found, (*notes, *left_out(skipped.get(_NOBODY, ())))
-
-
-def offer_of(ref: Ref, said: Described, *, revision: str, marker: str) -> Offer:
-    """The offer of a described skill."""
-    name, description, version, internal = said
-    return Offer(name, description, ref, revision, marker, version=version, hidden=internal)
 
 
 def refusal(error: WhetError, skill: str, path: str) -> Note:

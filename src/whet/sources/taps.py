@@ -15,7 +15,6 @@ from whet.sources.refs.reading import read_ref, ref_text
 from whet.store.clock import iso, system_clock
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from whet.library.roots import Place
@@ -69,13 +68,6 @@ class Tap(NamedTuple):
     """When somebody added it; "" for those from the start."""
 
 
-class _Stored(NamedTuple):
-    """What differs from the start."""
-
-    added: dict[str, Tap]
-    removed: frozenset[str]
-
-
 class Taps:
     """The taps of one person."""
 
@@ -87,7 +79,11 @@ class Taps:
 
     def all(self) -> tuple[Tap, ...]:
         """Those from the start in their order, then the others by name."""
-        return _all(self._read())
+        rows = self._state.read("SELECT name, source, added FROM taps")
+        own = sorted(Tap(name, source, added=time) for name, source, time in rows)
+        away = {*(tap.name for tap in own), *(name for (name,) in self._state.read("SELECT name FROM removed_taps"))}
+        default = (Tap(name, source, default=True) for name, source in DEFAULTS.items() if name not in away)
+        return (*default, *own)
 
     def add(self, name: str, ref: Ref) -> Tap:
         """Give a source a name. A tap from the start that was removed comes back under its own name and source."""
@@ -96,53 +92,31 @@ class Taps:
         if not original:
             check_name(name)
         with self._state.write() as connection:
-            stored = self._read()
-            if known := next((tap for tap in _all(stored) if tap.name == name), None):
+            if known := next((tap for tap in self.all() if tap.name == name), None):
                 raise ConflictError(
                     "tap-exists",
                     f"{name} is a tap already: {known.source}.",
                     hint=f"Choose another name, or `whet tap remove {name}` first.",
                 )
+            tap = Tap(name, source, default=True) if original else Tap(name, source, added=iso(self._clock()))
             if original:
-                tap = Tap(name, source, default=True)
-                stored = stored._replace(removed=stored.removed - {name})
+                connection.execute("DELETE FROM removed_taps WHERE name = ?", (name,))
             else:
-                tap = Tap(name, source, added=iso(self._clock()))
-                stored = stored._replace(added={**stored.added, name: tap})
-            _write(connection, stored)
+                connection.execute("INSERT INTO taps (name, source, added) VALUES (?, ?, ?)", (name, source, tap.added))
         return tap
 
     def remove(self, name: str) -> Tap:
-        """Forget a tap; one from the start stays away until it is added again."""
+        """Forget a tap; one from the start, or whose place another one took, stays away until it is added again."""
         with self._state.write() as connection:
-            stored = self._read()
-            taps = {tap.name: tap for tap in _all(stored)}
+            taps = {tap.name: tap for tap in self.all()}
             if name not in taps:
                 near = closest(name, taps, 3)
                 hint = f"Did you mean {near[0]}?" if near else "`whet tap list` shows them."
                 raise NotFoundError("unknown-tap", f"There is no tap {name!r}.", hint=hint, suggestions=list(near))
-            if taps[name].default:
-                stored = stored._replace(removed=stored.removed | {name})
-            else:
-                # A tap from the start whose place another one took does not come back by itself.
-                removed = stored.removed | ({name} & DEFAULTS.keys())
-                stored = _Stored({known: tap for known, tap in stored.added.items() if known != name}, removed)
-            _write(connection, stored)
+            connection.execute("DELETE FROM taps WHERE name = ?", (name,))
+            if name in DEFAULTS:
+                connection.execute("INSERT OR IGNORE INTO removed_taps VALUES (?)", (name,))
         return taps[name]
-
-    def _read(self) -> _Stored:
-        added = self._state.read("SELECT name, source, added FROM taps")
-        removed = self._state.read("SELECT name FROM removed_taps")
-        taps = {name: Tap(name, source, added=time) for name, source, time in added}
-        return _Stored(taps, frozenset(name for (name,) in removed))
-
-
-def _write(connection: sqlite3.Connection, stored: _Stored) -> None:
-    connection.execute("DELETE FROM taps")
-    connection.execute("DELETE FROM removed_taps")
-    added = [(tap.name, tap.source, tap.added) for tap in stored.added.values()]
-    connection.executemany("INSERT INTO taps VALUES (?, ?, ?)", added)
-    connection.executemany("INSERT INTO removed_taps VALUES (?)", [(name,) for name in stored.removed])
 
 
 def expand(text: str, taps: Sequence[Tap], place: Place) -> tuple[Ref, tuple[str, ...]] | None:
@@ -189,12 +163,6 @@ def _split(text: str) -> tuple[str, str, str]:
 def _unlike(text: str, meant: str, near: Sequence[str]) -> UsageError:
     message = f"{quoted(text)} names no tap and no other source."
     return UsageError("unknown-source", message, hint=f"Did you mean {meant}?", suggestions=list(near))
-
-
-def _all(stored: _Stored) -> tuple[Tap, ...]:
-    default = (Tap(name, source, default=True) for name, source in DEFAULTS.items() if name not in stored.removed)
-    own = sorted(stored.added.values())
-    return (*(tap for tap in default if tap.name not in stored.added), *own)
 
 
 def check_name(name: str) -> None:

@@ -21,7 +21,7 @@ from whet.skill.tree import DEFAULT_LIMITS, Item, Tree, ignored
 from whet.sources.git.failures import shown_location
 from whet.sources.git.program import too_large
 from whet.sources.git.remote import ASKED, followed, links_on
-from whet.sources.packages import FETCH_BYTES, check_amount, described, nothing_found, offer_of, package_at, refusal
+from whet.sources.packages import FETCH_BYTES, check_amount, describe, nothing_found, package_at, refusal
 from whet.sources.registries.marketplace import FILE, group_by_plugin
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from whet.sources.git.remote import Node, Remote, Snapshot
     from whet.sources.model import Offer, Ref
-    from whet.sources.packages import Described
 
 EVERYTHING = f"blob:limit={DEFAULT_LIMITS.file_bytes + 1}"
 """Filter: all files but those that no package may hold."""
@@ -266,26 +265,31 @@ class Look:
                     new[above].append(path)
         self.files.update(new)
 
-    def _describe(self, directories: Iterable[str]) -> dict[str, Described]:
+    def _describe(self, directories: Iterable[str]) -> dict[str, Offer]:
         mains = {item: main_file(self.all, item) for item in directories}
         links = [path for item in mains for path in self.files[item] if self.all[path].link]
         known = self.contents.read([*mains.values(), *links])
-        return {item: described(item, known.get(mains[item], b""), fallback=self.repository) for item in sorted(mains)}
+        return {
+            item: describe(
+                self.ref._replace(path=item),
+                known.get(mains[item], b""),
+                fallback=self.repository,
+                revision=self.contents.commit,
+                marker=self.contents.snapshot.trees.get(item, ""),
+            )
+            for item in sorted(mains)
+        }
 
-    def _offer(self, said: Mapping[str, Described], marketplace: list[str]) -> None:
+    def _offer(self, said: Mapping[str, Offer], marketplace: list[str]) -> None:
         groups = group_by_plugin(self.contents.read(marketplace).get(FILE, b""), said)
-        for directory, description in said.items():
+        for directory, offer in said.items():
             try:
                 if not self._is_known(directory):
                     self.contents.sketch(directory, self.files[directory])
             except InvalidError as error:
                 self.refusals.append(error)
-                self.notes.append(refusal(error, _plain(description.name), _plain(directory)))
+                self.notes.append(refusal(error, _plain(offer.name), _plain(directory)))
                 continue
-            marker = self.contents.snapshot.trees[directory]
-            offer = offer_of(
-                self.ref._replace(path=directory), description, revision=self.contents.commit, marker=marker
-            )
             self.offers.append(offer._replace(group=groups.get(directory, "")))
         if not self.offers:
             where = f"{shown_location(self.ref.location)}{f'/{self.ref.path}' if self.ref.path else ''}"

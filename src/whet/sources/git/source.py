@@ -162,17 +162,14 @@ class GitSource:
             return remote.snapshot(commit, self.ref.path)
 
 
-class _Held:
+class _Held(NamedTuple):
     """What stays between a look and a fetch."""
 
-    __slots__ = ("contents", "doubts", "files")
-
-    def __init__(self, contents: Contents, files: Mapping[str, Sequence[str]], doubts: tuple[Note, ...]) -> None:
-        self.contents = contents
-        self.doubts = doubts
-        """Why the commit may be somebody else's."""
-        self.files = files
-        """Directory of a skill -> its files."""
+    contents: Contents
+    files: Mapping[str, Sequence[str]]
+    """Directory of a skill -> its files."""
+    doubts: tuple[Note, ...]
+    """Why the commit may be somebody else's."""
 
 
 def _moved(remote: Remote) -> tuple[Note, ...]:

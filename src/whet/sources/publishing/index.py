@@ -7,7 +7,7 @@
 
 Readers come at any moment and see a whole site: an artifact's path carries its hash, so a new one never takes the place
 of another; the indexes are replaced in one step each, after everything they name. What is no longer named stays, for
-those who have read the old index, until `prune_index`. A publisher that is killed leaves the old index.
+those who have read the old index, until it is pruned. A publisher that is killed leaves the old index.
 
 The bytes of an artifact depend on nothing but the files of the package, except for deflate, whose output differs
 between builds of zlib. So whether a published skill has changed is told by the content of its artifact, never by the
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, NotRequired, TypedDict, c
 from urllib.parse import quote
 
 from whet.authoring.trees import digest, write_tree
-from whet.errors import InvalidError, NotFoundError
+from whet.errors import InvalidError
 from whet.library.package import read_tree
 from whet.library.standalone import content
 from whet.skill.archive import unpack
@@ -122,8 +122,11 @@ def content_digest(kind: str, data: bytes) -> str:
         return ""
 
 
-def publish_index(prepared: Sequence[Prepared], directory: str) -> Published:
-    """Add these skills to the site in a directory, or replace them there; the site's other skills stay."""
+def publish_index(prepared: Sequence[Prepared], directory: str, *, prune: bool = False) -> Published:
+    """Add these skills to the site in a directory, or replace them there; the site's other skills stay.
+
+    With `prune`, the artifacts and files go that neither index names any more.
+    """
     each_once(prepared)
     directory = os.path.abspath(os.path.expanduser(directory))
     make_directories(directory)
@@ -136,27 +139,9 @@ def publish_index(prepared: Sequence[Prepared], directory: str) -> Published:
             site.put_files(step)
         if changed:
             site.put_indexes(changed)
+        removed = tuple(sorted(site.prune())) if prune else ()
     releases = tuple(step.release for step in steps)
-    return Published("index", directory, bool(changed), releases, notes=tuple(site.notes))
-
-
-class Pruned(NamedTuple):
-    """What a site no longer holds."""
-
-    directory: str
-    removed: tuple[str, ...]
-    """Paths relative to the directory, with forward slashes."""
-    notes: tuple[Note, ...]
-
-
-def prune_index(directory: str) -> Pruned:
-    """Remove the artifacts and files that neither index names any more."""
-    directory = os.path.abspath(os.path.expanduser(directory))
-    if not os.path.isdir(directory):
-        raise NotFoundError("path-not-found", f"There is no directory {directory}.", hint="Check the path.")
-    with FileLock(os.path.join(directory, LOCK), timeout=_LOCK_SECONDS):
-        site = _Site(directory)
-        return Pruned(directory, tuple(sorted(site.prune())), tuple(site.notes))
+    return Published("index", directory, bool(changed), releases, notes=tuple(site.notes), removed=removed)
 
 
 class _Step(NamedTuple):

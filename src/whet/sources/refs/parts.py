@@ -30,7 +30,6 @@ _USAGE = "Write owner/repo, an https address, or ./directory."
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL}){{0,8}}|\[[0-9a-f:.]{{2,45}}\]")
-_PORT = re.compile(r":[0-9]*\Z")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _PERCENT = re.compile(r"%(?:[0-9A-Fa-f]{2})?")
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]")

@@ -16,7 +16,7 @@ from whet.notes import Note
 from whet.skill import paths
 from whet.skill.finder import MAIN_FILE
 from whet.sources.model import Fetched, Listing
-from whet.sources.packages import archived, described, nothing_found, offer_of, offered
+from whet.sources.packages import archived, describe, nothing_found, offered
 from whet.sources.refs.parts import ARCHIVES
 from whet.sources.registries.registry import ARCHIVE_BYTES, MAIN_BYTES, Registry, make_package
 from whet.sources.web.addresses import read_address
@@ -100,8 +100,8 @@ class UrlSource(Registry):
         if self.ref.path:
             raise nothing_found(self.ref.path)
         tree = make_package(response.body)
-        description = described("", response.body, fallback=self._make_name())
-        return [Fetched(offer_of(self.ref, description, revision=revision, marker=revision), tree)], ()
+        offer = describe(self.ref, response.body, fallback=self._make_name(), revision=revision, marker=revision)
+        return [Fetched(offer, tree)], ()
 
     def _ends_with(self, suffixes: tuple[str, ...]) -> bool:
         return self._address.target.partition("?")[0].lower().endswith(suffixes)
