@@ -15,7 +15,8 @@ from whet.learning import hook_log
 from whet.learning.sessions import AGAIN, FAILURES, LATER, MOST, QUIET, REMEMBERED, TOLD, Failure, Seen, Sessions
 from whet.learning.signals import Counts
 from whet.notes import Note
-from whet.store.state import Repaired, StateDatabase, check_state, repair_state
+from whet.store.repair import Repaired, check_state, repair_state
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,8 @@ from rights import GIVE_UP
 
 from whet.learning.usage import Usage
 from whet.store.clock import system_clock
-from whet.store.state import StateDatabase, repair_state
+from whet.store.repair import repair_state
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,7 +193,7 @@ def test_a_file_that_is_no_database_costs_nothing_that_is_in_the_log(
     assert codes(usage) == []
 
 
-def test_a_missing_table_is_told_of(usage: Usage, tmp_path: Path) -> None:
+def test_a_missing_table_is_told_of_and_made_again_by_a_repair(usage: Usage, tmp_path: Path) -> None:
     path = many(usage, tmp_path)
     with sqlite3.connect(path) as connection:
         connection.execute("DROP TABLE usage_damage")
@@ -200,6 +201,10 @@ def test_a_missing_table_is_told_of(usage: Usage, tmp_path: Path) -> None:
     usage.record("use", "skill-000", "d" * 64)
     usage.totals()
     assert codes(usage) == ["usage-unavailable"]
+    usage.state.close()
+    repaired = repair_state(str(tmp_path), system_clock)
+    assert repaired.lost == ("usage_damage: the table is not there",)
+    assert len(usage.totals()) == 400 and codes(usage) == []
 
 
 def test_rows_that_are_no_counts_are_left_out(usage: Usage, tmp_path: Path) -> None:

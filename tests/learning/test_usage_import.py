@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from whet.errors import FailedError, InvalidError, NotFoundError
 from whet.learning.usage import Total, Usage
 from whet.learning.usage_import import import_hermes
-from whet.store.state import StateDatabase, repair_state
+from whet.store.repair import repair_state
+from whet.store.state import StateDatabase
 
 SECOND = 10**9
 DEPLOY = {

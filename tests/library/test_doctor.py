@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from whet.api import Library
 from whet.errors import FailedError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.guard.sandbox.levels import NONE, SEATBELT, Level
@@ -13,13 +15,12 @@ from whet.library.doctor import examine_sandbox, examine_state, repair_roots, wo
 from whet.library.roots import Root
 from whet.library.state import Decisions
 from whet.notes import Note
-from whet.store.state import StateDatabase, repair_state
+from whet.store.repair import repair_state
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from whet.api import Library
 
 
 def found(library: Library, base: str) -> list[tuple[str, str, str]]:
@@ -140,6 +141,34 @@ os.chmod(base + "/shut", 0o700)
         ["unreadable", "warning", "root/two"],
         ["cache-unavailable", "info", "state-2/cache.db"],
     ]
+
+
+def test_a_damaged_cache_is_told_of_and_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "root" / "one").mkdir(parents=True)
+    (tmp_path / "root" / "one" / "SKILL.md").write_text(
+        "---\nname: one\ndescription: Does one thing. Use it.\n---\nDo.\n"
+    )
+    path = tmp_path / "state" / "cache.db"
+
+    def opened() -> Library:
+        return Library.open([tmp_path / "root"], home=tmp_path / "state", project=tmp_path, env={"HOME": str(tmp_path)})
+
+    with opened() as library:
+        library.find("one thing")
+    with closing(sqlite3.connect(path)) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'index_postings'").fetchone()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * 4096 : root * 4096] = b"\xff" * 4096  # nothing that a list needs
+    path.write_bytes(data)
+    with opened() as library:
+        (entry,) = (entry for entry in library.doctor() if entry.code == "cache-corrupt")
+        assert (entry.severity, entry.path) == ("warning", str(path))
+        repaired = library.repair()
+        assert (len(repaired.done), repaired.lost) == (1, ())
+        assert [entry for entry in library.doctor() if entry.code.startswith("cache")] == []
+        assert library.find("one thing")[0].card.name == "one"
+    assert len([*path.parent.glob("cache.db.broken-*Z")]) == 1
 
 
 # the sandbox

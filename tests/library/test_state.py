@@ -9,7 +9,8 @@ import pytest
 import whet
 from whet.errors import FailedError
 from whet.library.state import Decisions, Trusted
-from whet.store.database import Database, table_names
+from whet.store.database import Database
+from whet.store.repair import table_names
 from whet.store.schema import STATE, STATE_MIGRATIONS
 from whet.store.state import StateDatabase
 

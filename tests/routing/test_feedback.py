@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from whet.errors import FailedError, UsageError
 from whet.library.skill_id import SkillId
 from whet.routing.feedback import KEPT, LONGEST, MOST, Examples, Feedback, Remark, kept, normalised
-from whet.store.state import StateDatabase, check_state, repair_state
+from whet.store.repair import check_state, repair_state
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,8 @@ import pytest
 
 from whet.routing.feedback import Feedback
 from whet.store.clock import system_clock
-from whet.store.state import StateDatabase, check_state
+from whet.store.repair import check_state
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,8 @@ from whet.notes import Note
 from whet.sources.lock.file import Lock, dump
 from whet.sources.lock.installs import Installs
 from whet.sources.lock.rebuild import examine, repair
-from whet.store.state import Repaired, StateDatabase, check_state, repair_state
+from whet.store.repair import Repaired, check_state, repair_state
+from whet.store.state import StateDatabase
 
 __all__ = ["machine"]
 

@@ -14,7 +14,8 @@ from whet.library.roots import Place
 from whet.sources.model import Ref
 from whet.sources.refs.reading import read_ref, ref_text
 from whet.sources.taps import DEFAULTS, Tap, Taps, expand
-from whet.store.state import StateDatabase, repair_state
+from whet.store.repair import repair_state
+from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,18 +13,8 @@ from hypothesis import strategies as st
 
 from whet.errors import FailedError, NotFoundError
 from whet.store.atomic import leftovers
-from whet.store.database import (
-    Database,
-    Repair,
-    Salvage,
-    Schema,
-    backup,
-    check,
-    rebuildable,
-    repair,
-    salvage,
-    set_aside,
-)
+from whet.store.database import Database, Schema, check, rebuildable, set_aside
+from whet.store.repair import Salvage, repair, salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -269,8 +259,8 @@ def fresh(tmp_path: Path) -> Database:
 def test_everything_is_salvaged_from_a_sound_file_once(tmp_path: Path, sound: bytes) -> None:
     path = placed(tmp_path / "state.db", sound)
     with fresh(tmp_path) as database:
-        assert salvage(path, database, TABLES) == Salvage(WHOLE, ())
-        assert salvage(path, database, TABLES) == Salvage(dict.fromkeys(TABLES, 0), ())
+        assert salvage(path, database) == Salvage(WHOLE, ())
+        assert salvage(path, database) == Salvage(dict.fromkeys(TABLES, 0), ())
         assert right(database) == WHOLE
 
 
@@ -278,7 +268,7 @@ def test_rows_around_damaged_pages_are_salvaged_and_gaps_named(tmp_path: Path, s
     pages = leaves(sound)
     path = placed(tmp_path / "state.db", overwritten(sound, [*pages[:1], *pages[20:22], pages[23]]))
     with fresh(tmp_path) as database:
-        saved = salvage(path, database, TABLES)
+        saved = salvage(path, database)
         assert saved.rows == right(database)
         present = {number for (number,) in database.read("SELECT id FROM event")}
         missing = [number for number in range(1, EVENTS + 1) if number not in present]
@@ -294,7 +284,7 @@ def test_rows_around_damaged_pages_are_salvaged_and_gaps_named(tmp_path: Path, s
 def test_the_first_half_of_a_cut_file_is_salvaged(tmp_path: Path, sound: bytes) -> None:
     path = placed(tmp_path / "state.db", truncated(sound))
     with fresh(tmp_path) as database:
-        saved = salvage(path, database, TABLES)
+        saved = salvage(path, database)
         assert saved.rows == right(database)
     assert saved.rows["event"] > EVENTS // 3
     assert saved.lost[0] == f"event: rows from {saved.rows['event'] + 1} on could not be read"
@@ -303,7 +293,7 @@ def test_the_first_half_of_a_cut_file_is_salvaged(tmp_path: Path, sound: bytes) 
 def test_a_file_cut_inside_a_page_is_reported(tmp_path: Path, sound: bytes) -> None:
     path = placed(tmp_path / "state.db", truncated(sound)[:-1000])
     with fresh(tmp_path) as database:
-        saved = salvage(path, database, TABLES)
+        saved = salvage(path, database)
     assert saved.lost[-1] == "the end of the file is cut off; rows there may be missing or wrong"
 
 
@@ -316,10 +306,10 @@ def test_a_table_without_numbers_is_read_from_both_ends(tmp_path: Path) -> None:
     inner = [page for page in range(1, len(data) // PAGE) if data[page * PAGE] == 0x0A]
     placed(path, overwritten(data, [inner[len(inner) // 2]]))
     with fresh(tmp_path) as database:
-        saved = salvage(str(path), database, ("counter",))
+        saved = salvage(str(path), database)
         kept = [name for (name,) in database.read("SELECT name FROM counter ORDER BY name")]
     assert saved.lost == ("counter: some rows between the first and the last could not be read",)
-    assert saved.rows == {"counter": len(kept)} and len(kept) > 450
+    assert saved.rows["counter"] == len(kept) > 450
     assert (kept[0], kept[-1]) == (names[0], names[-1]) and set(kept) < set(names)
 
 
@@ -329,19 +319,24 @@ def test_a_file_that_gives_nothing_is_reported_table_by_table(
 ) -> None:
     path = placed(tmp_path / "state.db", damage(sound))
     with fresh(tmp_path) as database:
-        assert salvage(path, database, TABLES) == Salvage(
+        assert salvage(path, database) == Salvage(
             dict.fromkeys(TABLES, 0),
             tuple(f"{name}: nothing could be read (file is not a database)" for name in TABLES),
         )
-        missing = salvage(str(tmp_path / "missing.db"), database, ("note",))
-    assert missing.rows == {"note": 0} and missing.lost[0].startswith("note: nothing could be read")
+        missing = salvage(str(tmp_path / "missing.db"), database)
+    assert missing.rows == dict.fromkeys(TABLES, 0)
+    assert all(
+        sentence.startswith(f"{name}: nothing could be read")
+        for name, sentence in zip(TABLES, missing.lost, strict=True)
+    )
     assert not os.path.exists(tmp_path / "missing.db")
 
 
 def test_a_table_the_file_does_not_have_is_reported(tmp_path: Path) -> None:
     path = placed(tmp_path / "empty.db", b"")
     with fresh(tmp_path) as database:
-        assert salvage(path, database, ("note",)) == Salvage({"note": 0}, ("note: the table is not there",))
+        lost = tuple(f"{name}: the table is not there" for name in TABLES)
+        assert salvage(path, database) == Salvage(dict.fromkeys(TABLES, 0), lost)
 
 
 def test_a_row_whose_place_is_taken_is_reported_and_the_newer_one_kept(tmp_path: Path, sound: bytes) -> None:
@@ -349,9 +344,9 @@ def test_a_row_whose_place_is_taken_is_reported_and_the_newer_one_kept(tmp_path:
     with fresh(tmp_path) as database:
         with database.write() as connection:
             connection.execute("INSERT INTO event VALUES (7, 'newer')")
-        saved = salvage(path, database, ("event",))
+        saved = salvage(path, database)
         assert database.read("SELECT payload FROM event WHERE id = 7") == [("newer",)]
-    assert saved.rows == {"event": EVENTS - 1}
+    assert saved.rows == {**WHOLE, "event": EVENTS - 1}
     assert saved.lost == (
         "event: 1 could not be kept, the first is 7: another row has its place, or it breaks a rule of the table",
     )
@@ -366,24 +361,21 @@ def test_rows_of_an_older_schema_are_salvaged_and_lost_parents_named(tmp_path: P
         connection.execute("INSERT INTO parent VALUES (1)")
         connection.executemany("INSERT INTO child VALUES (?, 'gone')", [(1,), (2,), (3,)])
     with Database.open(str(tmp_path / "fresh.db"), newer, durable=False) as database:
-        assert salvage(path, database, ("child", "parent")) == Salvage(
+        assert salvage(path, database) == Salvage(
             {"child": 3, "parent": 1}, ("child: 2 refer to rows of parent that are lost",)
         )
         assert database.read("SELECT * FROM child") == [(1, "none"), (2, "none"), (3, "none")]
         assert database.read("PRAGMA foreign_keys") == [(1,)]
 
 
-def test_repair_puts_a_sound_file_in_place_and_fills_the_gaps_from_a_backup(tmp_path: Path, sound: bytes) -> None:
-    path, copy = placed(tmp_path / "state.db", sound), str(tmp_path / "backups" / "state.db")
-    with Database.open(path, SCHEMA, durable=True) as before:
-        backup(before, copy)
-        with before.write() as connection:
-            connection.execute("INSERT INTO event VALUES (?, ?)", (EVENTS + 1, payload(EVENTS + 1)))
-    damaged = middle_overwritten(stored(path))
-    with Database.open(placed(tmp_path / "state.db", damaged), SCHEMA, durable=True) as running:
-        fixed = repair(path, SCHEMA, TABLES, backups=(copy,), clock=clock)
-        assert right(running) == {**WHOLE, "event": EVENTS + 1}
-    assert fixed == Repair(f"{path}.broken-{STAMP}", Salvage({**WHOLE, "event": EVENTS + 1}, fixed.salvage.lost))
+def test_repair_puts_a_sound_file_in_place(tmp_path: Path, sound: bytes) -> None:
+    damaged = middle_overwritten(sound)
+    path = placed(tmp_path / "state.db", damaged)
+    with Database.open(path, SCHEMA, durable=True) as running:
+        fixed = repair(path, SCHEMA, clock=clock)
+        assert right(running) == fixed.salvage.rows
+    assert 0 < fixed.salvage.rows["event"] < EVENTS
+    assert fixed.set_aside == f"{path}.broken-{STAMP}"
     assert len(fixed.salvage.lost) == 1 and fixed.salvage.lost[0].startswith("event: rows ")
     assert check(path) is None and stored(fixed.set_aside) == damaged
     assert leftovers(str(tmp_path)) == []
@@ -396,7 +388,7 @@ def test_repair_saves_what_is_only_in_the_log(tmp_path: Path, sound: bytes) -> N
             connection.execute("INSERT INTO note VALUES (?)", (f"note {OTHERS + 1:04}",))
         placed(tmp_path / "copy.db", stored(path))
         placed(tmp_path / "copy.db-wal", stored(path + "-wal"))
-    fixed = repair(str(tmp_path / "copy.db"), SCHEMA, TABLES, clock=clock)
+    fixed = repair(str(tmp_path / "copy.db"), SCHEMA, clock=clock)
     assert fixed.salvage == Salvage({**WHOLE, "note": OTHERS + 1}, ())
     with Database.open(str(tmp_path / "copy.db"), SCHEMA, durable=True) as database:
         assert right(database) == {**WHOLE, "note": OTHERS + 1}
@@ -412,6 +404,6 @@ def test_whatever_is_damaged_salvage_ends_and_what_is_lost_is_said(
     directory = tmp_path_factory.mktemp("any")
     path = placed(directory / "state.db", overwritten(sound, pages, seed=data.draw(st.integers(0, 99))))
     with fresh(directory) as database:
-        saved = salvage(path, database, TABLES)
+        saved = salvage(path, database)
         assert right(database) == saved.rows
     assert bool(saved.lost) == (saved.rows != WHOLE)

@@ -31,7 +31,8 @@ from whet.sources.taps import Tap, Taps
 from whet.store import former
 from whet.store.clock import system_clock
 from whet.store.database import FORMER
-from whet.store.state import StateDatabase, check_state, repair_state
+from whet.store.repair import check_state, repair_state
+from whet.store.state import StateDatabase
 
 FIXTURES = Path(__file__).parent / "fixtures"
 CONVERTED = ("intents", "installs")

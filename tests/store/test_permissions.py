@@ -22,7 +22,7 @@ import ctypes, json, os, shutil, sys, urllib.parse
 from whet.errors import FailedError
 from whet.store.atomic import clean_leftovers, make_directories, replace_directory, write_bytes
 from whet.store.blobs import Blobs
-from whet.store.database import Database, Schema, backup, check, rebuildable, set_aside
+from whet.store.database import Database, Schema, check, rebuildable, set_aside
 from whet.store.locks import FileLock
 """
     + GIVE_UP
@@ -95,8 +95,6 @@ for name, target, mode in (("directory", home, 0o555), ("file", path, 0o444)):
     os.chmod(target, before)
 protect()
 answer["aside"] = code(lambda: set_aside(path, lambda: 0))
-with Database.open(path, OLD, durable=True) as database:
-    answer["backup"] = code(lambda: backup(database, home + "/copy.db"))
 protect(0o700)
 with open(path, "wb") as file:
     file.write(b"garbage")
@@ -157,7 +155,6 @@ def test_a_database_that_may_not_be_written_can_still_be_read(place: str) -> Non
         "file older": "permission-denied",
         "file check": None,
         "aside": "permission-denied",
-        "backup": "permission-denied",
         "rebuild": "permission-denied",
         "unreadable": "permission-denied",
     }

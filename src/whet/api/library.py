@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from whet.prompt.tokens import Tokenizer
     from whet.sources.model import Progress
     from whet.store.clock import Clock
-    from whet.store.state import Repaired
+    from whet.store.repair import Repaired
 
 
 class Reload(NamedTuple):
@@ -561,11 +561,11 @@ class Library:
         leftovers of killed processes removed.
         """
         from whet.library.doctor import repair_roots, repair_workplaces
-        from whet.store.state import Repaired, repair_state
+        from whet.store.repair import Repaired, repair_databases
 
         workspace = self.workspace
         workspace.close()
-        state = repair_state(workspace.place.state, workspace.clock)
+        state = repair_databases(workspace.place.state, workspace.clock)
         roots = repair_roots(root for root in workspace.config().roots if root.trusted)
         settled = [*self.history.recover(), *repair_workplaces(workspace.place.state).done]
         parts = [state, roots, self.sources.repair(), self._stores.sessions.repair()]

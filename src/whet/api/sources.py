@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from whet.sources.sync.plan import SyncPlan
     from whet.sources.taps import Tap, Taps
     from whet.sources.web.client import Web
-    from whet.store.state import Repaired
+    from whet.store.repair import Repaired
     from whet.values import Json
 
 
@@ -601,7 +601,7 @@ class SkillSources:
 
     def repair(self) -> Repaired:
         """What `repair` does about them: settle what was interrupted; rebuild what is damaged or gone."""
-        from whet.store.state import Repaired
+        from whet.store.repair import Repaired
 
         parts: list[Repaired] = []
         if any(map(os.path.lexists, self._lock_files())):

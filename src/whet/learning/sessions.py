@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from whet.authoring.commits import Committed
     from whet.notes import Note
     from whet.store.clock import Clock
-    from whet.store.state import Repaired, StateDatabase
+    from whet.store.repair import Repaired
+    from whet.store.state import StateDatabase
 
 MOST = 2_000
 """Sessions that are kept; beyond that, those that were quiet for longest go."""
@@ -317,7 +318,7 @@ class Sessions:
     def repair(self) -> Repaired:
         """Forget the failures that were told."""
         from whet.learning.synthesis.budget import State
-        from whet.store.state import Repaired
+        from whet.store.repair import Repaired
 
         aside = State(self.database, self._clock).repair()
         count = self._forget_failures()

@@ -18,8 +18,7 @@ from whet.library.readiness import missing
 from whet.notes import Note
 from whet.skill.finder import LIBRARY, MAIN_FILES
 from whet.store.atomic import Cleaned, clean_leftovers, leftovers
-from whet.store.state import FILE as STATE_FILE
-from whet.store.state import Repaired, check_state
+from whet.store.repair import Repaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -75,15 +74,9 @@ def _contents(card: Card) -> Iterator[Note]:
 
 def examine_state(state: str) -> Iterator[Note]:
     """What is wrong with Whet's own directory."""
-    path = os.path.join(state, STATE_FILE)
-    try:
-        problem = check_state(state)
-    except FailedError as error:
-        yield Note.from_error(error, "error", path=path)
-    else:
-        if problem:
-            hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
-            yield Note("state-corrupt", "error", problem, hint, path=path)
+    from whet.store.repair import examine_databases
+
+    yield from examine_databases(state)
     for path in (path for name in _WORKPLACES for path in _leftovers(os.path.join(state, name))):
         hint = "Run `whet doctor --repair`."
         yield Note("leftover", "warning", "Left behind by an interrupted fetch.", hint, path=path)

@@ -19,20 +19,21 @@ import os
 import sqlite3
 import threading
 from contextlib import closing, contextmanager, suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from whet.errors import FailedError, NotFoundError
-from whet.store.atomic import make_directories, sync_directory, sync_file, temporary_path
+from whet.store.atomic import make_directories, sync_directory
 from whet.store.clock import Clock, iso, system_clock
 from whet.store.failures import os_failures, sqlite_failure
 from whet.store.locks import FileLock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
 
-_COMPANIONS = ("-wal", "-shm", "-journal")
-_BUSY_MS = 5000
+COMPANIONS = ("-wal", "-shm", "-journal")
+BUSY_MS = 5000
 FORMER = "former"
 """Where files of an earlier version are put once their content was taken over."""
 _UNUSABLE = frozenset({"state-corrupt", "state-foreign", "state-newer"})
@@ -51,22 +52,15 @@ class Schema(NamedTuple):
     """Called in the transaction that migrates, after each migration, with the connection, the file's directory and the
     migration's number: moves over what older files there hold of what that migration made room for, so that later ones
     change it like any other row. The files are what it returns, and are set aside after the commit."""
+    convert: Mapping[int, Callable[[sqlite3.Connection], None]] = MappingProxyType({})
+    """By the number of a migration, what changes rows that were there before, where SQL alone cannot."""
 
-
-class Salvage(NamedTuple):
-    """What was saved from a damaged file."""
-
-    rows: dict[str, int]
-    """Rows added to the new database, by table."""
-    lost: tuple[str, ...]
-    """One sentence for everything that could not be read or kept."""
-
-
-class Repair(NamedTuple):
-    """The outcome of a repair: where the damaged file is now, and what the new one took over from it."""
-
-    set_aside: str
-    salvage: Salvage
+    def apply(self, connection: sqlite3.Connection, number: int) -> None:
+        """Bring a database from the version before to this one, in the transaction that is open."""
+        for statement in _statements(self.migrations[number - 1]):
+            connection.execute(statement)
+        if number in self.convert:
+            self.convert[number](connection)
 
 
 class Database:
@@ -98,7 +92,7 @@ class Database:
 
     @classmethod
     def open(
-        cls, path: str, schema: Schema, *, durable: bool, busy_ms: int = _BUSY_MS, read_only_ok: bool = True
+        cls, path: str, schema: Schema, *, durable: bool, busy_ms: int = BUSY_MS, read_only_ok: bool = True
     ) -> Self:
         """Open the database, made and brought to the schema's version if need be.
 
@@ -112,7 +106,7 @@ class Database:
                 raise _denied(real, "may only be read")
             return cls(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=read_only_ok)
         make_directories(os.path.dirname(real), durable=durable)
-        with _opening(real, busy_ms):
+        with opening(real, busy_ms):
             return cls(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=read_only_ok)
 
     @property
@@ -169,7 +163,7 @@ class Database:
             if not self._connection.in_transaction and not _is_at(self.path, self._status):
                 make_directories(os.path.dirname(self.path), durable=self._durable)
                 moved = self._connection
-                with _opening(self.path, self._busy_ms):
+                with opening(self.path, self._busy_ms):
                     self._connect()
                 moved.close()
             yield self._connection
@@ -224,8 +218,8 @@ def check(path: str) -> str | None:
 def set_aside(path: str, clock: Clock) -> str:
     """Rename the database with its companions to `PATH.broken-STAMP`, overwriting nothing; returns the new name."""
     real = os.path.realpath(path)
-    with _opening(real, _BUSY_MS):
-        return _set_aside(real, clock)
+    with opening(real, BUSY_MS):
+        return move_aside(real, clock)
 
 
 def rebuildable(
@@ -233,7 +227,7 @@ def rebuildable(
     schema: Schema,
     *,
     durable: bool = False,
-    busy_ms: int = _BUSY_MS,
+    busy_ms: int = BUSY_MS,
     clock: Clock = system_clock,
     suspect: bool = False,
 ) -> tuple[Database, str | None]:
@@ -249,127 +243,15 @@ def rebuildable(
         except FailedError as error:
             if error.code not in _UNUSABLE:
                 raise
-    with _opening(real, busy_ms):
+    with opening(real, busy_ms):
         if not suspect or _verdict(real, "integrity_check(1)") is None:
             try:  # again, now that we are alone: another process may have been faster
                 return Database(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=True), None
             except FailedError as error:
                 if error.code not in _UNUSABLE:
                     raise
-        broken = _set_aside(real, clock)
+        broken = move_aside(real, clock)
         return Database(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=True), broken
-
-
-def salvage(broken_path: str, database: Database, tables: Sequence[str] = ()) -> Salvage:
-    """Copy every row that can still be read from a damaged file, or from a backup, into `database`.
-
-    Rows that `database` has already stay as they are, so several files can be salvaged one after the other, the best
-    first. A row whose parent row is lost is kept and reported. The damaged file is only read. `tables` are by default
-    all of them.
-    """
-    from whet.store.salvage import copy_table
-
-    tables = tables or table_names(database)
-    try:
-        source = open_reader(broken_path)
-    except sqlite3.Error as error:
-        return Salvage(dict.fromkeys(tables, 0), tuple(f"{name}: nothing could be read ({error})" for name in tables))
-    with closing(source), database.use() as connection:
-        page_size = source.execute("PRAGMA page_size").fetchone()[0]
-        connection.execute("PRAGMA foreign_keys = OFF")  # parents may come after their children, or never
-        try:
-            with database.write():
-                missing = _missing_tables(source, connection)
-                copied = {name: copy_table(source, connection, name) for name in tables if name not in missing}
-                orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
-        finally:
-            connection.execute("PRAGMA foreign_keys = ON")
-    lost = [sentence for table in copied.values() for sentence in table.lost]
-    if _size(os.path.realpath(broken_path)) % page_size:
-        lost.append("the end of the file is cut off; rows there may be missing or wrong")
-    for child, parent in sorted({(row[0], row[2]) for row in orphans}):
-        count = sum((row[0], row[2]) == (child, parent) for row in orphans)
-        lost.append(f"{child}: {count} refer to rows of {parent} that are lost")
-    rows = {name: copied[name].rows if name in copied else 0 for name in tables}
-    return Salvage(rows, tuple(lost))
-
-
-def _missing_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> set[str]:
-    """The tables of the target that the source never had, because it is of an older version."""
-    names = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    try:
-        there, here = (one.execute("PRAGMA user_version").fetchone()[0] for one in (source, target))
-        if not 0 < there < here:
-            return set()
-        return {name for (name,) in {*target.execute(names)} - {*source.execute(names)}}
-    except sqlite3.Error:
-        return set()
-
-
-def repair(
-    path: str,
-    schema: Schema,
-    tables: Sequence[str] = (),
-    *,
-    version: int | None = None,
-    backups: Sequence[str] = (),
-    clock: Clock = system_clock,
-) -> Repair:
-    """Replace a damaged database by a sound one with all rows that it, and then the `backups`, still give.
-
-    The new file is complete before it takes the place of the damaged one, which is set aside; other processes wait, and
-    can add nothing in between. After a crash on the way, repair again with the files set aside so far as `backups`.
-    `version` is that of the damaged file, by default the newest: its rows are saved as they are and then migrated.
-    """
-    real = os.path.realpath(path)
-    fresh = temporary_path(real)
-    adopted: list[str] = []
-
-    def adopt(connection: sqlite3.Connection, directory: str, number: int) -> Sequence[str]:
-        adopted.extend(schema.adopt(connection, directory, number) if schema.adopt else ())
-        return ()  # put away when the new file is in place, and not before
-
-    old = schema._replace(adopt=None, migrations=schema.migrations[:version])
-    with _opening(real, _BUSY_MS):
-        try:
-            with Database(fresh, old, durable=True, busy_ms=_BUSY_MS, read_only_ok=False) as database:
-                tables = tables or table_names(database)
-                parts = [salvage(source, database, tables) for source in (real, *backups)]
-            new = schema._replace(adopt=adopt)
-            with Database(fresh, new, durable=True, busy_ms=_BUSY_MS, read_only_ok=False) as database:
-                database.read("PRAGMA journal_mode = DELETE")  # brings all rows into the one file that is renamed
-            with os_failures(real):
-                broken = _set_aside(real, clock, keep=True)
-                os.replace(fresh, real)
-                sync_directory(os.path.dirname(real))
-            put_away(adopted, os.path.dirname(real))
-        finally:
-            _remove(fresh)
-    rows = {name: sum(part.rows[name] for part in parts) for name in tables}
-    return Repair(broken, Salvage(rows, tuple(sentence for part in parts for sentence in part.lost)))
-
-
-def table_names(database: Database) -> tuple[str, ...]:
-    """The tables of a database, but SQLite's own."""
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
-    return tuple(name for (name,) in database.read(query))
-
-
-def backup(database: Database, path: str) -> None:
-    """Write a complete, sound copy of the database as one file at `path`, in one step."""
-    real = os.path.realpath(path)
-    make_directories(os.path.dirname(real))
-    temporary = temporary_path(real)
-    try:
-        with database.use() as connection, _failures(real), closing(_connected(temporary, _BUSY_MS)) as copy:
-            connection.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")  # one file, without companions
-        with os_failures(real):
-            sync_file(temporary)
-            os.replace(temporary, real)
-            sync_directory(os.path.dirname(real))
-    finally:
-        _remove(temporary)
 
 
 @contextmanager
@@ -390,7 +272,7 @@ def _corrupt(message: str) -> sqlite3.DatabaseError:
     return error
 
 
-def _opening(path: str, busy_ms: int) -> FileLock:
+def opening(path: str, busy_ms: int) -> FileLock:
     """The lock for whoever opens, makes, renames or replaces the file."""
     directory, name = os.path.split(path)
     return FileLock(os.path.join(directory, "locks", f"database-{name}.lock"), timeout=busy_ms / 1000)
@@ -428,7 +310,7 @@ def _connected(database: str, busy_ms: int, *, uri: bool = False) -> sqlite3.Con
 
 def open_reader(path: str) -> sqlite3.Connection:
     """A connection for whoever only reads a file that may be damaged. Raises `sqlite3.Error`."""
-    return _reader(os.path.realpath(path), _BUSY_MS, tolerant=True)
+    return _reader(os.path.realpath(path), BUSY_MS, tolerant=True)
 
 
 def _reader(path: str, busy_ms: int, *, tolerant: bool = False) -> sqlite3.Connection:
@@ -443,7 +325,7 @@ def _reader(path: str, busy_ms: int, *, tolerant: bool = False) -> sqlite3.Conne
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         denied = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-        if not denied or not os.path.exists(path) or _size(path + "-wal"):
+        if not denied or not os.path.exists(path) or size_of(path + "-wal"):
             raise
     # Where nothing may be written beside the file, SQLite reads it only when told that nobody will change it.
     return _reading(f"{address}&immutable=1", busy_ms, tolerant=tolerant)
@@ -463,11 +345,11 @@ def _reading(address: str, busy_ms: int, *, tolerant: bool) -> sqlite3.Connectio
 
 def _refuse_orphaned_log(path: str) -> None:
     """SQLite would delete a log that lies beside an empty or missing file; it is set aside with the rest instead."""
-    if _size(path + "-wal") and not _size(path):
+    if size_of(path + "-wal") and not size_of(path):
         raise _corrupt("the file is empty or missing but its log is not")
 
 
-def _size(path: str) -> int:
+def size_of(path: str) -> int:
     try:
         return os.path.getsize(path)
     except OSError:
@@ -503,9 +385,8 @@ def _migrate(connection: sqlite3.Connection, schema: Schema, directory: str) -> 
     try:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         adopted: list[str] = []
-        for number, script in enumerate(schema.migrations[version:], version + 1):
-            for statement in _statements(script):
-                connection.execute(statement)
+        for number in range(version + 1, len(schema.migrations) + 1):
+            schema.apply(connection, number)
             adopted += schema.adopt(connection, directory, number) if schema.adopt else ()
         connection.execute(f"PRAGMA application_id = {schema.application_id}")
         connection.execute(f"PRAGMA user_version = {len(schema.migrations)}")
@@ -528,7 +409,7 @@ def put_away(paths: Sequence[str], directory: str) -> None:
     with suppress(OSError):
         os.makedirs(target, mode=0o700, exist_ok=True)
     for path in paths:
-        for part in ("", *_COMPANIONS):
+        for part in ("", *COMPANIONS):
             with suppress(OSError):  # it is not there, or stays where it is and is never read again
                 os.replace(path + part, os.path.join(target, os.path.basename(path) + part))
 
@@ -547,10 +428,10 @@ def _statements(script: str) -> Iterator[str]:
 
 def _verdict(path: str, how: str) -> str | None:
     """What the given check of SQLite says against the file."""
-    if not os.path.exists(path) and not _size(path + "-wal"):
+    if not os.path.exists(path) and not size_of(path + "-wal"):
         return None
     try:
-        with _failures(path), closing(_reader(path, _BUSY_MS)) as connection:
+        with _failures(path), closing(_reader(path, BUSY_MS)) as connection:
             answer = str(connection.execute(f"PRAGMA {how}").fetchone()[0])
     except FailedError as error:
         if error.code != "state-corrupt":
@@ -559,15 +440,15 @@ def _verdict(path: str, how: str) -> str | None:
     return None if answer == "ok" else f"The database {path} is damaged: {answer.splitlines()[-1].rstrip('.')}."
 
 
-def _set_aside(path: str, clock: Clock, *, keep: bool = False) -> str:
+def move_aside(path: str, clock: Clock, *, keep: bool = False) -> str:
     """`keep`: where links can be made, the file itself also stays under its own name, to be replaced next."""
-    parts = [part for part in ("", *_COMPANIONS) if os.path.lexists(path + part)]
+    parts = [part for part in ("", *COMPANIONS) if os.path.lexists(path + part)]
     if not parts:
         hint = "Nothing has to be set aside."
         raise NotFoundError("state-missing", f"There is no database {path}.", hint=hint, path=path)
     stamp = iso(clock()).replace("-", "").replace(":", "")
     broken, number = f"{path}.broken-{stamp}", 1
-    while any(os.path.lexists(broken + part) for part in ("", *_COMPANIONS)):
+    while any(os.path.lexists(broken + part) for part in ("", *COMPANIONS)):
         number += 1
         broken = f"{path}.broken-{stamp}-{number}"
     with os_failures(path, doing="set aside"):
@@ -587,10 +468,3 @@ def _linked(path: str, name: str) -> bool:
     except OSError:  # no file, or a file system without links
         return False
     return True
-
-
-def _remove(path: str) -> None:
-    """Remove a temporary database; what cannot be removed is found again by `atomic.leftovers`."""
-    for part in ("", *_COMPANIONS):
-        with suppress(OSError):
-            os.unlink(path + part)

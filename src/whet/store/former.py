@@ -17,7 +17,9 @@ from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
+
+    from whet.store.database import Schema
 
 
 class _Former(NamedTuple):
@@ -144,16 +146,16 @@ def _existing(directory: str) -> list[tuple[int, str]]:
     return [*found, *((15, path) for path in sorted(_names(records) if os.path.isdir(records) else ()))]
 
 
-def check_former(directory: str, version: int, migrations: Iterable[str]) -> str | None:
+def check_former(directory: str, version: int, schema: Schema) -> str | None:
     """What is wrong with the first of those files that is damaged; None when all are sound.
 
-    They are tried on an empty database that goes through these `migrations`.
+    They are tried on an empty database that goes through the migrations of this schema.
     """
     import sqlite3
 
     with closing(sqlite3.connect(":memory:")) as connection:
-        for number, script in enumerate(migrations, 1):
-            connection.executescript(script)
+        for number in range(1, len(schema.migrations) + 1):
+            schema.apply(connection, number)
             try:
                 if number > version:
                     adopt(connection, directory, number)

@@ -29,8 +29,6 @@ class Migration(NamedTuple):
 def _adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
     from whet.store.former import adopt
 
-    if convert := STATE_MIGRATIONS[number - 1].convert:
-        convert(connection)
     return adopt(connection, directory, number)
 
 
@@ -246,7 +244,13 @@ STATE_MIGRATIONS = (
     ),
 )
 
-STATE = Schema(0x57484554, tuple(step.sql for step in STATE_MIGRATIONS), private=True, adopt=_adopt)
+STATE = Schema(
+    0x57484554,
+    tuple(step.sql for step in STATE_MIGRATIONS),
+    private=True,
+    adopt=_adopt,
+    convert={step.number: step.convert for step in STATE_MIGRATIONS if step.convert},
+)
 
 
 CACHE_MIGRATIONS = (

@@ -16,15 +16,13 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
 
-    from whet.store.clock import Clock
     from whet.store.database import Database
-    from whet.values import Json
 
 FILE = "state.db"
 
@@ -87,73 +85,6 @@ class StateDatabase:
         """A transaction; one inside another is part of it. Not `durable`: the commit does not wait for the disk."""
         with self.open().write(durable=durable) as connection:
             yield connection
-
-
-class Repaired(NamedTuple):
-    """What a repair did, and what it could not save, in sentences."""
-
-    done: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
-
-    def to_json(self) -> Json:
-        """The repair as JSON carries it."""
-        return {"repaired": list(self.done), "lost": list(self.lost)}
-
-
-def check_state(directory: str) -> str | None:
-    """What is wrong with the state database, or with an older file that it has not taken over yet."""
-    from whet.store.database import check
-    from whet.store.former import check_former
-    from whet.store.schema import STATE
-
-    path = os.path.join(directory, FILE)
-    if problem := check(path):
-        return problem
-    return check_former(directory, _version(path), STATE.migrations)
-
-
-def repair_state(directory: str, clock: Clock) -> Repaired:
-    """Set a damaged state database aside and save from it, and from older files, what can be read."""
-    if not check_state(directory):
-        return Repaired()
-    from whet.store.database import Database, check, repair
-    from whet.store.former import adopt_readable, former_files
-    from whet.store.schema import STATE
-
-    path = os.path.join(directory, FILE)
-    done: list[str] = []
-    lost: list[str] = []
-
-    def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
-        files, gone = adopt_readable(connection, directory, number)
-        done.extend(f"Took over what could be read of {file}." for file in files)
-        lost.extend(gone)
-        return files
-
-    schema = STATE._replace(adopt=adopt)
-    if check(path):
-        version = _version(path) or (0 if former_files(directory) else None)
-        outcome = repair(path, schema, version=version, clock=clock)
-        rows = sum(outcome.salvage.rows.values())
-        done.insert(0, f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} rows from it.")
-        lost = [*outcome.salvage.lost, *lost]
-    else:
-        Database.open(path, schema, durable=True).close()
-    return Repaired(tuple(done), tuple(lost))
-
-
-def _version(path: str) -> int:
-    """How many migrations a file has seen; 0 where that cannot be read."""
-    import sqlite3
-    from contextlib import closing
-
-    from whet.store.database import open_reader
-
-    try:
-        with closing(open_reader(path)) as connection:
-            return int(connection.execute("PRAGMA user_version").fetchone()[0])
-    except (sqlite3.Error, UnicodeDecodeError):
-        return 0
 
 
 def _absent(path: str) -> bool:

@@ -24,7 +24,7 @@ from whet.sources.lock.file import Installed, Lock, entry_of, lock_file, parse
 from whet.sources.lock.installs import GONE, directory_of, left_beside
 from whet.store.atomic import write_bytes
 from whet.store.clock import iso
-from whet.store.state import Repaired
+from whet.store.repair import Repaired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,0 +1,253 @@
+"""Whether the two databases are sound, and what is done where they are not: one check and one repair of each.
+
+The cache is set aside and made again. From a damaged `state.db`, and from older files that it has not taken over yet,
+every row is saved that can still be read (`whet.store.salvage`).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import FailedError
+from whet.notes import Note
+from whet.store.atomic import sync_directory, temporary_path
+from whet.store.cache import FILE as CACHE_FILE
+from whet.store.clock import system_clock
+from whet.store.database import (
+    BUSY_MS,
+    COMPANIONS,
+    Database,
+    check,
+    move_aside,
+    open_reader,
+    opening,
+    put_away,
+    set_aside,
+    size_of,
+)
+from whet.store.failures import os_failures
+from whet.store.former import adopt_readable, check_former, former_files
+from whet.store.salvage import copy_table
+from whet.store.schema import STATE
+from whet.store.state import FILE as STATE_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whet.store.clock import Clock
+    from whet.store.database import Schema
+    from whet.values import Json
+
+
+class Repaired(NamedTuple):
+    """What a repair did, and what it could not save, in sentences."""
+
+    done: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        """The repair as JSON carries it."""
+        return {"repaired": list(self.done), "lost": list(self.lost)}
+
+
+def examine_databases(directory: str) -> Iterator[Note]:
+    """What is wrong with each of the two databases, as a report tells it."""
+    path = os.path.join(directory, STATE_FILE)
+    try:
+        if problem := check_state(directory):
+            hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
+            yield Note("state-corrupt", "error", problem, hint, path=path)
+    except FailedError as error:
+        yield Note.from_error(error, "error", path=path)
+    path = os.path.join(directory, CACHE_FILE)
+    try:
+        if problem := check(path):
+            hint = "Run `whet doctor --repair`: it sets the file aside. Nothing is lost."
+            yield Note("cache-corrupt", "warning", problem, hint, path=path)
+    except FailedError as error:
+        yield Note("cache-unavailable", "info", error.message, error.hint, path=path)
+
+
+def repair_databases(directory: str, clock: Clock) -> Repaired:
+    """Set what is damaged aside: from the state is saved what can be read, the cache is made again."""
+    done, lost = repair_state(directory, clock)
+    path = os.path.join(directory, CACHE_FILE)
+    if check(path):
+        done = (*done, f"Set the damaged cache aside as {set_aside(path, clock)}; it is made again.")
+    return Repaired(done, lost)
+
+
+def check_state(directory: str) -> str | None:
+    """What is wrong with the state database, or with an older file that it has not taken over yet."""
+    path = os.path.join(directory, STATE_FILE)
+    return _problem(path) or check_former(directory, _version(path), STATE)
+
+
+def _problem(path: str) -> str | None:
+    """What is wrong with the state database itself: a table can be missing from a file that SQLite finds sound."""
+    if (problem := check(path)) or _version(path) != len(STATE.migrations):
+        return problem
+    names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    with closing(open_reader(path)) as there, closing(sqlite3.connect(":memory:")) as expected:
+        for number in range(1, len(STATE.migrations) + 1):
+            STATE.apply(expected, number)
+        missing = {name for (name,) in expected.execute(names)} - {name for (name,) in there.execute(names)}
+    return f"The database {path} is damaged: {min(missing)} is missing." if missing else None
+
+
+def repair_state(directory: str, clock: Clock) -> Repaired:
+    """Set a damaged state database aside and save from it, and from older files, what can be read."""
+    if not check_state(directory):
+        return Repaired()
+    path = os.path.join(directory, STATE_FILE)
+    done: list[str] = []
+    lost: list[str] = []
+
+    def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
+        files, gone = adopt_readable(connection, directory, number)
+        done.extend(f"Took over what could be read of {file}." for file in files)
+        lost.extend(gone)
+        return files
+
+    schema = STATE._replace(adopt=adopt)
+    if _problem(path):
+        version = _version(path) or (0 if former_files(directory) else None)
+        outcome = repair(path, schema, version=version, clock=clock)
+        rows = sum(outcome.salvage.rows.values())
+        done.insert(0, f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} rows from it.")
+        lost = [*outcome.salvage.lost, *lost]
+    else:
+        Database.open(path, schema, durable=True).close()
+    return Repaired(tuple(done), tuple(lost))
+
+
+def _version(path: str) -> int:
+    """How many migrations a file has seen; 0 where that cannot be read."""
+    try:
+        with closing(open_reader(path)) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    except (sqlite3.Error, UnicodeDecodeError):
+        return 0
+
+
+class Salvage(NamedTuple):
+    """What was saved from a damaged file."""
+
+    rows: dict[str, int]
+    """Rows added to the new database, by table."""
+    lost: tuple[str, ...]
+    """One sentence for everything that could not be read or kept."""
+
+
+class Repair(NamedTuple):
+    """The outcome of a repair: where the damaged file is now, and what the new one took over from it."""
+
+    set_aside: str
+    salvage: Salvage
+
+
+def salvage(broken_path: str, database: Database) -> Salvage:
+    """Copy every row that can still be read from a damaged file into `database`.
+
+    Rows that `database` has already stay as they are. A row whose parent row is lost is kept and reported. The damaged
+    file is only read.
+    """
+    tables = table_names(database)
+    try:
+        source = open_reader(broken_path)
+    except sqlite3.Error as error:
+        return Salvage(dict.fromkeys(tables, 0), tuple(f"{name}: nothing could be read ({error})" for name in tables))
+    with closing(source), database.use() as connection:
+        page_size = source.execute("PRAGMA page_size").fetchone()[0]
+        connection.execute("PRAGMA foreign_keys = OFF")  # parents may come after their children, or never
+        try:
+            with database.write():
+                missing = _missing_tables(source, connection)
+                copied = {name: copy_table(source, connection, name) for name in tables if name not in missing}
+                orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
+        finally:
+            connection.execute("PRAGMA foreign_keys = ON")
+    lost = [sentence for table in copied.values() for sentence in table.lost]
+    if size_of(os.path.realpath(broken_path)) % page_size:
+        lost.append("the end of the file is cut off; rows there may be missing or wrong")
+    for child, parent in sorted({(row[0], row[2]) for row in orphans}):
+        count = sum((row[0], row[2]) == (child, parent) for row in orphans)
+        lost.append(f"{child}: {count} refer to rows of {parent} that are lost")
+    rows = {name: copied[name].rows if name in copied else 0 for name in tables}
+    return Salvage(rows, tuple(lost))
+
+
+def _missing_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> set[str]:
+    """The tables of the target that the source never had, because it is of an older version."""
+    names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    try:
+        there, here = (one.execute("PRAGMA user_version").fetchone()[0] for one in (source, target))
+        if not 0 < there < here:
+            return set()
+        return {name for (name,) in {*target.execute(names)} - {*source.execute(names)}}
+    except sqlite3.Error:
+        return set()
+
+
+def repair(path: str, schema: Schema, *, version: int | None = None, clock: Clock = system_clock) -> Repair:
+    """Replace a damaged database by a sound one with all rows that it still gives.
+
+    The new file is complete before it takes the place of the damaged one, which is set aside; other processes wait, and
+    can add nothing in between. `version` is that of the damaged file, by default the newest: its rows are saved as they
+    are and then migrated.
+    """
+    real = os.path.realpath(path)
+    fresh = temporary_path(real)
+    adopted: list[str] = []
+
+    def adopt(connection: sqlite3.Connection, directory: str, number: int) -> Sequence[str]:
+        adopted.extend(schema.adopt(connection, directory, number) if schema.adopt else ())
+        return ()  # put away when the new file is in place, and not before
+
+    old = schema._replace(adopt=None, migrations=schema.migrations[:version])
+    with opening(real, BUSY_MS):
+        _undo_aside(real)
+        try:
+            with Database(fresh, old, durable=True, busy_ms=BUSY_MS, read_only_ok=False) as database:
+                saved = salvage(real, database)
+            new = schema._replace(adopt=adopt)
+            with Database(fresh, new, durable=True, busy_ms=BUSY_MS, read_only_ok=False) as database:
+                database.read("PRAGMA journal_mode = DELETE")  # brings all rows into the one file that is renamed
+            with os_failures(real):
+                broken = move_aside(real, clock, keep=True)
+                os.replace(fresh, real)
+                sync_directory(os.path.dirname(real))
+            put_away(adopted, os.path.dirname(real))
+        finally:
+            _remove(fresh)
+    return Repair(broken, saved)
+
+
+def _undo_aside(path: str) -> None:
+    """Give a file its log back that a killed repair had moved aside: it is still there, under both names."""
+    directory, name = os.path.split(path)
+    with os_failures(path):
+        for other in os.listdir(directory):
+            aside = os.path.join(directory, other)
+            known = other.startswith(f"{name}.broken-") and os.path.exists(aside) and os.path.exists(path)
+            if known and os.path.samefile(aside, path):
+                for part in COMPANIONS:
+                    if os.path.exists(aside + part) and not os.path.exists(path + part):
+                        os.rename(aside + part, path + part)
+                os.unlink(aside)
+
+
+def table_names(database: Database) -> tuple[str, ...]:
+    """The tables of a database, but SQLite's own."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+    return tuple(name for (name,) in database.read(query))
+
+
+def _remove(path: str) -> None:
+    """Remove a temporary database; what cannot be removed is found again by `atomic.leftovers`."""
+    for part in ("", *COMPANIONS):
+        with suppress(OSError):
+            os.unlink(path + part)
