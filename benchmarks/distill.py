@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distill_points import THRESHOLDS, read_point, shares
 
-from whet.learning.distilling.choosing import cut
+from whet.learning.distilling.body import cut
 from whet.learning.distilling.draft import Draft, draft, main_file
 from whet.learning.facts import facts
 from whet.learning.transcripts.collecting import Collector

@@ -23,7 +23,7 @@ from whet.api.tools import Tool, Tools
 from whet.authoring.editor import SkillEditor
 from whet.authoring.history import History
 from whet.authoring.proposals import Proposals
-from whet.learning.curating import Curating
+from whet.learning.curator import Curating
 from whet.learning.usage import Usage
 from whet.prompt.conversation import Active
 from whet.sources.install.plan import Plan, Step

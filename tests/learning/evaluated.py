@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet.learning.evals.formats import Eval
-    from whet.learning.models.door import Request
+    from whet.learning.models.model import Request
 
 NAME = "commit-notes"
 DESCRIPTION = "Writes commit notes in the house form. Use it when somebody asks for a commit note."

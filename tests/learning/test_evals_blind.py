@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from learning.evaluated import BETTER, DESCRIPTION, NAME, obedient, one_eval, opened, with_evals
-from whet.learning.evals.blind import TIE, Comparison, Opinion, compare
+from whet.learning.evals.grading import TIE, Comparison, Opinion, compare
 from whet.learning.evals.results import Output, Run
-from whet.learning.models.door import ModelError
+from whet.learning.models.model import ModelError
 from whet.learning.models.scripted import Scripted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whet.learning.evals.results import Side
-    from whet.learning.models.door import Request
+    from whet.learning.models.model import Request
 
 SIDES: tuple[Side, Side] = ("with_skill", "without_skill")
 

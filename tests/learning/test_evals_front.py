@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet import Library
-    from whet.learning.models.door import Request
+    from whet.learning.models.model import Request
     from whet.learning.models.scripted import Scripted
     from whet.sources.model import Progress
 

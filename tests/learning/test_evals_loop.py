@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet import Library
-    from whet.learning.models.door import Model
+    from whet.learning.models.model import Model
 
 WORSE = "# Commit notes\n\nWrite nothing.\n"
 

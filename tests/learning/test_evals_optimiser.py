@@ -9,8 +9,7 @@ import pytest
 
 from learning.evaluated import opened
 from whet.errors import NotFoundError
-from whet.learning.evals.describing import described, optimise_description
-from whet.learning.evals.optimiser import LONGEST, Optimised, from_phrases, optimise
+from whet.learning.evals.descriptions import LONGEST, Optimised, described, from_phrases, optimise, optimise_description
 from whet.learning.models.scripted import Scripted
 from whet.routing.evals.formats import Case
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet import Library
-    from whet.learning.evals.optimiser import Tried
-    from whet.learning.models.door import Request
+    from whet.learning.evals.descriptions import Tried
+    from whet.learning.models.model import Request
     from whet.routing.evals.judging import Judged, Tier
 
 INVOICES = [

@@ -12,11 +12,10 @@ from learning.evaluated import BETTER, EVALS, obedient, one_eval, subject
 from whet.errors import InvalidError, UsageError
 from whet.learning.evals import results_directory
 from whet.learning.evals.grading import grader
-from whet.learning.evals.page import page
 from whet.learning.evals.results import Output, Result, Run, benchmark, rows, scores, spread, summary
+from whet.learning.evals.results_directory import page
 from whet.learning.evals.running import TURNS, Setup, run_evals
-from whet.learning.models.budget import Budget, budgeted
-from whet.learning.models.door import Call, Completion, ModelError
+from whet.learning.models.model import Budget, Call, Completion, ModelError, budgeted
 from whet.learning.models.scripted import Scripted
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from whet.guard.sandbox.running import Ran
     from whet.learning.evals.formats import Eval
     from whet.learning.evals.results import Benchmark, Side
-    from whet.learning.models.door import Model, Request
+    from whet.learning.models.model import Model, Request
 
 SIDES: tuple[Side, ...] = ("with_skill", "without_skill")
 

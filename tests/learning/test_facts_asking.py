@@ -9,8 +9,8 @@ import pytest
 from learning.episodes import bash, calls, edit, says, session, user, write
 from whet.learning.facts import facts
 from whet.learning.facts.asking import goal_of, requirements_of
-from whet.learning.facts.pasted import without_pasted
-from whet.learning.facts.titles import fallback, says_little
+from whet.learning.facts.finding import without_pasted
+from whet.learning.facts.steps import fallback, says_little
 
 if TYPE_CHECKING:
     from learning.episodes import Part

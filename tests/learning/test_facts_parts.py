@@ -8,14 +8,23 @@ from learning.episodes import bash, calls, note, read, says, session, user, writ
 from whet.learning.facts import facts
 from whet.learning.facts.acts import acts, plain
 from whet.learning.facts.criteria import lasting
+from whet.learning.facts.knowledge import Piece, outline, taken_apart
 from whet.learning.facts.model import Parameter
-from whet.learning.facts.parameters import Blanks
-from whet.learning.facts.passages import Piece, taken_apart
+from whet.learning.facts.parameters import (
+    Blanks,
+    coined,
+    days,
+    file_names,
+    numbered,
+    owned,
+    parties,
+    paths,
+    releases,
+    values,
+)
 from whet.learning.facts.shell import asks_manual, main_program, only_looks, programs, tidy
-from whet.learning.facts.titles import intent
-from whet.learning.facts.values import coined, days, file_names, numbered, owned, parties, paths, releases, values
+from whet.learning.facts.steps import intent
 from whet.learning.facts.wording import pieces, shorten, spoken
-from whet.learning.facts.written import outline
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from learning.episodes import EPISODES
 from whet.learning.distilling.draft import TOKENS, draft, main_file
 from whet.learning.facts import facts
+from whet.learning.facts.knowledge import taken_apart
 from whet.learning.facts.parameters import Blanks
-from whet.learning.facts.passages import taken_apart
 from whet.learning.transcripts.events import Event, Transcript
 from whet.prompt.tokens import estimate
 from whet.skill.names import is_ascii_name

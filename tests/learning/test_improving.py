@@ -11,8 +11,8 @@ import pytest
 from learning.evaluated import DESCRIPTION, NAME, asked, edit, improver, opened, with_evals
 from whet.errors import WhetError
 from whet.learning.evals.formats import read_evals
-from whet.learning.improving.trying import split
-from whet.learning.models.door import ModelError
+from whet.learning.improving.improve import split
+from whet.learning.models.model import ModelError
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet import Library
-    from whet.learning.models.door import Request
+    from whet.learning.models.model import Request
     from whet.learning.models.scripted import Scripted
 
 BODY = "# Notes\n\nSay alpha.\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from whet.learning.evals.gate import Reason
 from whet.learning.improving.edits import APPEND, DELETE, INSERT, KINDS, REPLACE, Edit, Edited, Refused, edited
-from whet.learning.improving.rejected import KEPT, Buffer, rejection
+from whet.learning.improving.improve import KEPT, Buffer, rejection
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import pytest
 
 from learning.episodes import bash, session, user
 from whet.errors import NotFoundError, UsageError
-from whet.learning.distilling.keeping import KEPT, MOST, Kept
-from whet.learning.distilling.rounds import begin
+from whet.learning.distilling.rounds import KEPT, MOST, Kept, begin
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import UsageError
-from whet.learning.models.door import Call, Completion, Message, ModelError, Request
-from whet.learning.models.lenient import candidates, pieces
+from whet.learning.models.answers import candidates, pieces, read
+from whet.learning.models.model import Call, Completion, Message, ModelError, Request
 from whet.learning.models.scripted import Scripted
-from whet.learning.models.structured import read
 
 NUMBERS = st.integers(-3, 3) | st.floats(allow_nan=False, allow_infinity=False)
 LEAVES = st.none() | st.booleans() | NUMBERS | st.text(max_size=4)
@@ -139,7 +138,7 @@ def test_every_code_of_a_model_error_is_in_the_table() -> None:
     from pathlib import Path
 
     from whet.learning import models
-    from whet.learning.models import door
+    from whet.learning.models.model import CODES
 
     found: set[str] = set()
     for path in Path(models.__path__[0]).glob("*.py"):
@@ -149,4 +148,4 @@ def test_every_code_of_a_model_error_is_in_the_table() -> None:
             for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("model-")
         )
-    assert found - {"model-key-missing"} == set(door.CODES)
+    assert found - {"model-key-missing"} == set(CODES)

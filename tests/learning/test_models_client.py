@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from learning.model_server import ANTHROPIC, OPENAI, Answer, Anthropic, OpenAI, Server, serving, status
-from whet.learning.models.budget import Budget, budgeted
-from whet.learning.models.door import Call, Completion, Message, Model, ModelError, Tool
+from whet.learning.models.model import Budget, Call, Completion, Message, Model, ModelError, Tool, budgeted
 from whet.learning.models.providers import open_model
 
 pytest.importorskip("pydantic_ai", reason="the real clients need the extra `models`")

@@ -102,7 +102,7 @@ def test_a_recording_of_any_model_is_opened_by_name(tmp_path: Path, monkeypatch:
 def test_opening_a_model_imports_no_library_of_a_provider() -> None:
     program = (
         "import sys\n"
-        "from whet.learning.models import budget, door, providers, recorded, scripted\n"
+        "from whet.learning.models import model, providers, recorded, scripted\n"
         "try:\n    providers.open_model('openai-compatible:http://127.0.0.1:1/v1#x', {})\n"
         "except Exception as error:\n    assert error.code == 'extra-missing', error\n"
         "heavy = {'pydantic_ai', 'pydantic', 'openai', 'anthropic', 'httpx2', 'asyncio', 'ssl'} & sys.modules.keys()\n"

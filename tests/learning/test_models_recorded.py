@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import FailedError, InvalidError, NotFoundError
-from whet.learning.models.door import Call, Completion, Message, ModelError, Tool
+from whet.learning.models.model import Call, Completion, Message, ModelError, Tool
 from whet.learning.models.providers import open_model
 from whet.learning.models.recorded import Recorded
 from whet.learning.models.scripted import Scripted

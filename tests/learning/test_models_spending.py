@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import UsageError
-from whet.learning.models.budget import Budget, Spent, budgeted, estimated
-from whet.learning.models.door import Completion, Message, ModelError, Request, Tool
-from whet.learning.models.retrying import Retrying
+from whet.learning.models.client import Retrying
+from whet.learning.models.model import (
+    Budget,
+    Completion,
+    Message,
+    ModelError,
+    Request,
+    Spent,
+    Tool,
+    budgeted,
+    estimated,
+)
 from whet.learning.models.scripted import Scripted
 
 if TYPE_CHECKING:

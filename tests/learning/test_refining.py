@@ -13,15 +13,12 @@ from learning.episodes import EPISODES, release_notes
 from learning.evaluated import opened
 from whet.errors import UsageError
 from whet.learning.distilling.draft import draft
-from whet.learning.distilling.grounding import says_the_same
 from whet.learning.distilling.naming import DESCRIPTION
-from whet.learning.distilling.refining import INPUT, TOKENS, refine, view
+from whet.learning.distilling.refining import INPUT, TOKENS, needed_later, refine, says_the_same, view
 from whet.learning.distilling.rounds import Refined, begin, mentioning
-from whet.learning.distilling.taking import needed_later
 from whet.learning.facts import facts
 from whet.learning.facts.model import DeadEnd, Facts, Parameter, Passage, Step, ToolUse
-from whet.learning.models.budget import Budget, budgeted
-from whet.learning.models.door import CODES, Completion, ModelError
+from whet.learning.models.model import CODES, Budget, Completion, ModelError, budgeted
 from whet.learning.models.recorded import Recorded
 from whet.learning.models.scripted import Scripted
 from whet.prompt.tokens import estimate

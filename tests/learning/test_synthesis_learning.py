@@ -16,8 +16,7 @@ from whet.api import Library
 from whet.authoring.writer import Provenance
 from whet.errors import WhetError
 from whet.learning.synthesis.budget import Account, State
-from whet.learning.synthesis.learn import Terms, learn
-from whet.learning.synthesis.learning import learn_from
+from whet.learning.synthesis.learn import Terms, learn, learn_from
 from whet.learning.transcripts.recorder import Recorder
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ import pytest
 from learning.test_synthesis_learning import Clock, migration
 from whet.api import Library
 from whet.authoring.writer import Provenance
-from whet.learning.models.door import Completion, ModelError
+from whet.learning.models.model import Completion, ModelError
 from whet.learning.synthesis.budget import ALLOWANCE, Account, Allowance, State
-from whet.learning.synthesis.learning import learn_from
+from whet.learning.synthesis.learn import learn_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from whet.learning.models.door import Message
+    from whet.learning.models.model import Message
 
 SAID = "No, always name the revision after the table."
 EVALS = {

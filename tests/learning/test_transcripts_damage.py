@@ -187,7 +187,7 @@ def test_long_markdown_is_read_to_a_bound(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_line_that_is_too_long_is_never_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whet.learning.transcripts.lines.LINE", 1_000)
+    monkeypatch.setattr("whet.learning.transcripts.documents.LINE", 1_000)
     data = lines(record(0, "first"), record(1, "x" * 5_000), record(2, "last"))
     for content in (data, data.decode().encode("utf-16")):
         found = read(tmp_path / "a.jsonl", content)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.learning.transcripts.outcomes import outcome
+from whet.learning.transcripts.collecting import outcome
 from whet.learning.transcripts.reading import read_transcript
 from whet.learning.transcripts.tools import canonical
 

@@ -43,7 +43,7 @@ def codes(usage: Usage) -> list[str]:
 READ_ONLY = (
     """
 import glob, json, os, sqlite3, sys, urllib.parse
-import whet.learning.usage_counts, whet.store.database
+import whet.learning.usage, whet.store.database
 from whet.learning.usage import Usage
 from whet.store.state import StateDatabase
 from whet.store.clock import system_clock

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import whet
 from whet import errors
-from whet.learning.models import door
+from whet.learning.models import model as models
 from whet.skill import archive, paths
 from whet.sources.publishing import prepare
 from whet.store.failures import sqlite_failure
@@ -88,7 +88,7 @@ def computed() -> Iterator[tuple[str, str]]:
     yield from ((code, "ConflictError") for code in STEPS)
     # What keeps a skill of a registry from being offered is what it is refused with.
     yield from ((code, "InvalidError") for code, severity in said("sources/registries/") if severity == "error")
-    yield from ((code, "FailedError") for code in door.CODES)
+    yield from ((code, "FailedError") for code in models.CODES)
     # What hides a skill is what it is refused with.
     yield from ((code, "RefusedError") for code, _ in said("library/visibility.py"))
     for number in range(1, 30):

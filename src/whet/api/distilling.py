@@ -11,8 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
-from whet.learning.distilling.keeping import Kept
-from whet.learning.distilling.rounds import ROUNDS
+from whet.learning.distilling.rounds import ROUNDS, Kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,7 +157,7 @@ def _is_here(session: Session, project: str) -> bool:
 
 def _from_text(state: str, text: str) -> Transcript:
     """The session that a text is."""
-    from whet.learning.distilling.piped import read_piped
+    from whet.learning.transcripts.reading import read_piped
 
     try:
         return read_piped(state, [text.encode("utf-8", "replace")], "The text")

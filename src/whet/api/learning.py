@@ -26,17 +26,16 @@ if TYPE_CHECKING:
     from whet.authoring.editor import SkillEditor
     from whet.authoring.results import Changes, Similar
     from whet.learning.context import LearningContext
-    from whet.learning.curating import Archived, Curating, Curation
+    from whet.learning.curator import Archived, Curating, Curation
     from whet.learning.distilling.draft import Draft
     from whet.learning.distilling.rounds import Distillation, Help
-    from whet.learning.evals.describing import Description
+    from whet.learning.evals.descriptions import Description
     from whet.learning.evals.evaluation import Evaluation, OwnTests
     from whet.learning.facts.model import Facts
     from whet.learning.improving.improve import Improvement
-    from whet.learning.models.door import Model
+    from whet.learning.models.model import Model
     from whet.learning.sessions import Seen, Sessions
-    from whet.learning.synthesis.learn import Report
-    from whet.learning.synthesis.learning import Lessons
+    from whet.learning.synthesis.learn import Lessons, Report
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder
     from whet.learning.usage import Kind, Usage
@@ -206,7 +205,7 @@ class SkillLearning:
     @property
     def curating(self) -> Curating:
         """The curator behind `curate`, `pin` and `archive`."""
-        from whet.learning.curating import Curating
+        from whet.learning.curator import Curating
 
         return Curating(self._editor(), self.usage, self._stores.lifecycle)
 
@@ -361,7 +360,7 @@ class SkillLearning:
         only if it does better on messages that were held out, and no other skill does worse. It is written only with
         `apply`; `applied` tells whether it was. Raises NotFoundError `too-few-trigger-evals`.
         """
-        from whet.learning.evals.describing import described, optimise_description
+        from whet.learning.evals.descriptions import described, optimise_description
 
         found = optimise_description(self._workspace, self._matcher().index_manager, name, self.model(model))
         if not (apply and found.best.improved):
@@ -594,7 +593,7 @@ class SkillLearning:
     ) -> Lessons:
         import os
 
-        from whet.learning.synthesis.learning import learn_from
+        from whet.learning.synthesis.learn import learn_from
 
         sources = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in sources)
         if write is None:

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, NotFoundError
-from whet.learning.usage_counts import Total, add, blob
+from whet.learning.usage import Total, add, blob
 from whet.store.failures import os_failures
 from whet.values import Json, answer_json
 

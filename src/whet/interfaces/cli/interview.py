@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from whet.interfaces.cli.context import Context
-    from whet.learning.distilling.keeping import Kept
-    from whet.learning.distilling.rounds import Distillation, Field
+    from whet.learning.distilling.rounds import Distillation, Field, Kept
     from whet.learning.sessions import Seen
 
 
@@ -80,7 +79,7 @@ def remind(context: Context, begun: Distillation) -> None:
 
 
 def _open_kept(context: Context) -> Kept:
-    from whet.learning.distilling.keeping import Kept
+    from whet.learning.distilling.rounds import Kept
 
     return Kept(context.library.workspace.state, context.library.workspace.clock)
 
@@ -142,7 +141,7 @@ def choose_session(context: Context) -> Seen:
 
 def _describe_session(context: Context, seen: Seen) -> str:
     """The beginning of what a session was about, secrets hidden; empty where that cannot be told."""
-    from whet.learning.distilling.piped import read_piped
+    from whet.learning.transcripts.reading import read_piped
 
     try:
         with open(seen.transcript, "rb") as file:

@@ -5,15 +5,21 @@ Every part is a list of Markdown lines made from facts; values of the session ar
 
 from __future__ import annotations
 
+import heapq
 import re
+from collections import Counter
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from whet.learning.facts.asking import starts_with_verb
+from whet.learning.facts.knowledge import names
 from whet.learning.facts.wording import shorten
+from whet.prompt.tokens import estimate
 from whet.skill.paths import SUPPORT_DIRECTORIES
+from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from whet.learning.facts.model import DeadEnd, Parameter, Passage, Step
 
@@ -181,3 +187,134 @@ def needs(
     if skills:
         lines.append(f"- What to know comes from these skills; load them for more: {', '.join(skills)}.")
     return lines
+
+
+LINE = 10
+"""Tokens that a line stands for at least: a body has a limit of lines, too."""
+_OVERHEAD = 8
+"""Tokens around a passage: its section, an empty line."""
+_STEADY = 25
+"""Tokens added to the price of every passage, so that scraps do not win by being short."""
+_REPEATED = 0.2
+"""What is left of a passage's worth when all of it was said already."""
+
+
+def chosen(passages: Sequence[Passage], tokens: int) -> tuple[Passage, ...]:
+    """The passages that go into so many tokens, in their order.
+
+    Greedy: the next one is the strongest for the square root of its length, less what those before it have said. The
+    worth of a passage only falls as others are taken, so it is worked out again only for those that come to the top.
+    """
+    costs = [max(estimate(passage.text), passage.text.count("\n") * LINE) + _OVERHEAD for passage in passages]
+    said = [names(passage.text) | key_terms(passage.text) for passage in passages]
+    known: Counter[str] = Counter()
+
+    def worth(at: int) -> float:
+        new: float = sum(1.0 / (1 + known[term]) for term in said[at]) / (len(said[at]) or 1)
+        return passages[at].weight * (_REPEATED + (1 - _REPEATED) * new) / sqrt(costs[at] + _STEADY)
+
+    queue = [(-worth(at), at) for at in range(len(passages))]
+    heapq.heapify(queue)
+    taken: list[int] = []
+    room = tokens
+    while queue:
+        _, at = heapq.heappop(queue)
+        if costs[at] > room:
+            continue
+        now = (-worth(at), at)
+        if queue and now > queue[0]:
+            heapq.heappush(queue, now)
+            continue
+        taken.append(at)
+        room -= costs[at]
+        known.update(said[at])
+    return tuple(passages[at] for at in sorted(taken))
+
+
+def cut(text: str, tokens: int) -> str:
+    """A text cut at a line so that it costs at most so many tokens; empty when not even one line fits."""
+    if estimate(text) <= tokens:
+        return text
+    lines = text.split("\n")
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if estimate("\n".join(lines[:middle])) <= tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return "\n".join(lines[:low]).rstrip()
+
+
+def bounded(text: str, tokens: int, characters: int, lines: int) -> str:
+    """Within all limits; a body that is over one of them by a little loses its end."""
+    if len(text) <= characters and estimate(text) <= tokens and text.count("\n") <= lines:
+        return text
+    whole = text[:characters].split("\n")[:-1][:lines]
+    short = cut("\n".join(whole), tokens - 10)
+    return closed(short) + "\n"
+
+
+def closed(text: str) -> str:
+    """A text that was cut, with the fence closed that it may have been cut in."""
+    fence = ""
+    for line in text.split("\n"):
+        found = re.match(r"\s*(`{3,}|~{3,})", line)
+        if found and not fence:
+            fence = found[1]
+        elif found and found[1].startswith(fence) and line.strip() == found[1]:
+            fence = ""
+    return f"{text}\n{fence}" if fence else text
+
+
+_LINES = 400
+"""Lines of a script that are looked at."""
+_LEAST = 20
+"""Tokens below which nothing can be said."""
+_LONGEST = 200
+_COMMENT = re.compile(r"(?:#|//|--|\*|\"\"\")\s*\S")
+_DIVIDER = re.compile(r"[\W_]+\Z")
+_SETTING = re.compile(r"[A-Z][A-Z0-9_]{2,40}\s*[:=]|\w{2,40}\s*[:=]\s*[\"'\d\[({-]")
+_OPTION = re.compile(r"[(,]\s*\w{2,40}\s*=\s*[^=\s]|\s--?[a-z][\w-]+")
+_DEFINES = re.compile(r"(?:def|class|async def|function|func|fn|public|private|CREATE|SELECT|WITH)\b")
+_EMPTY = re.compile(
+    r"(?:import|from|using|package|#include|require|use|print|console\.log|log(?:ger|ging)?\.|echo|printf|return|pass|else"
+    r"|try|finally|except|end|fi|done)\b"
+)
+_LEGAL = re.compile(r"(?i)licen[sc]e|copyright|warrant|apache software|all rights reserved")
+_CODING = re.compile(r"#!|# -\*-")
+
+
+def excerpt(script: str, tokens: int) -> str:
+    """The telling lines of a script in so many tokens, in their order; empty when there is no room for any."""
+    if tokens < _LEAST:
+        return ""
+    lines = [line.rstrip() for line in script.split("\n")[:_LINES]]
+    told: set[str] = set()
+    kept: set[int] = set()
+    room = tokens
+    for at, _ in sorted(_telling(lines), key=lambda one: (-one[1], one[0])):
+        line = lines[at]
+        new = (names(line) | key_terms(line)) - told
+        cost = estimate(line) + 1
+        if new and cost <= room:
+            kept.add(at)
+            told |= new
+            room -= cost
+    return "\n".join(lines[at] for at in sorted(kept))
+
+
+def _telling(lines: list[str]) -> Iterator[tuple[int, float]]:
+    """The lines that say something, with how much each does."""
+    for at, line in enumerate(lines):
+        text = line.strip()
+        if len(text) < 4 or len(text) > _LONGEST or _DIVIDER.match(text) or _EMPTY.match(text):
+            continue
+        if _LEGAL.search(text) or _CODING.match(text):
+            continue
+        held = names(text)
+        weight = 0.4 * min(len(held), 5)
+        weight += 1.0 * bool(_SETTING.match(text)) + 1.0 * bool(_OPTION.search(text)) + 0.6 * bool(_DEFINES.match(text))
+        weight += 1.0 * (bool(_COMMENT.match(text)) and len(key_terms(text)) > 1)
+        if weight >= 1.0:
+            yield at, weight

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distilling import body as write
-from whet.learning.distilling.choosing import bounded, chosen, closed, cut
-from whet.learning.distilling.excerpt import excerpt
+from whet.learning.distilling.body import bounded, chosen, closed, cut, excerpt
 from whet.learning.distilling.granting import grants_of, programs_of
 from whet.learning.distilling.naming import description_of, extensions_of, name_of, plain_goal, triggers_of
 from whet.learning.facts.parameters import Blanks
-from whet.learning.facts.titles import says_little
+from whet.learning.facts.steps import says_little
 from whet.prompt.tokens import estimate
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.shell.commands import INTERPRETERS, SHELLS, inner, name_of, parse, unwrapped
-from whet.learning.facts.labels import COMMANDED
-from whet.learning.facts.shell import LONGEST, LOOKING, programs
+from whet.learning.facts.shell import COMMANDED, LONGEST, LOOKING, programs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

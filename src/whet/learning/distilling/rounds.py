@@ -14,12 +14,15 @@ the value, so nobody asks it twice.
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.errors import InvalidError, UsageError
+from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.learning.distilling import draft as drafting
 from whet.learning.distilling.naming import DESCRIPTION, TRIGGERS
 from whet.learning.facts.model import Facts
+from whet.store.locks import FileLock, lock_path
 from whet.values import Json, fields_json, read_value
 
 if TYPE_CHECKING:
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
     from whet.learning.distilling.draft import Draft
     from whet.learning.transcripts.events import Transcript
+    from whet.store.clock import Clock
+    from whet.store.state import StateDatabase
 
 Value = str | bool | tuple[str, ...]
 Kind = Literal["text", "list", "yes-no"]
@@ -283,7 +288,7 @@ def session_of(source: Any) -> Transcript:
     """A session from the path of a file, from messages, or as it is. Raises InvalidError, NotFoundError, UsageError."""
     import os
 
-    from whet.learning.transcripts.again import taken_over
+    from whet.learning.transcripts.collecting import taken_over
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.reading import from_messages, read_transcript
     from whet.learning.transcripts.recorder import Recorder
@@ -451,3 +456,73 @@ def _answers(value: Any, names: frozenset[str]) -> dict[str, Value]:
     if any(inner == "" or (inner == () and name != "tools") for name, inner in read.items()):
         raise ValueError("an answer is empty")
     return read
+
+
+MOST = 50
+KEPT = 14 * 24 * 3600 * 1_000_000_000
+"""Nanoseconds after which one that nobody went on with is forgotten."""
+_ID = re.compile(r"[0-9a-f]{8,64}")
+_PATIENCE = 30.0
+"""Seconds to wait for whoever is changing one."""
+
+
+class Kept:
+    """The distillations of one state directory, whoever began them. Reading never creates it."""
+
+    def __init__(self, state: StateDatabase, clock: Clock) -> None:
+        self._state, self._clock = state, clock
+
+    def alone(self) -> FileLock:
+        """Nobody else changes any while the block runs, so that no answer is lost between reading and keeping."""
+        return FileLock(lock_path(self._state.directory, "distillations", ""), timeout=_PATIENCE)
+
+    def keep(self, distillation: Distillation, id: str = "") -> str:  # noqa: A002  what it is called everywhere else
+        """Write a distillation down, anew or in the place of what has this id; its id."""
+        import json
+
+        name, content, now = _checked(id or os.urandom(6).hex()), json.dumps(distillation.to_json()), self._clock()
+        with self._state.write() as connection:
+            connection.execute("DELETE FROM distillations WHERE id = ?", (name,))
+            query = "INSERT INTO distillations (id, time, content) VALUES (?, ?, ?)"
+            newest = connection.execute(query, (name, now, content)).lastrowid
+            connection.execute(
+                "DELETE FROM distillations WHERE number <> ? AND (time < ? OR number NOT IN "
+                "(SELECT number FROM distillations ORDER BY number DESC LIMIT ?))",
+                (newest, now - KEPT, MOST),
+            )
+        return name
+
+    def read(self, id: str) -> Distillation:  # noqa: A002  as above
+        """The distillation of this id. Raises NotFoundError `no-such-distillation`, UsageError `bad-distillation`."""
+        import json
+
+        rows = self._state.read("SELECT content FROM distillations WHERE id = ?", (_checked(id),))
+        if not rows:
+            raise _unknown(id)
+        try:
+            return Distillation.from_json(json.loads(rows[0][0]))
+        except (ValueError, TypeError, RecursionError, UsageError) as error:
+            message = f"The distillation {id} is damaged, or of another version."
+            raise UsageError("bad-distillation", message, hint="Begin again with the session.") from error
+
+    def newest(self) -> str:
+        """The id of the one that was changed last; empty where there is none."""
+        query = "SELECT id FROM distillations ORDER BY number DESC LIMIT 1"
+        return next((str(id_) for (id_,) in self._state.read(query)), "")
+
+    def forget(self, id: str) -> None:  # noqa: A002  as above
+        """Remove one, if it is there."""
+        if self._state.existing() is not None:
+            with self._state.write() as connection:
+                connection.execute("DELETE FROM distillations WHERE id = ?", (_checked(id),))
+
+
+def _checked(id: str) -> str:  # noqa: A002  as above
+    if not _ID.fullmatch(id):
+        raise _unknown(id)
+    return id
+
+
+def _unknown(id: str) -> NotFoundError:  # noqa: A002  as above
+    hint = "It was finished, or is too old. Begin again with the session."
+    return NotFoundError("no-such-distillation", f"There is no distillation {id!r:.80}.", hint=hint)

@@ -7,16 +7,17 @@ steps, but not what somebody decided; where it does not, somebody wrote it, and 
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.drafts import FIRST
 from whet.authoring.main_file import Main, bump_version, main_of, said, version_of
-from whet.errors import NotFoundError, RefusedError
-from whet.learning.distilling.carrying import carried
-from whet.learning.distilling.decided import CHOSEN, DISTILLED, FIELDS, answered, decided
+from whet.authoring.trees import digest
+from whet.errors import NotFoundError, RefusedError, WhetError
 from whet.learning.distilling.draft import main_file
 from whet.learning.distilling.merging import kept_triggers, merged, retitled
 from whet.learning.distilling.relatives import COUNT, sessions_in
+from whet.learning.facts.model import Parameter
 from whet.library.package import read_tree
 from whet.skill.dialects import read_skill
 from whet.skill.edit import remove_key, replace_body, set_value
@@ -26,14 +27,15 @@ from whet.skill.tree import Item
 from whet.values import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whet.authoring.journal import Journal
-    from whet.learning.distilling.decided import Decided
     from whet.learning.distilling.draft import Draft
     from whet.learning.distilling.rounds import Distillation
+    from whet.learning.facts.model import Facts, Sort
     from whet.library.card import Card
     from whet.library.workspace import Workspace
+    from whet.skill.frontmatter import Document
     from whet.skill.model import Skill
     from whet.skill.tree import Tree
 
@@ -233,3 +235,170 @@ def _files(made: Draft, tree: Tree, edited: frozenset[str] = frozenset()) -> tup
         for path, text in made.files.items()
         if path not in edited and (path not in tree or tree[path].data != text.encode())
     )
+
+
+_CODE = re.compile(r"^[ \t]*(`{3,})[\w-]*[ \t]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_INPUT = re.compile(r"\{([a-z][a-z0-9_]{0,60})\}")
+_ABOUT = re.compile(r"^- `\{([a-z0-9_]+)\}`: (.{1,200}?)\.?$", re.MULTILINE)
+_FIXED = 6
+"""Letters of a command that two must share, to be the same."""
+_LINES = 200
+_LONGEST = 500
+
+
+def carried(distillation: Distillation, older: str) -> Distillation:
+    """The distillation with the inputs of an older body for values that stand in their places."""
+    found = values_of(older, distillation.draft().body)
+    about = dict(_ABOUT.findall(older))
+    new = tuple(
+        Parameter(name, value, _sort(value), ("steps",), about.get(name, "a detail of the case"))
+        for name, value in found.items()
+    )
+    if not new:
+        return distillation
+    refined = distillation.refined
+    return distillation._replace(
+        facts=_with(distillation.facts, new),
+        refined=refined and refined._replace(facts=_with(refined.facts, new)),
+    )
+
+
+def values_of(older: str, newer: str) -> Mapping[str, str]:
+    """The values that stand in a newer body where an older one has inputs, by their names."""
+    lines = [line for line in _lines(newer) if len(line) <= _LONGEST]
+    own = set(_INPUT.findall(newer))
+    found: dict[str, str] = {}
+    for line in _lines(older):
+        names = set(_INPUT.findall(line)) - own - set(found)
+        if names and len(re.findall(r"[a-zA-Z]", _INPUT.sub("", line))) >= _FIXED:
+            pattern = _pattern(line)
+            match = next((match for other in lines if (match := pattern.fullmatch(other))), None)
+            found |= {name: match[name] for name in sorted(names) if match and _is_value(match[name])}
+    return {name: value for name, value in found.items() if list(found.values()).count(value) == 1}
+
+
+def _lines(body: str) -> list[str]:
+    lines = (" ".join(line.split()) for code in _CODE.finditer(body) for line in code[2].split("\n"))
+    return [line for line in lines if line][:_LINES]
+
+
+def _pattern(line: str) -> re.Pattern[str]:
+    """A command, with anything but spaces where its inputs stand; there may be more arguments behind it."""
+    parts, known = [], set()
+    for at, part in enumerate(_INPUT.split(line)):
+        if at % 2 == 0:
+            parts.append(re.escape(part))
+        else:
+            parts.append(f"(?P={part})" if part in known else rf"(?P<{part}>[^\s'\"`]{{1,200}})")
+            known.add(part)
+    return re.compile("".join(parts) + r"(?: .*)?")
+
+
+def _is_value(text: str) -> bool:
+    return len(text) > 2 and not re.search(r"[{}$|&;<>()]", text)
+
+
+def _sort(value: str) -> Sort:
+    if "/" in value or re.search(r"\w\.[a-z]\w{0,4}\Z", value):
+        return "file"
+    return "word" if value.isalpha() and value.islower() else "name"
+
+
+def _with(facts: Facts, new: tuple[Parameter, ...]) -> Facts:
+    return facts._replace(parameters=(*facts.parameters, *new))
+
+
+CHOSEN = "chosen"
+"""In the metadata: what somebody decided."""
+FIELDS = ("body", "description", "fork", "goal", "tools")
+DISTILLED, LEARNED = "distilled from ", "Learned from "
+"""How the reasons of changes begin that come from sessions."""
+_ANSWERS = {
+    "goal": ("goal", "description"),
+    "triggers": ("description",),
+    "description": ("description",),
+    "tools": ("tools",),
+    "fork": ("fork",),
+}
+"""What each answer of the rounds decides."""
+_LATEST = 20
+"""Distillations whose texts are looked at."""
+
+
+class Past(NamedTuple):
+    """What sessions made of a skill, as far as nobody has taken it back."""
+
+    reasons: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    """How each distillation left it, as digests."""
+
+    def knows(self, session: str) -> bool:
+        """Was this session, as the history names it, learned from?"""
+        named = re.compile(re.escape(session) + r"(?![\w-])")
+        return any(named.search(reason) for reason in self.reasons)
+
+
+class Decided(NamedTuple):
+    """What is to stay."""
+
+    past: Past = Past()
+    fields: frozenset[str] = frozenset()
+    """Those of `FIELDS` that were chosen or edited."""
+    files: frozenset[str] = frozenset()
+    """Files beside the main one that were edited."""
+    bodies: tuple[str, ...] = ()
+    """The texts that distillations left: what is not there any more, somebody took out."""
+
+
+def answered(edits: Iterable[str]) -> frozenset[str]:
+    """What the answers of the rounds decide."""
+    return frozenset(field for name in edits for field in _ANSWERS.get(name, ()))
+
+
+def decided(journal: Journal, path: str, tree: Tree) -> Decided:
+    """What somebody decided about the distilled skill at a path. One without a history may be anybody's: all of it."""
+    past = past_of(journal, path, tree)
+    document = main_of(tree).document
+    chosen = frozenset(said(document, "metadata", CHOSEN).split()) & frozenset(FIELDS)
+    trees = [found for of in past.left[-_LATEST:] if (found := _content(journal, of))]
+    last = _content(journal, past.left[-1]) if past.left else None
+    if last is None:
+        return Decided(past, frozenset(FIELDS), frozenset(tree), tuple(map(_body, trees)))
+    before, now = _told(main_of(last).document), _told(document)
+    edited = frozenset(field for field in now if now[field] != before[field])
+    files = frozenset(file for file, item in tree.items() if file in last and item.data != last[file].data)
+    return Decided(past, chosen | edited, files, tuple(map(_body, trees)))
+
+
+def past_of(journal: Journal, path: str, tree: Tree) -> Past:
+    """What sessions made of the skill as it is. What was undone or rolled back is as it was before."""
+    now, states = Past(), {"": Past()}
+    for entry in journal.entries(path=path):
+        before = states.get(entry.before, now)
+        if entry.reason.startswith((DISTILLED, LEARNED)):
+            now = states[entry.after] = Past((*before.reasons, entry.reason), (*before.left, entry.after))
+        else:
+            now = states.setdefault(entry.after, before)
+    return states.get(digest(tree), now)
+
+
+def _content(journal: Journal, of: str) -> Tree | None:
+    try:
+        return journal.content(of)
+    except WhetError:  # not kept any more, or damaged: the doctor tells
+        return None
+
+
+def _told(document: Document) -> Mapping[str, object]:
+    """What a distillation writes, to be compared."""
+    skill = read_skill(document)
+    return {
+        "description": said(document, "description"),
+        "tools": skill.allowed_tools,
+        "fork": skill.execution.context,
+        "body": document.body.strip(),
+    }
+
+
+def _body(tree: Tree) -> str:
+    return main_of(tree).document.body

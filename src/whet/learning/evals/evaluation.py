@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whet.authoring.journal import Journal
-    from whet.learning.evals.blind import Compared
+    from whet.learning.evals.grading import Compared
     from whet.learning.evals.results import Benchmark, Row, Run, Side, Summary
     from whet.learning.evals.running import Setup
     from whet.learning.evals.testing import Tested
-    from whet.learning.models.door import Model
+    from whet.learning.models.model import Model
     from whet.library.workspace import Workspace
     from whet.skill.tree import Item
 
@@ -141,8 +141,8 @@ def eval_skill(
     anything.
     """
     from whet.learning.evals import results, results_directory
-    from whet.learning.evals.blind import compare
-    from whet.learning.models.budget import Budget, budgeted
+    from whet.learning.evals.grading import compare
+    from whet.learning.models.model import Budget, budgeted
 
     subject = subject_at(workspace, name)
     found = subject.evals()
@@ -245,7 +245,7 @@ def _setup(workspace: Workspace, subject: Subject, model: Model, judge: Model, t
     from whet.learning.evals.grading import grader
     from whet.learning.evals.running import Setup
     from whet.learning.evals.testing import runner_for
-    from whet.learning.models.budget import Budget, budgeted
+    from whet.learning.models.model import Budget, budgeted
 
     budget = Budget(tokens=tokens)
     runner = runner_for(subject, workspace.place.env, workspace.place.home)

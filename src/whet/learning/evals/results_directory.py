@@ -13,19 +13,21 @@ import json
 import os
 import re
 from contextlib import suppress
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, UsageError
+from whet.learning.evals.results import FLAGS, SIDES
 from whet.skill.names import slug
 from whet.store.atomic import make_directories, write_bytes, write_text
 from whet.store.failures import os_failures
 from whet.values import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from whet.learning.evals.blind import Compared
-    from whet.learning.evals.results import Benchmark, Run
+    from whet.learning.evals.grading import Compared
+    from whet.learning.evals.results import Benchmark, Row, Run, Side
 
 ANSWER = "answer.md"
 _ITERATION = re.compile(r"iteration-(\d{1,9})")
@@ -95,7 +97,6 @@ def write(place: str, benchmark: Benchmark, compared: Compared | None = None) ->
 
 def write_page(place: str, benchmark: Benchmark, history: History, compared: Compared | None = None) -> None:
     """The iteration as a page for a browser."""
-    from whet.learning.evals.page import page
 
     write_text(os.path.join(place, "report.html"), page(benchmark, history.iterations, compared), durable=False)
 
@@ -172,3 +173,176 @@ def _names(ids: list[str]) -> dict[str, str]:
 def _dump(path: str, value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "replace")
     write_bytes(path, text + b"\n", durable=False)
+
+
+_SHOWN = 6_000
+"""Characters of an output that the page has."""
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+_LABELS = {
+    "with_skill": "with the skill",
+    "without_skill": "without it",
+    "old_skill": "with the earlier version",
+}
+_COLOURS = {"with_skill": "#2f6f4f", "without_skill": "#b9b2a3", "old_skill": "#8a94b8"}
+_STYLE = """
+:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}table{border-collapse:collapse;width:100%}
+th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid #8884;vertical-align:top}td.n{white-space:nowrap}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#8881;padding:.7rem;max-height:24rem;overflow:auto}
+.yes{color:#2f7d4f}.no{color:#b3402f}.flag{font-size:.85em;border:1px solid #8888;border-radius:3px;padding:0 .3rem}
+.dim{opacity:.7}svg text{font:12px system-ui,sans-serif;fill:currentColor}summary{cursor:pointer}
+"""
+
+
+def page(benchmark: Benchmark, history: Sequence[Mapping[str, Any]] = (), compared: Compared | None = None) -> str:
+    """The page for a benchmark and its runs; with the iterations before it, how the pass rate went on.
+
+    With a blind comparison, also what came of that.
+    """
+    runs, sides = benchmark.runs, [side for side in SIDES if side in benchmark.summary.sides]
+    made = f"{_text(benchmark.timestamp)}, {_text(benchmark.model)}"
+    parts = [
+        f"<h1>{_text(benchmark.skill)}</h1>",
+        f"<p class=dim>{made}, runs of each eval: {benchmark.runs_each}</p>",
+        _summary(benchmark, sides),
+        "<h2>Pass rate of each eval</h2>",
+        _bars(runs, sides),
+        *(["<h2>Over the iterations</h2>", _line(history)] if len(history) > 1 else []),
+        *(["<h2>Blind comparison</h2>", _compared(compared)] if compared else []),
+        "<h2>Expectations</h2>",
+        _expectations(benchmark.rows, sides),
+        "<h2>Outputs</h2>",
+        *(_run(run) for run in runs),
+    ]
+    if not benchmark.complete:
+        parts.insert(2, "<p class=no>Not every run came to an end; the numbers are about those that did.</p>")
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    head = (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width"><title>Evals of {_text(benchmark.skill)}</title>'
+        f"<style>{_STYLE}</style></head><body>\n"
+    )
+    return head + "\n".join(parts) + "\n</body></html>\n"
+
+
+def _text(value: object) -> str:
+    """A text of anybody's, as harmless text of the page; what cannot be seen is shown as its number."""
+    shown = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", str(value))
+    return escape(shown, quote=True)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"
+
+
+def _summary(benchmark: Benchmark, sides: Sequence[Side]) -> str:
+    told = benchmark.summary
+    rows = []
+    for at, (name, unit, digits) in enumerate((("pass_rate", "", 2), ("time_seconds", " s", 1), ("tokens", "", 0))):
+        cells = []
+        for side in sides:
+            one = told.sides[side][at]
+            mean = "–" if one is None else f"{one.mean:,.{digits}f}{unit} ± {one.stddev:,.{digits}f}"
+            cells.append(f"<td class=n>{mean}</td>")
+        cells.append(f"<td class=n>{_text(told.delta[name] or '–')}</td>")
+        rows.append(f"<tr><th>{name.replace('_', ' ')}</th>{''.join(cells)}</tr>")
+    heads = "".join(f"<th>{_LABELS[side]}</th>" for side in sides)
+    return f"<table><tr><th></th>{heads}<th>difference</th></tr>{''.join(rows)}</table>"
+
+
+def _bars(runs: Sequence[Run], sides: Sequence[Side]) -> str:
+    """For each eval a bar for each side, and a dot for each run."""
+    names = [*dict.fromkeys(run.eval.id for run in runs)]
+    step, left, width = 16 * len(sides) + 16, 160, 480
+    drawn = []
+    for at, name in enumerate(names):
+        top = at * step + 8
+        shown = name if len(name) <= 22 else f"{name[:21]}…"
+        drawn.append(f'<text x="{left - 8}" y="{top + 8 * len(sides) + 4}" text-anchor="end">{_text(shown)}</text>')
+        for place, side in enumerate(sides):
+            rates = [run.pass_rate for run in runs if run.eval.id == name and run.side == side]
+            known = [rate for rate in rates if rate is not None]
+            mean, y = sum(known) / len(known) if known else 0.0, top + 16 * place
+            drawn.append(
+                f'<rect x="{left}" y="{y}" width="{max(mean * width, 1):.1f}" height="12" fill="{_COLOURS[side]}">'
+                f"<title>{_LABELS[side]}: {_number(mean if known else None)}</title></rect>"
+            )
+            drawn += [
+                f'<circle cx="{left + rate * width:.1f}" cy="{y + 6}" r="3" fill="none" stroke="currentColor"/>'
+                for rate in known
+                if len(known) > 1
+            ]
+            told = _number(mean if known else None)
+            drawn.append(f'<text x="{left + width + 8}" y="{y + 10}">{told}</text>')
+    height = len(names) * step + 30
+    for place, side in enumerate(sides):
+        x = left + place * 180
+        drawn.append(f'<rect x="{x}" y="{height - 18}" width="10" height="10" fill="{_COLOURS[side]}"/>')
+        drawn.append(f'<text x="{x + 16}" y="{height - 9}">{_LABELS[side]}</text>')
+    return f'<svg viewBox="0 0 700 {height}" role="img" aria-label="Pass rates">{"".join(drawn)}</svg>'
+
+
+def _line(history: Sequence[Mapping[str, Any]]) -> str:
+    """How the pass rate went from iteration to iteration; the best one is filled."""
+    given = [(row, row.get("expectation_pass_rate")) for row in history[-40:]]
+    known = [(row, rate) for row, rate in given if isinstance(rate, int | float) and 0 <= rate <= 1]
+    gap = 560 / max(len(known) - 1, 1)
+    spots = [(60 + at * gap, 110 - rate * 90, row, rate) for at, (row, rate) in enumerate(known)]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in spots)
+    drawn = [f'<polyline points="{path}" fill="none" stroke="{_COLOURS["with_skill"]}" stroke-width="2"/>']
+    for x, y, row, rate in spots:
+        fill = _COLOURS["with_skill"] if row.get("is_current_best") else "none"
+        drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{fill}" stroke="{_COLOURS["with_skill"]}"/>')
+        drawn.append(f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{_number(rate)}</text>')
+        drawn.append(f'<text x="{x:.1f}" y="130" text-anchor="middle">{_text(row.get("version", ""))[:40]}</text>')
+    return f'<svg viewBox="0 0 700 140" role="img" aria-label="Pass rate by iteration">{"".join(drawn)}</svg>'
+
+
+def _expectations(rows: Sequence[Row], sides: Sequence[Side]) -> str:
+    lines = []
+    for row in rows:
+        rates = "".join(f"<td class=n>{_number(row.rates.get(side))}</td>" for side in sides)
+        flags = " ".join(f'<span class=flag title="{_text(FLAGS[flag])}">{flag}</span>' for flag in row.flags)
+        lines.append(f"<tr><td>{_text(row.eval)}</td><td>{_text(row.text)}</td>{rates}<td>{flags}</td></tr>")
+    heads = "".join(f"<th>{_LABELS[side]}</th>" for side in sides)
+    return f"<table><tr><th>eval</th><th>expectation</th>{heads}<th></th></tr>{''.join(lines)}</table>"
+
+
+def _compared(compared: Compared) -> str:
+    """How often the skill was preferred by somebody who did not know, and what that was said for."""
+    wins, losses, ties, missed = compared.counts()
+    counts = f"With the skill: {wins} won, {losses} lost, {ties} tied"
+    missing = f", {missed} missing" if missed else ""
+    rows = []
+    for pair in compared.pairs:
+        said = "<br>".join(
+            f"{_LABELS[opinion.first]} first: {_LABELS.get(opinion.better, opinion.better)}. {_text(opinion.reason)}"
+            for opinion in pair.opinions
+        )
+        winner = _LABELS.get(pair.winner, pair.winner) or "–"
+        rows.append(
+            f"<tr><td>{_text(pair.eval)}</td><td class=n>{pair.number}</td><td class=n>{winner}</td>"
+            f"<td>{said or _text(pair.error)}</td></tr>"
+        )
+    head = "<tr><th>eval</th><th>run</th><th>better</th><th>why, shown in both orders</th></tr>"
+    return f"<p>{counts}{missing}</p><table>{head}{''.join(rows)}</table>"
+
+
+def _run(run: Run) -> str:
+    score = _number(run.pass_rate)
+    head = f"{_text(run.eval.id)}, {_LABELS[run.side]}, run {run.number}: {score}, {run.tokens:,} tokens"
+    rows = "".join(
+        f"<tr><td class={'yes' if result.passed else 'no'}>{'met' if result.passed else 'not met'}</td>"
+        f"<td>{_text(result.text)}</td><td>{_text(result.evidence)}</td></tr>"
+        for result in run.results
+    )
+    error = f"<p class=no>{_text(run.error)}</p>" if run.error else ""
+    text = run.output.text(_SHOWN + 1)
+    cut = "\n…" if len(text) > _SHOWN else ""
+    return (
+        f"<details><summary>{head}</summary>{error}<p class=dim>{_text(run.eval.prompt[:_SHOWN])}</p>"
+        f"<table>{rows}</table><pre>{_text(text[:_SHOWN])}{cut}</pre></details>"
+    )

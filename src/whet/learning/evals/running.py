@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import UsageError
 from whet.learning.evals.results import Output, Run
 from whet.learning.evals.subject import shown, written_path
-from whet.learning.models.door import Message, ModelError, Tool
+from whet.learning.models.model import Message, ModelError, Tool
 from whet.skill.paths import collides
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.formats import Eval
     from whet.learning.evals.results import Result, Side
     from whet.learning.evals.subject import Subject
-    from whet.learning.models.door import Call, Model
+    from whet.learning.models.model import Call, Model
 
     Grade = Callable[[Eval, Output], tuple[tuple[Result, ...], int]]
     """Judges an output; with the tokens that took."""

@@ -13,9 +13,9 @@ from bisect import bisect
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.learning.facts.acts import parts, reversed_by, without_parts
 from whet.learning.facts.corrections import sentences_of, stripped
 from whet.learning.facts.criteria import BUILDING, TESTING
-from whet.learning.facts.reversing import parts, reversed_by, without_parts
 from whet.learning.facts.shell import main_program, only_looks, shape
 from whet.learning.facts.wording import capital, shorten
 from whet.skill.terms import key_terms

@@ -1,6 +1,6 @@
 """One door to language models of any provider. Everything in Whet works without one; a model only makes it better.
 
-`door` has the values and the one method that callers know; `providers` opens a model by its name. What is sent goes
+`model` has the values and the one method that callers know; `providers` opens a model by its name. What is sent goes
 through layers, each of which does one thing:
 
     budgeted -> Structured (answers by a schema) -> Retrying (waits and tries again) -> Client (one request)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import exceptions as theirs
 
-from whet.learning.models.door import ModelError
-from whet.learning.models.hiding import clean
+from whet.learning.models.model import ModelError, clean
 
 if TYPE_CHECKING:
     from collections.abc import Collection

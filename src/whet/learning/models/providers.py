@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from whet.errors import UsageError
-from whet.learning.models.client import TIMEOUT, Client, missing
-from whet.learning.models.retrying import ATTEMPTS, Retrying
-from whet.learning.models.structured import Structured
+from whet.learning.models.answers import Structured
+from whet.learning.models.client import ATTEMPTS, TIMEOUT, Client, Retrying, missing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model as TheirModel
 
     from whet.learning.models.client import Opener
-    from whet.learning.models.door import Model
+    from whet.learning.models.model import Model
 
 OWN_KEY = "WHET_MODEL_KEY"
 """The key for `openai-compatible:`, where the server wants one."""

@@ -2,16 +2,35 @@
 
 With a real model behind it, a `Recorded` asks that for what is not in the file and writes the answer down. The same
 question asked several times has several answers, which are played back in their order; the last one is repeated.
+
+A recording is one JSON object in a line. A question is known by the digest of what it says: messages, schema and tools,
+with line ends and trailing blanks evened out. How long the answer may be is left out, since a limit is no part of the
+question. Every line is sealed with a digest of all of it, so that what was changed afterwards, question or answer, is
+noticed. Secrets are struck out before anything else.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.learning.models import cassette
-from whet.learning.models.door import MAX_TOKENS, Completion, Message, Model, ModelError, Tool, request_of
+from whet.errors import InvalidError, NotFoundError
+from whet.learning.models.model import (
+    MAX_TOKENS,
+    Call,
+    Completion,
+    Message,
+    Model,
+    ModelError,
+    Request,
+    Tool,
+    clean,
+    clean_value,
+    request_of,
+)
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -28,9 +47,9 @@ class Recorded:
         self._path, self._model, self._secrets = path, model, tuple(secrets)
         self._lock = threading.Lock()
         self._played: dict[str, int] = {}
-        self._recordings: dict[str, list[cassette.Recording]] = {}
+        self._recordings: dict[str, list[Recording]] = {}
         if model is None or os.path.exists(path):
-            for recording in cassette.load(path):
+            for recording in load(path):
                 self._recordings.setdefault(recording.digest, []).append(recording)
 
     def complete(
@@ -42,8 +61,8 @@ class Recorded:
         max_tokens: int = MAX_TOKENS,
     ) -> Completion:
         """The recorded answer; raises `model-not-recorded` where there is none and no model to ask."""
-        request = cassette.normal(request_of(messages, schema, tools, max_tokens), self._secrets)
-        digest = cassette.digest(request)
+        request = normal(request_of(messages, schema, tools, max_tokens), self._secrets)
+        digest = digest_of(request)
         with self._lock:
             taken = self._played.get(digest, 0)
             self._played[digest] = taken + 1
@@ -55,7 +74,7 @@ class Recorded:
                 return recorded[-1].answer
             raise self._unknown(digest, request)
         answer = self._model.complete(messages, schema=schema, tools=tools, max_tokens=max_tokens)
-        self._append(cassette.line(request, answer, self._secrets))
+        self._append(line(request, answer, self._secrets))
         return answer
 
     def _append(self, line: str) -> None:
@@ -64,7 +83,7 @@ class Recorded:
 
     def _unknown(self, digest: str, request: Mapping[str, Any]) -> ModelError:
         every = [recording for recordings in self._recordings.values() for recording in recordings[:1]]
-        near, difference = cassette.nearest(request, every)
+        near, difference = nearest(request, every)
         like = f" The nearest is {near.digest[:12]}; `difference` has where they differ." if near else ""
         return ModelError(
             "model-not-recorded",
@@ -74,3 +93,110 @@ class Recorded:
             nearest=near.digest if near else "",
             difference=difference,
         )
+
+
+_FIELDS = frozenset(("digest", "request", "answer", "seal"))
+_DIFF = 60
+"""Lines of a difference that are told."""
+_HINT = "Record it again; a cassette is not edited by hand."
+
+
+class Recording(NamedTuple):
+    """A question and its answer."""
+
+    digest: str
+    request: Mapping[str, Any]
+    answer: Completion
+
+
+def normal(request: Request, secrets: Collection[str]) -> dict[str, Any]:
+    """What a request says, evened out and without secrets, as JSON."""
+    said: list[dict[str, Any]] = []
+    for message in request.messages:
+        lines = clean(message.text, secrets).replace("\r\n", "\n").split("\n")
+        told: dict[str, Any] = {"role": message.role, "text": "\n".join(line.rstrip() for line in lines).strip("\n")}
+        if message.calls:
+            told["calls"] = [clean_value(call._asdict(), secrets) for call in message.calls]
+        if message.call:
+            told["call"] = message.call
+        said.append(told)
+    tools = [clean_value(tool._asdict(), secrets) for tool in request.tools]
+    return {"messages": said, "schema": clean_value(request.schema, secrets), "tools": tools}
+
+
+def digest_of(value: Any) -> str:
+    """The digest of a JSON value, however it is written."""
+    return hashlib.sha256(_written(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def line(request: Mapping[str, Any], answer: Completion, secrets: Collection[str]) -> str:
+    """A recording as it stands in the file."""
+    told = {**answer._asdict(), "calls": [call._asdict() for call in answer.calls]}
+    record = {"digest": digest_of(request), "request": request, "answer": clean_value(told, secrets)}
+    return _written({**record, "seal": digest_of(record)}) + "\n"
+
+
+def load(path: str) -> list[Recording]:
+    """Every recording of a file, each checked. Raises `cassette-not-found` or `cassette-broken`."""
+    if not os.path.isfile(path):
+        hint = "Check the path, or record it with recording:PATH#MODEL."
+        raise NotFoundError("cassette-not-found", f"There are no recorded answers at {path}.", hint=hint)
+    with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
+        content = file.read()
+    return [_read(raw, path, number) for number, raw in enumerate(content.split(b"\n"), 1) if raw.strip()]
+
+
+def _read(raw: bytes, path: str, number: int) -> Recording:
+    def broken(problem: str) -> InvalidError:
+        return InvalidError("cassette-broken", f"Line {number} of {path} {problem}.", hint=_HINT, line=number)
+
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise broken("is not JSON") from None
+    if not isinstance(record, dict) or record.keys() != _FIELDS:
+        raise broken("is no recording")
+    seal = record.pop("seal")
+    if digest_of(record["request"]) != record["digest"]:
+        raise broken("has a question that is not the one it was recorded for")
+    if digest_of(record) != seal:
+        raise broken("was changed after it was recorded")
+    told = record["answer"]
+    try:
+        calls = tuple(Call(**call) for call in told.pop("calls"))
+        return Recording(record["digest"], record["request"], Completion(**told, calls=calls))
+    except (TypeError, AttributeError, KeyError):
+        raise broken("has an answer of another kind") from None
+
+
+def nearest(request: Mapping[str, Any], recordings: list[Recording]) -> tuple[Recording | None, str]:
+    """The recording that is most like a request, and the lines in which they differ."""
+    import difflib
+
+    wanted = _lines(request)
+    matcher = difflib.SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2(wanted)
+    best: Recording | None = None
+    score = -1.0
+    for recording in recordings:
+        matcher.set_seq1(_lines(recording.request))
+        if matcher.real_quick_ratio() > score and matcher.quick_ratio() > score and (ratio := matcher.ratio()) > score:
+            best, score = recording, ratio
+    if best is None:
+        return None, ""
+    told = list(difflib.unified_diff(_lines(best.request), wanted, "recorded", "asked", lineterm="", n=1))
+    return best, "\n".join(one[:200] for one in told[:_DIFF])
+
+
+def _lines(request: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for message in request["messages"]:
+        lines.append(f"{message['role']}:")
+        lines += message["text"].split("\n")
+        lines += [_written(call) for call in message.get("calls", ())]
+    schema = json.dumps(request["schema"], ensure_ascii=False, sort_keys=True, indent=1)
+    return [*lines, "schema:", *schema.split("\n"), *("tool: " + _written(tool) for tool in request["tools"])]
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))

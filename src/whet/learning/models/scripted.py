@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.models.budget import estimated
-from whet.learning.models.door import MAX_TOKENS, Completion, Message, Request, Tool
-from whet.learning.models.structured import Structured
+from whet.learning.models.answers import Structured
+from whet.learning.models.model import MAX_TOKENS, Completion, Message, Request, Tool, estimated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,30 +1,35 @@
-"""One finished session, from its transcript to a skill: read, judged, drafted, put where it belongs.
+"""Learning from several sessions, within a day's allowance, and only while something good comes of it; the report.
 
-    report = learn(library, "session.jsonl")
-
-It takes the path of `whet distill`, without a person on it: what is learned waits as a proposal, or is written where
-`write` says so, an agent made the skill and the gate lets it through. A skill for the same job is improved where it is;
-only where there is none, a new one is made. What is already waiting or was rejected is not proposed again.
+One at a time, whoever learns: two processes never make two skills of one session. Where an agent loop gives its own
+recording, a skill that comes of it is a step in it.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.writer import Provenance
-from whet.errors import NotFoundError
+from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distilling.merging import added
-from whet.learning.distilling.relatives import maker, relative_of
+from whet.learning.distilling.relatives import SAME_NAME, least_score, maker, relative_of
 from whet.learning.distilling.rounds import Distillation, Source, session_of
-from whet.learning.distilling.writing import session_label, writing_of
+from whet.learning.distilling.writing import LEARNED, session_label, writing_of
+from whet.learning.evals.formats import find_file
+from whet.learning.evals.gate import Gate, Reason
+from whet.learning.evals.gate import Verdict as GateVerdict
 from whet.learning.facts import facts as facts_of
 from whet.learning.sessions import Seen
-from whet.learning.synthesis.gating import gated
-from whet.learning.synthesis.judging import judge
-from whet.learning.synthesis.proposals import MARK, proposed_already, refused_bodies, waiting_for
-from whet.learning.synthesis.work import taught
+from whet.learning.synthesis.budget import ALLOWANCE, Account, Allowance, Breaker, State
+from whet.learning.synthesis.consent import offered
+from whet.learning.synthesis.judging import judge, taught
+from whet.learning.transcripts.recorder import Recorder
+from whet.routing.duplicates import alike, spread
+from whet.routing.texts import Texts, texts_of
+from whet.store.clock import iso
+from whet.store.locks import FileLock, lock_path
 from whet.values import Json, as_json
 
 if TYPE_CHECKING:
@@ -34,14 +39,170 @@ if TYPE_CHECKING:
     from whet.learning.distilling.relatives import Relative
     from whet.learning.distilling.rounds import Help
     from whet.learning.distilling.writing import Writing
-    from whet.learning.evals.gate import Verdict as GateVerdict
     from whet.learning.facts.model import Facts
-    from whet.learning.models.door import Model
+    from whet.learning.models.model import Model
     from whet.learning.synthesis.judging import Verdict
     from whet.learning.transcripts.events import Transcript
-    from whet.learning.transcripts.recorder import Recorder
 
     Told = str | Seen | Transcript | Recorder | Sequence[Any]
+    from collections.abc import Mapping
+
+    from whet.authoring.proposals import Proposal
+    from whet.learning.distilling.draft import Draft
+    from whet.skill.tree import Item
+
+STEP = "skill_create"
+"""What a transcript calls the step in which a skill is made of it."""
+_PATIENCE = 120.0
+"""Seconds to wait for whoever learns just now."""
+
+
+class Lessons(NamedTuple):
+    """What was learned from several sessions."""
+
+    sessions: tuple[Report, ...]
+    left: int
+    """Sessions that nobody looked at."""
+    used: Allowance
+    """Of today's allowance."""
+    stopped: str = ""
+    """What held back the others: `breaker`, `allowance` or `limit`."""
+    stopped_why: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def captured(self) -> int:
+        """How many sessions something came of."""
+        return sum(report.captured for report in self.sessions)
+
+    @property
+    def failed(self) -> int:
+        """How many could not be read or written."""
+        return sum(report.error is not None for report in self.sessions)
+
+    def to_json(self) -> Json:
+        """All of it as every surface answers it."""
+        answer = {"success": True, "sessions": as_json(self.sessions), "captured": self.captured, "failed": self.failed}
+        answer |= {"left": self.left, "used": as_json(self.used), "allowance": as_json(ALLOWANCE)}
+        answer |= {"stopped": self.stopped, "stopped_why": self.stopped_why} if self.stopped else {}
+        return answer | ({"warnings": list(self.warnings)} if self.warnings else {})
+
+
+def learn_from(
+    context: LearningContext,
+    sources: Sequence[Told] = (),
+    *,
+    write: bool = False,
+    dry_run: bool = False,
+    limit: int | None = None,
+    model: Model | None = None,
+    asked: bool = True,
+) -> Lessons:
+    """Learn from these sessions, or from all that wait, the newest first.
+
+    A session that cannot be read or written does not stop the others; one that is the only one named raises. The
+    allowance and the breaker hold back what waits, and what nobody `asked` for; whoever names a session gets it, and it
+    counts.
+    """
+    state = State(context.workspace.state, context.workspace.clock)
+    account, breaker = Account(state), Breaker(state)
+    if not dry_run:
+        breaker.decided((one.decided, one.state) for one in own_proposals(context))
+    chosen = list(sources) or list(reversed(offered(context)))
+    told: list[Report] = []
+    stopped, gone = "", 0
+    for number, source in enumerate(chosen):
+        named = bool(sources) and asked
+        stopped = _stop(account, breaker, named=named) if limit is None or number < limit else "limit"
+        if stopped:
+            break
+        lock = FileLock(lock_path(context.workspace.place.state, "learning", "session"), timeout=_PATIENCE)
+        try:
+            with nullcontext() if dry_run else lock:
+                if not named and isinstance(source, Seen) and not _waits(context, source):
+                    gone += 1
+                    continue
+                report = _learned(context, source, Terms(write, dry_run, model), account)
+        except WhetError as error:
+            if len(sources) == 1 and asked:
+                raise
+            report = _failure(context, source, error, None if named or dry_run else breaker)
+        else:
+            if not dry_run:
+                breaker.worked()
+        if not dry_run:
+            account.spend(sessions=1, skills=int(report.captured))
+            if isinstance(source, Recorder) and report.captured:
+                _note_step(source, report)
+        told.append(report)
+    why = _why(stopped, account, breaker) if stopped else ""
+    left, used = len(chosen) - len(told) - gone, account.used()
+    return Lessons(tuple(told), left, used, stopped, why, (state.problem,) if state.problem else ())
+
+
+def _note_step(recorder: Recorder, report: Report) -> None:
+    """Note in a recording what was made of it."""
+    made = {"action": report.action, "skill": report.skill, "proposal": report.proposal}
+    given = {key: value for key, value in made.items() if value is not None}
+    number = recorder.call(STEP, given, f"{STEP}-{len(recorder.transcript().events)}")
+    done = "proposed" if report.staged else "written"
+    recorder.result(f"{report.skill}, version {report.version}, was {done}.", number, failed=False)
+
+
+def _learned(context: LearningContext, source: Told, terms: Terms, account: Account) -> Report:
+    """The report on one session. What a model costs is taken off today's tokens, also where nothing came of it."""
+    if terms.model is None or terms.dry_run:
+        return learn(context, source, terms)
+    from whet.learning.models.model import Budget, budgeted
+
+    left = account.left().tokens
+    if not left:
+        report = learn(context, source, terms._replace(model=None))
+        why = f"Today's {ALLOWANCE.tokens:,} tokens for models are used up; no model was asked."
+        return report._replace(warnings=(why, *(report.warnings or ())))
+    budget = Budget(tokens=left)
+    try:
+        return learn(context, source, terms._replace(model=budgeted(terms.model, budget)))
+    finally:
+        account.spend(tokens=budget.spent().tokens)
+
+
+def _waits(context: LearningContext, seen: Seen) -> bool:
+    """Does a session still wait, or has somebody learned from it meanwhile?"""
+    return any((one.client, one.id) == (seen.client, seen.id) for one in context.sessions.waiting())
+
+
+def _stop(account: Account, breaker: Breaker, *, named: bool) -> str:
+    """Why nothing more is learned now, or ""."""
+    if named:
+        return ""
+    if breaker.until():
+        return "breaker"
+    left = account.left()
+    return "" if left.sessions and left.skills else "allowance"
+
+
+def _why(stopped: str, account: Account, breaker: Breaker) -> str:
+    if stopped == "breaker":
+        return f"{breaker.reason()} Learning goes on at {iso(breaker.until())}."
+    if stopped == "limit":
+        return "More wait than the limit allows."
+    used, most = account.used(), ALLOWANCE
+    spent = f"Today {used.sessions} of {most.sessions} sessions and {used.skills} of {most.skills} skills are used up."
+    return f"{spent} A session that is named is looked at all the same."
+
+
+def _failure(context: LearningContext, source: Told, error: WhetError, breaker: Breaker | None) -> Report:
+    """An error as a report. A session whose transcript is gone or no transcript does not wait any longer."""
+    label = source if isinstance(source, str) else f"{source.client}:{source.id}" if isinstance(source, Seen) else ""
+    if breaker is not None and isinstance(error, (NotFoundError, InvalidError)) and isinstance(source, Seen):
+        context.sessions.learned(source.client, source.id)
+    elif breaker is not None:
+        breaker.failed(error.message)
+    return Report(
+        captured=False, code=error.code, why=(error.message,), session=label, error=error.message, hint=error.hint
+    )
+
 
 MEANINGS = {
     "waiting": "A proposal for the same job waits for a decision.",
@@ -295,3 +456,124 @@ def _reason(state: Distillation, verdict: Verdict) -> str:
     more = ", …" if len(verdict.evidence) > _EVIDENCE else ""
     events = f", events {numbers}{more}" if numbers else ""
     return f"{MARK}{session_label(state)}{events}. {' '.join(verdict.why[1:])}".strip()
+
+
+class Gated(NamedTuple):
+    """What the gate lets become of a change."""
+
+    verdict: GateVerdict
+    dangerous: bool
+    """Whether the guard says so of the skill as it would be."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nobody should even be asked."""
+        codes = {reason.code for reason in self.verdict.reasons}
+        return "gate-invalid" in codes or (self.dangerous and "gate-guard" in codes)
+
+    @property
+    def sentence(self) -> str:
+        """What it said, for whoever decides."""
+        if self.verdict.accepted:
+            return "The gate lets it through."
+        return f"The gate says no: {' '.join(reason.message for reason in self.verdict.reasons)}"
+
+
+def gated(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> Gated:
+    """What the gate says of a change. To `measure` takes the skill's evals, where it has some, and a model.
+
+    Without a model, evals that there are cannot be met: then it is a no.
+    """
+    dangerous = False
+
+    def guard(tree: Mapping[str, Item]) -> str:
+        nonlocal dangerous
+        from whet.guard.scan import scan
+
+        found = scan(tree).verdict
+        dangerous = dangerous or (tree is after and found == "dangerous")
+        return found
+
+    gate, before, after = Gate(guard=guard), writing.before, writing.after
+    if not measure or before is None or not find_file(before):
+        return Gated(GateVerdict(gate.examine(before, after, name)), dangerous)
+    from whet.learning.evals.evaluation import scorer
+
+    try:
+        score = None if model is None else scorer(context.workspace, name, model)
+        verdict = gate.judge(before, after, name, score)
+    except WhetError as error:
+        verdict = GateVerdict((Reason("gate-no-score", f"Its evals could not be done: {error.message}"),))
+    return Gated(verdict, dangerous)
+
+
+MARK = LEARNED
+"""How the reason of every change begins that comes from here."""
+_LATEST = 200
+"""Proposals that are looked at."""
+
+
+def own_proposals(context: LearningContext, state: str = "") -> list[Proposal]:
+    """The latest proposals that learning made."""
+    every = context.editor.proposals.all(state)
+    return [one for one in every if one.origin == "background" and one.reason.startswith(MARK)][-_LATEST:]
+
+
+def waiting_for(context: LearningContext, path: str) -> int:
+    """The number of a proposal that would change the skill at a path; 0 where none waits, whoever made it."""
+    every = context.editor.proposals.all("pending")
+    return next((one.id for one in every if any(change.path == path for change in one.changes)), 0)
+
+
+def refused_bodies(context: LearningContext, path: str) -> list[str]:
+    """What learning wanted to make of the skill at a path, and nobody wanted."""
+    found = (
+        _texts(change.skill, change.after)
+        for proposal in own_proposals(context, "rejected")
+        for change in context.editor.proposals.changes(proposal)
+        if change.path == path
+    )
+    return [texts.body for texts in found if texts is not None]
+
+
+def proposed_already(context: LearningContext, made: Draft) -> Proposal | None:
+    """The proposal of a new skill for the job of a draft that waits, or was rejected; what waits comes first."""
+    known: dict[str, tuple[Proposal, Texts]] = {}
+    for proposal in (*own_proposals(context, "pending"), *own_proposals(context, "rejected")):
+        for change in context.editor.proposals.changes(proposal):
+            if change.action == "create" and (texts := _texts(change.skill, change.after)):
+                known[str(proposal.id)] = proposal, texts
+    if not known:
+        return None
+    cards = {card.full_name: card for card in context.workspace.snapshot().catalogue.cards}
+    others = []
+    for name in spread(cards):
+        try:
+            others.append(texts_of(context.workspace.read(cards[name])))
+        except WhetError:  # the doctor tells of it; here it only says which words are common
+            continue
+    found = alike(
+        Texts(made.name, made.description, made.body),
+        {number: texts for number, (_, texts) in known.items()},
+        others,
+        among=len(cards) + len(known) + 1,
+        threshold=SAME_NAME,
+        most=len(known),
+    )
+    near = [
+        known[item.name][0]
+        for item in found
+        if item.score >= least_score(known[item.name][1].name, made.name, distilled=True)
+    ]
+    return next((one for one in near if one.state == "pending"), next(iter(near), None))
+
+
+def _texts(name: str, tree: Mapping[str, Item] | None) -> Texts | None:
+    from whet.skill.dialects import read_skill
+    from whet.skill.finder import main_file
+    from whet.skill.frontmatter import read_document
+
+    item = (tree or {}).get(main_file(tree or {}))
+    if item is None:
+        return None
+    return texts_of(read_skill(read_document(item.data.decode("utf-8", "replace"))))._replace(name=name)

@@ -3,11 +3,10 @@
     events      what a transcript is: user, assistant, call, result, note
     reading     a file or a list of messages -> a transcript; the format is found out
     recorder    a transcript of one's own agent loop, written while it runs
-    documents   a session that is one JSON value, read message by message
-    redaction   secrets and binary data hidden, on the way in: by shape, by place, on command lines
-    collecting  what every importer writes into: hides, cuts, counts, and keeps within bounds
+    documents   JSON records, line by line, and a session that is one JSON value, read message by message
+    collecting  what every importer writes into: hides secrets, cuts, counts, and keeps within bounds
 
 One importer for each client: `claude`, `codex`, `hermes`, `openai`, `anthropic`, `markdown`, `generic`. They share what
-the same thing is called (`tools`), how an outcome is told (`outcomes`) and which texts are no words of the user
-(`wrappers`). Nothing of a transcript is ever executed.
+the same thing is called (`tools`) and which texts are no words of the user (`wrappers`). Nothing of a
+transcript is ever executed.
 """

@@ -6,21 +6,99 @@ what falls out of the middle, and everything else that is not taken over, is cou
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.guard.secrets.hide import Known, hide_secrets
+from whet.guard.secrets.hide import BINARY, Known, hide_secrets
+from whet.guard.secrets.places import names_secret
+from whet.guard.secrets.values import ANY, LITERAL, is_secret
 from whet.learning.transcripts import events as bounds
-from whet.learning.transcripts.arguments import Arguments
 from whet.learning.transcripts.events import NOTHING, Event, Kind, Transcript
-from whet.learning.transcripts.outcomes import outcome
-from whet.learning.transcripts.reporting import report
 from whet.learning.transcripts.tools import canonical
 from whet.learning.transcripts.values import clean_text
 from whet.learning.transcripts.wrappers import spoken
+from whet.notes import Note
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+_HEADER = re.compile(
+    r"(?:Command: [^\n]{0,4000}\n)?(?:Chunk ID: [^\n]{0,80}\n)?(?:Exit code: (-?\d{1,10})\n)?"
+    r"(?:Wall time: [^\n]{0,80}\n)?"
+    r"(?:Process exited with code (-?\d{1,10})\n|Process running with session ID [^\n]{0,40}\n)?"
+    r"(?:Original token count: [^\n]{0,20}\n)?(?:Total output lines: [^\n]{0,20}\n)?Output:\n?"
+)
+"""The lines that Codex puts above the output of a command."""
+_CODE = re.compile(
+    r"(?:exit(?:ed with)? code|exit status|Command failed with exit code|exit_code)[:=]? (-?\d{1,10})\b", re.IGNORECASE
+)
+_LAST = re.compile(r"\n[\[(]?exit(?:ed with)? (?:code|status)[:=]? ?(-?\d{1,10})[\])]?\s*\Z", re.IGNORECASE)
+"""The code below the output, where there is none above it."""
+_FAILURE = re.compile(
+    r"(?:Error|ERROR|error)(?::|\s-)|Traceback \(most recent call last\)|Command failed|<tool_use_error>|fatal: "
+    r"|Error (?:response )?from (?:server|daemon)\b|[Aa]n error occurred[ :(]|error\[\w{1,12}\]: |npm (?:ERR!|error) "
+    r"|E: |[A-Z]\w{1,60}(?:Error|Exception): |Exception in thread |make(?:\[\d{1,3}\])?: \*\*\* |curl: \(\d{1,3}\) "
+    r"|ssh: (?:connect|Could not)|Unable to (?:connect|locate|resolve|open|read|access)\b|Permission denied\b"
+    r"|(?:[\w./-]{1,80}: ){1,3}(?:No such file or directory|Permission denied|cannot |(?:invalid|unrecognized) option)"
+    r"|(?:[\w./-]{1,80}: )?(?:line \d{1,6}: )?[\w./-]{1,80}: (?:command )?not found\b"
+)
+_JSON = 200_000
+"""Characters of a result that is still looked into as JSON."""
+
+
+class Outcome(NamedTuple):
+    """What a tool call gave."""
+
+    text: str
+    failed: bool
+
+
+def outcome(text: str, *, failed: bool | None = None) -> Outcome:
+    """The output without its wrapping, and whether it is a failure; what the client says itself counts first."""
+    value = _object(text)
+    if value is not None:
+        return _told(value, text, failed)
+    code = None
+    if found := _HEADER.match(text):
+        text, code = text[found.end() :], found[1] or found[2]
+    elif found := _CODE.match(text) or _LAST.search(text, max(0, len(text) - 80)):
+        code = found[1]
+    if failed is None:
+        failed = code != "0" if code is not None else _FAILURE.match(text) is not None
+    return Outcome(text, failed or code not in {None, "0"})
+
+
+def _object(text: str) -> Mapping[str, Any] | None:
+    if not text.startswith("{") or len(text) > _JSON:
+        return None
+    import json
+
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):  # output that only begins like JSON
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _told(value: Mapping[str, Any], text: str, failed: bool | None) -> Outcome:
+    """What a result in JSON says of itself: an exit code, an error, no success; its output alone where it has one."""
+    metadata = value.get("metadata")
+    code = value.get("exit_code", metadata.get("exit_code") if isinstance(metadata, dict) else None)
+    error = value.get("error")
+    if code is None:
+        code = value.get("exitCode", value.get("returncode"))
+    output = value.get("output", value.get("stdout"))
+    if isinstance(output, str) and (
+        code is not None or set(value) <= {"output", "stdout", "stderr", "error", "metadata"}
+    ):
+        extra = [part for part in (value.get("stderr"), error) if isinstance(part, str) and part]
+        text = "\n".join(part for part in (output, *extra) if part)
+    if failed is None:
+        is_error = value.get("is_error") is True or value.get("success") is False or (bool(error) and code is None)
+        failed = code not in {None, 0, "0"} if isinstance(code, int | str) else is_error
+    return Outcome(text, failed)
+
 
 _HEAD, _TAIL = 20_000, 12_000
 """Characters of either end of a long text in which secrets are looked for: what is kept, and room around it."""
@@ -211,3 +289,189 @@ class Collector:
 def _mark(text: str) -> int:
     """What two copies of a text have in common, whatever was done to their blanks."""
     return hash(" ".join(text[:2_000].split())[:1_500])
+
+
+DEPTH = 6
+ITEMS = 100
+_ROOM = 64_000
+"""Characters of all the arguments of one call together."""
+_LABELS = ("name", "key", "field", "label", "element", "id", "selector", "variable", "header")
+_CONTENTS = ("value", "text", "content", "input")
+
+
+class Arguments:
+    """The arguments of one call."""
+
+    def __init__(self, text: Callable[[str], str], learn: Callable[[str, str], None]) -> None:
+        self._text = text
+        """How a text is made fit to be kept."""
+        self._learn = learn
+        """Who is told of a secret."""
+        self._room = _ROOM
+        self.hidden = 0
+        """Secrets that were known by a name."""
+
+    def kept(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments as they may be kept."""
+        return self._mapping(given, 0)
+
+    def _value(self, value: Any, depth: int) -> Any:
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, bytes | bytearray | memoryview):
+            return BINARY
+        if depth >= DEPTH and not isinstance(value, str):
+            return "[...]"
+        if isinstance(value, dict):
+            return self._mapping(value, depth)
+        if isinstance(value, list | tuple | set | frozenset):
+            return self._sequence(list(value), depth)
+        return self._short(value if isinstance(value, str) else str(value))
+
+    def _short(self, text: str) -> str:
+        text = self._text(text)
+        if len(text) > self._room:
+            text = text[: self._room] + "[...]"
+        self._room = max(0, self._room - len(text))
+        return text
+
+    def _secret(self, value: str, kind: str) -> str:
+        self._learn(value, kind)
+        self.hidden += 1
+        return f"[secret:{kind}]"
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> Mapping[str, Any]:
+        labels = (value[label] for label in _LABELS if isinstance(value.get(label), str))
+        labelled = next(filter(None, map(names_secret, labels)), "")
+        kept: dict[str, Any] = {}
+        for key, item in list(value.items())[:ITEMS]:
+            name = self._short(key if isinstance(key, str) else str(key))[:200]
+            kind = names_secret(name) or (labelled if key in _CONTENTS else "")
+            if kind and isinstance(item, str) and is_secret(item, ANY if kind == ANY else LITERAL):
+                kept[name] = self._secret(item, kind)
+            else:
+                kept[name] = self._value(item, depth + 1)
+        return kept
+
+    def _sequence(self, value: list[Any], depth: int) -> list[Any]:
+        kept: list[Any] = []
+        before = ""
+        shown = self._words(value[:ITEMS])
+        for item, safe in zip(value[:ITEMS], shown, strict=True):
+            kind = names_secret(before) if before.startswith("-") and "=" not in before else ""
+            if kind and safe == item and isinstance(item, str) and is_secret(item, ANY if kind == ANY else LITERAL):
+                kept.append(self._secret(item, kind))
+            else:
+                kept.append(self._value(safe, depth + 1))
+            before = item if isinstance(item, str) else ""
+        return kept
+
+    def _words(self, value: list[Any]) -> list[Any]:
+        """The words of a command without the secrets that one knows by the words before them."""
+        if len(value) < 3 or not all(isinstance(item, str) and item and " " not in item for item in value):
+            return value
+        found = self._text(" ".join(value)).split(" ")
+        return found if len(found) == len(value) else value
+
+
+_ENTRIES = {
+    "damaged": Note(
+        "transcript-line-damaged",
+        "warning",
+        "Lines or messages left out because they are not JSON: {n}.",
+        "Whatever else the file holds was read.",
+    ),
+    "truncated": Note(
+        "transcript-truncated",
+        "warning",
+        "The end is cut off; what it belongs to was left out.",
+        "The session may still be running, or its client was stopped while it wrote.",
+    ),
+    "long": Note(
+        "transcript-line-too-long",
+        "warning",
+        "Lines or messages left out because they are longer than 4 MiB: {n}.",
+        "Such a line is mostly an image or the output of one command.",
+    ),
+    "encoding": Note(
+        "transcript-encoding",
+        "warning",
+        "Lines that are not UTF-8 and were read as Windows-1252: {n}.",
+        "Save the file as UTF-8 if characters are wrong.",
+    ),
+    "unknown": Note(
+        "transcript-record-unknown",
+        "info",
+        "Records left out because their kind is not known: {n} ({kinds}).",
+        "A newer version of whet may know them.",
+    ),
+    "events": Note(
+        "transcript-events-cut",
+        "warning",
+        "The session is too long; events left out of its middle: {n}.",
+        "Split the session, or read the part that matters.",
+    ),
+    "texts": Note(
+        "transcript-text-cut",
+        "info",
+        "Texts cut in their middle to 16,000 characters: {n}.",
+        "Nothing needs to be done.",
+    ),
+    "secrets": Note("transcript-secrets-hidden", "info", "Secrets hidden: {n}.", "The file itself still holds them."),
+    "subagents": Note(
+        "transcript-subagent-left-out",
+        "info",
+        "Records of subagents left out: {n}.",
+        "Read a subagent's own transcript to learn from it.",
+    ),
+    "others": Note(
+        "transcript-other-session",
+        "warning",
+        "Records of other sessions in the file left out: {n}.",
+        "Read the other sessions from files of their own.",
+    ),
+    "repeated": Note(
+        "transcript-repeated",
+        "info",
+        "Records written more than once, as after a resume, and kept once: {n}.",
+        "Nothing needs to be done.",
+    ),
+    "cut": Note("transcript-file-cut", "warning", "Only the first 16 MiB of the file were read.", "Split the file."),
+    "empty": Note(
+        "transcript-no-events",
+        "warning",
+        "Nothing was said or done in this session.",
+        "Name a session that has messages.",
+    ),
+}
+"""What can be said; the numbers are filled in."""
+_NAMED_KINDS = 8
+"""Kinds of unknown records that are named."""
+
+
+def report(counts: Mapping[str, int], unknown: Mapping[str, int], path: str) -> tuple[Note, ...]:
+    """One entry for each thing that happened, with how often."""
+    totals = {**counts, "unknown": sum(unknown.values())}
+    kinds = ", ".join(sorted(unknown)[:_NAMED_KINDS]) + (", ..." if len(unknown) > _NAMED_KINDS else "")
+    return tuple(
+        entry._replace(path=path, message=entry.message.replace("{n}", f"{count:,}").replace("{kinds}", kinds))
+        for key, entry in _ENTRIES.items()
+        if (count := totals.get(key, 0))
+    )
+
+
+def taken_over(transcript: Transcript) -> Transcript:
+    """The transcript with its secrets hidden; one that has none, and keeps to the bounds, stays as it is."""
+    into = Collector(transcript.client)
+    into.session, into.project = transcript.session, transcript.project
+    nameless: deque[str] = deque()
+    for number, event in enumerate(transcript.events):
+        id_ = event.id
+        if event.kind == "call" and not id_:
+            id_ = f"nameless-{number}"
+            nameless.append(id_)
+        elif event.kind == "result" and not id_ and nameless:
+            id_ = nameless.popleft()
+        into.keep(event._replace(id=id_))
+    made = into.transcript()
+    return made._replace(report=(*transcript.report, *made.report))

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.transcripts import anthropic, claude, codex, documents, generic, hermes, markdown, openai
 from whet.learning.transcripts.collecting import Collector
-from whet.learning.transcripts.lines import lines, records, values
+from whet.learning.transcripts.documents import lines, records, values
 from whet.learning.transcripts.values import moment, string
+from whet.store.atomic import clean_leftovers, make_directories, staging
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -249,3 +250,25 @@ _READERS = {
     "markdown": _read_markdown,
     "whet": _read_whet,
 }
+
+
+DIRECTORY = "reading"
+"""Below Whet's state directory."""
+
+
+def read_piped(state: str, pieces: Iterable[bytes], name: str) -> Transcript:
+    """The session that these pieces are together; `name` is what errors call it. Raises as `read_transcript` does."""
+    directory = os.path.join(state, DIRECTORY)
+    with os_failures(state):
+        make_directories(directory)
+        os.chmod(directory, 0o700)
+        clean_leftovers(directory)
+        with staging(os.path.join(directory, "session")) as place:
+            path = os.path.join(place, "transcript")
+            with open(path, "xb") as file:
+                file.writelines(pieces)
+            try:
+                return read_transcript(path)
+            except InvalidError as error:
+                message = error.message.replace(path, name)
+                raise InvalidError("not-a-transcript", message, hint=error.hint) from error

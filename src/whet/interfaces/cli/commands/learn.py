@@ -32,7 +32,7 @@ _CHUNK = 1 << 20
 
 def read_stdin_session(context: Context) -> Transcript:
     """The session that standard input is."""
-    from whet.learning.distilling.piped import read_piped
+    from whet.learning.transcripts.reading import read_piped
 
     pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
     return read_piped(context.library.workspace.place.state, pieces, "Standard input")

@@ -8,10 +8,20 @@ back is read and checked here, because even a provider that promises a schema dr
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from whet.learning.models.door import MAX_TOKENS, WAYS, Completion, Message, ModelError, Request, Tool, Wire, request_of
-from whet.learning.models.lenient import candidates, whole
+from whet.learning.models.model import (
+    MAX_TOKENS,
+    WAYS,
+    Completion,
+    Message,
+    ModelError,
+    Request,
+    Tool,
+    Wire,
+    request_of,
+)
 from whet.skill.schema import check_schema, describe_problems
 
 if TYPE_CHECKING:
@@ -117,3 +127,65 @@ def _bad(message: str, hint: str, answer: Completion) -> ModelError:
     error = ModelError("model-bad-answer", message, hint=hint)
     error.tokens_in, error.tokens_out = answer.tokens_in, answer.tokens_out
     return error
+
+
+BROKEN = 1000
+"""Beginnings of something broken that are passed over before the search is given up."""
+
+
+class Found(NamedTuple):
+    """A value and the piece of the text it was read from."""
+
+    value: Any
+    start: int
+    end: int
+
+
+def whole(text: str) -> Found | None:
+    """The text as one value, of any kind."""
+    start = len(text) - len(text.lstrip(_BLANK))
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return Found(value, start, end) if not text[end:].strip(_BLANK) else None
+
+
+def pieces(text: str) -> list[Found]:
+    """The objects and lists that stand in the text, first to last; broken ones are passed over, `BROKEN` at most."""
+    found: list[Found] = []
+    position = broken = 0
+    while (begun := _BEGINNING.search(text, position)) is not None and broken < BROKEN:
+        start = begun.start()
+        try:
+            value, position = _DECODER.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            if error.msg.startswith("Unterminated string"):
+                break  # the rest of the text lies in the string
+            broken += 1
+            # Behind what is wrong, not inside: `{"a": {"b": 1}, oops` must not yield what `b` stands in.
+            position = max(error.pos, start + 1)
+        except (ValueError, RecursionError):
+            break  # a number too long, NaN, a depth nobody means: there is no telling where it ends
+        else:
+            found.append(Found(value, start, position))
+    return found
+
+
+def candidates(text: str) -> list[Found]:
+    """What may be meant, likeliest first: the whole text, then the pieces from the last, where conclusions stand."""
+    if (everything := whole(text)) is not None:
+        return [everything]
+    return pieces(text)[::-1]
+
+
+_BLANK = " \t\r\n\ufeff"
+_BEGINNING = re.compile(r"\{[ \t\r\n]*[\"}]|\[")
+
+
+def _no_constant(name: str) -> NoReturn:
+    message = f"{name} is no JSON"
+    raise ValueError(message)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)

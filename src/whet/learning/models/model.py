@@ -1,0 +1,320 @@
+"""What a caller knows of a model: messages go in, a completion comes out, or a `ModelError`.
+
+There are two protocols. `Model` is what callers hold. `Wire` is what the layers below are made of: it sends one
+request and gives back what came, unread, so that retries and repairs of answers are written once for every provider.
+
+What may be spent is a `Budget`: tokens, calls, seconds. It belongs to a piece of work, not to a model; several models
+and threads may share one. A call that cannot be paid for is not made. The length of an answer is lowered to what is
+left, so that a budget is overrun by no more than the error of the estimate of what goes in, and by calls that other
+threads have under way.
+
+`clean` is the last door for secrets: the keys of the environment are struck out as they are, and everything that looks
+like a secret is hidden as it is in transcripts. Whoever asks a model hides secrets before that.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from whet.errors import FailedError, UsageError
+from whet.guard.secrets.hide import hide_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+Role = Literal["system", "user", "assistant", "tool"]
+ROLES = ("system", "user", "assistant", "tool")
+Way = Literal["native", "tool", "text"]
+WAYS: tuple[Way, ...] = ("native", "tool", "text")
+"""How an answer by a schema is asked for, best first: by the provider itself, as a call of a tool, in words."""
+
+MAX_TOKENS = 2000
+"""Tokens of an answer, the model's thinking included, where the caller does not say."""
+
+CODES = (
+    "model-bad-answer",
+    "model-budget",
+    "model-not-recorded",
+    "model-refused",
+    "model-rejected",
+    "model-timeout",
+    "model-too-long",
+    "model-unavailable",
+)
+"""Every code that a `ModelError` carries."""
+
+
+class ModelError(FailedError):
+    """A model gave no answer that can be used. The work it was asked for can always be done without it."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        again: bool = False,
+        wait: float | None = None,
+        **details: Any,
+    ) -> None:
+        super().__init__(code, message, hint=hint, **details)
+        self.again = again
+        """Whether the same request may well succeed a little later."""
+        self.wait = wait
+        """Seconds after which the provider wants to be asked again, where it said so."""
+        self.tokens_in = 0
+        self.tokens_out = 0
+        """What was paid for although nothing came of it."""
+
+
+class Call(NamedTuple):
+    """A tool that the model wants to be called."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+class Message(NamedTuple):
+    """One turn of a conversation."""
+
+    role: Role
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    """Of the assistant: the tools it called."""
+    call: str = ""
+    """Of a tool: the id of the call that this answers."""
+
+
+class Completion(NamedTuple):
+    """What a model answered, and what it cost."""
+
+    text: str
+    value: Any = None
+    """The answer by the schema, checked; None where no schema was given or tools are called first."""
+    calls: tuple[Call, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+    """Of all requests this took; estimated where the provider does not say."""
+    model: str = ""
+    """The model that answered, as the provider calls it."""
+    cut: bool = False
+    """The answer ended because it reached `max_tokens`."""
+
+
+class Model(Protocol):
+    """A language model. Safe to be used by several threads, with or without an event loop running."""
+
+    @property
+    def name(self) -> str:
+        """How it was named; it never holds a secret."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Tool] = (),
+        max_tokens: int = MAX_TOKENS,
+    ) -> Completion:
+        """The next turn. With a schema, `value` fits it; raises `ModelError`."""
+        ...
+
+
+class Tool(NamedTuple):
+    """A tool that is offered to a model."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+class Request(NamedTuple):
+    """One question to a model, complete."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    schema: Mapping[str, Any] | None = None
+    way: Way = "text"
+    max_tokens: int = MAX_TOKENS
+
+
+class Wire(Protocol):
+    """Something that sends a request. It reads no answer by a schema: that is in `text`, whichever way it came."""
+
+    @property
+    def name(self) -> str: ...
+
+    def send(self, request: Request) -> Completion: ...
+
+
+def request_of(
+    messages: Sequence[Message],
+    schema: Mapping[str, Any] | None,
+    tools: Sequence[Tool],
+    max_tokens: int,
+) -> Request:
+    """The arguments of `complete`, checked."""
+    if max_tokens < 1:
+        raise UsageError("bad-budget", f"An answer of {max_tokens} tokens was asked for.", hint="Allow at least 1.")
+    _check(messages)
+    return Request(tuple(messages), tuple(tools), schema, max_tokens=max_tokens)
+
+
+def _check(messages: Sequence[Message]) -> None:
+    """A conversation that no provider would take is told here, in our words."""
+    hint = "Begin with system and user messages; answer every call of a tool with one message of the role tool."
+    open_calls: set[str] = set()
+    asked = False
+    for number, message in enumerate(messages, 1):
+        if message.role not in ROLES:
+            raise UsageError("bad-conversation", f"Message {number} has the role {message.role!r}.", hint=hint)
+        if message.role == "tool" and message.call not in open_calls:
+            raise UsageError("bad-conversation", f"Message {number} answers no call: {message.call!r}.", hint=hint)
+        asked = asked or message.role == "user"
+        open_calls.discard(message.call)
+        open_calls.update(call.id for call in message.calls)
+    if not asked or messages[-1].role == "assistant" or open_calls:
+        problem = "no user asks" if not asked else "calls are open" if open_calls else "the model had the last word"
+        raise UsageError("bad-conversation", f"There is nothing to answer: {problem}.", hint=hint)
+
+
+_PER_MESSAGE = 4
+"""Tokens that a provider adds around each message."""
+
+
+class Spent(NamedTuple):
+    """What has been used up."""
+
+    tokens: int
+    calls: int
+    seconds: float
+
+
+class Budget:
+    """Limits, and what is left of them. None is no limit; seconds run from the moment it is made."""
+
+    __slots__ = ("_begun", "_calls", "_clock", "_lock", "_tokens", "calls", "seconds", "tokens")
+
+    def __init__(
+        self,
+        tokens: int | None = None,
+        calls: int | None = None,
+        seconds: float | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        for limit, what in ((tokens, "tokens"), (calls, "calls"), (seconds, "seconds")):
+            if limit is not None and limit <= 0:
+                hint = "Give a number above zero, or leave it out."
+                raise UsageError("bad-budget", f"A budget of {limit} {what} allows nothing.", hint=hint)
+        self.tokens, self.calls, self.seconds = tokens, calls, seconds
+        self._tokens = self._calls = 0
+        self._clock, self._begun = clock, clock()
+        self._lock = threading.Lock()
+
+    def spent(self) -> Spent:
+        """What has been used up so far."""
+        with self._lock:
+            return Spent(self._tokens, self._calls, self._clock() - self._begun)
+
+    def begin(self, tokens_in: int, max_tokens: int) -> int:
+        """Take one call of about `tokens_in` tokens; how long its answer may be. Raises `model-budget`."""
+        with self._lock:
+            if self.calls is not None and self._calls >= self.calls:
+                raise _over("calls", self.calls)
+            if self.seconds is not None and self._clock() - self._begun >= self.seconds:
+                raise _over("seconds", self.seconds)
+            if self.tokens is not None:
+                left = self.tokens - self._tokens - tokens_in
+                if left < 1:
+                    raise _over("tokens", self.tokens)
+                max_tokens = min(max_tokens, left)
+            self._calls += 1
+            return max_tokens
+
+    def end(self, tokens: int) -> None:
+        """What the call really took."""
+        with self._lock:
+            self._tokens += tokens
+
+
+def _over(what: str, limit: float) -> ModelError:
+    return ModelError(
+        "model-budget",
+        f"The budget of {limit:g} {what} for models is used up.",
+        hint="Give a larger budget, or go on without a model.",
+        budget=what,
+        limit=limit,
+    )
+
+
+class Budgeted:
+    """A model that stops when the budget is used up."""
+
+    __slots__ = ("_budget", "_model", "name")
+
+    def __init__(self, model: Model, budget: Budget) -> None:
+        self.name = model.name
+        self._model, self._budget = model, budget
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Tool] = (),
+        max_tokens: int = MAX_TOKENS,
+    ) -> Completion:
+        """As the model does it; raises `model-budget` instead where it would cost more than there is."""
+        allowed = self._budget.begin(estimated(messages, schema, tools), max_tokens)
+        try:
+            answer = self._model.complete(messages, schema=schema, tools=tools, max_tokens=allowed)
+        except ModelError as error:
+            self._budget.end(error.tokens_in + error.tokens_out)
+            raise
+        self._budget.end(answer.tokens_in + answer.tokens_out)
+        return answer
+
+
+def budgeted(model: Model, budget: Budget) -> Model:
+    """The model, held to a budget."""
+    return Budgeted(model, budget)
+
+
+def estimated(messages: Sequence[Message], schema: Mapping[str, Any] | None = None, tools: Sequence[Tool] = ()) -> int:
+    """About how many tokens a request costs."""
+    from whet.prompt.tokens import estimate
+
+    total = 0
+    for message in messages:
+        total += _PER_MESSAGE + estimate(message.text)
+        total += sum(estimate(call.name) + estimate(json.dumps(dict(call.arguments))) for call in message.calls)
+    for extra in (schema, *(tool._asdict() for tool in tools)):
+        total += estimate(json.dumps(dict(extra), default=str)) if extra else 0
+    return total
+
+
+HIDDEN = "[secret]"
+
+
+def clean(text: str, secrets: Collection[str] = ()) -> str:
+    """The text without these secrets and without what looks like one."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return hide_secrets(text)[0]
+
+
+def clean_value(value: Any, secrets: Collection[str] = ()) -> Any:
+    """A value of JSON, every text in it cleaned; tuples become lists."""
+    if isinstance(value, str):
+        return clean(value, secrets)
+    if isinstance(value, list | tuple):
+        return [clean_value(item, secrets) for item in value]
+    if hasattr(value, "items"):
+        return {str(key): clean_value(item, secrets) for key, item in value.items()}
+    return value
