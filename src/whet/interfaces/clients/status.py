@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from whet.errors import WhetError
+from whet.errors import FailedError, WhetError
 from whet.interfaces.clients.calls import server_words, server_writes
 from whet.interfaces.clients.entries import read
 from whet.interfaces.clients.known import CLIENTS
@@ -30,7 +30,11 @@ def overview(place: Place, connections: Connections, *, here: bool = False) -> l
 def examine_connections(place: Place, connections: Connections) -> tuple[Note, ...]:
     """What is wrong or surprising about the connections that were made."""
     entries = []
-    for id_ in connections.ids():
+    try:
+        ids = connections.ids()
+    except FailedError:  # the state database itself cannot be read, which the doctor tells
+        return ()
+    for id_ in ids:
         try:
             record = connections.read(id_)
         except WhetError as error:
