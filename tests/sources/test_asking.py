@@ -15,8 +15,8 @@ from sources.loopback import answer, serving
 from sources.reaching import dumped, packed, sha256
 from sources.repositories import serving_git
 from sources.world import BODY, World, main, refused, told, world
-from whet.sources.install.asking import ask
-from whet.sources.install.telling import Latest
+from whet.sources.install.installer import ask
+from whet.sources.install.report import Latest
 from whet.sources.lock.file import lock_file, read, write
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from sources.world import BODY, DANGER, World, main, refused, told, world
 from whet.authoring.trees import digest
 from whet.skill.tree import Item
-from whet.sources.install.planning import files_of
+from whet.sources.install.plan import files_of
 from whet.sources.lock.file import Installed
 from whet.sources.publishing.snapshots import Exported, export_snapshot
 

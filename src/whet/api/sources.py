@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.notes import Note
-    from whet.sources.install.inspecting import Inspection
-    from whet.sources.install.installer import Installer, Wanted
+    from whet.sources.install.installer import Inspection, Installer, Wanted
     from whet.sources.install.plan import Applied, Plan
-    from whet.sources.install.telling import Origin, Outdated, Verification
+    from whet.sources.install.report import Origin, Outdated, Verification
     from whet.sources.lock.file import Installed
     from whet.sources.lock.installs import Installs
     from whet.sources.merge import Prefer
@@ -203,7 +202,7 @@ class SkillSources:
 
         Nothing is installed. `skills` are all it has, `inspected` those that were fetched.
         """
-        from whet.sources.install.inspecting import inspect
+        from whet.sources.install.installer import inspect
 
         with self._reading([source]):
             (wanted,) = self._wanted([source], skills, every=False)
@@ -257,7 +256,7 @@ class SkillSources:
         `skills` names those to take of it, `every` takes all; a source with one skill needs neither. `prefer` (ours or
         theirs) decides what clashes with edits here. A step that cannot be done is in the plan and says why.
         """
-        from whet.sources.install.applying import plan_install
+        from whet.sources.install.apply import plan_install
 
         with self._reading(sources):
             return plan_install(self.installer(here=here), self._wanted(sources, skills, every=every), prefer=prefer)
@@ -267,19 +266,19 @@ class SkillSources:
 
         What clashes is a step in state `conflict`, unless `prefer` says ours or theirs. Pinned skills are `held`.
         """
-        from whet.sources.install.applying import plan_update
+        from whet.sources.install.apply import plan_update
 
         return plan_update(self.installer(here=here), names, prefer=prefer)
 
     def plan_restore(self, *names: str, here: bool = False, force: bool = False) -> Plan:
         """Bring back what the lock names, exactly as it was installed; with `force`, also where it was edited."""
-        from whet.sources.install.applying import plan_restore
+        from whet.sources.install.apply import plan_restore
 
         return plan_restore(self.installer(here=here), names, force=force)
 
     def plan_uninstall(self, *names: str, here: bool = False) -> Plan:
         """Take installed skills away. Without names there is nothing to do."""
-        from whet.sources.install.applying import plan_uninstall
+        from whet.sources.install.apply import plan_uninstall
 
         return plan_uninstall(self.installer(here=here), names)
 
@@ -289,7 +288,7 @@ class SkillSources:
         Without names, of all that the lock does not name yet. With `source`, one skill is recorded as coming from
         there, and gets updates.
         """
-        from whet.sources.install.adopting import plan_adopt
+        from whet.sources.install.adopt import plan_adopt
 
         wanted = self._wanted([source], (), every=False)[0] if source else None
         return plan_adopt(self.installer(here=here), names, wanted)
@@ -301,7 +300,7 @@ class SkillSources:
         was applied, and the names of what was `done`. Raises ConflictError when something is not as it was when the
         plan was made.
         """
-        from whet.sources.install.applying import apply
+        from whet.sources.install.apply import apply
 
         return apply(self._installer(plan.root), plan, actor=actor, reason=reason, override=override)
 
@@ -320,7 +319,7 @@ class SkillSources:
         Where one thing that was asked for cannot be taken in, nothing is: RefusedError for what the policy does not let
         in, ConflictError for what is in the way, FailedError for what the source could not give.
         """
-        from whet.sources.install.applying import accept, check_complete
+        from whet.sources.install.apply import accept, check_complete
 
         plan = self.plan_install(*sources, skills=skills, every=every, here=here, prefer=prefer)
         check_complete(accept(plan) if override else plan)
@@ -346,7 +345,7 @@ class SkillSources:
 
         `skills` are all that were asked about; `outdated` counts those that have.
         """
-        from whet.sources.install.telling import outdated
+        from whet.sources.install.report import outdated
 
         return outdated(self.installer(here=here), names)
 
@@ -356,13 +355,13 @@ class SkillSources:
         `valid` is the answer; of each of `skills`, `status` and `files` tell what is different. `unmanaged` are skills
         that no lock names.
         """
-        from whet.sources.install.telling import verify
+        from whet.sources.install.report import verify
 
         return verify(self.installer(here=here), names)
 
     def why(self, name: str) -> Origin:
         """Where a skill comes from, who let it in and why."""
-        from whet.sources.install.telling import why
+        from whet.sources.install.report import why
 
         card, _ = self._workspace.find(name)
         return why(self.installer(here=card.scope == "project"), card)
@@ -480,7 +479,7 @@ class SkillSources:
         `left_out` says what could not go in and why. Raises ConflictError where the file is there already, unless
         `overwrite` is set.
         """
-        from whet.sources.install.importing import exported
+        from whet.sources.install.snapshot import exported
         from whet.sources.publishing.snapshots import export_snapshot
 
         skills, problems = exported(self.installer(), "user")
@@ -498,7 +497,7 @@ class SkillSources:
         file that is no snapshot.
         """
         from whet.library.files import read_file
-        from whet.sources.install.importing import plan_import
+        from whet.sources.install.snapshot import plan_import
         from whet.sources.publishing.snapshots import LIMITS, read_snapshot
         from whet.store.failures import os_failures
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.store.database import Schema
+    from whet.values import Json
 
 
 class _Former(NamedTuple):
@@ -253,7 +254,7 @@ def convert_ledger(connection: sqlite3.Connection) -> None:
     edits = connection.execute("SELECT id, payload FROM intents WHERE kind = 'edit' ORDER BY number").fetchall()
     waiting = {note[9]: (id_, json.loads(text)) for id_, text in edits for note in json.loads(text)["notes"]}
     since: dict[tuple[str, str], int] = {}
-    late: dict[str, dict[str, Any]] = {}
+    late: dict[str, Json] = {}
     query = "SELECT id, time, lock, path, run, journal, entry, digest, state FROM ledger ORDER BY id"
     for id_, time, lock, path, run, journal, entry, of, state in connection.execute(query).fetchall():
         happened = state == "done" or (state == "pending" and journal >= 0 and made.get(run, 0) > journal)

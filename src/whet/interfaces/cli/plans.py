@@ -88,7 +88,7 @@ def _preview(plan: Plan, override: str) -> Json:
     nothing: Json = {"done": [], "installed": []}
     if not override:
         return {"success": True, **plan.to_json(), **nothing}
-    from whet.sources.install.applying import accept
+    from whet.sources.install.apply import accept
 
     return {"success": True, **accept(plan).to_json(), **nothing, "override": override}
 

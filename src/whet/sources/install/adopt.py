@@ -16,9 +16,8 @@ from whet.authoring.trees import digest
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.guard.ruleset import ruleset
 from whet.skill.names import closest, key
-from whet.sources.install.asking import ask
-from whet.sources.install.plan import Plan, Step
-from whet.sources.install.planning import Planner, files_of
+from whet.sources.install.installer import ask
+from whet.sources.install.plan import Plan, Planner, Step, files_of
 from whet.sources.lock.file import Installed, stored_source
 from whet.sources.lock.foreign import fits, look
 from whet.sources.refs.reading import ref_text, shown

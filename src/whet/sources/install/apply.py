@@ -20,9 +20,8 @@ from whet.guard.audit import AuditEntry
 from whet.guard.finding import LABELS
 from whet.library.files import inside
 from whet.notes import Note
-from whet.sources.install.asking import ask
-from whet.sources.install.plan import DECIDED, Applied, Plan, Step
-from whet.sources.install.planning import Planner, held, missing
+from whet.sources.install.installer import ask
+from whet.sources.install.plan import DECIDED, Applied, Plan, Planner, Step, held, missing
 from whet.sources.refs.reading import read_ref, shown
 from whet.sources.taps import Taps
 

@@ -1,8 +1,9 @@
-"""The desk of the install chain: one root, its lock, and everything that deciding and writing need.
+"""One root, its lock, and everything that deciding and writing need; and what its sources have.
 
 The way of a package: a source hands it out as a value; its format and its promised digest are checked; the guard scans
 it and the policy decides, by how far its source is trusted; only then does it become part of a plan. An installer
-is made for one operation: when one of several fetches fails, it ends the others.
+is made for one operation: when one of several fetches fails, it ends the others. Recorded sources are asked each once,
+however many skills come from them.
 """
 
 from __future__ import annotations
@@ -13,19 +14,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.main_file import main_of
 from whet.authoring.trees import digest
-from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError
+from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.files import inside
 from whet.library.package import read_tree
 from whet.skill.names import closest, key
 from whet.sources.concurrency import map_concurrently
+from whet.sources.git.source import GitSource
 from whet.sources.lock.file import lock_file, opened_source
 from whet.sources.lock.installs import relative_path
 from whet.sources.opening import open_source
 from whet.sources.packages import choose
-from whet.sources.refs.reading import file_path, read_ref, ref_trust, shown
+from whet.sources.refs.reading import file_path, read_ref, ref_text, ref_trust, shown
+from whet.values import Json, answer_json, as_json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whet.authoring.editor import SkillEditor
     from whet.guard.gate import Judgement
@@ -35,8 +38,7 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
     from whet.sources.lock.file import Installed
     from whet.sources.lock.installs import Installs
-    from whet.sources.model import FetchContext, Fetched, Listing, Offer, Ref
-
+    from whet.sources.model import FetchContext, Fetched, Listing, Offer, Ref, Source
 
 DOUBTS = ("commit-not-on-branch", "commit-unconfirmed", "moved-elsewhere")
 """Notes of a source after which its address says nothing about who wrote a package."""
@@ -245,3 +247,239 @@ def checked(package: Fetched) -> Fetched:
         message = f"The SKILL.md of {offer.name} has no frontmatter that can be read."
         raise InvalidError("not-a-skill", message, hint="`whet validate` tells what is wrong with it.")
     return package
+
+
+_WITH_SEVERAL = ("git", "well-known", "path", "archive", "url")
+"""Kinds of sources where one look tells of all skills they have."""
+_WITH_REVISIONS = ("git", "hub", "clawhub", "url")
+"""Kinds of sources that can be asked for an earlier revision, or at least for that one and no other."""
+
+
+class Answer(NamedTuple):
+    """What a source says of one installed skill."""
+
+    entry: Installed
+    offer: Offer | None = None
+    package: Fetched | None = None
+    """Its content, if that was asked for."""
+    error: WhetError | None = None
+    """Why there is none."""
+
+
+class _Asked(NamedTuple):
+    """One skill and where it comes from."""
+
+    entry: Installed
+    ref: Ref
+
+
+def ask(
+    installer: Installer,
+    entries: Iterable[Installed],
+    fetches: Callable[[Installed, Offer], bool],
+    *,
+    recorded: bool = False,
+) -> list[Answer]:
+    """What the sources have of these skills now; contents where `fetches` says so. One that fails fails alone.
+
+    With `recorded`, what they had at the recorded revision, where a source can tell.
+    """
+    groups: dict[Ref, list[_Asked]] = {}
+    answers = []
+    for entry in entries:
+        try:
+            ref = installer.ref_of(entry)
+            installer.check_own(ref)
+        except WhetError as error:
+            answers.append(Answer(entry, error=error))
+            continue
+        if recorded and entry.revision and ref.kind in _WITH_REVISIONS:
+            ref = ref._replace(ref=entry.revision)
+        place = ref._replace(path="") if ref.kind in _WITH_SEVERAL else ref
+        groups.setdefault(place, []).append(_Asked(entry, ref))
+
+    def told(group: tuple[Ref, list[_Asked]]) -> list[Answer]:
+        place, members = group
+        try:
+            known = {} if recorded else {ref.path: entry.marker for entry, ref in members}
+            return _told(installer, place, members, fetches, known)
+        except WhetError as error:
+            if error.code == "cancelled":
+                raise
+            return [Answer(entry, error=error) for entry, _ in members]
+
+    for group in map_concurrently(told, tuple(groups.items()), installer.reach):
+        answers.extend(group)
+    return answers
+
+
+def _told(
+    installer: Installer,
+    place: Ref,
+    members: Sequence[_Asked],
+    fetches: Callable[[Installed, Offer], bool],
+    known: Mapping[str, str],
+) -> list[Answer]:
+    names = [ref.path for _, ref in members]
+    source = open_source(place, installer.reach)
+    if isinstance(source, GitSource):
+        source.known = known
+    try:
+        # A skill at the root of its source has no path of its own: then everything is listed.
+        listing = source.inspect(names if all(names) else ())
+        answers = [_allowed(installer, _answer(listing, asked)) for asked in members]
+        wanted = {each.offer for each in answers if each.offer and fetches(each.entry, each.offer)}
+        contents = _contents(source, [offer for offer in listing.offers if offer in wanted])
+    finally:
+        source.close()
+    return [_with_content(each, contents, listing) for each in answers]
+
+
+def _allowed(installer: Installer, answer: Answer) -> Answer:
+    """The answer, unless a source leads on to where the lock itself could not have led."""
+    try:
+        if answer.offer:
+            installer.check_own(answer.offer.ref)
+    except WhetError as error:
+        return Answer(answer.entry, error=error)
+    return answer
+
+
+def _answer(listing: Listing, asked: _Asked) -> Answer:
+    """The offer that is this skill: the one at its path, else the one of its name, wherever it lies by now."""
+    entry, ref = asked
+    if ref.kind not in _WITH_SEVERAL and len(listing.offers) == 1:
+        return Answer(entry, listing.offers[0])
+    same = [offer for offer in listing.offers if offer.ref.path == ref.path]
+    try:
+        return Answer(entry, *(same or choose(listing, (entry.name,), all=False)))
+    except NotFoundError:
+        hint = f"`whet inspect` shows what there is; `whet pin {entry.name}` keeps yours."
+        error = NotFoundError("gone-from-source", f"{shown(ref)} has no skill there any more.", hint=hint)
+        return Answer(entry, error=error)
+    except WhetError as error:  # several of that name, or one that cannot be taken
+        return Answer(entry, error=error)
+
+
+def _contents(source: Source, offers: Sequence[Offer]) -> dict[Offer, Fetched | WhetError]:
+    """The content of each offer, or why it cannot be taken."""
+    try:
+        packages = source.fetch(offers) if offers else ()
+    except InvalidError as error:
+        if len(offers) == 1:
+            return {offers[0]: error}
+        return {offer: found for one in offers for offer, found in _contents(source, [one]).items()}
+    return {offer: _checked(package) for offer, package in zip(offers, packages, strict=True)}
+
+
+def _checked(package: Fetched) -> Fetched | WhetError:
+    try:
+        return checked(package)
+    except InvalidError as error:
+        return error
+
+
+def _with_content(answer: Answer, contents: dict[Offer, Fetched | WhetError], listing: Listing) -> Answer:
+    if answer.offer is None or answer.offer not in contents:
+        return answer
+    found = contents[answer.offer]
+    if isinstance(found, WhetError):
+        return Answer(answer.entry, error=found)
+    own = [note for note in remarks(listing, (answer.offer,)) if note.skill]
+    return answer._replace(package=found._replace(notes=(*found.notes, *own)))
+
+
+class OfferedSkill(NamedTuple):
+    """A skill that a source has."""
+
+    name: str
+    description: str
+    version: str
+    path: str
+    source: str
+    """What to give to `install`, in its one spelling."""
+    revision: str
+    group: str
+    hidden: bool
+    """Its author marked it as internal."""
+
+
+class InspectedFile(NamedTuple):
+    """A file of a skill that was fetched."""
+
+    path: str
+    size: int
+    executable: bool
+    link: bool
+
+
+class InspectedSkill(NamedTuple):
+    """A skill that was fetched and looked at."""
+
+    offer: OfferedSkill
+    digest: str
+    files: tuple[InspectedFile, ...]
+    judgement: Judgement
+    """What the guard found, and what the policy says of it."""
+    notes: tuple[Note, ...]
+
+    def to_json(self) -> Json:
+        """The skill as every surface answers it."""
+        return {
+            **fields_json(self.offer),
+            "digest": self.digest,
+            "files": as_json(self.files),
+            **self.judgement.decision.to_json(),
+            "findings": as_json(self.judgement.scan.findings),
+            "notes": as_json(self.notes),
+        }
+
+
+class Inspection(NamedTuple):
+    """What a source has."""
+
+    source: str
+    shown: str
+    revision: str
+    trust: str
+    skills: tuple[OfferedSkill, ...]
+    inspected: tuple[InspectedSkill, ...]
+    notes: tuple[Note, ...]
+
+    def to_json(self) -> Json:
+        """The answer of every surface."""
+        return answer_json(self)
+
+
+def inspect(installer: Installer, wanted: Wanted) -> Inspection:
+    """The listing of a source; what is named, or the only skill there is, with its content looked at."""
+    source = open_source(wanted.ref, installer.reach)
+    try:
+        listing = source.inspect(wanted.names)
+        meant = [offer for offer in listing.offers if not offer.hidden]
+        chosen = choose(listing, wanted.names, all=False) if wanted.names or len(meant) == 1 else ()
+        packages = tuple(map(checked, source.fetch(chosen))) if chosen else ()
+    finally:
+        source.close()
+    return Inspection(
+        ref_text(listing.ref),
+        shown(listing.ref),
+        listing.revision,
+        installer.trust(listing.ref),
+        tuple(map(_offered, listing.offers)),
+        tuple(_inspect_skill(installer, package) for package in packages),
+        listing.notes,
+    )
+
+
+def _offered(offer: Offer) -> OfferedSkill:
+    said = (offer.name, offer.description, offer.version, offer.ref.path)
+    return OfferedSkill(*said, ref_text(offer.ref), offer.revision, offer.group, offer.hidden)
+
+
+def _inspect_skill(installer: Installer, package: Fetched) -> InspectedSkill:
+    files = tuple(
+        InspectedFile(path, len(item.data), item.executable, item.link) for path, item in sorted(package.tree.items())
+    )
+    judgement = installer.judged(package.tree, installer.trust_in(package))
+    return InspectedSkill(_offered(package.offer), digest(package.tree), files, judgement, package.notes)

@@ -3,22 +3,42 @@
 A plan holds everything that was decided and every content that will be written, so that applying it asks nobody again:
 no network, no second look at a source that may have changed meanwhile. What changed on disk since it was made is
 noticed when it is applied.
+
+Three contents decide what becomes of a skill, known by their digests: the base (what was installed), what lies there
+now, and what the source has. Where nobody edited the skill, it follows its source; where the source did not change, the
+edits stay; where both did, they are merged file by file, and what cannot be merged is a conflict that a person decides.
+Nothing that somebody wrote is ever replaced without a word: what an update replaces is in the history.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from whet.sources.lock.file import Installed, lock_file
+from whet.authoring.main_file import main_of, version_of
+from whet.authoring.trees import digest
+from whet.errors import InvalidError, UsageError, WhetError
+from whet.guard.finding import SEVERITIES
+from whet.guard.ruleset import ruleset
+from whet.notes import Note
+from whet.skill.names import key, slug
+from whet.skill.paths import check, collides
+from whet.skill.tree import entries
+from whet.sources.lock.file import Installed, lock_file, stored_source
+from whet.sources.merge import merge
+from whet.sources.refs.reading import ref_text, shown
+from whet.store.clock import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from whet.guard.gate import Judgement
-    from whet.notes import Note
     from whet.skill.tree import Item, Tree
-    from whet.sources.merge import Clash
+    from whet.sources.install.installer import Installer
+    from whet.sources.merge import Clash, Prefer
+    from whet.sources.model import Fetched, Ref
     from whet.values import Json
 
 Action = Literal["install", "update", "merge", "adopt", "restore", "uninstall", "keep"]
@@ -167,3 +187,290 @@ def _change(path: str, old: Mapping[str, Item], new: Mapping[str, Item]) -> str:
     if path not in old:
         return "added"
     return "changed" if path in new else "removed"
+
+
+_MERGED: dict[Prefer, str] = {
+    "": "Merged with your edits.",
+    "ours": "Merged with your edits; where both changed the same lines, yours stay.",
+    "theirs": "Merged with your edits; where both changed the same lines, the source's are taken.",
+}
+
+
+class Planner:
+    """Collects the steps of one plan."""
+
+    def __init__(self, installer: Installer, prefer: Prefer = "") -> None:
+        self.installer = installer
+        self.prefer = prefer
+        self.steps: list[Step] = []
+        self.trees: dict[str, Tree] = {}
+        self.notes: list[Note] = []
+        self.locked = {entry.path: entry for entry in installer.installed()}
+
+    def plan(self) -> Plan:
+        """What has been collected."""
+        return Plan(self.installer.root, tuple(self.steps), self.trees, tuple(self.notes))
+
+    def keep(self, entry: Installed, reason: str, state: State = "nothing", code: str = "") -> None:
+        """Leave a skill as it is."""
+        now = digest(self.installer.content(entry.path))
+        self.steps.append(Step("keep", state, entry.name, entry.path, reason, code, now, now, entry, entry))
+
+    def fail(self, entry: Installed, error: WhetError) -> None:
+        """Leave a skill as it is because its source, or the disk, could not give it."""
+        known = self.locked.get(entry.path)
+        step = Step("keep", "failed", entry.name, entry.path, error.message, error.code, entry=known, previous=known)
+        self.steps.append(step._replace(hint=error.hint, exit_code=error.exit_code))
+
+    @contextmanager
+    def alone(self, entry: Installed) -> Iterator[None]:
+        """Whatever fails about one skill is told of it and stops no other."""
+        try:
+            yield
+        except WhetError as error:
+            self.fail(entry, error)
+
+    def add(self, step: Step, old: Tree | None, new: Tree, judgement: Judgement) -> None:
+        """A step that puts a content in the place of another, if nothing is against it and the policy lets it."""
+        step = step._replace(files=file_changes(old, new), judgement=judgement)
+        if target := self.installer.linked(step.path):
+            reason = f"{step.path} is a link to {target}; what lies there is not changed from here."
+            self.steps.append(step._replace(state="conflict", reason=reason, code="fixed-directory"))
+            return
+        if old is not None:
+            step = step._replace(powers=self._powers(old, new, judgement))
+        if (action := judgement.decision.action) != "allow":
+            state: State = "ask" if action == "ask" else "blocked"
+            code = "policy-asks" if action == "ask" else "policy-blocks"
+            step = step._replace(state=state, reason=judgement.decision.reason, code=code)
+        self.trees[digest(new)] = new
+        self.steps.append(step)
+
+    # install
+
+    def install(self, packages: Iterable[Fetched]) -> None:
+        """Take packages in: new ones are placed, those that are there already follow their source."""
+        for package in packages:
+            entry = self._sources.get(self._stored(package.offer.ref._replace(ref="")))
+            path = entry.path if entry else self.path_of(slug(package.offer.name))
+            twice = [step for step in self.steps if step.path == path]
+            if not twice:
+                self._install(package, path, entry)
+            elif not any(step.entry and step.entry.digest == digest(package.tree) for step in twice):
+                reason = f"Another skill of this plan goes to {path} already."
+                step = Step("install", "conflict", package.offer.name, path, reason, "same-name")
+                self.steps.append(step._replace(after=digest(package.tree)))
+
+    def path_of(self, name: str) -> str:
+        """Where a skill with this directory lies, as the lock names it."""
+        return self.installer.relative(os.path.join(self.installer.root, *name.split("/")))
+
+    @cached_property
+    def _sources(self) -> dict[str, Installed]:
+        """Each installed skill by the place it comes from, at whatever revision and under whatever name."""
+        found: dict[str, Installed] = {}
+        for entry in self.locked.values():
+            if entry.source:
+                with suppress(WhetError):  # a text of a later Whet is no place of ours
+                    found[self._stored(self.installer.ref_of(entry)._replace(ref=""))] = entry
+        return found
+
+    @cached_property
+    def _present(self) -> dict[str, str]:
+        return self.installer.present()
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        """Everything that lies in the root or should; directories in which skills may lie end with a slash."""
+        root = self.installer.root
+        names = os.listdir(root) if os.path.isdir(root) else []
+        marks = ("/" if os.path.isdir(os.path.join(root, name)) else "" for name in names)
+        listed = (self.path_of(name) + mark for name, mark in zip(names, marks, strict=True))
+        return frozenset((*self.locked, *self._present, *listed))
+
+    def _stored(self, ref: Ref) -> str:
+        return stored_source(ref_text(ref), self.installer.base)
+
+    def _install(self, package: Fetched, path: str, entry: Installed | None) -> None:
+        judgement = self._judged(package)
+        new = self.entry(package, path, judgement)
+        previous, after = self.locked.get(path), digest(package.tree)
+        step = Step("install", "ready", new.name, path, after=after, entry=new, previous=previous, notes=package.notes)
+        try:
+            check(path)
+            local = self.installer.content(path)
+        except WhetError as error:
+            self.steps.append(step._replace(state="conflict", reason=error.message, code=error.code))
+            return
+        step = step._replace(before=digest(local))
+        if entry and entry.pinned and entry.digest != after:
+            self.keep(entry, held(entry), "held", "pinned")
+        elif entry and local is not None:
+            self.update(package, entry)
+        elif previous and previous.source and not entry:
+            reason = f"{path} was installed from {self._shown(previous)}. Uninstall that one first."
+            self.steps.append(step._replace(state="conflict", reason=reason, code="other-source"))
+        elif problem := self.in_the_way(path, new.name, local, package.tree):
+            self.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
+        else:
+            step = step._replace(action="install" if local is None else "adopt")
+            self.add(step, local, package.tree, judgement)
+
+    def in_the_way(self, path: str, name: str, local: Tree | None, new: Tree) -> str:
+        """Why a content cannot lie at a path: another one does, or a skill of that name lies elsewhere; else ""."""
+        if local is not None and digest(local) != digest(new):
+            return f"{path} exists already, with another content. Rename or delete it, or `whet adopt` it."
+        others = self._taken.union(step.path for step in self.steps) - {path, f"{path}/"}
+        for pair in collides([*sorted(others), path]):
+            if path in pair:
+                other = (pair[0] if pair[1] == path else pair[1]).rstrip("/")
+                return f"{other} exists already, and some systems cannot tell it from {path}. Rename or delete it."
+        same = [other for other, called in self._present.items() if key(called) == key(name) and other != path]
+        return f"{same[0]} is called {name} already. Rename or delete it, or `whet adopt` it." if same else ""
+
+    def _shown(self, entry: Installed) -> str:
+        try:
+            return shown(self.installer.ref_of(entry))
+        except WhetError:
+            return entry.source
+
+    def _judged(self, package: Fetched, tree: Tree | None = None) -> Judgement:
+        return self.installer.judged(package.tree if tree is None else tree, self.installer.trust_in(package))
+
+    # update
+
+    def update(self, package: Fetched, entry: Installed) -> None:
+        """Bring an installed skill to what its source has now."""
+        local, remote = self.installer.content(entry.path), digest(package.tree)
+        now, judgement = digest(local), self._judged(package)
+        new = self.entry(package, entry.path, judgement)
+        step = Step("update", "ready", entry.name, entry.path, before=now, after=now, entry=new, previous=entry)
+        step = step._replace(notes=(*package.notes, *self._moved(package, entry)))
+        if local is None:
+            self.steps.append(step._replace(state="conflict", reason=missing(entry), code="locked-missing"))
+        elif remote == entry.digest:
+            self._same(step, entry, new)
+        elif now == entry.digest:
+            self.add(step._replace(after=remote), local, package.tree, judgement)
+        elif now == remote:
+            self.trees[remote] = package.tree
+            self.steps.append(step._replace(reason="Your edits are what the source has now."))
+        else:
+            self._merge(step, entry, local, package)
+
+    def _moved(self, package: Fetched, entry: Installed) -> tuple[Note, ...]:
+        was, is_ = self.installer.ref_of(entry).path, package.offer.ref.path
+        if was == is_ or not was:
+            return ()
+        return (
+            Note("moved-in-source", "info", f"At its source it moved from {was} to {is_}.", skill=entry.name, path=is_),
+        )
+
+    def _same(self, step: Step, entry: Installed, new: Installed) -> None:
+        """The source has what it had. Where only its revision moved on, the lock may as well."""
+        reason = "Up to date." if step.before == entry.digest else "Up to date; your edits stay."
+        kept = new._replace(trust=entry.trust, verdict=entry.verdict, ruleset=entry.ruleset, updated=entry.updated)
+        state: State = "nothing" if kept == entry else "ready"
+        self.steps.append(step._replace(action="keep", state=state, reason=reason, entry=kept))
+
+    def base(self, entry: Installed) -> Tree | None:
+        """What was installed, if it is still kept."""
+        try:
+            return self.installer.journal.content(entry.digest)
+        except WhetError:
+            return None
+
+    def _merge(self, step: Step, entry: Installed, local: Tree, package: Fetched) -> None:
+        base, remote = self.base(entry), package.tree
+        step = step._replace(action="merge", files=file_changes(local, remote))
+        if base is None and not self.prefer:
+            reason = "It was edited, and what was installed is not kept any more, so that nothing can be merged."
+            self.steps.append(step._replace(state="conflict", reason=reason, code="no-base"))
+            return
+        merged = merge(base or {}, local, remote, prefer=self.prefer)
+        if merged.clashes:
+            files = ", ".join(clash.path for clash in merged.clashes)
+            reason = f"Your edits and the source's changes clash in {files}."
+            step = step._replace(state="conflict", reason=reason, code="update-conflict", clashes=merged.clashes)
+            self.steps.append(step)
+            return
+        step = step._replace(after=digest(merged.tree), reason=_MERGED[self.prefer])
+        self.add(step, local, merged.tree, self._judged(package, merged.tree))
+        self.trees[digest(remote)] = remote  # what the next merge starts from
+
+    # restore
+
+    def restore(self, tree: Tree, entry: Installed, package: Fetched | None = None) -> None:
+        """Bring back exactly what the lock names, in the place of whatever lies there.
+
+        What was fetched for that is trusted as far as where it really came from, whatever the lock says.
+        """
+        local = self.installer.content(entry.path)
+        step = Step("restore", "ready", entry.name, entry.path, before=digest(local), entry=entry, previous=entry)
+        if digest(tree) == entry.digest:
+            trust = self.installer.trust_of(entry)
+            if package is not None and trust != "community":
+                trust = self.installer.trust_in(package)
+            judgement = self.installer.judged(tree, trust)
+            self.add(step._replace(after=entry.digest), local, tree, judgement)
+        else:
+            reason = f"Its source has something else now than what was installed: {digest(tree)}."
+            self.steps.append(step._replace(state="failed", reason=reason, code="digest-mismatch"))
+
+    # shared
+
+    def _powers(self, old: Tree, new: Tree, judgement: Judgement) -> tuple[str, ...]:
+        """What a new content can do that the old one could not: tools it asks for, and what the guard newly sees."""
+        known = {finding.rule for finding in self.installer.workspace.gate.scan(old).findings}
+        worst = sorted(judgement.scan.findings, key=lambda finding: -SEVERITIES.index(finding.severity))
+        seen = dict.fromkeys(finding.rule for finding in worst if finding.rule not in known)
+        had = _tools(old)
+        return (*(f"asks for the tool {tool}" for tool in _tools(new) if tool not in had), *seen)
+
+    def entry(self, package: Fetched, path: str, judgement: Judgement) -> Installed:
+        """What the lock says of a package that lies, or will lie, at a path."""
+        offer, now, old = package.offer, iso(self.installer.workspace.clock()), self.locked.get(path)
+        return Installed(
+            path=path,
+            name=offer.name,
+            source=self._stored(offer.ref),
+            revision=offer.revision,
+            marker=offer.marker,
+            version=offer.version or version_of(main_of(package.tree).document),
+            digest=digest(package.tree),
+            trust=judgement.decision.trust,
+            verdict=judgement.decision.verdict,
+            ruleset=ruleset(),
+            files=files_of(package.tree),
+            installed=old.installed if old else now,
+            updated=now,
+            pinned=old.pinned if old else "",
+            extra=old.extra if old else "",
+        )
+
+
+def held(entry: Installed) -> str:
+    """Why a pinned skill stays as it is."""
+    return f"It is pinned. `whet unpin {entry.name}` lets it follow its source again."
+
+
+def missing(entry: Installed) -> str:
+    """What to say of a skill that the lock names and that is gone."""
+    return f"{entry.path} is not there any more. `whet restore {entry.name}` brings it back."
+
+
+def files_of(tree: Tree) -> tuple[tuple[str, str], ...]:
+    """Path and hash of each file, as a lock keeps them."""
+    return tuple((item.path, item.sha256) for item in sorted(entries(tree)))
+
+
+def _tools(tree: Tree) -> Sequence[str]:
+    """The tools a skill asks for, as it writes them; none where its main file was taken away or cannot be read."""
+    from whet.guard.permissions.deciding import declared_tools
+    from whet.skill.dialects import read_skill
+
+    try:
+        skill = read_skill(main_of(tree).document)
+    except (InvalidError, UsageError):
+        return ()
+    return [grant.text for grant in declared_tools(skill) or ()]

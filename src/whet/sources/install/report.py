@@ -12,7 +12,7 @@ from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.library.package import read_tree
 from whet.skill.tree import entries
-from whet.sources.install.asking import ask
+from whet.sources.install.installer import ask
 from whet.sources.refs.reading import shown
 from whet.values import Json, answer_json, fields_json
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from whet.authoring.journal import Entry
     from whet.guard.audit import Record
     from whet.library.card import Card
-    from whet.sources.install.asking import Answer
-    from whet.sources.install.installer import Installer
+    from whet.sources.install.installer import Answer, Installer
     from whet.sources.lock.file import Installed
 
 

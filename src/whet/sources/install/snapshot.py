@@ -12,9 +12,8 @@ from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.guard.ruleset import ruleset
 from whet.notes import Note
-from whet.sources.install.adopting import unsourced
-from whet.sources.install.plan import Plan, Step
-from whet.sources.install.planning import Planner
+from whet.sources.install.adopt import unsourced
+from whet.sources.install.plan import Plan, Planner, Step
 from whet.sources.publishing.snapshots import Exported
 from whet.sources.refs.reading import read_ref, ref_text
 from whet.sources.taps import Taps, check_name

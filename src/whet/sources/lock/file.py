@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from whet.errors import FailedError, InvalidError, UsageError
@@ -21,6 +21,11 @@ from whet.sources.model import Ref
 from whet.sources.refs.reading import ref_text
 from whet.store.atomic import make_directories, write_bytes
 from whet.store.failures import os_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whet.values import Json
 
 NAME = "whet-lock.json"
 VERSION = 1
@@ -149,7 +154,7 @@ def entry_of(path: str, values: object) -> Installed:
     return Installed(path=path, files=tuple(sorted(files.items())), extra=_extra(path, rest), **texts)
 
 
-def entry_json(entry: Installed) -> dict[str, Any]:
+def entry_json(entry: Installed) -> Json:
     """An entry as JSON carries it, without what it does not say."""
     known = {**{name: getattr(entry, name) for name in (*_TEXTS, *_TIMES)}, "files": dict(entry.files)}
     said = {name: value for name, value in known.items() if value or name in _NEEDED}
@@ -248,7 +253,7 @@ def _is_inner(path: str) -> bool:
     return "\0" not in path and not {"", ".", ".."} & set(path.split("/"))
 
 
-def _extra(path: str, fields: dict[str, Any]) -> str:
+def _extra(path: str, fields: Mapping[str, object]) -> str:
     """What is not ours to understand, as a text that can be written again."""
     for name, value in fields.items():
         if _is_deep(value, _MAX_DEPTH):
@@ -261,8 +266,8 @@ def _is_deep(value: object, left: int) -> bool:
     return left < 0 or any(_is_deep(item, left - 1) for item in inner)
 
 
-def _fields(extra: str) -> dict[str, Any]:
-    fields: dict[str, Any] = json.loads(extra) if extra else {}
+def _fields(extra: str) -> Json:
+    fields: Json = json.loads(extra) if extra else {}
     return fields
 
 
@@ -270,8 +275,8 @@ class _TwiceError(Exception):
     """A key that is named twice in one object."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
             raise _TwiceError(key)

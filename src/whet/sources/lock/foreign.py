@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, UsageError, WhetError
 from whet.library.files import read_file
@@ -24,7 +25,6 @@ from whet.skill.coerce import mapping
 from whet.skill.finder import MAIN_FILE, is_main_file, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.paths import check, shown
-from whet.sources.lock.collation import collation_key
 from whet.sources.lock.file import decoded, loaded
 from whet.sources.model import Ref
 from whet.sources.refs.pages import CLAWHUB
@@ -43,6 +43,8 @@ _MAX_SKILLS = 10_000
 _CLAWHUB_DIRECTORIES = (".clawhub", ".clawdhub")
 _UNSAFE = re.compile(r"[^a-z0-9._]+")
 _OWNER = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
+_ORDER = "\t\n\x0b\x0c\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz"
+_WEIGHTS = {character: weight for weight, character in enumerate(_ORDER)}
 
 
 class Foreign(NamedTuple):
@@ -87,6 +89,32 @@ def look(place: Place, root: str, directory: str) -> Found:
         for path in _global_locks(place):
             reader.read_lock(path, "skill-lock", 3, place.home)
     return Found(tuple(sorted(reader.skills.values())), tuple(reader.notes))
+
+
+def collation_key(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[bool, ...]]:
+    """Texts sorted by this are in the order of JavaScript's `localeCompare`; other tools hash files in that order.
+
+    It is the root order of the Unicode collation: first by the letters alone (punctuation before digits before letters,
+    no matter whether small or capital), then by accents, then small before capital. For ASCII this is exact; other
+    scripts are sorted by their base letters, which is right for one script at a time and good enough to recognise a
+    hash.
+    """
+    letters: list[int] = []
+    accents: list[int] = []
+    capitals: list[bool] = []
+    for character in text if text.isascii() else unicodedata.normalize("NFD", text):
+        small = character.lower()
+        if unicodedata.combining(character):
+            accents.append(ord(character))
+        elif small in _WEIGHTS:
+            letters.append(_WEIGHTS[small])
+            accents.append(0)
+            capitals.append(small != character)
+        elif unicodedata.category(character) != "Cc":  # a control character counts for nothing
+            letters.append(len(_ORDER) + ord(small[0]))
+            accents.append(0)
+            capitals.append(small != character)
+    return tuple(letters), tuple(accents), tuple(capitals)
 
 
 def computed_hash(tree: Mapping[str, Item]) -> str:
@@ -166,7 +194,7 @@ class _Reader:
             self.note(path, error.message, line=error.details.get("line"))
         return None
 
-    def values(self, path: str) -> dict[str, Any] | None:
+    def values(self, path: str) -> Mapping[str, object] | None:
         """The object in a JSON file; None when there is none, or when it is damaged, which is noted."""
         text = self.text(path)
         if text is None:
@@ -181,7 +209,7 @@ class _Reader:
             return None
         return values
 
-    def entries(self, path: str, newest: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    def entries(self, path: str, newest: int) -> Iterator[tuple[str, Mapping[str, object]]]:
         """The skills of a lock with a version, each with its fields."""
         values = self.values(path)
         if values is None:
@@ -278,7 +306,7 @@ class _Reader:
             for name, fields in self.entries(path, 1):
                 self.told(path, name, partial(self.from_clawhub, name, fields, path))
 
-    def from_clawhub(self, name: str, fields: dict[str, Any], path: str) -> Foreign:
+    def from_clawhub(self, name: str, fields: Mapping[str, object], path: str) -> Foreign:
         directory = self.directory(name.rpartition("/")[2])
         pinned = (_text(fields, "pinReason") or "yes") if fields.get("pinned") is True else ""
         known = self.skills.get(directory)
@@ -297,14 +325,14 @@ class _Reader:
         for name, fields in self.entries(path, newest):
             self.told(path, name, partial(self.from_lock, name, fields, path, kind, base))
 
-    def from_lock(self, name: str, fields: dict[str, Any], path: str, kind: str, base: str) -> Foreign:
+    def from_lock(self, name: str, fields: Mapping[str, object], path: str, kind: str, base: str) -> Foreign:
         ref = self.source(name, fields, base)
         marker = _text(fields, "wellKnownDigest") or _text(fields, "skillFolderHash")
         return Foreign(name, self.directory(name), ref, "", _text(fields, "computedHash"), kind, path, marker)
 
     # refs
 
-    def source(self, name: str, fields: dict[str, Any], base: str) -> Ref:
+    def source(self, name: str, fields: Mapping[str, object], base: str) -> Ref:
         """Where an entry of a lock says a skill came from."""
         kind, source, address = _text(fields, "sourceType"), _text(fields, "source"), _text(fields, "sourceUrl")
         ref, path = _text(fields, "ref"), _text(fields, "skillPath")
@@ -339,7 +367,7 @@ class _Reader:
         return read_ref(ref_text(ref), self.place)
 
 
-def _text(fields: Mapping[str, Any], name: str) -> str:
+def _text(fields: Mapping[str, object], name: str) -> str:
     """A field that is text; "" when it is missing or null."""
     value = fields.get(name)
     if value is None:
@@ -349,7 +377,7 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
     return value.strip()
 
 
-def _needed(fields: Mapping[str, Any], name: str) -> str:
+def _needed(fields: Mapping[str, object], name: str) -> str:
     value = _text(fields, name)
     if not value:
         raise UsageError("bad-field", f"`{name}` is missing.")

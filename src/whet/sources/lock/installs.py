@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from whet.authoring.commits import Committed
     from whet.authoring.journal import Entry, Journal
     from whet.store.clock import Clock
+    from whet.values import Json
 
     Entries = Mapping[str, Installed | None]
 
@@ -58,7 +59,7 @@ class LockChange(NamedTuple):
     id: str
     """That of the intent to render it."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The change as an intent carries it."""
         new, found = (
             {path: entry and locks.entry_json(entry) for path, entry in entries.items()}

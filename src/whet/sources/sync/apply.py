@@ -12,7 +12,7 @@ sync or undo completes whatever was cut off halfway, and undo takes back exactly
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest, write_tree
 from whet.errors import ConflictError, NotFoundError, WhetError
@@ -48,6 +48,7 @@ from whet.sources.sync.record import (
 )
 from whet.store.atomic import clean_leftovers, make_directories, sync_directory
 from whet.store.failures import os_failure, os_failures
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -66,7 +67,7 @@ class Done(NamedTuple):
     """`left`: there was nothing to do, or nothing that may be done. `changed`: it was not as planned any more."""
     message: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The step and its outcome as JSON carries them."""
         return {**self.step.to_json(), "outcome": self.outcome, "message": self.message or self.step.message}
 
@@ -78,9 +79,9 @@ class SyncReport(NamedTuple):
     cleaned: tuple[str, ...] = ()
     """What an earlier sync left behind when it was cut off, and is gone now."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The report as JSON carries it."""
-        return {"steps": [done.to_json() for done in self.steps], "cleaned": list(self.cleaned)}
+        return fields_json(self)
 
 
 class Synced(NamedTuple):
@@ -95,9 +96,9 @@ class Synced(NamedTuple):
     """`stale`: the skill has changed since it was copied. `broken`: the skill is gone. `replaced`: now it is something
     else."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """What was made, as JSON carries it."""
-        return self._asdict()
+        return fields_json(self)
 
 
 class Repaired(NamedTuple):
@@ -108,9 +109,9 @@ class Repaired(NamedTuple):
     links: tuple[str, ...]
     """The links that were found again."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The outcome as JSON carries it."""
-        return {"kept": self.kept, "links": list(self.links)}
+        return fields_json(self)
 
 
 def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport:

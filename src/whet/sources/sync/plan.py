@@ -7,7 +7,7 @@ not a link that somebody else made. Each of them is named, with the reason why i
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, UsageError, WhetError
@@ -18,6 +18,7 @@ from whet.library.roots import CLIENTS, Client
 from whet.skill.finder import LIBRARY
 from whet.skill.names import closest
 from whet.sources.sync.record import How, Made, Record, content_digest, read_record, standing
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -96,9 +97,9 @@ class Step(NamedTuple):
     """Of a copy: what it will hold."""
     message: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The step as JSON carries it."""
-        return self._asdict()
+        return fields_json(self)
 
 
 class SyncPlan(NamedTuple):
@@ -113,9 +114,9 @@ class SyncPlan(NamedTuple):
     force: bool
     steps: tuple[Step, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The plan as JSON carries it."""
-        return {**self._asdict(), "steps": [step.to_json() for step in self.steps]}
+        return fields_json(self)
 
 
 def plan_sync(
