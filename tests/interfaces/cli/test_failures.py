@@ -192,7 +192,7 @@ BAD: dict[str, list[list[str]]] = {
         ["thing", "9" * 30],
     ],
     "rollback": [[], ["no-such"], ["thing", "--to", "0"], ["thing", "--to", "99"], ["commit-messages"]],
-    "undo": [[], [""], ["0"], ["99"], ["9" * 30], ["no-such"], ["1", "2"]],
+    "undo": [[""], ["0"], ["99"], ["9" * 30], ["no-such"], ["1", "2"]],
     "verify-history": [["extra"]],
     "pending": [["0"], ["99"], ["x"], ["9" * 30], ["1", "2"]],
     "approve": [[], ["0"], ["99"], ["x"]],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.changes import change
+from whet.interfaces.cli.terminal import agree
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -199,10 +200,7 @@ def _ask_again(error: WhetError, context: Context, options: Namespace) -> bool:
     console = Console(json=False, quiet=False, env=context.env)
     console.error(error.message)
     console.hint(error.hint)
-    sys.stderr.write("Open the editor again? [Y/n] ")
-    sys.stderr.flush()
-    reply = sys.stdin.readline()
-    return bool(reply) and reply.strip().lower() in ("", "y", "yes")
+    return agree("Open the editor again? [Y/n] ")
 
 
 def _keep_and_raise(error: WhetError, name: str, path: str, original: _Original) -> NoReturn:

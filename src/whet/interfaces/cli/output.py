@@ -16,7 +16,7 @@ from whet.errors import FailedError
 from whet.interfaces.cli.text import clean, clean_block, clean_json, pad, shorten, width, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 _CODES: dict[str, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -90,8 +90,17 @@ class Screen:
             cells = [*map(pad, row, widths), self.fit(row[-1], used)]
             self.line("  ".join(self.paint(cell, "bold") if number == 0 else cell for cell in cells).rstrip())
 
-    def grid(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add a table for a terminal; for a program a line for each row, with tabs between its cells."""
+    def facts(self, facts: Iterable[tuple[str, str]], column: int) -> None:
+        """Add a line for each label and what stands behind it."""
+        for label, text in facts:
+            self.line(f"{self.paint(label.ljust(column), 'dim')}{text}")
+
+    def grid(self, heads: Sequence[str], rows: Sequence[Sequence[str]], empty: str = "") -> None:
+        """Add a table for a terminal; for a program a line for each row, with tabs between its cells.
+
+        Without rows, say what is `empty`.
+        """
+        self.say(*(() if rows or not empty else (empty,)))
         if self.tty and rows:
             self.table(heads, rows)
         else:

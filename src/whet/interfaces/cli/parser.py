@@ -83,6 +83,8 @@ class Parser(argparse.ArgumentParser):
         self.behind: Positional | None = None
         """What stands behind `--`, where that is kept apart; otherwise it is arguments like all others."""
         self.options: list[Option] = []
+        self.rivals: list[tuple[str, str]] = []
+        """Pairs of options of which only one may be given."""
         for option in GLOBAL_OPTIONS:
             if option.flags == ("--root",):
                 self.add_argument("--root", action="append", default=[])
@@ -117,6 +119,10 @@ class Parser(argparse.ArgumentParser):
         else:
             self.add_argument(*flags, action="store_true", **kind)
 
+    def exclude(self, *pairs: tuple[str, str]) -> None:
+        """Of each pair of options, only one may be given."""
+        self.rivals.extend(pairs)
+
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """What the words mean. Raises UsageError."""
         words = list(words)
@@ -132,6 +138,10 @@ class Parser(argparse.ArgumentParser):
             rest += behind
         if not options.help and not options.version:
             self._assign(options, rest)
+            for pair in self.rivals:
+                if all(vars(options)[flag[2:].replace("-", "_")] not in (None, False, []) for flag in pair):
+                    hint = f"`{self.command} --help` explains it."
+                    raise UsageError("usage", f"Give {' or '.join(pair)}, not both.", hint=hint)
         return options
 
     def _assign(self, options: argparse.Namespace, given: list[str]) -> None:

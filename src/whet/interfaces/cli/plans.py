@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.api import Library
+    from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
@@ -66,6 +67,11 @@ def run_plan(context: Context, options: Namespace, make: Callable[[Library], Pla
     if override:
         answer["override"] = override
     return _outcome(answer, plan, override)
+
+
+def planned(verb: str, make: Callable[[SkillSources, Namespace], Plan]) -> Callable[[Context, Namespace], Answer]:
+    """How a command that plans and applies is run."""
+    return lambda context, options: run_plan(context, options, lambda library: make(library.sources, options), verb)
 
 
 def _outcome(answer: Json, plan: Plan, override: str) -> Answer:
@@ -132,8 +138,10 @@ def _name_step(step: Json) -> str:
     return f"{step['name']} {new}".rstrip()
 
 
-def render_plan(answer: Json, screen: Screen, options: Namespace) -> None:
-    """What was done, or would be, a line for each skill; what was not done, and why."""
+def render_plan(answer: Json, screen: Screen, options: Namespace, *, empty: str = "") -> None:
+    """What was done, or would be, a line for each skill; what was not done, and why; `empty` where nothing was."""
+    if not answer["plan"]:
+        screen.say(*filter(None, [empty]))
     told: set[str] = set()
     for step in answer["plan"]:
         if step["state"] == "ready":

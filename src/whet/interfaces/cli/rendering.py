@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.interfaces.cli.text import clean, clean_block
+from whet.interfaces.cli.text import clean, clean_block, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,3 +79,25 @@ def _render_line(finding: Json, path: str, screen: Screen) -> None:
     severity = screen.paint(finding["severity"], SEVERITIES[finding["severity"]])
     place = screen.place(f"{path}/{finding['file']}")
     screen.line(f"{place}{line}: {severity}: {clean(finding['message'])} [{finding['rule']}]")
+
+
+def render_proof(answer: Json, screen: Screen, name: str, count: str, *, head: str, hint: str, empty: str) -> None:
+    """What the chain that was proved amounts to, or every problem in a line; `empty` where there is no chain yet."""
+    for problem in answer["problems"]:
+        where = f"entry {problem['entry']}: " if problem.get("entry") else ""
+        screen.line(f"{where}{screen.paint('error', 'red')}: {clean(problem['message'])} [{problem['code']}]")
+    if not answer["valid"]:
+        screen.say(f"The {name} is not whole: {count}, {plural(len(answer['problems']), 'problem')}.")
+        screen.hint(hint)
+    elif empty:
+        screen.say(empty)
+    else:
+        screen.line(head)
+        screen.say(f"The {name} is whole: {count}.")
+
+
+def render_failure(answer: Json, screen: Screen) -> None:
+    """Why the answer is no, and what to do about it."""
+    if not answer["success"]:
+        screen.say(f"{clean(answer['error'])} [{answer['code']}]")
+        screen.hint(answer["hint"])

@@ -96,6 +96,14 @@ def can_ask(options: Namespace) -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
+def agree(question: str, *, default: bool = True) -> bool:
+    """Whether a person says yes; nobody there is a no."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    return line.strip().lower() in ("y", "yes") or bool(default and line and not line.strip())
+
+
 def ask(question: str) -> str:
     """What a person answers. Raises RefusedError when there is nobody."""
     sys.stderr.write(question)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import require
 from whet.interfaces.cli.context import Command, Outcome
-from whet.interfaces.cli.terminal import can_ask
+from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean
 from whet.interfaces.hooks.clients import CLIENTS, KINDS
 
@@ -137,10 +137,7 @@ def _ask_agreement(plan: Plan, context: Context) -> bool:
     for note in plan.notes:
         screen.paragraph(note)
     what = f"Disconnect {plan.client.title}" if plan.undo else f"Connect {plan.client.title}"
-    sys.stderr.write(f"{screen.text()}{what}? [Y/n] ")
-    sys.stderr.flush()
-    line = sys.stdin.readline()
-    return bool(line) and line.strip().lower() in ("", "y", "yes")
+    return agree(f"{screen.text()}{what}? [Y/n] ")
 
 
 def _render_changes(changes: list[Json], screen: Screen) -> None:

@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.errors import RefusedError
-from whet.interfaces.cli.arguments import misuse, reason_option, skill_argument
+from whet.interfaces.cli.arguments import reason_option, skill_argument
 from whet.interfaces.cli.context import Command
 from whet.interfaces.cli.rendering import VERDICTS, render_findings
-from whet.interfaces.cli.terminal import can_ask
+from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
@@ -31,13 +31,12 @@ def configure_trust(parser: Parser) -> None:
     parser.option("--list", text="Show what is trusted instead.")
     parser.option("--review", text="Only scan its skills; trust nothing.")
     parser.option("--yes", text="Do not ask.")
+    parser.exclude(("--list", "--review"))
 
 
 def run_trust(context: Context, options: Namespace) -> Answer:
     """Trust the repository, or tell what is trusted."""
     library = context.library
-    if options.list and options.review:
-        raise misuse("trust", "Give --list or --review, not both.")
     if options.list:
         return library.settings.trusted()
     if options.review:
@@ -52,9 +51,7 @@ def run_trust(context: Context, options: Namespace) -> Answer:
 def _ask_trust(found: list[SkillDecision]) -> bool:
     for item in found:
         sys.stderr.write(f"{clean(item.card.full_name)}: {item.scan.verdict}. {clean(item.decision.reason)}\n")
-    sys.stderr.write("Trust this repository? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return agree("Trust this repository? [y/N] ", default=False)
 
 
 def render_trust(answer: Json, screen: Screen, options: Namespace) -> None:

@@ -9,7 +9,7 @@ from whet.errors import InvalidError
 from whet.interfaces.cli.arguments import misuse, skill_argument
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import paint_diff
+from whet.interfaces.cli.rendering import paint_diff, render_failure
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten
 
@@ -128,9 +128,7 @@ def _render_skill(answer: Json, screen: Screen, options: Namespace) -> None:
         screen.say(_format_blind(answer["blind"]))
     if answer["out"]:
         screen.say(f"Everything is in {screen.place(answer['out'])}; open report.html in a browser.")
-    if not answer["success"]:
-        screen.say(f"{clean(answer['error'])} [{answer['code']}]")
-        screen.hint(answer["hint"])
+    render_failure(answer, screen)
 
 
 def _format_blind(blind: Json) -> str:
@@ -222,9 +220,7 @@ def render_eval(answer: Json, screen: Screen, options: Namespace) -> None:
     if "skills" in answer:
         _render_numbers(answer, screen)
         _render_summary(answer, screen, options)
-    if not answer["success"]:
-        screen.say(f"{answer['error']} [{answer['code']}]")
-        screen.hint(answer["hint"])
+    render_failure(answer, screen)
 
 
 def _render_numbers(answer: Json, screen: Screen) -> None:
@@ -360,12 +356,11 @@ def configure_improve(parser: Parser) -> None:
     parser.option("--runs", metavar="N", type=amount, text="Do each eval so many times (default 1).")
     parser.option("--write", text="Write the next version instead of proposing it.")
     parser.option("--dry-run", text="Tell what would be better, and keep nothing.")
+    parser.exclude(("--write", "--dry-run"))
     parser.option("--budget", metavar="TOKENS", type=amount, text="What all of it may cost (default 1,000,000).")
 
 
 def run_improve(context: Context, options: Namespace) -> Answer:
-    if options.write and options.dry_run:
-        raise misuse("improve", "Give --write or --dry-run, not both.")
     given = {name: value for name in _IMPROVE_NUMBERS if (value := getattr(options, name)) is not None}
     with progress(context, options) as library:
         answer = library.learning.improve(
@@ -409,9 +404,8 @@ def render_improve(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 def _render_end(answer: Json, screen: Screen) -> None:
     """What became of it, and what to do next."""
+    render_failure(answer, screen)
     if not answer["success"]:
-        screen.say(f"{clean(answer['error'])} [{answer['code']}]")
-        screen.hint(answer["hint"])
         return
     if answer["stopped"]:
         screen.say(f"{clean(answer['stopped']['message'])} [{answer['stopped']['code']}]")

@@ -11,12 +11,13 @@ from whet.guard.finding import CATEGORIES
 from whet.interfaces.cli.arguments import STDIN, misuse, require
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, format_time, render_findings
+from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, format_time, render_findings, render_proof
+from whet.interfaces.cli.terminal import Bar
 from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from whet.guard.baseline import Entry
     from whet.guard.finding import Rule
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 _FORMATS = ("text", "json", "sarif", "markdown")
 _FAIL_ON = ("caution", "dangerous")
 _VERDICT_ORDER = {"dangerous": 0, "caution": 1, "safe": 2}
-_PROGRESS_INTERVAL = 0.1
-"""Seconds between two words about progress."""
 
 
 def configure_scan(parser: Parser) -> None:
@@ -56,24 +55,26 @@ def configure_scan(parser: Parser) -> None:
     parser.option("--write-baseline", metavar="FILE", text="Write a file that accepts what is found now.")
     parser.option("--reason", metavar="R", default="", text="Why, for the entries of --write-baseline.")
     parser.option("--all", text="Show what is only information, too.")
+    parser.exclude(("--recursive", "--enclosing"))
 
 
 def run_scan(context: Context, options: Namespace) -> Answer:
     """Scan every package and write the files that are asked for."""
     from whet.guard.report.results import reaches
+    from whet.sources.model import Progress
 
     if options.reason and not options.write_baseline:
         raise misuse("scan", "--reason is for --write-baseline only.")
-    if options.recursive and options.enclosing:
-        raise misuse("scan", "Give --recursive or --enclosing, not both.")
     paths = options.paths if options.enclosing else [context.locate(path) for path in options.paths]
     known = _read_baseline(options.baseline)
-    progress = _scan_progress(options)
-    report = context.library.guard.scan(
-        *paths, recursive=options.recursive, around=options.enclosing, known=known, progress=progress
-    )
-    if progress is not None:
-        progress(0)
+    with Bar(options) as bar:
+        report = context.library.guard.scan(
+            *paths,
+            recursive=options.recursive,
+            around=options.enclosing,
+            known=known,
+            progress=lambda done: bar(Progress("Scanned", done, unit="packages")),
+        )
     answer = report.to_json()
     if options.baseline:
         answer["baseline"] = _baseline_use(options.baseline, known, report)
@@ -169,26 +170,6 @@ def _write_file(path: str, text: str) -> None:
     write_text(os.path.abspath(os.path.expanduser(path)), text)
 
 
-def _scan_progress(options: Namespace) -> Callable[[int], None] | None:
-    """Tells how far it is, on a terminal; told 0, it takes its words back."""
-    if options.quiet or options.json or not options.recursive or sys.stderr is None or not sys.stderr.isatty():
-        return None
-    import time
-
-    last = [time.monotonic()]
-
-    def tell(done: int) -> None:
-        now = time.monotonic()
-        if done == 0:
-            sys.stderr.write("\r\x1b[K")
-        elif now - last[0] >= _PROGRESS_INTERVAL:
-            last[0] = now
-            sys.stderr.write(f"\rScanned {plural(done, 'package')}")
-        sys.stderr.flush()
-
-    return tell
-
-
 def render_scan(answer: Json, screen: Screen, options: Namespace) -> None:
     """The answer in its format; with --output only the sentences about it."""
     if not options.output:
@@ -271,11 +252,10 @@ def configure_audit(parser: Parser) -> None:
     parser.option("--log", text="Show the record of decisions instead.")
     parser.option("--last", metavar="N", type=amount, text="With --log: only the last records.")
     parser.option("--verify", text="Prove that the record is whole.")
+    parser.exclude(("--log", "--verify"))
 
 
 def run_audit(context: Context, options: Namespace) -> Answer:
-    if options.log and options.verify:
-        raise misuse("audit", "Give --log or --verify, not both.")
     if not options.log and (options.name is not None or options.last):
         given = "NAME" if options.name is not None else "--last"
         raise misuse("audit", f"{given} is for --log only.")
@@ -347,23 +327,16 @@ def _render_log(answer: Json, screen: Screen) -> None:
         )
         for record in answer["records"]
     ]
-    screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "VERDICT", "DECISION", "REASON"), rows)
-    if not rows:
-        screen.say("Nothing has been decided yet.")
+    screen.grid(
+        ("ID", "WHEN", "WHO", "WHAT", "SKILL", "VERDICT", "DECISION", "REASON"), rows, "Nothing has been decided yet."
+    )
 
 
 def _render_proof(answer: Json, screen: Screen) -> None:
-    for problem in answer["problems"]:
-        screen.line(f"{screen.paint('error', 'red')}: {clean(problem['message'])} [{problem['code']}]")
+    hint = "Somebody or something changed it. Restore Whet's state directory from a copy."
+    empty = "" if answer["records"] else "Nothing has been decided yet."
     count = plural(answer["records"], "record")
-    if not answer["valid"]:
-        screen.say(f"The record is not whole: {count}, {plural(len(answer['problems']), 'problem')}.")
-        screen.hint("Somebody or something changed it. Restore Whet's state directory from a copy.")
-    elif answer["records"]:
-        screen.line(answer["head"])
-        screen.say(f"The record is whole: {count}.")
-    else:
-        screen.say("Nothing has been decided yet.")
+    render_proof(answer, screen, "record", count, head=answer["head"], hint=hint, empty=empty)
 
 
 _POLICY_ACTIONS = ("show", "explain", "override", "revoke")

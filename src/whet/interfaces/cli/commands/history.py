@@ -9,8 +9,8 @@ from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.changes import render_return
 from whet.interfaces.cli.context import Command, Outcome
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import format_time, paint_diff
-from whet.interfaces.cli.text import clean, clean_json, plural
+from whet.interfaces.cli.rendering import format_time, paint_diff, render_proof
+from whet.interfaces.cli.text import clean_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -60,10 +60,9 @@ def render_history(answer: Json, screen: Screen, options: Namespace) -> None:
         )
         for entry in answer["entries"]
     ]
-    screen.grid(("ID", "WHEN", "WHO", "WHAT", "VERSION" if named else "SKILL", "REASON"), rows)
-    if not rows:
-        about = f"about {answer['name']}" if named else "yet"
-        screen.say(f"The history has no entries {about}.")
+    about = f"about {answer['name']}" if named else "yet"
+    heads = ("ID", "WHEN", "WHO", "WHAT", "VERSION" if named else "SKILL", "REASON")
+    screen.grid(heads, rows, f"The history has no entries {about}.")
 
 
 def configure_diff(parser: Parser) -> None:
@@ -130,19 +129,10 @@ def run_verify_history(context: Context, _options: Namespace) -> Answer:
 
 def render_verify_history(answer: Json, screen: Screen, _options: Namespace) -> None:
     """The digest, or every problem in a line."""
-    for problem in answer["problems"]:
-        where = f"entry {problem['entry']}: " if problem["entry"] else ""
-        severity = screen.paint("error", "red")
-        screen.line(f"{where}{severity}: {clean(problem['message'])} [{problem['code']}]")
     count = "1 entry" if answer["entries"] == 1 else f"{answer['entries']:,} entries"
-    if not answer["valid"]:
-        screen.say(f"The history is not whole: {count}, {plural(len(answer['problems']), 'problem')}.")
-        screen.hint("Restore Whet's state directory from a copy; skills themselves are not affected.")
-    elif answer["entries"]:
-        screen.line(answer["lineage"])
-        screen.say(f"The history is whole: {count}.")
-    else:
-        screen.say("The history has no entries yet.")
+    hint = "Restore Whet's state directory from a copy; skills themselves are not affected."
+    empty = "" if answer["entries"] else "The history has no entries yet."
+    render_proof(answer, screen, "history", count, head=answer["lineage"], hint=hint, empty=empty)
 
 
 COMMANDS = {

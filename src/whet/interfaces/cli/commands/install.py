@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from whet.interfaces.cli.arguments import here_option, misuse, names_argument, skill_argument
+from whet.interfaces.cli.arguments import here_option, names_argument, skill_argument
 from whet.interfaces.cli.context import Command, Outcome
-from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
+from whet.interfaces.cli.plans import plan_options, planned, render_plan
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, plural, short_revision
 
@@ -30,20 +31,8 @@ def configure_install(parser: Parser) -> None:
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True)
     parser.option("--skill", metavar="S", action="append", default=[], text="This skill of it; may be given again.")
     parser.option("--all", text="All skills it has.")
+    parser.exclude(("--skill", "--all"))
     plan_options(parser)
-
-
-def run_install(context: Context, options: Namespace) -> Answer:
-    if options.all and options.skill:
-        raise misuse("install", "Give --skill or --all, not both.")
-    return run_plan(
-        context,
-        options,
-        lambda library: library.sources.plan_install(
-            *options.sources, skills=options.skill, every=options.all, here=options.here
-        ),
-        "Install",
-    )
 
 
 def configure_update(parser: Parser) -> None:
@@ -58,33 +47,12 @@ def configure_update(parser: Parser) -> None:
     plan_options(parser)
 
 
-def run_update(context: Context, options: Namespace) -> Answer:
-    return run_plan(
-        context,
-        options,
-        lambda library: library.sources.plan_update(*options.names, here=options.here, prefer=options.prefer),
-        "Update",
-    )
-
-
-def render_update(answer: Json, screen: Screen, options: Namespace) -> None:
-    if not answer["plan"]:
-        screen.say("Nothing is installed.")
-    render_plan(answer, screen, options)
-
-
 def configure_uninstall(parser: Parser) -> None:
     parser.details = (
         "What it held, edits too, stays in the history: `whet restore NAME` or `whet undo ID` brings it back."
     )
     parser.positional("names", "NAME", "The skills.", many=True)
     plan_options(parser, override=False)
-
-
-def run_uninstall(context: Context, options: Namespace) -> Answer:
-    return run_plan(
-        context, options, lambda library: library.sources.plan_uninstall(*options.names, here=options.here), "Uninstall"
-    )
 
 
 def configure_adopt(parser: Parser) -> None:
@@ -95,21 +63,6 @@ def configure_adopt(parser: Parser) -> None:
     names_argument(parser, "all that are not installed")
     parser.option("--from", metavar="SOURCE", dest="source", default="", text="Where one skill comes from.")
     plan_options(parser, override=False)
-
-
-def run_adopt(context: Context, options: Namespace) -> Answer:
-    return run_plan(
-        context,
-        options,
-        lambda library: library.sources.plan_adopt(*options.names, source=options.source, here=options.here),
-        "Adopt",
-    )
-
-
-def render_adopt(answer: Json, screen: Screen, options: Namespace) -> None:
-    if not answer["plan"]:
-        screen.say("There is nothing to adopt.")
-    render_plan(answer, screen, options)
 
 
 def configure_outdated(parser: Parser) -> None:
@@ -220,10 +173,24 @@ def render_why(answer: Json, screen: Screen, _options: Namespace) -> None:
 
 
 COMMANDS = {
-    "install": Command(configure_install, run_install, render_plan),
-    "update": Command(configure_update, run_update, render_update),
-    "uninstall": Command(configure_uninstall, run_uninstall, render_plan),
-    "adopt": Command(configure_adopt, run_adopt, render_adopt),
+    "install": Command(
+        configure_install,
+        planned("Install", lambda s, o: s.plan_install(*o.sources, skills=o.skill, every=o.all, here=o.here)),
+        render_plan,
+    ),
+    "update": Command(
+        configure_update,
+        planned("Update", lambda s, o: s.plan_update(*o.names, here=o.here, prefer=o.prefer)),
+        partial(render_plan, empty="Nothing is installed."),
+    ),
+    "uninstall": Command(
+        configure_uninstall, planned("Uninstall", lambda s, o: s.plan_uninstall(*o.names, here=o.here)), render_plan
+    ),
+    "adopt": Command(
+        configure_adopt,
+        planned("Adopt", lambda s, o: s.plan_adopt(*o.names, source=o.source, here=o.here)),
+        partial(render_plan, empty="There is nothing to adopt."),
+    ),
     "outdated": Command(configure_outdated, run_outdated, render_outdated),
     "verify": Command(configure_verify, run_verify, render_verify),
     "why": Command(skill_argument, lambda c, o: c.library.sources.why(o.name), render_why),

@@ -56,17 +56,13 @@ def configure_learn(parser: Parser) -> None:
     parser.option("--dry-run", text="Tell what would be learned, and change nothing.")
     parser.option("--limit", metavar="N", type=amount, text="Look at no more sessions than this.")
     parser.option("--waiting", text="Learn from what waits as the setting `learn` says, and tell only how much it was.")
+    parser.exclude(("--write", "--dry-run"), ("--model", "--no-model"))
 
 
 def run_learn(context: Context, options: Namespace) -> Answer:
     others = options.sessions or options.write or options.dry_run or options.limit or options.model or options.no_model
-    for one, other, both in (
-        ("--write", "--dry-run", options.write and options.dry_run),
-        ("--model", "--no-model", options.model and options.no_model),
-        ("--waiting", "anything else", options.waiting and others),
-    ):
-        if both:
-            raise misuse("learn", f"Give {one} or {other}, not both.")
+    if options.waiting and others:
+        raise misuse("learn", "Give --waiting or anything else, not both.")
     if options.waiting:
         return {"success": True, "learned_from": _learn_waiting(context)}
     answer = context.library.learning.learn(
@@ -152,6 +148,8 @@ def configure_distill(parser: Parser) -> None:
     parser.option("--no-model", text="Ask no model, whatever the settings say.")
     parser.option("--resume", text="Go on with the rounds that were interrupted last, or with those for FILE.")
     parser.option("--dry-run", text="Write nothing; show what would be written.")
+    parser.exclude(("--fork", "--inline"), ("--allow", "--no-tools"), ("--model", "--no-model"))
+    parser.exclude(("--resume", "--model"), ("--resume", "--no-model"))
 
 
 def run_distill(context: Context, options: Namespace) -> Answer:
@@ -178,16 +176,7 @@ def run_distill(context: Context, options: Namespace) -> Answer:
 
 
 def _read_answers(options: Namespace) -> Json:
-    """The answers that the options are. Raises UsageError where two say different things."""
-    for one, other, both in (
-        ("--fork", "--inline", options.fork and options.inline),
-        ("--allow", "--no-tools", options.allow and options.no_tools),
-        ("--resume", "--model", options.resume and options.model is not None),
-        ("--resume", "--no-model", options.resume and options.no_model),
-        ("--model", "--no-model", options.model is not None and options.no_model),
-    ):
-        if both:
-            raise misuse("distill", f"Give {one} or {other}, not both.")
+    """The answers that the options are. Raises UsageError for one that is empty."""
     answers = {
         "name": options.name,
         "goal": options.goal,
@@ -326,12 +315,10 @@ def configure_curate(parser: Parser) -> None:
     )
     parser.option("--apply", text="Do what the plan says.")
     parser.option("--if-due", text="Do it only if a week has gone by since the last run; for schedules.")
+    parser.exclude(("--apply", "--if-due"))
 
 
 def run_curate(context: Context, options: Namespace) -> Answer:
-    """Make the plan; apply it where that is wanted."""
-    if options.apply and options.if_due:
-        raise misuse("curate", "Give --apply or --if-due, not both.")
     return context.library.learning.curate(apply=options.apply, if_due=options.if_due)
 
 

@@ -258,9 +258,7 @@ def render_feedback(answer: Json, screen: Screen, options: Namespace) -> None:
             )
             for item in answer["feedback"]
         ]
-        screen.grid(("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows)
-        if not rows:
-            screen.say("Nothing was said yet.")
+        screen.grid(("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows, "Nothing was said yet.")
         return
     if options.forget:
         screen.say(f"Forgot {plural(answer['forgotten'], 'remark')}; {_count_examples(answer)}.")

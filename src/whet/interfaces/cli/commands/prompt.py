@@ -270,8 +270,7 @@ def _render_bundle(answer: Json, screen: Screen) -> None:
     for number, skill in enumerate(answer["skills"]):
         mark = screen.paint("  (missing)", "yellow") if skill in missing else ""
         facts.append(("" if number else "skills", clean(skill) + mark))
-    for label, text in facts:
-        screen.line(f"{screen.paint(label.ljust(_BUNDLE_LABEL), 'dim')}{text}")
+    screen.facts(facts, _BUNDLE_LABEL)
     if answer["instruction"]:
         screen.line()
         screen.line(clean_block(answer["instruction"]).strip("\n"))

@@ -54,11 +54,9 @@ def render_pending(answer: Json, screen: Screen, options: Namespace) -> None:
         )
         for proposal in answer["proposals"]
     ]
-    screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "REASON"), rows)
+    screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "REASON"), rows, "Nothing waits.")
     if rows:
         screen.hint("`whet pending ID` shows one; `whet approve ID` does it, `whet reject ID` does not.")
-    else:
-        screen.say("Nothing waits.")
 
 
 def _render_proposal(answer: Json, screen: Screen) -> None:
@@ -71,9 +69,7 @@ def _render_proposal(answer: Json, screen: Screen) -> None:
         "reason": answer["reason"],
         "waits": answer["cause"],
     }
-    for label, text in facts.items():
-        if text:
-            screen.line(f"{screen.paint(label.ljust(_LABEL), 'dim')}{clean(text)}")
+    screen.facts(((label, clean(text)) for label, text in facts.items() if text), _LABEL)
     screen.line()
     paint_diff(screen, answer["diff"])
     screen.hint(f"`whet approve {answer['id']}` does it, `whet reject {answer['id']}` does not.")
@@ -116,7 +112,5 @@ def render_reject(answer: Json, screen: Screen, _options: Namespace) -> None:
 COMMANDS = {
     "pending": Command(configure_pending, run_pending, render_pending),
     "approve": Command(configure_approve, run_approve, render_approve),
-    "reject": Command(
-        configure_reject, run_reject, lambda a, screen, _: screen.say(f"Proposal {a['proposal']} is rejected.")
-    ),
+    "reject": Command(configure_reject, run_reject, render_reject),
 }

@@ -140,8 +140,7 @@ def _render_head(answer: Json, screen: Screen) -> None:
     screen.line(screen.paint(clean(answer["name"]), "bold", "cyan"))
     screen.paragraph(answer["description"])
     screen.line()
-    for label, text in _facts(answer, screen):
-        screen.line(f"{screen.paint(label.ljust(_LABEL), 'dim')}{text}")
+    screen.facts(_facts(answer, screen), _LABEL)
     _render_rule(screen)
 
 

@@ -94,16 +94,16 @@ def render_usage(answer: Json, screen: Screen, options: Namespace) -> None:
             (total["version"], *_count_cells(total), format_time(screen, total["last"]), total["digest"])
             for total in answer["versions"]
         ]
-        screen.grid(("VERSION", *map(str.upper, _COUNTS), "LAST", "DIGEST"), rows)
-        if not rows:
-            screen.say(f"Nothing is recorded about {answer['name']} yet.")
+        screen.grid(
+            ("VERSION", *map(str.upper, _COUNTS), "LAST", "DIGEST"),
+            rows,
+            f"Nothing is recorded about {answer['name']} yet.",
+        )
     else:
         rows = [
             (total["skill"], *_count_cells(total), format_time(screen, total["last"])) for total in answer["skills"]
         ]
-        screen.grid(("SKILL", *map(str.upper, _COUNTS), "LAST"), rows)
-        if not rows:
-            screen.say("Nothing is recorded yet.")
+        screen.grid(("SKILL", *map(str.upper, _COUNTS), "LAST"), rows, "Nothing is recorded yet.")
     for entry in answer["report"]:
         screen.say(f"{entry['severity']}: {entry['message']} [{entry['code']}]")
 

@@ -223,9 +223,7 @@ def render_restore(answer: Json, screen: Screen, options: Namespace) -> None:
     if "plan" not in answer:
         render_change(answer, screen, f"Restored {name_version(answer)}.")
         return
-    if not answer["plan"]:
-        screen.say("The lock names nothing.")
-    render_plan(answer, screen, options)
+    render_plan(answer, screen, options, empty="The lock names nothing.")
 
 
 COMMANDS = {
