@@ -186,13 +186,13 @@ class SkillGuard:
         workspace, origins, results = self._workspace, self._origins(), []
         config, _, catalogue = workspace.snapshot()
         for card in (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting):
-            found = decide_skill(workspace, card, config, origins=origins)
+            found = decide_skill(workspace.gate, card, config, origins=origins)
             last = workspace.gate.audit.about(card.location, "audit")
             change = _difference(last, found)
             if change:
                 workspace.gate.record("audit", card.full_name, card.location, found.judgement, "user")
             if card.root.trusted:
-                keep_back(workspace, found)
+                keep_back(workspace.decisions, found)
             results.append(AuditResult(found, change, last if change else None))
         return AuditReport(tuple(results))
 
@@ -256,20 +256,20 @@ class SkillGuard:
     def _decide(self, card: Card, config: ResolvedConfig) -> SkillDecision:
         from whet.library.trust import decide_skill
 
-        return decide_skill(self._workspace, card, config, origins=self._origins())
+        return decide_skill(self._workspace.gate, card, config, origins=self._origins())
 
     def _decide_again(self, card: Card) -> Explanation:
         from whet.library.trust import keep_back
 
         found = self._decide(card, self._workspace.config())
-        keep_back(self._workspace, found)
+        keep_back(self._workspace.decisions, found)
         return Explanation(found.decision, found)
 
     def review(self) -> ProjectReview:
         """What is done with the repository's skills, before it is trusted."""
         from whet.library.trust import review_project
 
-        return ProjectReview(review_project(self._workspace))
+        return ProjectReview(review_project(self._workspace.gate, self._workspace.snapshot()))
 
     def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> Permission:
         """May this skill make this tool call? `allow`, `deny` or `ask`, and why in a sentence.

@@ -181,8 +181,9 @@ class SkillSettings:
         repository = self._project()
         if not self._has_skills(repository):
             raise UsageError("no-project", f"{repository.root} is no repository and has no skills.", hint=_GO_THERE)
-        found = review_project(self._workspace)  # before anything is loaded
-        remember(self._workspace, found, "trust", "user")
+        gate = self._workspace.gate
+        found = review_project(gate, self._workspace.snapshot())  # before anything is loaded
+        remember(gate, self._decisions, found, "trust", "user")
         changed = self._decisions.trust(repository.identity, repository.root)
         return Trust(repository.root, True, changed, self._project_skills(), found)
 

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whet.guard.finding import Finding, Scan
+    from whet.guard.gate import Gate
     from whet.guard.policy import Decision, Table
     from whet.library.card import Card
     from whet.library.config import ResolvedConfig
     from whet.library.disclosure import Opened
-    from whet.library.workspace import Workspace
+    from whet.library.state import Decisions
+    from whet.library.workspace import Snapshot
     from whet.values import Json
 
 NO_ORIGINS: Mapping[str, str] = {}
@@ -66,7 +68,7 @@ def trust_of(card: Card, table: Table, origins: Mapping[str, str] = NO_ORIGINS) 
 
 
 def decide_skill(
-    workspace: Workspace,
+    gate: Gate,
     card: Card,
     config: ResolvedConfig,
     *,
@@ -74,47 +76,47 @@ def decide_skill(
     origins: Mapping[str, str] = NO_ORIGINS,
 ) -> SkillDecision:
     """What is done with a skill as it is on disk now."""
-    table, gate = config.policy, workspace.gate
+    table = config.policy
     return SkillDecision(
         card, *gate.decide(gate.scan_package(read_card(card)), trust or trust_of(card, table, origins), table)
     )
 
 
-def admit(workspace: Workspace, opened: Opened, config: ResolvedConfig) -> None:
+def admit(gate: Gate, decisions: Decisions, opened: Opened, config: ResolvedConfig) -> None:
     """Raise RefusedError for a repository's skill that the policy does not let in, and remember it."""
-    found = decide_skill(workspace, opened.card, config)
+    found = decide_skill(gate, opened.card, config)
     if found.decision.action != "allow":
-        remember(workspace, (found,), "view", "guard")
+        remember(gate, decisions, (found,), "view", "guard")
         raise refusal(opened.card, guard_blocked(opened.card, found.decision.reason))
 
 
-def review_project(workspace: Workspace) -> tuple[SkillDecision, ...]:
+def review_project(gate: Gate, snapshot: Snapshot) -> tuple[SkillDecision, ...]:
     """What is done with the repository's skills once it is trusted.
 
     These are all of them: those that count, those that wait for trust, those another one shadows.
     """
-    config, _, catalogue = workspace.snapshot()
+    config, _, catalogue = snapshot
     trust = place_trust("project", config.policy)
     cards = (*catalogue.cards, *catalogue.waiting, *(loser for loser, _ in catalogue.shadowed))
-    return tuple(decide_skill(workspace, card, config, trust=trust) for card in cards if card.scope == "project")
+    return tuple(decide_skill(gate, card, config, trust=trust) for card in cards if card.scope == "project")
 
 
-def remember(workspace: Workspace, found: Iterable[SkillDecision], action: str, actor: str) -> None:
+def remember(gate: Gate, decisions: Decisions, found: Iterable[SkillDecision], action: str, actor: str) -> None:
     """Keep back what is not let in, let the rest be, and record what was not decided the same way before."""
     for item in found:
         card, scan, decision = item
-        last = workspace.gate.audit.about(card.location, action)
+        last = gate.audit.about(card.location, action)
         if last is None or (last.digest, last.decision) != (scan.digest, decision.action):
-            workspace.gate.record(action, card.full_name, card.location, item.judgement, actor)
-        keep_back(workspace, item)
+            gate.record(action, card.full_name, card.location, item.judgement, actor)
+        keep_back(decisions, item)
 
 
-def keep_back(workspace: Workspace, found: SkillDecision) -> None:
+def keep_back(decisions: Decisions, found: SkillDecision) -> None:
     """Let lists leave out a repository's skill that is not let in, and show one that is."""
     card, _, decision = found
     if card.scope != "project":
         return
     if decision.action == "allow":
-        workspace.decisions.unblock(str(card.id), plain(card.resolved))
+        decisions.unblock(str(card.id), plain(card.resolved))
     else:
-        workspace.decisions.block(str(card.id), plain(decision.reason))
+        decisions.block(str(card.id), plain(decision.reason))

@@ -95,7 +95,7 @@ class Workspace:
         if opened.card.scope == "project":
             from whet.library.trust import admit
 
-            admit(self, opened, config)
+            admit(self.gate, self.decisions, opened, config)
 
     def open(self, card: Card) -> Opened:
         """Read a skill in full: its typed form, its files, its digest."""

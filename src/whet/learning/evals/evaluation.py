@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.running import Setup
     from whet.learning.evals.testing import Tested
     from whet.learning.models.model import Model
+    from whet.library.roots import Place
     from whet.library.workspace import Workspace
     from whet.skill.tree import Item
 
@@ -155,7 +156,7 @@ def eval_skill(
     place, number = results_directory.begin(out) if out else ("", 0)
     try:
         done = measured(
-            *(workspace, subject, sides, budgeted(model, budget)),
+            *(workspace.place, subject, sides, budgeted(model, budget)),
             grader=budgeted(judge, budget),
             runs=runs,
             tokens=None,
@@ -211,7 +212,7 @@ def _other(against: str) -> Side:
 
 
 def measured(
-    workspace: Workspace,
+    place: Place,
     subject: Subject,
     sides: Mapping[Side, Subject | None],
     model: Model,
@@ -234,21 +235,21 @@ def measured(
     return run_evals(
         evals,
         sides,
-        _setup(workspace, subject, model, grader or model, tokens),
+        _setup(place, subject, model, grader or model, tokens),
         task_files=subject.files_for,
         runs=runs,
         progress=progress,
     )
 
 
-def _setup(workspace: Workspace, subject: Subject, model: Model, judge: Model, tokens: int | None) -> Setup:
+def _setup(place: Place, subject: Subject, model: Model, judge: Model, tokens: int | None) -> Setup:
     from whet.learning.evals.grading import grader
     from whet.learning.evals.running import Setup
     from whet.learning.evals.testing import runner_for
     from whet.learning.models.model import Budget, budgeted
 
     budget = Budget(tokens=tokens)
-    runner = runner_for(subject, workspace.place.env, workspace.place.home)
+    runner = runner_for(subject, place.env, place.home)
     return Setup(budgeted(model, budget), grader(budgeted(judge, budget), runner))
 
 
@@ -260,7 +261,7 @@ def scorer(workspace: Workspace, name: str, model: Model) -> Callable[[Mapping[s
 
     def score(tree: Mapping[str, Item]) -> dict[str, float | None]:
         tried = now._replace(tree=tree)
-        done = measured(workspace, now, {"with_skill": tried}, model)
+        done = measured(workspace.place, now, {"with_skill": tried}, model)
         return scores(done, "with_skill")
 
     return score

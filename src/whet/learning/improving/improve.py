@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from whet.learning.models.model import Model
     from whet.learning.usage import Usage
     from whet.library.card import Card
-    from whet.library.workspace import Workspace
+    from whet.library.roots import Place
     from whet.routing.feedback import Feedback
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
@@ -189,7 +189,7 @@ class _Bench:
         self._budget = Budget(tokens=tokens)
         doing = budgeted(model, self._budget)
         self._trials = Trials(
-            workspace, self._subject, doing, budgeted(grader, self._budget), runs=runs, progress=progress
+            workspace.place, self._subject, doing, budgeted(grader, self._budget), runs=runs, progress=progress
         )
         self._buffer = Buffer(workspace.state, self._path, workspace.clock)
         refused = editor.proposals.all("rejected")
@@ -425,7 +425,7 @@ class Trials:
 
     def __init__(
         self,
-        workspace: Workspace,
+        place: Place,
         subject: Subject,
         model: Model,
         grader: Model,
@@ -435,7 +435,7 @@ class Trials:
     ) -> None:
         self.subject = subject
         self.gate = Gate(strict=True)
-        self._workspace, self._model, self._grader = workspace, model, grader
+        self._place, self._model, self._grader = place, model, grader
         self._runs, self._progress = runs, progress
         self._known: dict[str, Measured] = {}
 
@@ -444,7 +444,7 @@ class Trials:
         key = digest(tree)
         if key not in self._known:
             done = measured(
-                self._workspace,
+                self._place,
                 self.subject,
                 {"with_skill": self.subject._replace(tree=tree)},
                 self._model,
