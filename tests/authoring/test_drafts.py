@@ -8,6 +8,7 @@ import pytest
 
 from whet.authoring.drafts import (
     Draft,
+    check_category,
     create,
     edit,
     improve,
@@ -17,8 +18,6 @@ from whet.authoring.drafts import (
     write_file,
 )
 from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError, WhetError
-from whet.skill.dialects import read_skill
-from whet.skill.frontmatter import read_document
 from whet.skill.tree import Item, Tree
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def rows(draft: Draft, before: str = SKILL) -> tuple[list[str], list[str]]:
     return [row for row in old if row not in new], [row for row in new if row not in old]
 
 
-def refused(call: Callable[[], Draft], kind: type[WhetError], code: str) -> WhetError:
+def refused(call: Callable[[], object], kind: type[WhetError], code: str) -> WhetError:
     with pytest.raises(kind) as caught:
         call()
     assert caught.value.code == code
@@ -88,33 +87,26 @@ def test_a_new_skill_is_called_by_its_slug_and_says_so() -> None:
     )
 
 
-def test_category_and_tags_of_a_bare_body_read_back() -> None:
-    draft = create("notes", description=ABOUT, body="Read.", category="on", tags=["no", "b c", "no"])
-    skill = read_skill(read_document(text(draft)))
-    assert (skill.category, skill.tags, skill.version, draft.warnings) == ("on", ("no", "b c"), "1", ())
-
-
 def test_a_whole_document_keeps_its_keys() -> None:
     draft = create("notes", description="", body=SKILL)
     assert draft == Draft(tree(), "1.2.9")
 
 
 def test_a_whole_document_gets_what_it_lacks() -> None:
-    draft = create("notes", description=ABOUT, body="\n\n---\nlicense: MIT\n---\nRead.", tags=["a"])
+    draft = create("notes", description=ABOUT, body="\n\n---\nlicense: MIT\n---\nRead.")
     assert text(draft) == (
-        f'---\nlicense: MIT\nname: notes\ndescription: {ABOUT}\nmetadata:\n  version: "1"\n  tags: a\n---\nRead.\n'
+        f'---\nlicense: MIT\nname: notes\ndescription: {ABOUT}\nmetadata:\n  version: "1"\n---\nRead.\n'
     )
 
 
 def test_the_given_name_and_description_win_over_those_of_the_document() -> None:
-    draft = create("other", description="Use when B.", body=SKILL, category="devops", tags=["a"])
+    draft = create("other", description="Use when B.", body=SKILL)
     assert rows(draft) == (
         ["name: notes", f"description: {ABOUT}"],
-        ["name: other", "description: Use when B.", "    tags: a"],
+        ["name: other", "description: Use when B."],
     )
-    assert draft.warnings[:3] == (
+    assert draft.warnings[:2] == (
         "The document says 'notes'; the skill is called other.",
-        "The category 'devops' was not written: a document says its own, in metadata.hermes.",
         "The description that was given replaces the one of the document.",
     )
 
@@ -173,12 +165,7 @@ def test_a_description_is_refused_not_cut(description: str) -> None:
 
 @pytest.mark.parametrize("category", ["../x", "/x", ".x", "a//b", "a\\b", "a ", "a" * 65, "con", "a\nb"])
 def test_a_category_must_be_fit_for_a_directory(category: str) -> None:
-    refused(lambda: create("notes", description=ABOUT, body="Read.", category=category), UsageError, "bad-category")
-
-
-@pytest.mark.parametrize("tag", ["", "a,b", " a", "a\n", "[a]", "'a'", "a" * 65])
-def test_a_tag_must_read_back(tag: str) -> None:
-    refused(lambda: create("notes", description=ABOUT, body="Read.", tags=["x", tag]), UsageError, "bad-tag")
+    refused(lambda: check_category(category), UsageError, "bad-category")
 
 
 # --- improve ----------------------------------------------------------------------------------------------------------

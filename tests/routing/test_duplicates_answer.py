@@ -10,8 +10,7 @@ import pytest
 from routing.duplicate_pairs import FAMILIES, labelled
 from whet import Library
 from whet.errors import NotFoundError, UsageError
-from whet.routing.duplicates import CANDIDATES
-from whet.routing.duplicates_answer import find_duplicates, resembling
+from whet.routing.duplicates import CANDIDATES, find_duplicates, resembling
 from whet.routing.texts import Texts
 
 if TYPE_CHECKING:

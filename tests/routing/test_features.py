@@ -9,7 +9,7 @@ import pytest
 
 from routing.shelf import SHELF, router
 from whet.routing import features
-from whet.routing.asking import ask, corrected
+from whet.routing.features import ask, corrected
 from whet.routing.index import Postings
 from whet.routing.texts import Texts
 from whet.routing.weights import FITTED, row

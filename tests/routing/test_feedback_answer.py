@@ -8,8 +8,7 @@ import pytest
 
 from whet import Library
 from whet.errors import NotFoundError, UsageError
-from whet.routing.feedback import Feedback
-from whet.routing.feedback_answer import forget, give, listed
+from whet.routing.feedback import Feedback, forget, give, listed
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.store import exchange as module
-from whet.store.exchange import exchange
+from whet.store import atomic as module
+from whet.store.atomic import exchange
 
 if TYPE_CHECKING:
     from pathlib import Path

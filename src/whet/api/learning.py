@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from whet.notes import Note
     from whet.prompt.index import Use
     from whet.prompt.matcher import SkillMatcher
-    from whet.routing.duplicates_answer import Duplicates
+    from whet.routing.duplicates import Duplicates
     from whet.routing.evals.answer import TriggerEvals
-    from whet.routing.feedback_answer import Forgotten, Noted, Remarks
+    from whet.routing.feedback import Forgotten, Noted, Remarks
     from whet.sources.model import Progress
 
     Session = str | os.PathLike[str] | Transcript | Recorder | Sequence[Any]
@@ -233,7 +233,7 @@ class SkillLearning:
 
         They have a score of at least `threshold` (0.5), and there are at most `limit`.
         """
-        from whet.routing.duplicates_answer import find_duplicates
+        from whet.routing.duplicates import find_duplicates
 
         most = {} if limit is None else {"most": limit}
         return find_duplicates(self._workspace, name, threshold, **most)
@@ -270,19 +270,19 @@ class SkillLearning:
         With None for the name and `fits=False`, no skill comes up for such a message any more. How a skill did once it
         was used is for `note_outcome`.
         """
-        from whet.routing.feedback_answer import give
+        from whet.routing.feedback import give
 
         return give(self._stores.feedback, self._workspace, name, message, fits=fits, origin=origin)
 
     def list_feedback(self, name: str | None = None) -> Remarks:
         """What was said about a skill, or about all of them, the newest first; "" is for messages for no skill."""
-        from whet.routing.feedback_answer import listed
+        from whet.routing.feedback import listed
 
         return listed(self._stores.feedback, self._workspace, name)
 
     def forget_feedback(self, name: str | None, message: str | None = None) -> Forgotten:
         """Take back what was said about a message, or about a skill altogether; None is for messages for no skill."""
-        from whet.routing.feedback_answer import forget
+        from whet.routing.feedback import forget
 
         return forget(self._stores.feedback, self._workspace, name, message)
 

@@ -35,7 +35,6 @@ from whet.authoring.main_file import (
 )
 from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError
 from whet.skill import names, paths
-from whet.skill.dialects import read_skill
 from whet.skill.edit import line_end, set_value
 from whet.skill.finder import MAIN_FILE, SKIPPED, is_main_file
 from whet.skill.frontmatter import BOM, find_fences, read_changed, read_document
@@ -46,7 +45,7 @@ from whet.skill.yaml_edit import quote
 from whet.store.atomic import is_leftover
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from whet.notes import Note
     from whet.skill.frontmatter import Document
@@ -57,7 +56,6 @@ FIRST = "1"
 """The version of a new skill that does not say its own."""
 _TEXT_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")
-_NOT_IN_TAGS = frozenset(",[]'\"")
 _LISTED = 100
 """Files that an error lists."""
 _REMARKS = 8
@@ -113,25 +111,21 @@ class Draft(NamedTuple):
 # --- the main file --------------------------------------------------------------------------------------------------
 
 
-def create(name: str, *, description: str, body: str, category: str = "", tags: Sequence[str] = ()) -> Draft:
+def create(name: str, *, description: str, body: str) -> Draft:
     """A new skill. `body` is the instructions, or a whole document whose own frontmatter is kept.
 
-    The skill is called by the slug of `name`. A description that is given wins over that of the document; category and
-    tags only say what a document does not say itself.
+    The skill is called by the slug of `name`. A description that is given wins over that of the document.
     """
     slug = check_name(name)
     check_text("body", body)
     if description:
         check_description(description)
-    if category:
-        check_category(category)
-    listed = check_tags(tags)
     warnings = _called(name, slug)
     if text := as_document(body):
-        text, notes = _adopted(text, slug, category)
+        text, notes = _adopted(text, slug)
         warnings += notes
     else:
-        text = _framed(body, slug, category)
+        text = _framed(body, slug)
     own = said(read_document(text), "description")
     if not own.strip() or (description and description != own):
         text = set_value(text, "description", check_description(description))
@@ -139,8 +133,6 @@ def create(name: str, *, description: str, body: str, category: str = "", tags: 
             warnings.append("The description that was given replaces the one of the document.")
     if not version_of(read_document(text)):
         text = set_value(text, "metadata.version", FIRST)
-    if listed and not read_skill(read_document(text)).tags:
-        text = set_value(text, "metadata.tags", listed)
     tree = {MAIN_FILE: Item(text.encode())}
     new = main_of(tree)
     check_limits({}, tree, "", new.document.body)
@@ -152,17 +144,14 @@ def _called(name: str, slug: str) -> list[str]:
     return [f"The skill is called {slug}, because {name!r} cannot be the name of a skill."] if name != slug else []
 
 
-def _framed(body: str, slug: str, category: str) -> str:
+def _framed(body: str, slug: str) -> str:
     """A bare body below frontmatter of its own."""
     body = body.removeprefix(BOM).lstrip("\r\n")
-    rows = ["---", f"name: {quote(slug)}", "metadata:", f"  version: {quote(FIRST)}"]
-    if category:
-        rows += ["  hermes:", f"    category: {quote(category)}"]
-    text = "\n".join((*rows, "---", "", body))
+    text = "\n".join(("---", f"name: {quote(slug)}", "metadata:", f"  version: {quote(FIRST)}", "---", "", body))
     return with_ends(text if text.endswith("\n") else f"{text}\n", line_end(body))
 
 
-def _adopted(text: str, slug: str, category: str) -> tuple[str, list[str]]:
+def _adopted(text: str, slug: str) -> tuple[str, list[str]]:
     """A whole document under the name it is to have."""
     text, warnings = _healed(text)
     check_readable(text)
@@ -171,8 +160,6 @@ def _adopted(text: str, slug: str, category: str) -> tuple[str, list[str]]:
         text = set_value(text, "name", slug)
         if own and names.slug(own) != slug:
             warnings.append(f"The document says {own[: names.MAX_LENGTH]!r}; the skill is called {slug}.")
-    if category and read_skill(read_document(text)).category != category:
-        warnings.append(f"The category {category!r} was not written: a document says its own, in metadata.hermes.")
     return text if text.endswith("\n") else text + line_end(text), warnings
 
 
@@ -463,15 +450,6 @@ def check_text(what: str, text: str) -> str:
         message = f"The {what} has the character U+{ord(found[0]):04X} on line {line}, which no text file can hold."
         raise UsageError("bad-text", message, hint="Leave the character out, or write the one that was meant.")
     return text
-
-
-def check_tags(tags: Iterable[str]) -> str:
-    """The tags as the one text that reads back as them."""
-    for tag in tags:
-        if not _is_word(tag) or not _NOT_IN_TAGS.isdisjoint(tag):
-            shown, hint = repr(tag[: names.MAX_LENGTH]), f"Use words of at most {names.MAX_LENGTH} characters."
-            raise UsageError("bad-tag", f"The tag {shown} cannot be written as one of several.", hint=hint)
-    return ", ".join(dict.fromkeys(tags))
 
 
 def check_category(category: str) -> None:

@@ -262,7 +262,7 @@ class SkillEditor:
 
     def similar(self, name: str, description: str, body: str) -> tuple[Similar, ...]:
         """The other skills that are for nearly the same job as a new one."""
-        from whet.routing.duplicates_answer import resembling
+        from whet.routing.duplicates import resembling
         from whet.routing.texts import Texts
 
         found = resembling(self.workspace, name, Texts(name, description, body))

@@ -16,10 +16,9 @@ import numpy as np
 from whet.errors import WhetError
 from whet.routing import features
 from whet.routing.analysis import VERSION, analyse
-from whet.routing.asking import Asked, ask, corrected
-from whet.routing.explaining import Explainer
+from whet.routing.features import Asked, ask, corrected
 from whet.routing.index import MEMORY, SHORTEST_TYPO, Index, New, State, damage
-from whet.routing.judging import MAY, MUST, Candidates, judge
+from whet.routing.judging import MAY, MUST, Candidates, Explainer, judge
 from whet.routing.meaning import NAME, WIDTH, meaning
 from whet.routing.weights import FITTED, row
 from whet.skill.terms import number
@@ -218,9 +217,9 @@ class Router:
                 found.append(Found(given.rows[at].key, least, reasons))
         return tuple(found)
 
-    def detect(self, message: str, *, allowed: Container[str] | None = None, recent: Sequence[str] = ()) -> Detected:
+    def detect(self, message: str, *, allowed: Container[str] | None = None) -> Detected:
         """Does a message call for a skill, and for which?"""
-        return decide(self.find(message, OFFERED, allowed=allowed, recent=recent))
+        return decide(self.find(message, OFFERED, allowed=allowed))
 
     def confidence(self, message: str, key: str) -> float:
         """How likely it is that this skill is right for a message."""

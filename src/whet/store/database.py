@@ -71,7 +71,6 @@ class Database:
         "_connection",
         "_durable",
         "_lock",
-        "_read_only_ok",
         "_schema",
         "_status",
         "_waits",
@@ -79,35 +78,30 @@ class Database:
         "read_only",
     )
 
-    def __init__(self, path: str, schema: Schema, *, durable: bool, busy_ms: int, read_only_ok: bool) -> None:
+    def __init__(self, path: str, schema: Schema, *, durable: bool, busy_ms: int) -> None:
         """Use `open`; this one expects that the caller holds the opening lock."""
         self.path = path
         self._schema = schema
         self._durable = durable
         self._busy_ms = busy_ms
-        self._read_only_ok = read_only_ok
         self._lock = threading.RLock()
         self._waits = durable
         self._connect()
 
     @classmethod
-    def open(
-        cls, path: str, schema: Schema, *, durable: bool, busy_ms: int = BUSY_MS, read_only_ok: bool = True
-    ) -> Self:
+    def open(cls, path: str, schema: Schema, *, durable: bool, busy_ms: int = BUSY_MS) -> Self:
         """Open the database, made and brought to the schema's version if need be.
 
         `durable`: a commit waits for the disk; without it the newest commits may be missing after a power failure, but
-        never after a crash of the process. `busy_ms`: how long to wait for other processes. `read_only_ok`: where the
-        file may only be read, open it for reading (`read_only` is then true) instead of failing.
+        never after a crash of the process. `busy_ms`: how long to wait for other processes. Where the file may only be
+        read, it is opened for reading (`read_only` is then true).
         """
         real = os.path.realpath(path)
         if _is_read_only(real):
-            if not read_only_ok:
-                raise _denied(real, "may only be read")
-            return cls(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=read_only_ok)
+            return cls(real, schema, durable=durable, busy_ms=busy_ms)
         make_directories(os.path.dirname(real), durable=durable)
         with opening(real, busy_ms):
-            return cls(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=read_only_ok)
+            return cls(real, schema, durable=durable, busy_ms=busy_ms)
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -180,7 +174,7 @@ class Database:
         self.close()
 
     def _connect(self) -> None:
-        self.read_only = self._read_only_ok and _is_read_only(self.path)
+        self.read_only = _is_read_only(self.path)
         with os_failures(self.path, doing="open", other="state-failed"), _failures(self.path):
             _refuse_orphaned_log(self.path)
             if self._schema.private and not self.read_only:
@@ -246,12 +240,12 @@ def rebuildable(
     with opening(real, busy_ms):
         if not suspect or _verdict(real, "integrity_check(1)") is None:
             try:  # again, now that we are alone: another process may have been faster
-                return Database(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=True), None
+                return Database(real, schema, durable=durable, busy_ms=busy_ms), None
             except FailedError as error:
                 if error.code not in _UNUSABLE:
                     raise
         broken = move_aside(real, clock)
-        return Database(real, schema, durable=durable, busy_ms=busy_ms, read_only_ok=True), broken
+        return Database(real, schema, durable=durable, busy_ms=busy_ms), broken
 
 
 @contextmanager

@@ -211,10 +211,10 @@ def repair(path: str, schema: Schema, *, version: int | None = None, clock: Cloc
     with opening(real, BUSY_MS):
         _undo_aside(real)
         try:
-            with Database(fresh, old, durable=True, busy_ms=BUSY_MS, read_only_ok=False) as database:
+            with Database(fresh, old, durable=True, busy_ms=BUSY_MS) as database:
                 saved = salvage(real, database)
             new = schema._replace(adopt=adopt)
-            with Database(fresh, new, durable=True, busy_ms=BUSY_MS, read_only_ok=False) as database:
+            with Database(fresh, new, durable=True, busy_ms=BUSY_MS) as database:
                 database.read("PRAGMA journal_mode = DELETE")  # brings all rows into the one file that is renamed
             with os_failures(real):
                 broken = move_aside(real, clock, keep=True)

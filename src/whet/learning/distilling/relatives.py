@@ -13,8 +13,7 @@ from whet.authoring.main_file import main_of, said
 from whet.errors import WhetError
 from whet.learning.context import held_back
 from whet.library.package import read_tree
-from whet.routing.duplicates import THRESHOLD
-from whet.routing.duplicates_answer import resembling
+from whet.routing.duplicates import THRESHOLD, resembling
 from whet.routing.texts import Texts
 from whet.skill.names import key, slug
 
