@@ -492,9 +492,6 @@ def test_global_options_are_heard(machine: Machine, tmp_path: Path) -> None:
 
 
 def test_what_is_waiting_for_whoever_learns(machine: Machine) -> None:
-    config = Path(machine.env["WHET_HOME"]) / "config.toml"
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text('learn = "note"\n', encoding="utf-8")  # else a process of its own may take the session first
     for number in range(5):
         tell(machine, "codex", "tool", tool_use_id=str(number))
     tell(machine, "codex", "end")

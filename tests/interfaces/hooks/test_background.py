@@ -242,6 +242,15 @@ def test_a_project_that_is_gone_does_not_lose_the_session(machine: Machine, tmp_
     assert machine.library.proposals.pending().to_json()["count"] == 1
 
 
+def test_a_session_that_no_client_lets_us_read_is_nobodys_failure(machine: Machine) -> None:
+    for number in range(5):
+        machine.tell("codex", "tool", session="s", tool_use_id=str(number), transcript_path="/no/such/file")
+    machine.tell("codex", "end", session="s", transcript_path="/no/such/file")
+    assert waiting(machine, now=True) == ["s"]
+    assert not is_due(machine.hooks.sessions, str(machine.state), machine.env, machine.clock)
+    assert (learn(machine), waiting(machine), machine.failures()) == (0, ["s"], [])
+
+
 def test_a_server_has_it_learned_in_a_process_after_a_start_or_an_end(machine: Machine, tmp_path: Path) -> None:
     import threading
 

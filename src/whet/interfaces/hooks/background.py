@@ -39,11 +39,16 @@ _ALONE = ("-P", "-m", "whet", "learn", "--waiting", "--quiet")
 
 def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock = system_clock) -> bool:
     """Is there a session to learn from by itself, and may that be now?"""
-    if not sessions.waiting(now=True) or LearnSetting(state, env).now() in ("off", "note"):
+    if not _readable(sessions) or LearnSetting(state, env).now() in ("off", "note"):
         return False
     kept = State(sessions.database, clock)
     left = Account(kept).left()
     return bool(left.sessions and left.skills) and not Breaker(kept).until()
+
+
+def _readable(sessions: Sessions) -> list[Seen]:
+    """The sessions that wait and can be read: not every client tells where it keeps them."""
+    return [seen for seen in sessions.waiting(now=True) if os.path.isfile(seen.transcript)]
 
 
 def start_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
@@ -91,7 +96,7 @@ def learn_waiting(
     try:
         with FileLock(lock_path(state, "learning", "waiting"), timeout=0):
             while is_due(sessions, state, env, clock):
-                seen = next(reversed(sessions.waiting(now=True)), None)
+                seen = next(reversed(_readable(sessions)), None)
                 if seen is None or not sessions.take_up(seen.client, seen.id):
                     break  # somebody learned from it just now; the next event looks again
                 _learn(sessions, State(database, clock), seen, opened)
