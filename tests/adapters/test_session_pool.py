@@ -11,19 +11,6 @@ if TYPE_CHECKING:
     from adapters.world import World
 
 
-class Saved:
-    """Sessions that outlive a pool."""
-
-    def __init__(self) -> None:
-        self.states: dict[tuple[str, str], Any] = {}
-
-    def state(self, client: str, conversation: str) -> Any:
-        return self.states.get((client, conversation))
-
-    def keep(self, client: str, conversation: str, state: Any) -> None:
-        self.states[client, conversation] = state
-
-
 def test_what_was_used_last_is_kept_longest() -> None:
     made: list[int] = []
 
@@ -78,7 +65,8 @@ def test_shared_tools_are_those_of_every_conversation(world: World) -> None:
 
 
 def test_a_saved_session_goes_on_in_another_pool(world: World) -> None:
-    saved, key = Saved(), SessionKey("1", client="codex")
+    saved, key = world.library.learning.sessions, SessionKey("1", client="codex")
+    saved.note("codex", "1", prompts=1)
     first = SessionPool(lambda _: world.library, saved=saved)
     session = first.session(key)
     session.view("deploy")
@@ -86,5 +74,5 @@ def test_a_saved_session_goes_on_in_another_pool(world: World) -> None:
     first.save(key, session)
     again = SessionPool(lambda _: world.library, saved=saved).session(key)
     assert [(again.id, item.name) for item in again.active] == [("1", "deploy")]
-    saved.states["codex", "1"] = {"version": -1}
+    saved.keep("codex", "1", {"version": -1})
     assert SessionPool(lambda _: world.library, saved=saved).session(key).active == ()

@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from whet import Library, Session, UsageError
-from whet.api.bounds import MAX_ANSWER, bounded, length
-from whet.api.tools import LIST_ROOM, LISTED, Tools, definitions
+from whet.api.tools import LIST_ROOM, LISTED, MAX_ANSWER, Tools, bounded, definitions, length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ whichever process.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from whet.errors import WhetError
 from whet.library.visibility import PERSON, Caller
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from whet.api.library import Library
     from whet.api.session import Session
     from whet.api.tools import Tools, Writes
+    from whet.learning.sessions import Sessions
     from whet.prompt.tokens import Tokenizer
 
 MOST_SESSIONS = 1_000
@@ -37,16 +38,6 @@ class SessionKey(NamedTuple):
     """None is where the program was started."""
     caller: Caller = PERSON
     client: str = ""
-
-
-class SavedSessions(Protocol):
-    """Where sessions outlive the process, as `learning.sessions.Sessions` keeps them."""
-
-    def state(self, client: str, conversation: str, /) -> Any:
-        """The session as it was saved; None for none."""
-
-    def keep(self, client: str, conversation: str, state: Any, /) -> None:
-        """Save a session."""
 
 
 class RecentlyUsed(Generic[Key, Value]):
@@ -96,7 +87,7 @@ class SessionPool:
         only: Collection[str] | None = None,
         tokenizer: Tokenizer | None = None,
         stubs: bool = False,
-        saved: SavedSessions | None = None,
+        saved: Sessions | None = None,
         shared: Tools | None = None,
         most: int = MOST_SESSIONS,
     ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from whet.interfaces.hooks.tool_calls import TouchedSkill, is_failed, touched_skills
+from whet.interfaces.hooks.events import TouchedSkill, is_failed, touched_skills
 
 SKILL = "/home/me/.agents/skills/pdf/SKILL.md"
 READ = (TouchedSkill("view", path=SKILL),)

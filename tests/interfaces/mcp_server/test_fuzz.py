@@ -17,8 +17,7 @@ from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 
 from mcp_server.world import ENOUGH, World, ask, connected
-from whet.api.bounds import MAX_ANSWER
-from whet.api.tools import definitions
+from whet.api.tools import MAX_ANSWER, definitions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

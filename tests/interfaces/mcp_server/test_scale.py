@@ -10,8 +10,7 @@ import pytest
 
 from mcp_server.world import World, ask, connected
 from whet import Library
-from whet.api.bounds import MAX_ANSWER
-from whet.api.tools import LIST_ROOM, LISTED, MOST_LISTED
+from whet.api.tools import LIST_ROOM, LISTED, MAX_ANSWER, MOST_LISTED
 from whet.interfaces.mcp.paging import PAGE_BYTES
 from whet.interfaces.mcp.server import INSTRUCTIONS
 

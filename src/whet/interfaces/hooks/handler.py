@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError, WhetError
 from whet.interfaces.hooks.clients import CLIENTS
-from whet.interfaces.hooks.events import format_answer, read_event
-from whet.interfaces.hooks.tool_calls import TouchedSkill, touched_skills
+from whet.interfaces.hooks.events import TouchedSkill, format_answer, read_event, touched_skills
 from whet.learning.sessions import BUSY_MS, Sessions
 from whet.learning.signals import NOTHING, corrects, glance
 from whet.library.settings import config_path, read_settings
@@ -175,7 +174,7 @@ class Hooks:
         if not self._patient and not library.matcher.index_manager.is_ready(snapshot):
             message = "The skills are not indexed yet, which takes longer than a client waits."
             raise UsageError("not-indexed", message, hint="Run `whet find` once.")
-        session = self._session(library, event)
+        session = self._pool.session(_key(event), library)
         text = offer_skills(session, event.prompt, snapshot)
         if not text or (self._patient and time.monotonic() - began > PATIENCE):
             return ""
@@ -185,12 +184,9 @@ class Hooks:
         self.sessions.hold(event.client, event.session, text, session.to_json(), event.turn)
         return ""
 
-    def _session(self, library: Library, event: Event) -> Session:
-        """The conversation as it was left. Tokens are estimated: to count them takes longer than all the rest."""
-        return self._pool.session(_key(event), library)
-
     @cached_property
     def _pool(self) -> SessionPool:
+        """Conversations as they were left. Tokens are estimated: to count them takes longer than all the rest."""
         from whet.api.session_pool import SessionPool
         from whet.prompt.tokens import ESTIMATE
 
@@ -213,7 +209,7 @@ class Hooks:
         from whet.prompt.formats import clean
 
         library = self._open(event.project)
-        session = self._session(library, event)
+        session = self._pool.session(_key(event), library)
         cards = [(item, card) for item in loaded if (card := _card(library, item))]
         for item, card in cards:
             session.noticed(card)
