@@ -18,7 +18,7 @@ import whet
 from whet.api.guard import SkillGuard
 from whet.api.learning import SkillLearning
 from whet.api.settings import SkillSettings
-from whet.api.sources import SkillSources
+from whet.api.sources import SkillSources, TapInfo
 from whet.api.tools import Tool, Tools
 from whet.authoring.editor import SkillEditor
 from whet.authoring.history import History
@@ -26,7 +26,12 @@ from whet.authoring.proposals import Proposals
 from whet.learning.curator import Curating
 from whet.learning.usage import Usage
 from whet.prompt.conversation import Active
-from whet.sources.install.plan import Plan, Step
+from whet.sources.install.inspecting import InspectedSkill, Inspection, OfferedSkill
+from whet.sources.install.plan import Applied, Plan, Step
+from whet.sources.install.telling import CheckedSkill, Installation, Origin, Outdated, Verification, VerifiedSkill
+from whet.sources.publishing.prepare import Published, Release
+from whet.sources.publishing.snapshots import SnapshotExport
+from whet.sources.search import Hit, SearchResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,7 +116,12 @@ VALUES = (
     *("Match", "Matches", "Detection", "Index", "Invocation", "Needs", "Need"),
     *("Skill", "Use", "Tokenizer", "Probe", "LocalProbe"),
 )
-HANDED_OUT = (Tool, Usage, Curating, Plan, Step, Active)
+HANDED_OUT = (
+    *(Tool, Usage, Curating, Plan, Step, Applied, Active),
+    *(SearchResult, Hit, TapInfo, Inspection, OfferedSkill, InspectedSkill),
+    *(Verification, VerifiedSkill, Outdated, CheckedSkill, Origin, Installation),
+    *(Published, Release, SnapshotExport),
+)
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
