@@ -26,9 +26,9 @@ from whet.authoring.proposals import Proposals
 from whet.learning.curator import Curating
 from whet.learning.usage import Usage
 from whet.prompt.conversation import Active
-from whet.sources.install.inspecting import InspectedSkill, Inspection, OfferedSkill
+from whet.sources.install.installer import InspectedSkill, Inspection, OfferedSkill
 from whet.sources.install.plan import Applied, Plan, Step
-from whet.sources.install.telling import CheckedSkill, Installation, Origin, Outdated, Verification, VerifiedSkill
+from whet.sources.install.report import CheckedSkill, Installation, Origin, Outdated, Verification, VerifiedSkill
 from whet.sources.publishing.prepare import Published, Release
 from whet.sources.publishing.snapshots import SnapshotExport
 from whet.sources.search import Hit, SearchResult

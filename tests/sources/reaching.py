@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from whet.library.roots import Place
 from whet.skill.archive import pack
 from whet.skill.tree import Item
-from whet.sources.model import FetchContext
-from whet.sources.opening import open_source
+from whet.sources.model import FetchContext, open_source
 from whet.sources.refs.reading import ref_trust
 from whet.sources.search import search
 from whet.store.cache import CacheDatabase

@@ -20,8 +20,7 @@ from whet.library.package import read_tree
 from whet.skill.tree import Item, library_digest
 from whet.sources import local
 from whet.sources.local import ArchiveSource, PathSource
-from whet.sources.model import Fetched, Listing, Offer, Progress, Ref
-from whet.sources.opening import open_source
+from whet.sources.model import Fetched, Listing, Offer, Progress, Ref, open_source
 from whet.store.atomic import temporary_path
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from sources.reaching import codes, dumped, find, json_values, main, packed, rea
 from sources.repositories import Repository, World
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
-from whet.sources.model import Ref
-from whet.sources.opening import open_source
+from whet.sources.model import Ref, open_source
 from whet.sources.refs.reading import ref_text
 from whet.sources.registries.marketplace import (
     FILE,
@@ -113,7 +112,7 @@ def paths(source: MarketplaceSource, names: tuple[str, ...] = ()) -> list[tuple[
     ],
 )
 def test_every_source_of_a_plugin_is_read(source: Any, roots: tuple[str, ...], place: Ref | None) -> None:
-    assert read(plugin(source=source)) == Marketplace("things", (Plugin("tools", "About tools.", roots, place),), ())
+    assert read(plugin(source=source)) == Marketplace((Plugin("tools", "About tools.", roots, place),), ())
 
 
 @pytest.mark.parametrize("kind", ["npm", "pip", "command", "something-new"])

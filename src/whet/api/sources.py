@@ -138,7 +138,7 @@ class SkillSources:
         FailedError `no-source-answered` is raised when none can. With `offline`, only what lies on this disk is
         searched.
         """
-        from whet.sources.opening import open_source
+        from whet.sources.model import open_source
         from whet.sources.search import search
 
         return search(

@@ -11,9 +11,10 @@ a package in, nothing of it lies anywhere an agent could look.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from whet.errors import FailedError
+from whet.errors import FailedError, UsageError
 
 if TYPE_CHECKING:
     import threading
@@ -24,7 +25,18 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
     from whet.sources.web.client import Web
 
-KINDS = ("path", "archive", "git", "url", "well-known", "clawhub", "marketplace", "hub")
+_SOURCES = {
+    "path": ("local", "PathSource"),
+    "archive": ("local", "ArchiveSource"),
+    "git": ("git.source", "GitSource"),
+    "url": ("registries.url", "UrlSource"),
+    "well-known": ("registries.wellknown", "WellKnownSource"),
+    "clawhub": ("registries.clawhub", "ClawHubSource"),
+    "marketplace": ("registries.marketplace", "MarketplaceSource"),
+    "hub": ("registries.hub", "HubSource"),
+}
+"""Kind -> module and class; a module is imported when a source of its kind is used."""
+KINDS = tuple(_SOURCES)
 
 
 class Ref(NamedTuple):
@@ -125,3 +137,13 @@ class SearchableSource(Source, Protocol):
 
     def search(self, query: str, limit: int) -> tuple[Offer, ...]:
         """What fits a query, best first."""
+
+
+def open_source(ref: Ref, context: FetchContext) -> Source:
+    """The source of a reference. Nothing is fetched yet."""
+    if ref.kind not in _SOURCES:
+        hint = f"Whet knows {', '.join(_SOURCES)}. A newer Whet may know more."
+        raise UsageError("unknown-source", f"{ref.kind!r} is no kind of source.", hint=hint)
+    module, name = _SOURCES[ref.kind]
+    source: Source = getattr(import_module(f"whet.sources.{module}"), name)(ref, context)
+    return source

@@ -22,7 +22,7 @@ from whet.sources.concurrency import map_concurrently
 from whet.sources.git.source import GitSource
 from whet.sources.lock.file import lock_file, opened_source
 from whet.sources.lock.installs import relative_path
-from whet.sources.opening import open_source
+from whet.sources.model import open_source
 from whet.sources.packages import choose
 from whet.sources.refs.reading import file_path, read_ref, ref_text, ref_trust, shown
 from whet.values import Json, answer_json, as_json, fields_json

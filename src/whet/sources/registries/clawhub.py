@@ -93,7 +93,7 @@ class ClawHubSource(Registry):
         return Fetched(offer, tree, (*found.notes, *notes))
 
     def _fetch_repository(self, offer: Offer, repository: Ref, notes: tuple[Note, ...]) -> Fetched:
-        from whet.sources.opening import open_source
+        from whet.sources.model import open_source
         from whet.sources.packages import choose
 
         source = open_source(repository._replace(ref=offer.revision), self.context)

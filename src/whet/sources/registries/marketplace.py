@@ -24,8 +24,7 @@ from whet.skill import paths
 from whet.skill.finder import parents
 from whet.skill.names import key
 from whet.sources.concurrency import together
-from whet.sources.model import Fetched, Listing, Offer, Ref
-from whet.sources.opening import open_source
+from whet.sources.model import Fetched, Listing, Offer, Ref, open_source
 from whet.sources.packages import choose, refusal
 from whet.sources.refs.pages import document, repository, shorthand
 from whet.sources.refs.parts import OddError, check_ref, read_address
@@ -40,6 +39,7 @@ from whet.sources.registries.registry import (
     parse_json,
     prefix_error,
     quote_text,
+    read_entries,
 )
 from whet.store.failures import os_failure
 
@@ -91,7 +91,6 @@ class Plugin(NamedTuple):
 class Marketplace(NamedTuple):
     """What a marketplace lists."""
 
-    name: str
     plugins: tuple[Plugin, ...]
     notes: tuple[Note, ...]
 
@@ -101,7 +100,7 @@ class MarketplaceSource(Registry):
 
     def __init__(self, ref: Ref, context: FetchContext) -> None:
         super().__init__(ref, context)
-        self._marketplace = Marketplace("", (), ())
+        self._marketplace = Marketplace((), ())
         self._sources: dict[Ref, Source] = {}
         self._inner: dict[Offer, tuple[Source, Offer]] = {}
         """An offer of this source -> whose offer it is, and what it is there."""
@@ -285,23 +284,12 @@ def read_marketplace(data: bytes, *, local: bool = False) -> Marketplace:
     answer = Answer(parse_json(data, FILE), FILE)
     metadata = answer.optional_child("metadata")
     root = _check_path((metadata.optional_text("pluginRoot") if metadata else None) or "", "metadata.pluginRoot")
-    plugins: dict[str, Plugin] = {}
     notes: list[Note] = []
-    for position, value in enumerate(answer.items("plugins")):
-        where = f"plugins[{position}]"
-        try:
-            plugin = _read_plugin(Answer(value, where), root, local=local, notes=notes)
-        except (InvalidError, UsageError) as error:
-            name = value.get("name") if isinstance(value, dict) else ""
-            name = clean_text(name, 100) if isinstance(name, str) else ""
-            notes.append(Note("plugin-wrong", "error", f"{where} is skipped: {error.message}", skill=name))
-            continue
-        if plugin is not None and key(plugin.name) in plugins:
-            message = f"{where}: the marketplace lists {plugin.name} before; the first one counts."
-            notes.append(Note("plugin-duplicate", "warning", message, skill=plugin.name))
-        elif plugin is not None:
-            plugins[key(plugin.name)] = plugin
-    return Marketplace(answer.prose("name"), tuple(plugins.values()), tuple(notes))
+
+    def read(entry: Answer) -> Plugin | None:
+        return _read_plugin(entry, root, local=local, notes=notes)
+
+    return Marketplace(read_entries(answer, "plugins", "plugin", read, notes), tuple(notes))
 
 
 def group_by_plugin(data: bytes, directories: Iterable[str]) -> dict[str, str]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote, urljoin
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
+from whet.notes import Note
 from whet.skill.archive import unpack
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT
@@ -25,14 +26,14 @@ from whet.sources.packages import left_out, package_at, weigh
 from whet.sources.web.addresses import PORTS, read_address
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from whet.notes import Note
     from whet.sources.model import FetchContext, Fetched
     from whet.sources.web.request import Response
     from whet.values import Json
 
 T = TypeVar("T")
+N = TypeVar("N", bound="Named")
 MOST_NOTES = 20
 """Notes with one code that are listed; the rest is counted."""
 _MOST_TEXT = 1024
@@ -235,6 +236,41 @@ def limit_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
         if (more := len(others) + 1 - MOST_NOTES) > 0:
             kept.append(first._replace(skill="", message=f"There are {more} more like this.", hint=""))
     return tuple(kept)
+
+
+class Named(Protocol):
+    """An entry of a list."""
+
+    @property
+    def name(self) -> str:
+        """What it is called there."""
+
+
+def read_entries(
+    answer: Answer, field: str, kind: str, read: Callable[[Answer], N | None], notes: list[Note]
+) -> tuple[N, ...]:
+    """The entries of a list that a stranger made.
+
+    One that is wrong never costs the others, of two with one name the first counts, and `notes` says so; `kind` is what
+    the codes of these notes begin with.
+    """
+    entries: dict[str, N] = {}
+    for position, value in enumerate(answer.items(field)):
+        where = f"{field}[{position}]"
+        try:
+            entry = read(Answer(value, where, answer.url))
+        except (InvalidError, UsageError) as error:
+            name = value.get("name") if isinstance(value, dict) else ""
+            name = clean_text(name, 100) if isinstance(name, str) else ""
+            message, hint = f"{where} is skipped: {error.message}", "Tell the publisher of the list."
+            notes.append(Note(f"{kind}-wrong", "error", message, hint, skill=name))
+            continue
+        if entry is not None and key(entry.name) in entries:
+            message = f"{where}: {entry.name} is listed before; the first one counts."
+            notes.append(Note(f"{kind}-duplicate", "warning", message, skill=entry.name, path=answer.url))
+        elif entry is not None:
+            entries[key(entry.name)] = entry
+    return tuple(entries.values())
 
 
 class Registry:

@@ -15,7 +15,7 @@ import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.errors import InvalidError, NotFoundError, RefusedError, WhetError
 from whet.notes import Note
 from whet.skill import paths
 from whet.skill.archive import refused
@@ -39,6 +39,7 @@ from whet.sources.registries.registry import (
     parse_json,
     quote_segment,
     quote_text,
+    read_entries,
     resolve_address,
 )
 
@@ -206,22 +207,11 @@ def read_index(body: bytes, url: str) -> Index:
         message = f"The index at {url} says it is {quote_text(value['$schema'])}, which Whet does not know."
         raise InvalidError("index-unknown", message, hint=hint)
     notes: list[Note] = []
-    entries: dict[str, Entry] = {}
-    for position, item in enumerate(answer.items("skills")):
-        where = f"skills[{position}]"
-        try:
-            parts = Answer(item, where, url)
-            entry = _read_artifact(parts, notes) if "$schema" in value else _read_files(parts)
-        except (InvalidError, UsageError) as error:
-            message, hint = f"{where} is skipped: {error.message}", "Tell the publisher of the index."
-            notes.append(Note("index-entry-wrong", "error", message, hint, skill=_guess_name(item)))
-            continue
-        if entry is not None and key(entry.name) in entries:
-            message = f"{where}: the index lists {entry.name} before; the first one counts."
-            notes.append(Note("index-entry-duplicate", "warning", message, skill=entry.name, path=url))
-        elif entry is not None:
-            entries[key(entry.name)] = entry
-    return Index(tuple(entries.values()), tuple(notes))
+
+    def read(entry: Answer) -> Entry | None:
+        return _read_artifact(entry, notes) if "$schema" in value else _read_files(entry)
+
+    return Index(read_entries(answer, "skills", "index-entry", read, notes), tuple(notes))
 
 
 def _read_artifact(entry: Answer, notes: list[Note]) -> Entry | None:
@@ -270,9 +260,3 @@ def _read_name(entry: Answer) -> str:
     for problem in spec_problems(name):
         raise bad_response(problem.message)
     return name.strip()
-
-
-def _guess_name(value: object) -> str:
-    """The name of an entry that is wrong, if it has a valid one."""
-    name = value.get("name") if isinstance(value, dict) else ""
-    return name if isinstance(name, str) and not spec_problems(name) else ""
