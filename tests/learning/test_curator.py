@@ -232,7 +232,7 @@ def test_near_duplicates_are_proposed_for_merging_into_the_most_used() -> None:
         skill("letter", last=1),
     ]
     pairs = near_duplicates(texts)
-    score = sorted(pair.score for pair in pairs)[-2]
+    score = sorted(pair.score for pair in pairs)[1]
     assert {name for pair in pairs for name in pair[:2]} == {"audit", "check", "scan"}
     first = next(pair for pair in pairs if "audit" in pair[:2])
     reason = f"Each is {score:.0%} like another, or more; the one to keep is used most."
@@ -253,38 +253,40 @@ def test_near_duplicates_are_proposed_for_merging_into_the_most_used() -> None:
     ],
 )
 def test_of_those_used_as_often_the_oldest_is_kept(standings: tuple[Standing, ...], into: str, why: str) -> None:
-    (found,) = merges(*standings, a=SCAN, b=CHECK)
+    (found,) = merges(*standings, a=SCAN, b=AUDIT)
     assert (found.into, found.others) == (into, tuple({"a", "b"} - {into}))
     assert found.reason == f"Each is {found.score:.0%} like another, or more; {why}"
 
 
 @pytest.mark.parametrize("protected", [skill("a", uses=1, pinned=True), skill("a", uses=1, referenced_by=("bundle",))])
 def test_what_is_protected_may_take_others_in_but_is_never_taken_in(protected: Standing) -> None:
-    assert [merge[:2] for merge in merges(protected, skill("b"), a=SCAN, b=CHECK)] == [("a", ("b",))]
-    assert merges(protected, skill("b", uses=2), a=SCAN, b=CHECK) == ()
-    more = {"b": changed(SCAN, "Trivy", "Grype"), "c": changed(SCAN, "CVE", "identifier"), "d": CHECK}
+    assert [merge[:2] for merge in merges(protected, skill("b"), a=SCAN, b=AUDIT)] == [("a", ("b",))]
+    assert merges(protected, skill("b", uses=2), a=SCAN, b=AUDIT) == ()
+    more = {"b": changed(SCAN, "Trivy", "Grype"), "c": changed(SCAN, "CVE", "identifier"), "d": AUDIT}
     found = merges(protected, skill("b", uses=2), skill("c"), skill("d"), a=SCAN, **more)
     assert [merge[:2] for merge in found] == [("b", ("c", "d"))]
 
 
 def test_what_is_connected_only_by_a_protected_skill_is_taken_in_by_that_one() -> None:
-    texts = {"a": CHECK, "b": AUDIT, "c": SCAN}
-    assert [pair[:2] for pair in near_duplicates(texts)] == [("a", "c"), ("a", "b")]
+    body = "Run `trivy fs --offline-scan --format json package-lock.json` and write a CSV report of HIGH and CRITICAL."
+    brief = Texts("vulnerability-check", "Check a project's dependencies for vulnerabilities.", body)
+    texts = {"a": SCAN, "b": AUDIT, "c": brief}
+    assert [pair[:2] for pair in near_duplicates(texts)] == [("a", "b"), ("a", "c")]
     found = merges(skill("a", uses=1, pinned=True), skill("b", uses=2), skill("c"), **texts)
     assert [merge[:2] for merge in found] == [("a", ("c",))]
 
 
 def test_only_what_the_agent_made_and_this_plan_keeps_is_merged() -> None:
-    assert merges(skill("a", mine=False), skill("b"), a=SCAN, b=CHECK) == ()
-    assert merges(skill("a", last=100, stale=60), skill("b", last=1), a=SCAN, b=CHECK) == ()
-    assert merges(skill("a", state="archived"), skill("b"), a=SCAN, b=CHECK) == ()
+    assert merges(skill("a", mine=False), skill("b"), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a", last=100, stale=60), skill("b", last=1), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a", state="archived"), skill("b"), a=SCAN, b=AUDIT) == ()
     assert merges(skill("a"), skill("b"), a=SCAN) == ()
 
 
 def test_a_name_that_two_skills_have_is_not_merged() -> None:
-    assert merges(skill("a"), skill("a", path="/elsewhere"), skill("b"), a=SCAN, b=CHECK) == ()
-    assert merges(skill("a"), skill("a", path="/elsewhere", mine=False), skill("b"), a=SCAN, b=CHECK) == ()
-    assert merges(skill("a"), skill("a", path="/elsewhere", last=100, stale=60), skill("b"), a=SCAN, b=CHECK) == ()
+    assert merges(skill("a"), skill("a", path="/elsewhere"), skill("b"), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a"), skill("a", path="/elsewhere", mine=False), skill("b"), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a"), skill("a", path="/elsewhere", last=100, stale=60), skill("b"), a=SCAN, b=AUDIT) == ()
 
 
 def test_a_group_has_at_most_five_skills_and_no_skill_is_in_two() -> None:

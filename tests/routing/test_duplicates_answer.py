@@ -52,7 +52,7 @@ def test_all_pairs_with_what_they_share_and_where_they_are(library: Library, tmp
             {
                 "one": "bank-reconciliation",
                 "other": "match-payments-to-ledger",
-                "score": 0.5,
+                "score": 0.51,
                 "shared": ["ledger", "match", "bank", "payments", "balance", "statement"],
                 "paths": [
                     os.path.join(str(tmp_path), "skills", name)

@@ -13,8 +13,8 @@ Three things are compared, and what speaks most for a pair counts:
 
 Then the names are looked at. Siblings of one family share a word of their names and many of their texts, and have the
 same skills around them, but each is called after something that the others never mention; two skills for one job
-mention what the other one is called after. What is not mentioned takes away more than half of a sibling's score,
-unless one is a copy of the other.
+mention what the other one is called after, one of them at least. What is not mentioned takes away more than half of a
+sibling's score, unless one is a copy of the other.
 
 Not every skill is compared with every other. Each looks for those that share its most telling terms, and of a term
 that very many share it looks only at the nearest by their order, so that the work grows with the number of skills and
@@ -215,14 +215,21 @@ class Similarity:
         return self._runs[at]
 
     def _mentions(self, one: int, other: int) -> float:
-        """What is left of a score for how much each skill mentions of what only the other one is called after."""
+        """What is left of a score for how much each skill mentions of what only the other one is called after.
+
+        Siblings never mention each other: of the two, the one that mentions more counts.
+        """
         mine, theirs = self._said[one].name, self._said[other].name
-        apart = [(term, other) for term in mine - theirs] + [(term, one) for term in theirs - mine]
-        whole = sum(self._rarity[term] for term, _ in apart)
-        if not whole:
-            return 1.0
-        missed = sum(self._rarity[term] for term, at in apart if not self._stems(at).issuperset(self._stem(term)))
-        return 1 - missed / whole * (_STRANGERS if mine.isdisjoint(theirs) else _SIBLINGS)
+        missed = [
+            share for terms, at in ((mine - theirs, other), (theirs - mine, one)) for share in self._missed(terms, at)
+        ]
+        return 1 - min(missed, default=0.0) * (_STRANGERS if mine.isdisjoint(theirs) else _SIBLINGS)
+
+    def _missed(self, terms: frozenset[int], at: int) -> Iterator[float]:
+        """The share of these terms that a skill does not mention; nothing where there are none."""
+        if whole := sum(self._rarity[term] for term in terms):
+            unsaid = [term for term in terms if not self._stems(at).issuperset(self._stem(term))]
+            yield sum(self._rarity[term] for term in unsaid) / whole
 
     def _stems(self, at: int) -> frozenset[str]:
         if at not in self._mentioned:
