@@ -106,6 +106,11 @@ def test_any_literal_is_hidden_where_a_secret_stands(place: str) -> None:
     assert hide_secrets(expected[0]) == (expected[0], 0)
 
 
+def test_a_login_with_a_slash_is_one_where_the_password_is_no_name() -> None:
+    assert hide_secrets("log in with dana/hunter22x please") == ("log in with dana/[secret:password] please", 1)
+    assert hide_secrets("login: dana/22hunter") == ("login: dana/[secret:password]", 1)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -126,6 +131,7 @@ def test_any_literal_is_hidden_where_a_secret_stands(place: str) -> None:
         "rsync -u a1 b1 -p; nmap -p 80,443 host1",
         "vault login -method=oidc; vault login; run vault login first",
         "snyk auth, then snyk test; npm login; wandb login --relogin",
+        "sign in as src/app2 first; login via api/v2; log in to staging/web01",
         "gh auth login --with-token < token.txt",
         "gh auth login --with-token <<< $TOKEN",
         'twine upload -u __token__ -p "$PYPI_TOKEN" dist/*',

@@ -31,7 +31,7 @@ _IS = re.compile(
 )
 _LOGIN = re.compile(
     r"\b(?:log(?:ged)?[ -]?(?:in|on)|sign[ -]?in|credentials?|creds)(?: \w{1,12}){0,2}?:? {1,3}"
-    rf"(?P<user>[\w.@+-]{{2,60}})(?: / | : |:(?!/)|/(?=[a-z]{2, 40}\d|\d{1, 20}[a-z])){_VALUE}",
+    rf"(?P<user>[\w.@+-]{{2,60}})(?: / | : |:(?!/)|/(?=[a-z]{{2,40}}\d|\d{{1,20}}[a-z])){_VALUE}",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(rf"(?<![\w-]){_NAME} {{1,2}}{_VALUE}", re.IGNORECASE)
