@@ -59,6 +59,24 @@ class Rule(NamedTuple):
     mention: bool = True
     """Whether speaking of it (documentation, a list of what to avoid, a security skill) is less than doing it."""
 
+    def finding(
+        self, file: str, line: int, particulars: str = "", *, evidence: str = "", severity: Severity | None = None
+    ) -> Finding:
+        """What a person is shown when it is found."""
+        title = self.title.rstrip(".")
+        message = f"{title}: {particulars}." if particulars else f"{title}."
+        return Finding(
+            self.id,
+            severity or self.severity,
+            self.category,
+            file,
+            line,
+            message,
+            evidence,
+            self.remedy,
+            self.references,
+        )
+
 
 class Hit(NamedTuple):
     """A rule matched. `severity` replaces that of the rule; `subject` is what it is about, such as a host."""
@@ -92,6 +110,17 @@ class Seen(NamedTuple):
 
     hits: tuple[Hit, ...] = ()
     facts: tuple[Fact, ...] = ()
+
+    def shift(self, lines: int) -> Seen:
+        """The same, so many lines further down: where the text begins in a larger one."""
+        hits = tuple(hit._replace(line=hit.line + lines) for hit in self.hits)
+        return Seen(hits, tuple(fact._replace(line=fact.line + lines) for fact in self.facts))
+
+    def at(self, line: int) -> Seen:
+        """The same, all of it on one line: where the text stands that was looked at."""
+        return Seen(
+            tuple(hit._replace(line=line) for hit in self.hits), tuple(fact._replace(line=line) for fact in self.facts)
+        )
 
 
 class Finding(NamedTuple):

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 from whet.guard.finding import Hit
 from whet.guard.hosts import host_of
-from whet.guard.patterns import shorten
+from whet.guard.patterns import line_of, shorten
+from whet.guard.rules import every, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.guard.documents import Document
-    from whet.guard.finding import Fact, Rule, Seen
+    from whet.guard.finding import Fact, Seen
 
 _FILE = re.compile(
     r"[\w-]{2,60}\.(?:txt|json|log|dat|tmp|cache|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|sh|py|js|exe|yaml|yml|toml|md)\b",
@@ -73,7 +74,7 @@ def _first(facts: Mapping[str, Sequence[Fact]], test: Callable[[Fact], bool]) ->
 
 
 def _is_outside(host: str) -> bool:
-    return host_of(host or "unknown.host").kind not in ("loopback", "private")
+    return not host_of(host or "unknown.host").near
 
 
 def _names(one: str, two: str, texts: Mapping[str, str]) -> bool:
@@ -128,21 +129,17 @@ def _obeyed(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) 
 
 def _read_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """What programs do with what the other files hold. Hits are told by a rule whose severity is their own."""
-    from whet.guard import rules
-
-    table = rules.every()
     if len(documents) < 2:
         return
     if any(document.kind == "python" for document in documents):
         from whet.guard.python import package as python_package
 
-        for path, hit in python_package.hits(documents, table):
-            yield path, _grave(hit, table[hit.rule])
-    for path, hit in data_hits(documents, table):
-        yield path, _grave(hit, table[hit.rule])
+        yield from ((path, _grave(hit)) for path, hit in python_package.hits(documents))
+    yield from ((path, _grave(hit)) for path, hit in _filled_in(documents))
 
 
-def _grave(hit: Hit, rule: Rule) -> Hit:
+def _grave(hit: Hit) -> Hit:
+    rule = every()[hit.rule]
     if rule.severity == "critical":
         return hit
     return hit._replace(
@@ -181,7 +178,7 @@ _DATA = ("text", "json", "yaml", "toml", "markdown")
 _WORD = re.compile(r"[\"'`]([^\"'`\n]{1,200})[\"'`]")
 
 
-def data_hits(documents: Sequence[Document], table: Mapping[str, Rule]) -> Iterator[tuple[str, Hit]]:
+def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """What is critical only with the other files, each with its path."""
     open_ones = [document for document in documents if not document.via and len(document.text) <= _LARGEST]
     scripts = [document for document in open_ones if document.kind == "shell"][:_MOST]
@@ -191,7 +188,7 @@ def data_hits(documents: Sequence[Document], table: Mapping[str, Rule]) -> Itera
         for document in scripts:
             settings = _settings(document, open_ones)
             if settings:
-                yield from _new(document, settings + document.text, settings.count("\n"), check, table)
+                yield from _new(document, settings + document.text, settings.count("\n"), check)
     yield from _assembled(open_ones)
     programs = [document for document in open_ones if document.kind == "javascript"][:_MOST]
     data = {document.path: document.text for document in open_ones if document.kind in ("json", "text", "yaml")}
@@ -201,7 +198,7 @@ def data_hits(documents: Sequence[Document], table: Mapping[str, Rule]) -> Itera
         for document in programs:
             text = _filled(document.text, data)
             if text != document.text:
-                yield from _new(document, text, 0, check_javascript, table)
+                yield from _new(document, text, 0, check_javascript)
 
 
 def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
@@ -212,17 +209,13 @@ def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
             continue
         found = _RUNS.search(document.text)
         if found and any(len(name) > 2 and name in document.text for name in names):
-            line = document.text.count("\n", 0, found.start()) + 1
+            line = line_of(document.text, found.start())
             message = "It runs what it makes of the characters of its data files"
             yield document.path, Hit("split-payload", line, shorten(found[0]), message=message)
 
 
-def _new(
-    document: Document, text: str, before: int, check: Callable[[str], Seen], table: Mapping[str, Rule]
-) -> Iterator[tuple[str, Hit]]:
-    grave = [
-        hit for hit in check(text).hits if (hit.severity or table[hit.rule].severity) == "critical" and not hit.steps
-    ]
+def _new(document: Document, text: str, before: int, check: Callable[[str], Seen]) -> Iterator[tuple[str, Hit]]:
+    grave = [hit for hit in check(text).hits if severity_of(hit) == "critical" and not hit.steps]
     grave = [hit._replace(line=hit.line - before) for hit in grave if hit.line > before]
     if grave:
         alone = {(hit.rule, hit.line) for hit in check(document.text).hits}

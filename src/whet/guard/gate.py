@@ -140,6 +140,4 @@ def _finding(rule_id: str, file: str, evidence: str) -> Finding:
     """A finding about what is no text: an unreadable file, a refused archive."""
     from whet.guard import rules
 
-    rule = rules.every()[rule_id]
-    message = f"{rule.title.rstrip('.')}: {evidence.rstrip('.')}."
-    return Finding(rule.id, rule.severity, rule.category, file, 1, message, "", rule.remedy, rule.references)
+    return rules.every()[rule_id].finding(file, 1, evidence.rstrip("."))

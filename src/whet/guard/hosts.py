@@ -35,6 +35,11 @@ class Host(NamedTuple):
     kind: Kind
 
     @property
+    def near(self) -> bool:
+        """It is this machine, or in its own network."""
+        return self.kind in ("loopback", "private")
+
+    @property
     def shady(self) -> bool:
         """Nobody serves an installer or an API of good name from here."""
         return self.kind in ("address", "paste", "drop", "tunnel", "shortener")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from whet.guard.documents import Document
-    from whet.guard.finding import Fact, Rule, Severity
+    from whet.guard.finding import Fact, Severity
     from whet.guard.subject import Subject
     from whet.skill.tree import Item
 
@@ -56,31 +56,21 @@ def scan(files: Mapping[str, Item]) -> Scan:
     """Look at a whole package."""
     read = reading.read(files)
     subject = subject_of(read.documents)
-    table = rules.every()
-    found: list[Finding] = []
+    found = [_finding(path, hit) for path, hit in read.hits]
     facts: dict[str, list[Fact]] = {}
-    for path, hit in read.hits:
-        found.append(_finding(table[hit.rule], path, hit, hit.severity or table[hit.rule].severity))
     for document in read.documents:
-        hits, seen_facts = _check(document, table)
-        facts.setdefault(document.path, []).extend(seen_facts)
-        found.extend(
-            _finding(table[hit.rule], document.path, hit, _weight(table[hit.rule], hit, document, subject))
-            for hit in hits
-        )
+        seen = _check(document)
+        facts.setdefault(document.path, []).extend(seen.facts)
+        found.extend(_finding(document.path, hit, _weight(hit, document, subject)) for hit in seen.hits)
     for path, seen in make.together(read.documents):
-        found.extend(
-            _finding(table[hit.rule], path, hit, hit.severity or table[hit.rule].severity) for hit in seen.hits
-        )
-    for path, hit in flow.hits(read.documents, facts):
-        rule = table[hit.rule]
-        found.append(_finding(rule, path, hit, hit.severity or rule.severity))
-    found.extend(_together(found, table, security=subject.security))
-    kept = _kept(found, table)
+        found.extend(_finding(path, hit) for hit in seen.hits)
+    found.extend(_finding(path, hit) for path, hit in flow.hits(read.documents, facts))
+    found.extend(_together(found, security=subject.security))
+    kept = _kept(found)
     return Scan(digest(entries(files)), verdict(kept), kept)
 
 
-def _check(document: Document, table: Mapping[str, Rule]) -> tuple[list[Hit], list[Fact]]:
+def _check(document: Document) -> Seen:
     hits: list[Hit] = []
     facts: list[Fact] = []
     for check in checkers(document):
@@ -91,17 +81,19 @@ def _check(document: Document, table: Mapping[str, Rule]) -> tuple[list[Hit], li
             continue
         hits.extend(seen.hits)
         facts.extend(seen.facts)
+    seen = Seen(tuple(hits), tuple(facts))
     if not document.via:
-        return hits, facts
+        return seen
     # What was hidden has one place: where it was hidden. That it was hidden is what weighs.
-    hits = [hit._replace(line=document.line) for hit in hits]
-    facts = [fact._replace(line=document.line) for fact in facts]
-    grave = any(lower(hit.severity or table[hit.rule].severity, hit.steps) != "info" for hit in hits)
-    if grave or any(fact.kind in _ACTS for fact in facts):
-        means = f"{' in '.join(reversed(document.via))} holds: "
-        evidence = hits[0].evidence if hits else facts[0].evidence
-        hits.append(Hit("hidden-payload", document.line, evidence, message=means + evidence))
-    return hits, facts
+    seen = seen.at(document.line)
+    if not any(lower(rules.severity_of(hit), hit.steps) != "info" for hit in seen.hits) and not any(
+        fact.kind in _ACTS for fact in seen.facts
+    ):
+        return seen
+    means = f"{' in '.join(reversed(document.via))} holds: "
+    evidence = seen.hits[0].evidence if seen.hits else seen.facts[0].evidence
+    hidden = Hit("hidden-payload", document.line, evidence, message=means + evidence)
+    return seen._replace(hits=(*seen.hits, hidden))
 
 
 def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
@@ -126,8 +118,8 @@ def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
     yield lambda: find_secrets(text)
 
 
-def _weight(rule: Rule, hit: Hit, document: Document, subject: Subject) -> Severity:
-    steps = hit.steps
+def _weight(hit: Hit, document: Document, subject: Subject) -> Severity:
+    rule, steps = rules.every()[hit.rule], hit.steps
     if rule.id == "pipe-known" and _is_strange(hit.subject, subject):
         steps -= 2
     if rule.mention and subject.security and _speaks(document) and steps >= 0:
@@ -148,28 +140,24 @@ def _is_strange(host: str, subject: Subject) -> bool:
     return strange and not subject.is_about(host) and not subject.declares(host)
 
 
-def _finding(rule: Rule, path: str, hit: Hit, severity: Severity) -> Finding:
-    title = rule.title.rstrip(".")
-    message = f"{title}: {redact(hit.message)}." if hit.message else f"{title}."
-    return Finding(
-        rule.id, severity, rule.category, path, hit.line, message, redact(hit.evidence), rule.remedy, rule.references
-    )
+def _finding(path: str, hit: Hit, severity: Severity | None = None) -> Finding:
+    rule, told = rules.every()[hit.rule], redact(hit.message) if hit.message else ""
+    return rule.finding(path, hit.line, told, evidence=redact(hit.evidence), severity=severity or hit.severity)
 
 
-def _together(found: list[Finding], table: Mapping[str, Rule], *, security: bool) -> Iterator[Finding]:
+def _together(found: list[Finding], *, security: bool) -> Iterator[Finding]:
     """What several warnings of different categories come to; a security skill has more of them by its nature."""
     first: dict[str, Finding] = {}
     for finding in found:
         if finding.severity == "warn" and finding.category in _GRAVE and finding.rule not in _COMMON:
             first.setdefault(finding.category, finding)
     if len(first) >= (3 if security else 2):
-        rule = table["several-warnings"]
         worst = min(first.values(), key=lambda finding: (finding.file, finding.line))
         evidence = ", ".join(sorted({finding.rule for finding in first.values()}))
-        yield _finding(rule, worst.file, Hit(rule.id, worst.line, evidence), rule.severity)
+        yield _finding(worst.file, Hit("several-warnings", worst.line, evidence))
 
 
-def _kept(found: list[Finding], table: Mapping[str, Rule]) -> tuple[Finding, ...]:
+def _kept(found: list[Finding]) -> tuple[Finding, ...]:
     """One of each, the gravest first, and no flood."""
     order = {"critical": 0, "warn": 1, "info": 2}
     kept: list[Finding] = []
@@ -183,20 +171,8 @@ def _kept(found: list[Finding], table: Mapping[str, Rule]) -> tuple[Finding, ...
         key = (finding.rule, finding.file)
         counts[key] = counts.get(key, 0) + 1
         if counts[key] == MOST + 1:
-            rule = table["too-many-findings"]
-            kept.append(
-                Finding(
-                    rule.id,
-                    "info",
-                    rule.category,
-                    finding.file,
-                    finding.line,
-                    f"{rule.title.rstrip('.')}: {finding.rule}.",
-                    "",
-                    rule.remedy,
-                    rule.references,
-                )
-            )
+            rule = rules.every()["too-many-findings"]
+            kept.append(rule.finding(finding.file, finding.line, finding.rule, severity="info"))
         elif counts[key] <= MOST:
             kept.append(finding)
     return tuple(kept)

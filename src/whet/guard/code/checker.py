@@ -163,5 +163,5 @@ def _commands(text: str) -> list[Hit]:
                 count += 1
                 line = patterns.line_of(text, found.start())
                 plain = re.sub(r"\\([\"'$`\\])", r"\1", command)
-                hits += [hit._replace(line=line) for hit in shell.check(plain).hits]
+                hits += shell.check(plain).at(line).hits
     return hits

@@ -218,7 +218,7 @@ class _Flow:
     def _sent(self, row: Statement, marks: frozenset[Mark]) -> None:
         url = URL.search(row.text)
         host = host_of(url[0]) if url else None
-        if host is not None and host.kind in ("loopback", "private"):
+        if host is not None and host.near:
             return
         secrets = sorted(mark.what for mark in marks if mark.kind == "secret" and mark.what != "cloud metadata")
         if secrets:
@@ -338,7 +338,7 @@ def _first(given: str) -> str:
 
 
 def _near(url: str) -> bool:
-    return bool(url) and host_of(url).kind in ("loopback", "private")
+    return bool(url) and host_of(url).near
 
 
 # --- the shapes by which programs of many languages are read ----------------------------------------------------------

@@ -205,7 +205,7 @@ def _require(effects: Meaning, call: Call) -> Value:
             from whet.guard.hosts import host_of
 
             host = host_of(text)
-            if host.shady or (text.lower().startswith("http:") and host.kind not in ("loopback", "private")):
+            if host.shady or (text.lower().startswith("http:") and not host.near):
                 effects.evaluate(Value(marks=marks))
         return NOTHING
     found = module(text)

@@ -128,7 +128,7 @@ class Effects:
         """Something goes to a URL: the payload (also what is in the URL), and headers, where a key is in its place."""
         known = url is not None and _URL.match(url) is not None and not url.partition("://")[2].startswith(HOLE)
         host = host_of(url) if known and url is not None else None
-        if host is not None and host.kind in ("loopback", "private"):
+        if host is not None and host.near:
             return
         if url is not None and not known and url.startswith(("/", "./", "../")):
             return
@@ -317,10 +317,7 @@ def _key(variable: str) -> bool:
 def near(marks: Iterable[Mark]) -> bool:
     """Does all of it come from this machine or its own network?"""
     return all(
-        host_of(mark.what).kind in ("loopback", "private")
-        if _URL.match(mark.what)
-        else mark.what.startswith(("/", "./", "../"))
-        for mark in marks
+        host_of(mark.what).near if _URL.match(mark.what) else mark.what.startswith(("/", "./", "../")) for mark in marks
     )
 
 
@@ -334,7 +331,7 @@ def _grave(url: str) -> bool:
     if not _URL.match(url):
         return False
     host = host_of(url)
-    return host.shady or (bool(_PLAIN.match(url)) and host.kind not in ("loopback", "private"))
+    return host.shady or (bool(_PLAIN.match(url)) and not host.near)
 
 
 def _at_home(path: str) -> bool:

@@ -126,7 +126,7 @@ def talks(text: str, words: AbstractSet[str]) -> list[Fact]:
         near = text[found.start() : found.start() + 200]
         url = URL.search(near)
         host = host_of(url[0]) if url else None
-        if host is not None and host.kind in ("loopback", "private"):
+        if host is not None and host.near:
             continue
         line, name = patterns.line_of(text, found.start()), host.name if host else ""
         evidence, shady = patterns.shorten(near), host is not None and host.shady

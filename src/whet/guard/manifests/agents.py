@@ -90,7 +90,7 @@ def _odd(url: str) -> Severity | None:
     if not URL.match(url):
         return None
     host = host_of(url)
-    if host.kind in ("loopback", "private"):
+    if host.near:
         return None
     if host.kind in ("paste", "drop", "shortener") or (host.kind == "address" and url.lower().startswith("http://")):
         return "critical"
@@ -104,7 +104,7 @@ def _quoted(text: str) -> str:
 def _sent_away(command: str) -> Severity | None:
     """What a hook is told of every step of the agent goes elsewhere."""
     found = URL.search(command) if _SENDING.search(command) else None
-    if found is None or host_of(found[0]).kind in ("loopback", "private"):
+    if found is None or host_of(found[0]).near:
         return None
     return "critical" if _STDIN.search(command) and host_of(found[0]).kind != "known" else "warn"
 
@@ -231,7 +231,7 @@ def _wide(line: int, tool: str) -> Any:
 def _download(notes: Notes, step: Mapping[str, object]) -> None:
     for url in (*texts(step.get("url")), *texts(step.get("archive"))):
         host = host_of(url)
-        plain = url.lower().startswith("http://") and host.kind not in ("loopback", "private")
+        plain = url.lower().startswith("http://") and not host.near
         if host.shady or plain:
             notes.hit("odd-download", url, "critical")
         elif host.kind in ("free", "other") and step.get("kind") == "download" and not step.get("sha256"):

@@ -82,12 +82,11 @@ def _install_hook(notes: Notes, name: str, command: str) -> None:
     if inline := _INLINE.search(command):
         from whet.guard.javascript import checker as javascript
 
-        line = notes.line(command)
-        seen = javascript.check(inline[2].replace('\\"', '"'))
-        notes.hits += [hit._replace(line=line) for hit in seen.hits]
-        notes.facts += [fact._replace(line=line) for fact in seen.facts]
+        seen = javascript.check(inline[2].replace('\\"', '"')).at(notes.line(command))
+        notes.hits += seen.hits
+        notes.facts += seen.facts
     urls = URL.findall(command)
-    odd = any(host_of(url).shady or (url.lower().startswith("http://") and not _near(url)) for url in urls)
+    odd = any(host_of(url).shady or (url.lower().startswith("http://") and not host_of(url).near) for url in urls)
     if _FETCHING.search(command) or _DECODING.search(command):
         hidden = odd or (_DECODING.search(command) is not None and name != "prepare")
         notes.hit("install-hook-hidden" if hidden else "install-hook", command, None, name)
@@ -111,15 +110,11 @@ def _install_hook(notes: Notes, name: str, command: str) -> None:
         return
 
 
-def _near(url: str) -> bool:
-    return host_of(url).kind in ("loopback", "private")
-
-
 def index(notes: Notes, url: str, needle: str = "") -> None:
     """Packages are taken from here."""
     url = url.strip().strip("\"'")
     host = host_of(url)
-    if not host.name or _PLACEHOLDER.search(url.lower()) or host.kind in ("loopback", "private"):
+    if not host.name or _PLACEHOLDER.search(url.lower()) or host.near:
         return
     official = _OFFICIAL.match(host.name) is not None
     if host.shady or (url.lower().startswith("http://") and not official):
@@ -134,7 +129,7 @@ def index(notes: Notes, url: str, needle: str = "") -> None:
 def trusted(notes: Notes, host: str, needle: str) -> None:
     """Certificates of this host are not checked."""
     found = host_of(host.strip())
-    if found.kind in ("loopback", "private") or _PLACEHOLDER.search(host.lower()):
+    if found.near or _PLACEHOLDER.search(host.lower()):
         return
     notes.hit("unsafe-index", needle, "info" if _OFFICIAL.match(found.name) else None, found.name)
 
@@ -145,7 +140,7 @@ def _direct(notes: Notes, wanted: str) -> None:
     if not re.match(r"(?:https?|ssh|git|ftp)://", bare, re.IGNORECASE) or _PLACEHOLDER.search(bare.lower()):
         return
     host = host_of(bare)
-    if host.kind in ("loopback", "private") or (_OFFICIAL.match(host.name) and not bare.lower().startswith("http://")):
+    if host.near or (_OFFICIAL.match(host.name) and not bare.lower().startswith("http://")):
         return
     notes.hit("foreign-dependency", wanted, "critical" if host.shady else None, host.name)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.patterns import line_of, shorten
+from whet.guard.rules import severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,7 +146,7 @@ class Notes:
         line = self.line(command)
         self.hits += [hit._replace(line=line + hit.line - 1 if "\n" in command else line) for hit in seen.hits]
         self.facts += [fact._replace(line=line) for fact in seen.facts]
-        return any((hit.severity or _severity(hit.rule)) != "info" for hit in seen.hits)
+        return any(severity_of(hit) != "info" for hit in seen.hits)
 
     def commands(self, rows: list[str]) -> None:
         """Commands that stand in the document, every other line blank, so that lines agree."""
@@ -160,13 +160,6 @@ class Notes:
     def seen(self) -> Seen:
         """All of it, each thing once."""
         return Seen(tuple(dict.fromkeys(self.hits)), tuple(dict.fromkeys(self.facts)))
-
-
-@lru_cache(maxsize=256)
-def _severity(rule: str) -> str:
-    from whet.guard.rules import every
-
-    return every()[rule].severity
 
 
 def _escaped(text: str) -> str:

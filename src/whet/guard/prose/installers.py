@@ -178,7 +178,7 @@ def _pasted(unit: _Unit) -> Iterator[Hit]:
         return
     for page in URL.finditer(unit.text):
         host = host_of(page[0])
-        if host.kind in ("loopback", "private") or is_installer(page[0]):
+        if host.near or is_installer(page[0]):
             continue
         before, after = unit.text[max(0, page.start() - 160) : page.start()], unit.text[page.end() : page.end() + 260]
         copied = signs.COPY.search(after) or signs.COPY.search(before)

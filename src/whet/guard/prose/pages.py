@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.finding import Hit, Seen
+from whet.guard.patterns import line_of
 
 if TYPE_CHECKING:
     from whet.guard.finding import Fact
@@ -38,22 +39,18 @@ def check(text: str) -> Seen:
     facts: list[Fact] = []
     parts, bare = _parted(text)
     for name, code, line in parts:
-        said = check_hidden(code)
-        seen = prose.checker("javascript")(code) if name == "script" else Seen()
-        hits.extend(hit._replace(line=hit.line + line) for hit in said.hits)
-        hits.extend(hit._replace(line=hit.line + line) for hit in seen.hits)
-        facts.extend(fact._replace(line=fact.line + line) for fact in seen.facts)
+        seen = (prose.checker("javascript")(code) if name == "script" else Seen()).shift(line)
+        hits.extend((*check_hidden(code).shift(line).hits, *seen.hits))
+        facts.extend(seen.facts)
     for handler in list(_HANDLER.finditer(text))[:100]:
         code = html.unescape(handler[1] or handler[2] or handler[3] or handler[4] or "")
         if not _ACTIVE.search(code):
             continue
-        line = text.count("\n", 0, handler.start()) + 1
-        seen = prose.checker("javascript")(code)
-        hits.extend(hit._replace(line=line) for hit in seen.hits)
-        facts.extend(fact._replace(line=line) for fact in seen.facts)
-    attributes = [(match[1] or match[2], bare.count("\n", 0, match.start()) + 1) for match in _SPOKEN.finditer(bare)]
-    for value, line in attributes[:200]:
-        hits.extend(hit._replace(line=line) for hit in check_hidden(html.unescape(value)).hits)
+        seen = prose.checker("javascript")(code).at(line_of(text, handler.start()))
+        hits.extend(seen.hits)
+        facts.extend(seen.facts)
+    for match in list(_SPOKEN.finditer(bare))[:200]:
+        hits.extend(check_hidden(html.unescape(match[1] or match[2])).at(line_of(bare, match.start())).hits)
     said = prose.check(html.unescape(_TAG.sub(" ", bare)))
     return Seen((*hits, *said.hits), (*facts, *said.facts))
 

@@ -67,9 +67,9 @@ def _in_parts(text: str, level: int) -> Seen:
             if end - start >= LARGEST:
                 break
         part = text[start:end][:LARGEST]
-        seen = _read(part, level)
-        hits.extend(hit._replace(line=hit.line + line) for hit in seen.hits)
-        facts.extend(fact._replace(line=fact.line + line) for fact in seen.facts)
+        seen = _read(part, level).shift(line)
+        hits.extend(seen.hits)
+        facts.extend(seen.facts)
         line += part.count("\n")
         start += len(part)
     return Seen(tuple(hits), tuple(facts))

@@ -91,7 +91,7 @@ def inner(reader: Reader, where: ast.AST, text: str, python: bool) -> bool:
 
 
 def _remote(text: str) -> bool:
-    return any(host_of(url).kind not in ("loopback", "private") for url in URL.findall(text)[:20])
+    return any(not host_of(url).near for url in URL.findall(text)[:20])
 
 
 def _starts(reader: Reader, place: Place, content: Value, text: str, where: ast.AST, path: str) -> None:
@@ -138,7 +138,7 @@ def _shady(text: str) -> bool:
     """Does it name a server at a raw address, a tunnel or over plain HTTP?"""
     for url in URL.findall(text)[:20]:
         host = host_of(url)
-        if host.shady or (url.startswith("http:") and host.kind not in ("loopback", "private")):
+        if host.shady or (url.startswith("http:") and not host.near):
             return True
     return False
 

@@ -145,7 +145,7 @@ def _logged(reader: Reader, this: Call) -> None:
     """A log that goes to another machine, and what is written to it."""
     if this.verb in _HANDLERS:
         host = host_of(this.arg(0, "host").text() or "unknown.host")
-        if host.kind not in ("loopback", "private"):
+        if not host.near:
             reader.did.setdefault("logs away", this.node.lineno)
     elif any(
         (mark.kind == "env" and mark.whole) or (mark.kind == "secret" and mark.grave) for mark in union(this.args)
@@ -262,7 +262,7 @@ def _judge_marks(reader: Reader, this: Call, host: Host, marks: frozenset[Mark],
     """What the body and the address of a request carry."""
     if not marks:
         return
-    near = host.kind in ("loopback", "private")
+    near = host.near
     hook = _WEBHOOK.search(url) is not None
     keys = {mark.subject for mark in marks if mark.kind == "key"}
     for mark in sorted(marks):

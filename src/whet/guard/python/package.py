@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from whet.guard.python.checker import LARGEST, check, finished, parse, read_text
 from whet.guard.python.reader import Reader
 from whet.guard.python.values import HOLE, UNKNOWN, Klass
+from whet.guard.rules import severity_of
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from whet.guard.documents import Document
-    from whet.guard.finding import Hit, Rule
+    from whet.guard.finding import Hit
     from whet.guard.python.values import Mark
 
 MOST = 40
@@ -150,7 +151,7 @@ def _tail(path: str) -> str:
     return "/".join(parts)
 
 
-def hits(documents: Sequence[Document], table: Mapping[str, Rule]) -> Iterator[tuple[str, Hit]]:
+def hits(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """What is critical only when the files are read together, each with its path."""
     package = Package(documents)
     if len(package.programs) + len(package.data) < 2:
@@ -161,7 +162,7 @@ def hits(documents: Sequence[Document], table: Mapping[str, Rule]) -> Iterator[t
             reader, tree, source = loaded
             finished(reader, tree, source, source)
     for path, found in package.found():
-        grave = [hit for hit in found if (hit.severity or table[hit.rule].severity) == "critical"]
+        grave = [hit for hit in found if severity_of(hit) == "critical"]
         if grave:
             alone = {(hit.rule, hit.line, hit.severity) for hit in check(package.programs[path]).hits}
             yield from ((path, hit) for hit in grave if (hit.rule, hit.line, hit.severity) not in alone)

@@ -8,7 +8,6 @@ nesting, and a few runs for each function.
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import SEVERITIES, Fact, Hit
@@ -19,6 +18,7 @@ from whet.guard.python.fold import as_text, bounded
 from whet.guard.python.loops import comprehension
 from whet.guard.python.tables import BUILTINS, MODULES
 from whet.guard.python.values import HOLE, NOTHING, UNKNOWN, Function, Hidden, Mark, Scope, Value, either, joined
+from whet.guard.rules import severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ class Reader:
         bad = False
         for hit in seen.hits:
             self.hits.setdefault((hit.rule, line, hit.evidence), hit._replace(line=line))
-            bad = bad or (hit.severity or _severities().get(hit.rule, "warn")) != "info"
+            bad = bad or severity_of(hit) != "info"
         for fact in seen.facts:
             self.facts.setdefault((fact.kind, fact.what, line), fact._replace(line=line))
         return bad
@@ -178,14 +178,6 @@ def condition(test: ast.expr) -> str:
         if word in _GATES:
             return _GATES[word]
     return ""
-
-
-@lru_cache(maxsize=1)
-def _severities() -> dict[str, Severity]:
-    """The severities of the rules whose hits are taken over."""
-    from whet.guard.rules import pack
-
-    return {rule.id: rule.severity for rule in (*pack("python"), *pack("shell"))}
 
 
 def rank(hit: Hit) -> int:

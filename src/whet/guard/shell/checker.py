@@ -134,11 +134,7 @@ class _Reader:
             return self.judged(script.text, line, depth, variables)
         self._known[script.text] = []
         check_it: Callable[[str], Seen] = import_module(_CHECKERS[script.language]).check
-        seen = check_it(script.text)
-        return Seen(
-            tuple(hit._replace(line=hit.line + line - 1) for hit in seen.hits),
-            tuple(fact._replace(line=fact.line + line - 1) for fact in seen.facts),
-        )
+        return check_it(script.text).shift(line - 1)
 
 
 _BUDGET = 150_000

@@ -52,7 +52,7 @@ def severity_of(fetch: Fetch) -> tuple[str, Severity, str]:
     host = fetch.host
     if not fetch.known:
         return "pipe-to-shell", "warn", "it comes from an address that is only known when it runs"
-    if host.kind in ("loopback", "private"):
+    if host.near:
         return "pipe-known", "info", "it comes from this machine or its network"
     if host.shady:
         return "pipe-shady", "critical", f"it comes from {_KINDS[host.kind]}"

@@ -88,7 +88,7 @@ def _web(scene: Scene, step: Step) -> None:
         grave = host.shady and host.name not in _MESSENGERS
         scene.fact("sink", "an HTTP request with a body", step, host.name, grave=grave)
     what = _reaching(scene, step, body=body)
-    if what and host.kind not in ("loopback", "private"):
+    if what and not host.near:
         message = f"what is sent to {host.name or 'an unknown host'} holds {what}"
         scene.hit("secret-sent", step, subject=host.name, message=message)
         return
@@ -165,7 +165,7 @@ def _silent(scene: Scene, step: Step, host: Host) -> None:
 
 
 def _leaves(scene: Scene, step: Step, host: Host, how: str) -> None:
-    if host.kind in ("loopback", "private") and host.name:
+    if host.near and host.name:
         return
     what = _any(step)
     fed = bool(step.before) or any("<" in one.operator for one in step.command.redirections)

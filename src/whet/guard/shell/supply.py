@@ -128,7 +128,7 @@ def _index(scene: Scene, step: Step, url: str) -> None:
     if not _PACKAGE.match(url):
         return
     host = host_of(url)
-    if host.kind in ("loopback", "private") or "$" in host.name or "<" in host.name or "{" in host.name:
+    if host.near or "$" in host.name or "<" in host.name or "{" in host.name:
         scene.hit("index-redirect", step, "info", subject=host.name)
         return
     if any(host.name == known or host.name.endswith("." + known) for known in _INDEXES):
@@ -139,7 +139,7 @@ def _index(scene: Scene, step: Step, url: str) -> None:
 
 def _from_address(scene: Scene, step: Step, url: str) -> None:
     host = host_of(url.removeprefix("git+"))
-    if host.kind in ("loopback", "private") or (host.kind == "known" and host.name != "gist.githubusercontent.com"):
+    if host.near or (host.kind == "known" and host.name != "gist.githubusercontent.com"):
         return
     if any(host.name == known or host.name.endswith("." + known) for known in _INDEXES):
         return
