@@ -14,6 +14,7 @@ from guard.corpus import Pair, pairs
 from guard.packages import FETCH, package
 from whet.guard.finding import LABELS, Seen
 from whet.guard.prose import checker as prose
+from whet.guard.prose import orders
 from whet.guard.scan import scan
 from whet.skill.tree import Item, Tree
 
@@ -215,7 +216,7 @@ def test_remarks_switch_nothing_off(data: st.DataObject, remark: str) -> None:
     assert weighs(tree) == 2
 
 
-@pytest.mark.parametrize("checker", [(prose, "check"), (prose, "check_hidden"), (scanning, "find_secrets")], ids=str)
+@pytest.mark.parametrize("checker", [(prose, "check"), (orders, "check_hidden"), (scanning, "find_secrets")], ids=str)
 def test_a_checker_that_fails_is_told_and_the_others_go_on(
     checker: tuple[object, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
