@@ -21,7 +21,7 @@ from whet.skill.names import closest, key
 from whet.sources.concurrency import map_concurrently
 from whet.sources.git.source import GitSource
 from whet.sources.lock.file import lock_file, opened_source
-from whet.sources.lock.installs import relative_path
+from whet.sources.lock.installs import directory_of, relative_path
 from whet.sources.model import open_source
 from whet.sources.packages import choose
 from whet.sources.refs.reading import file_path, read_ref, ref_text, ref_trust, shown
@@ -84,7 +84,7 @@ class Installer:
 
     def directory(self, relative: str) -> str:
         """A directory that the lock names."""
-        return os.path.join(self.base, *relative.split("/"))
+        return directory_of(lock_file(self.root), relative)
 
     def content(self, relative: str) -> Tree | None:
         """What lies in a skill's directory now."""

@@ -27,19 +27,20 @@ from whet.skill.names import key, slug
 from whet.skill.paths import check, collides
 from whet.skill.tree import entries
 from whet.sources.lock.file import Installed, lock_file, stored_source
+from whet.sources.lock.installs import directory_of
 from whet.sources.merge import merge
 from whet.sources.refs.reading import ref_text, shown
 from whet.store.clock import iso
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from whet.guard.gate import Judgement
-    from whet.skill.tree import Item, Tree
+    from whet.skill.tree import Tree
     from whet.sources.install.installer import Installer
     from whet.sources.merge import Clash, Prefer
     from whet.sources.model import Fetched, Ref
-    from whet.values import Json
 
 Action = Literal["install", "update", "merge", "adopt", "restore", "uninstall", "keep"]
 State = Literal["ready", "nothing", "held", "ask", "blocked", "conflict", "failed"]
@@ -49,6 +50,13 @@ State = Literal["ready", "nothing", "held", "ask", "blocked", "conflict", "faile
 `conflict`: something is in the way that must not be overwritten. `failed`: the source could not give it.
 """
 DECIDED: tuple[State, ...] = ("ask", "blocked")
+
+
+class FileChange(NamedTuple):
+    """How one file differs between two contents of a skill."""
+
+    path: str
+    change: Literal["added", "changed", "removed"]
 
 
 class Step(NamedTuple):
@@ -72,8 +80,8 @@ class Step(NamedTuple):
     previous: Installed | None = None
     """What the lock says now."""
     judgement: Judgement | None = None
-    files: tuple[tuple[str, str], ...] = ()
-    """Path and `added`, `changed` or `removed`: how the content changes."""
+    files: tuple[FileChange, ...] = ()
+    """How the content changes."""
     powers: tuple[str, ...] = ()
     """What an update can do that what is there cannot."""
     clashes: tuple[Clash, ...] = ()
@@ -100,10 +108,10 @@ class Step(NamedTuple):
             "revision": entry.revision if entry else "",
             "version": entry.version if entry else "",
             "from": {"revision": self.previous.revision, "version": self.previous.version} if self.previous else None,
-            "files": [{"path": path, "change": change} for path, change in self.files],
-            "powers": list(self.powers),
-            "clashes": [clash.to_json() for clash in self.clashes],
-            "notes": [note.to_json() for note in self.notes],
+            "files": as_json(self.files),
+            "powers": as_json(self.powers),
+            "clashes": as_json(self.clashes),
+            "notes": as_json(self.notes),
         }
         if self.judgement:
             scan, decision = self.judgement
@@ -136,7 +144,7 @@ class Plan(NamedTuple):
 
     def directory(self, step: Step) -> str:
         """The skill's directory."""
-        return os.path.join(os.path.dirname(lock_file(self.root)), *step.path.split("/"))
+        return directory_of(lock_file(self.root), step.path)
 
     def to_json(self) -> Json:
         """The plan as every surface answers it; contents are named by their digests."""
@@ -148,7 +156,7 @@ class Plan(NamedTuple):
             "plan": [{**step.to_json(), "directory": self.directory(step)} for step in self.steps],
             "counts": counts,
             "refused": [step.refusal() for step in self.steps if step.state in DECIDED],
-            "notes": [note.to_json() for note in self.notes],
+            "notes": as_json(self.notes),
         }
         taps = [{"name": name, "source": source} for name, source in self.taps]
         return {**answer, "taps": taps} if taps else answer
@@ -176,17 +184,13 @@ class Applied(NamedTuple):
         return answer | ({"warnings": list(self.warnings)} if self.warnings else {})
 
 
-def file_changes(before: Mapping[str, Item] | None, after: Mapping[str, Item] | None) -> tuple[tuple[str, str], ...]:
+def file_changes(before: Mapping[str, object] | None, after: Mapping[str, object] | None) -> tuple[FileChange, ...]:
     """How the files of one content become those of another."""
     old, new = before or {}, after or {}
     changed = sorted(path for path in {**old, **new} if old.get(path) != new.get(path))
-    return tuple((path, _change(path, old, new)) for path in changed)
-
-
-def _change(path: str, old: Mapping[str, Item], new: Mapping[str, Item]) -> str:
-    if path not in old:
-        return "added"
-    return "changed" if path in new else "removed"
+    return tuple(
+        FileChange(path, "removed" if path not in new else "changed" if path in old else "added") for path in changed
+    )
 
 
 _MERGED: dict[Prefer, str] = {

@@ -13,6 +13,7 @@ from whet.errors import WhetError
 from whet.library.package import read_tree
 from whet.skill.tree import entries
 from whet.sources.install.installer import ask
+from whet.sources.install.plan import FileChange, file_changes
 from whet.sources.refs.reading import shown
 from whet.values import Json, answer_json, fields_json
 
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.sources.install.installer import Answer, Installer
     from whet.sources.lock.file import Installed
-
-
-class FileChange(NamedTuple):
-    """A file that is not as it was installed."""
-
-    path: str
-    change: Literal["added", "changed", "removed"]
 
 
 class VerifiedSkill(NamedTuple):
@@ -161,12 +155,7 @@ def _verify_skill(installer: Installer, entry: Installed) -> VerifiedSkill:
     skill = skill._replace(now=digest(tree))
     if skill.now == entry.digest:
         return skill
-    before, after = dict(entry.files), {item.path: item.sha256 for item in entries(tree)}
-    files = tuple(
-        FileChange(path, "removed" if path not in after else "changed" if path in before else "added")
-        for path in sorted({**before, **after})
-        if before.get(path) != after.get(path)
-    )
+    files = file_changes(dict(entry.files), {item.path: item.sha256 for item in entries(tree)})
     # The same bytes under the same names: then it is who may execute them.
     return skill._replace(status="edited", files=files, reason="" if files else "Only permissions to execute differ.")
 
