@@ -255,8 +255,9 @@ class Module:
     """The text of one module, and what is defined at its top."""
 
     def __init__(self, name: str) -> None:
-        self.text = Path(str(sys.modules[name].__file__)).read_text(encoding="utf-8")
-        body = ast.parse(self.text).body
+        text = Path(str(sys.modules[name].__file__)).read_text(encoding="utf-8")
+        self._lines = text.encode().splitlines(keepends=True)
+        body = ast.parse(text).body
         self.classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
         self.functions = {node.name: node for node in body if isinstance(node, Function)}
         self.constants = {
@@ -267,7 +268,11 @@ class Module:
 
     def source(self, node: ast.expr) -> str:
         """An expression as it is written, on one line."""
-        return " ".join((ast.get_source_segment(self.text, node) or "").split())
+        # Lines of the node alone: `ast.get_source_segment` would go through the whole module each time.
+        first, last = node.lineno - 1, node.end_lineno or node.lineno
+        lines = b"".join(self._lines[first:last])
+        end = len(lines) - len(self._lines[last - 1]) + (node.end_col_offset or 0)
+        return " ".join(lines[node.col_offset : end].decode().split())
 
     def signature(self, node: Function, called: str) -> str:
         """A function's parameters and what it returns, without `self`."""

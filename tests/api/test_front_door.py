@@ -97,6 +97,7 @@ WRITTEN_BY_OTHERS = {
 
 
 @cache
+@cache
 def namespace(module: str) -> dict[str, Any]:
     """The names of a module, and those that it has for types only."""
     names = {"Value": block.Value, **vars(import_module(module))}  # an alias that refers to itself

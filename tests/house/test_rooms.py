@@ -37,10 +37,18 @@ def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Every statement in a module or in another statement; an import is one, so expressions need not be looked at."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for child in getattr(node, name, ()):
+            yield child
+            yield from statements(child)
+
+
 def imported(tree: ast.Module) -> set[str]:
     """Every room that a module imports, at its top, inside functions or for types only."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -79,7 +87,7 @@ def test_the_skill_room_is_pure() -> None:
     forbidden = {"os", "pathlib", "time", "datetime", "socket", "subprocess", "sqlite3", "shutil", "tempfile", "random"}
     wrong: list[str] = []
     for path in sorted((SOURCE / "skill").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             wrong += [f"{path.name} imports {name}" for name in names if name.split(".")[0] in forbidden]
@@ -91,13 +99,14 @@ def name_of(path: Path) -> str:
 
 
 def at_run_time(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything in a module but what is there for types only."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            yield from (inner for other in child.orelse for inner in (other, *at_run_time(other)))
-        else:
-            yield child
-            yield from at_run_time(child)
+    """Every statement in a module but what is there for types only."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for child in getattr(node, name, ()):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                yield from (inner for other in child.orelse for inner in (other, *at_run_time(other)))
+            else:
+                yield child
+                yield from at_run_time(child)
 
 
 def graph() -> dict[str, set[str]]:
