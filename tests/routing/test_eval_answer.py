@@ -10,7 +10,7 @@ import pytest
 from routing.counting import Counting
 from whet import Library
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
-from whet.routing.evals.answer import against_minima, eval_triggers
+from whet.routing.evals.report import against_minima, eval_triggers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

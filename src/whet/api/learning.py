@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from whet.prompt.index import Use
     from whet.prompt.matcher import SkillMatcher
     from whet.routing.duplicates import Duplicates
-    from whet.routing.evals.answer import TriggerEvals
+    from whet.routing.evals.report import TriggerEvals
     from whet.routing.feedback import Forgotten, Noted, Remarks
     from whet.sources.model import Progress
 
@@ -247,8 +247,8 @@ class SkillLearning:
         suggestions come from the others; with `suggest`, the report has words that would help. Raises NotFoundError for
         a skill without evals, InvalidError for a file of none.
         """
-        from whet.routing.evals.answer import eval_triggers
         from whet.routing.evals.judging import IndexJudge, Trial
+        from whet.routing.evals.report import eval_triggers
         from whet.routing.index_manager import key_of
 
         index_manager, snapshot = self._matcher().index_manager, self._workspace.snapshot()

@@ -11,7 +11,7 @@ hidden before anything is written.
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.visibility import MODEL, hidden
@@ -55,7 +55,7 @@ class Remark(NamedTuple):
     fits: bool
     origin: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The remark as every surface answers it."""
         return {**self._asdict(), "time": iso(self.time)}
 

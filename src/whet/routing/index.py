@@ -15,24 +15,23 @@ in between leaves the one before.
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from whet.errors import FailedError
 from whet.skill.terms import number
 from whet.store.clock import system_clock
+from whet.store.database import MEMORY, Database
+from whet.store.schema import CACHE
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from whet.routing.analysis import Analysis
 
-MEMORY = ":memory:"
 _TOGETHER = 8
 """So many segments of a size become one."""
 _COLLECTIONS = 8
@@ -86,27 +85,11 @@ class New(NamedTuple):
     phrases: Sequence[str]
 
 
-class Tables(Protocol):
-    """Where the tables are."""
-
-    def read(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of one query."""
-
-    def use(self) -> AbstractContextManager[sqlite3.Connection]:
-        """The connection for this thread alone."""
-
-    def write(self) -> AbstractContextManager[sqlite3.Connection]:
-        """A transaction."""
-
-    def close(self) -> None:
-        """Let it go."""
-
-
 class Index:
     """One collection, read and written."""
 
     def __init__(self, path: str, collection: str = "") -> None:
-        self._tables = _in_memory() if path == MEMORY else _on_disk(path)
+        self._tables = Database.open(path, CACHE, durable=False)
         self._name = collection
 
     def close(self) -> None:
@@ -459,53 +442,3 @@ def damage(path: str) -> Iterator[None]:
             f"The search index {path} is damaged: {error}.",
             hint="Delete it; everything in it is made again.",
         ) from error
-
-
-def _on_disk(path: str) -> Tables:
-    from whet.store.database import Database
-    from whet.store.schema import CACHE
-
-    return Database.open(path, CACHE, durable=False)
-
-
-def _in_memory() -> Tables:
-    import sqlite3
-
-    from whet.store.schema import CACHE_MIGRATIONS
-
-    connection = sqlite3.connect(MEMORY, check_same_thread=False, isolation_level=None)
-    for migration in CACHE_MIGRATIONS:
-        if migration.room == "routing":
-            connection.executescript(migration.sql)
-    return _Memory(connection)
-
-
-class _Memory:
-    """Tables that are gone when they are let go of."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._lock = threading.RLock()
-
-    def read(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._lock:
-            return self._connection.execute(sql, params).fetchall()
-
-    @contextmanager
-    def use(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            yield self._connection
-
-    @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            self._connection.execute("BEGIN")
-            try:
-                yield self._connection
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-
-    def close(self) -> None:
-        self._connection.close()

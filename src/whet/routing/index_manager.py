@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from whet.errors import FailedError, WhetError
 from whet.library.cache import READER
 from whet.notes import Note
-from whet.routing.index import MEMORY, Index
+from whet.routing.index import Index
 from whet.routing.meaning import installed, lexical_only
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
 from whet.routing.texts import texts_of
+from whet.store.database import MEMORY
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:

@@ -17,11 +17,12 @@ from whet.errors import WhetError
 from whet.routing import features
 from whet.routing.analysis import VERSION, analyse
 from whet.routing.features import Asked, ask, corrected
-from whet.routing.index import MEMORY, SHORTEST_TYPO, Index, New, State, damage
+from whet.routing.index import SHORTEST_TYPO, Index, New, State, damage
 from whet.routing.judging import MAY, MUST, Candidates, Explainer, judge
 from whet.routing.meaning import NAME, WIDTH, meaning
 from whet.routing.weights import FITTED, row
 from whet.skill.terms import number
+from whet.store.database import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 COMPANIONS = ("-wal", "-shm", "-journal")
 BUSY_MS = 5000
+MEMORY = ":memory:"
+"""In place of a path: a database that is gone when it is closed."""
 FORMER = "former"
 """Where files of an earlier version are put once their content was taken over."""
 _UNUSABLE = frozenset({"state-corrupt", "state-foreign", "state-newer"})
@@ -96,6 +98,8 @@ class Database:
         never after a crash of the process. `busy_ms`: how long to wait for other processes. Where the file may only be
         read, it is opened for reading (`read_only` is then true).
         """
+        if path == MEMORY:
+            return cls(path, schema._replace(adopt=None), durable=False, busy_ms=0)
         real = os.path.realpath(path)
         if _is_read_only(real):
             return cls(real, schema, durable=durable, busy_ms=busy_ms)
@@ -154,12 +158,13 @@ class Database:
     def use(self) -> Iterator[sqlite3.Connection]:
         """The connection for this thread alone, to the file that is at the path now; no transaction of its own."""
         with self._lock, _failures(self.path):
-            if not self._connection.in_transaction and not _is_at(self.path, self._status):
+            moved = self._status is not None and not _is_at(self.path, self._status)
+            if moved and not self._connection.in_transaction:
                 make_directories(os.path.dirname(self.path), durable=self._durable)
-                moved = self._connection
+                before = self._connection
                 with opening(self.path, self._busy_ms):
                     self._connect()
-                moved.close()
+                before.close()
             yield self._connection
 
     def close(self) -> None:
@@ -174,6 +179,11 @@ class Database:
         self.close()
 
     def _connect(self) -> None:
+        self._status: os.stat_result | None = None
+        if self.path == MEMORY:
+            self.read_only, self._connection = False, _connected(MEMORY, self._busy_ms)
+            self._prepare(self._connection)
+            return
         self.read_only = _is_read_only(self.path)
         with os_failures(self.path, doing="open", other="state-failed"), _failures(self.path):
             _refuse_orphaned_log(self.path)

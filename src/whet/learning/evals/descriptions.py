@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import NotFoundError
 from whet.learning.evals.subject import subject_at
 from whet.learning.models.model import Message
-from whet.routing.evals.answer import every_case
 from whet.routing.evals.formats import Case
 from whet.routing.evals.judging import IndexJudge, Trial, judged
-from whet.routing.evals.report import split
+from whet.routing.evals.report import every_case, split
 from whet.routing.evals.suggesting import suggest
 from whet.routing.index_manager import key_of
 from whet.values import Json, as_json

@@ -12,14 +12,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from whet.routing.evals.judging import Judged, judged
+from whet.skill.terms import FILLERS, is_common
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.routing.evals.judging import Judge
+    from whet.values import Json
 
 Kind: TypeAlias = Literal["use", "avoid"]
 Try: TypeAlias = "Callable[[str, Kind, str], Judge]"
@@ -42,19 +44,6 @@ _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:[-'’.+#][^\W_{_CJK}]+)*[+#]{{0
 _IDEOGRAPH = re.compile(f"[{_CJK}]")
 _RUN = re.compile(f"[{_CJK}]{{2,}}")
 _SIZES = range(2, _LONGEST_PIECE + 1)
-_PLAIN_TEXT = """
-    anyone anything both everyone everything nothing someone
-    a about above after again all also am an and any are as at be because been before being but by can could did do
-    does doing done don't down each else even few first for from get give go going got had has have having he help
-    her here him his how i i'd i'll i'm i've if in into is isn't it it's its just kind know last let let's like look
-    make many may me might more most much must my need new next no not now of off ok on once one only or other our
-    out over own please put really right run same see set she should show so some something still such sure take
-    tell than thank thanks that that's the their them then there these they thing things think this those through
-    time to too try two under up us use used using very via want was way we we're well were what what's when where
-    which while who why will with without won't work would write yes yet you you're your
-"""
-_PLAIN = frozenset(_PLAIN_TEXT.split())
-"""Words that say nothing about what a message is about."""
 
 
 class Suggestion(NamedTuple):
@@ -68,7 +57,7 @@ class Suggestion(NamedTuple):
     gain: float | None = None
     """By how many right answers it improves the skill, an offer counting half; None when that was not tried."""
 
-    def to_json(self, name: Callable[[str], str]) -> dict[str, Any]:
+    def to_json(self, name: Callable[[str], str]) -> Json:
         """As a report holds it."""
         return {**self._asdict(), "skill": name(self.skill), "verified": self.gain is not None}
 
@@ -238,7 +227,7 @@ def _phrases(text: str) -> Iterator[str]:
         if run and (apart or ideograph is not (_IDEOGRAPH.match(run[0]) is not None)):
             run.clear()
         end = found.end()
-        if word in _PLAIN or word.isdecimal() or (len(word) < 2 and not ideograph):
+        if word in FILLERS or is_common(word) or word.isdecimal() or (len(word) < 2 and not ideograph):
             run.clear()
             continue
         run.append(word)

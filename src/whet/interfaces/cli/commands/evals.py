@@ -195,7 +195,7 @@ def run_eval(context: Context, options: Namespace) -> Answer:
     _check_options(options, triggers=options.kind == _TRIGGERS)
     if options.kind != _TRIGGERS:
         return _run_skill(context, options)
-    from whet.routing.evals.answer import against_minima
+    from whet.routing.evals.report import against_minima
 
     try:
         answer = context.library.learning.eval_triggers(
