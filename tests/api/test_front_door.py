@@ -54,7 +54,7 @@ def test_results_are_values_that_know_their_json(library: Library) -> None:
     assert [type(value) for value in (skills, skill, found, detected, index, asked)] == [
         *(Skills, SkillView, Matches, Detection, Index, Invocation)
     ]
-    assert [(card.name, card.ready) for card in skills] == [("charts", True)]
+    assert [(card.name, card.ready, card.clients) for card in skills] == [("charts", True, ())]
     assert (skill.name, skill.content, [file.path for file in skill.files]) == ("charts", "\n# Charts\n", ["SKILL.md"])
     assert [match.card.name for match in found] == ["charts"] and 0 < found[0].fit <= 1 and found[0].why
     assert (detected.level, detected.skill) == ("none", None)

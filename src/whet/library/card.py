@@ -71,6 +71,11 @@ class Card(NamedTuple):
         return self.root.scope
 
     @property
+    def clients(self) -> tuple[str, ...]:
+        """Whose directory of skills it lies in; none for a directory that is nobody's own."""
+        return (self.root.client,) if self.root.client else ()
+
+    @property
     def full_name(self) -> str:
         """The name a person types: `plugin:skill` for a plugin's, the plain name otherwise."""
         return f"{self.root.namespace}:{self.name}" if self.root.namespace else self.name
