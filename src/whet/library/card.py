@@ -144,7 +144,7 @@ class SkillFile(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """What the skill is called when it does not say so itself."""
+        """The name of a skill that gives itself none: that of its directory, or of its file."""
         if self.kind == "skill":
             return self.directory.rpartition(os.sep)[2]
         return self.path.rpartition(os.sep)[2].removesuffix(".md")

@@ -6,24 +6,25 @@ What is asked of a published package in any case (sections, checks behind steps)
 
 from __future__ import annotations
 
+import posixpath
 import re
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.notes import Note
 from whet.skill.body import first_prose
+from whet.skill.body import sections as body_sections
 from whet.skill.coerce import split_tools
+from whet.skill.paths import SUPPORT_DIRECTORIES
 from whet.skill.validate.fixable import written
-from whet.skill.validate.markdown import rows_of, sections_of, without_code
-from whet.skill.validate.procedure import check_sections, check_steps
-from whet.skill.validate.references import check_references
-from whet.skill.validate.wording import check_description
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from whet.notes import Severity
     from whet.skill.frontmatter import Document
     from whet.skill.validate.input import ValidationInput
-    from whet.skill.validate.markdown import Row
 
 MAX_LINES = 500
 MAX_TOKENS = 5_000
@@ -106,3 +107,277 @@ def _leftovers(prose: list[Row], document: Document) -> Iterator[Note]:
     for line, text in places:
         if found := _LEFTOVER.search(_QUOTATION.sub("", text)):
             yield Note("leftover-marker", "warning", f"{found[0]} was left in.", line=line)
+
+
+# --- the description: does it get its skill chosen? -------------------------------------------------------------------
+
+MIN_CHARACTERS = 40
+LOOKED_AT = 2_000
+"""Characters of a description that are judged; the specification allows half as many."""
+
+_WHEN = re.compile(
+    r"(?i)\bwhen(?:ever)?\b|\b(?:use[ds]?|apply|invoke|activate|trigger)s?\s+(?:\w+\s+){0,3}?(?:for|if|to|before|after|on|with)\b"
+    r"|\bif (?:the user|you|someone)\b|\btriggers?\b|\b(?:wenn|quand|lorsque|cuando|quando|когда)\b"
+    r"|当.{1,40}时|用于|适用|場合|とき|ときに|使用する|경우|때"
+)
+_ONLY_WHEN = re.compile(r"(?i)\s*(?:use|apply|invoke|activate)\s+(?:\w+\s+){0,3}?when(?:ever)?\b[^.!?;\n]*[.!?;]?\s*")
+_TRIGGER = re.compile(
+    r"(?i)[\"“”'‘`«「『][^\"“”'’`»」』\n]{2,80}[\"”'’`»」』]|(?<![\w/])\.[a-z][a-z0-9]{1,5}\b"
+    r"|\b(?:such as|e\.g\.|for example|mentions?|mentioning|asks?|asking|asked|says?|requests?|wants?)\b|例如|比如|「"
+)
+_SENTENCE_END = re.compile(r"[.!?](?:\s|$)")
+_SITUATION = re.compile(r"(?i)\b(?:when(?:ever)?|use|for|if)\b")
+_ALTERNATIVE = re.compile(r"(?i)\bor\b|,.*(?:,|\band\b)|\(1\)")
+_VAGUE = re.compile(
+    r"(?i)\b(?:helps? (?:you |users? )?with|stuff|things|various|miscellaneous|and (?:much |many )?more|many tasks"
+    r"|general tasks|common tasks)\b"
+)
+_MARKETING = re.compile(
+    r"(?i)\b(?:powerful|comprehensive|seamless(?:ly)?|cutting[- ]edge|revolutionary|world[- ]class|best[- ]in[- ]class"
+    r"|state[- ]of[- ]the[- ]art|blazing(?:ly)?|effortless(?:ly)?|robust|amazing|ultimate|game[- ]chang\w+"
+    r"|next[- ]gen(?:eration)?|supercharge[ds]?|enterprise[- ]grade|battle[- ]tested|unparalleled|magical(?:ly)?)\b"
+)
+
+
+def check_description(document: Document) -> Iterator[Note]:
+    """The findings about the wording; an absent description is for the specification to report."""
+    description = (written(document, "description") or "")[:LOOKED_AT].strip()
+    if not description:
+        return
+    line = document.lines.get("description")
+    said = any(document.values.get(key) for key in ("when_to_use", "when-to-use"))
+    triggers = said or bool(document.values.get("triggers"))
+    if len(description) < MIN_CHARACTERS:
+        message = f"The description has {len(description)} characters; say what the skill does and when to use it."
+        yield Note("description-short", "warning", message, line=line)
+    if not said and not _WHEN.search(description):
+        message = "The description does not say when to use the skill; add a sentence such as 'Use when ...'."
+        yield Note("description-says-no-when", "warning", message, line=line)
+    if _ONLY_WHEN.fullmatch(description):
+        message = "The description says when to use the skill but not what it does."
+        yield Note("description-says-no-what", "info", message, line=line)
+    if not triggers and not _TRIGGER.search(description) and not _several_situations(description):
+        message = "The description names no concrete words, files or requests that call for the skill."
+        yield Note("description-no-triggers", "info", message, line=line)
+    for code, pattern, advice in (
+        ("description-vague", _VAGUE, "fits any skill; name the things instead"),
+        ("description-marketing", _MARKETING, "is praise; say what the skill does instead"),
+    ):
+        if words := list(dict.fromkeys(found[0].lower() for found in pattern.finditer(description))):
+            listed = ", ".join(repr(word) for word in words)
+            yield Note(code, "warning", f"In the description, {listed} {advice}.", line=line)
+
+
+def _several_situations(description: str) -> bool:
+    """Whether a sentence lists more than one occasion: `Use when merging, splitting or signing`."""
+    for sentence in _SENTENCE_END.split(description):
+        occasion = _SITUATION.search(sentence)
+        if occasion and _ALTERNATIVE.search(sentence.replace("\n", " "), occasion.end()):
+            return True
+    return False
+
+
+# --- the body: does it carry a reader through? ------------------------------------------------------------------------
+
+MIN_EXAMPLES = 2
+
+_SECTIONS = {
+    "Overview": re.compile(r"(?i)overview|introduction|about|purpose|what (?:it|this)\b.*"),
+    "Usage": re.compile(r"(?i).*\b(?:usage|how to use|steps?|procedures?|workflows?|instructions|quick ?start)\b.*"),
+    "Examples": re.compile(r"(?i).*\bexamples?\b.*"),
+    "Dependencies": re.compile(r"(?i).*\b(?:dependencies|requirements|prerequisites|requires)\b.*"),
+    "Limitations": re.compile(r"(?i).*\b(?:limitations?|limits|caveats|gotchas|pitfalls|known issues)\b.*"),
+    "Changelog": re.compile(r"(?i).*\b(?:change ?log|version history|release notes|changes)\b.*"),
+}
+_PROCEDURE = re.compile(r"(?i).*\b(?:usage|steps?|procedures?|workflows?)\b.*")
+_STEP_TITLE = re.compile(r"(?i)(?:step|phase)\s*\d+\b.*|\d+[.):]\s.*")
+_STEP = re.compile(r" {0,3}\d{1,3}[.)][ \t]+\S.*")
+_ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,3}[.)])[ \t]+\S.*|\*\*.+")
+_CHECKED = re.compile(
+    r"(?i)\b(?:success|succeed|done (?:when|if|once)|verif|expect|check|confirm|ensure|make sure|validate|until"
+    r"|pass(?:es|ed)\b|exit(?:s| code| status)\b|should (?:see|show|print|return|read|be|pass|exit|contain|list|say)\b"
+    r"|(?:prints|shows|reports|returns|outputs)\b)"
+)
+
+
+def check_sections(sections: tuple[Section, ...], *, published: bool) -> Iterator[Note]:
+    """The sections that a stranger needs, and at least two examples."""
+    severity = _severity(published=published)
+    for name, title in _SECTIONS.items():
+        if not any(title.fullmatch(section.title) for section in sections):
+            yield Note("section-missing", severity, f"There is no section {name}.")
+    examples = _outermost(sections, _SECTIONS["Examples"])
+    count = sum(map(_examples, examples))
+    if examples and count < MIN_EXAMPLES:
+        message = f"There are fewer than {MIN_EXAMPLES} examples."
+        yield Note("examples-few", severity, message, line=examples[0].line)
+
+
+def check_steps(sections: tuple[Section, ...], *, published: bool) -> Iterator[Note]:
+    """Every numbered step of a procedure says how to tell that it worked."""
+    for section in _outermost(sections, _PROCEDURE):
+        for step in _steps(section):
+            if not any(_CHECKED.search(row.text) for row in step):
+                start = step[0].text.strip("# ")
+                message = f"The step {start[:60]!r} does not say how to tell that it worked."
+                yield Note("step-without-check", _severity(published=published), message, line=step[0].line)
+
+
+def _severity(*, published: bool) -> Severity:
+    return "warning" if published else "info"
+
+
+def _outermost(sections: tuple[Section, ...], title: re.Pattern[str]) -> list[Section]:
+    """The sections of that title that do not lie inside another one of it."""
+    found: list[Section] = []
+    until = 0
+    for section in sections:
+        if title.fullmatch(section.title) and section.line > until:
+            found.append(section)
+            until = section.rows[-1].line
+    return found
+
+
+def _examples(section: Section) -> int:
+    """How many examples a section holds, by whatever it sets them apart with."""
+    fences = sum(1 for row, before in zip(section.rows[1:], section.rows, strict=False) if row.code and not before.code)
+    items = sum(1 for row in section.rows if not row.code and _ITEM.fullmatch(row.text))
+    text = any(row.text.strip() for row in section.rows[1:])
+    return max(len(section.parts), fences, items, int(text))
+
+
+def _steps(section: Section) -> Iterator[tuple[Row, ...]]:
+    """The rows of each step: parts whose titles are numbered, or else numbered items."""
+    numbered = [part for part in section.parts if _STEP_TITLE.fullmatch(part.title)]
+    if numbered:
+        top = min(part.level for part in numbered)
+        yield from (part.rows for part in numbered if part.level == top)
+        return
+    step: list[Row] = []
+    for row in section.rows[1:]:
+        if not row.code and (_STEP.fullmatch(row.text) or row.text.startswith("#")):
+            if step:
+                yield tuple(step)
+            step = []
+        if step or (not row.code and _STEP.fullmatch(row.text)):
+            step.append(row)
+    if step:
+        yield tuple(step)
+
+
+# --- the files: does everything the body points to exist? -------------------------------------------------------------
+
+_LINK = re.compile(r"\]\([ \t]*<?([^)\s>]+)")
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#~\\]|.*[{}<>$*|]")
+_FILE = re.compile(rf"(?:^|[\s\"'=(]|\./|\}}/)((?:{'|'.join(SUPPORT_DIRECTORIES)})/[\w.-][\w./-]*+)(?![*<{{$\[])")
+_LIKE_A_PATH = re.compile(r".*/.*|.*\.[A-Za-z0-9]{1,8}")
+
+
+def check_references(prose: list[Row], files: tuple[str, ...]) -> Iterator[Note]:
+    """Pointers to files that are not there, and files that are hard to reach."""
+    known = set(files)
+    for file in files:
+        while file := posixpath.dirname(file):
+            known.add(file)
+    seen: set[str] = set()
+    for row in prose:
+        for target in _targets(row.text):
+            path = posixpath.normpath(target)
+            if path not in known and path not in seen:
+                seen.add(path)
+                message = f"{target} is not in the package."
+                yield Note("reference-dangling", "warning", message, line=row.line)
+    nested = [file for file in files if file.startswith("references/") and file.count("/") > 1]
+    if nested:
+        others = f" and {len(nested) - 1} more lie" if len(nested) > 1 else " lies"
+        message = f"{nested[0]}{others} deeper than one level below references/."
+        yield Note("reference-nested", "info", message)
+
+
+def _targets(text: str) -> Iterator[str]:
+    if "](" in text:
+        for link in _LINK.findall(without_code(text)):
+            path = _unquoted(re.split(r"[#?]", link, maxsplit=1)[0])
+            if path and not _ELSEWHERE.match(link) and _LIKE_A_PATH.fullmatch(path):
+                yield path
+    for code in inline_code(text):
+        for path in _FILE.findall(code):
+            yield path.rstrip(".")
+
+
+def _unquoted(path: str) -> str:
+    if "%" not in path:
+        return path
+    from urllib.parse import unquote
+
+    return unquote(path)
+
+
+# --- rows that know whether they are code, and sections ---------------------------------------------------------------
+
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_INLINE_CODE = re.compile(r"(?<!`)(`{1,8}+)(?!`)(.{1,500}?)(?<!`)\1(?!`)")
+
+
+class Row(NamedTuple):
+    """One row of the body."""
+
+    line: int
+    """Line in the file, counted from 1."""
+    text: str
+    code: bool
+    """Within a fenced code block, fences included."""
+
+
+class Section(NamedTuple):
+    """A heading and everything below it up to the next heading of its level or above."""
+
+    title: str
+    level: int
+    rows: tuple[Row, ...]
+    """The heading's own row first."""
+    parts: tuple[Section, ...]
+    """The sections inside, of any level, in order."""
+
+    @property
+    def line(self) -> int:
+        """Line of the heading in the file."""
+        return self.rows[0].line
+
+
+def rows_of(body: str, first_line: int) -> tuple[Row, ...]:
+    """The rows of a body that begins on the given line of the file."""
+    rows: list[Row] = []
+    fence = ""
+    for number, text in enumerate(body.replace("\r\n", "\n").split("\n"), first_line):
+        found = _FENCE.match(text)
+        code = bool(fence or found)
+        if found and not fence:
+            fence = found[1]
+        elif found and found[1].startswith(fence) and text.strip() == found[1]:
+            fence = ""
+        rows.append(Row(number, text, code))
+    return tuple(rows)
+
+
+def sections_of(rows: tuple[Row, ...]) -> tuple[Section, ...]:
+    """Every section of a body, of any level, in order."""
+    made: list[Section] = []
+    for found in reversed(body_sections([row.text for row in rows])):
+        parts = tuple(takewhile(partial(_begins_before, rows[0].line + found.end), reversed(made)))
+        made.append(Section(found.title.strip("*_ :"), found.level, rows[found.start : found.end], parts))
+    return tuple(reversed(made))
+
+
+def _begins_before(line: int, section: Section) -> bool:
+    return section.line < line
+
+
+def without_code(text: str) -> str:
+    """A row without its inline code."""
+    return _INLINE_CODE.sub("", text) if "`" in text else text
+
+
+def inline_code(text: str) -> list[str]:
+    """The pieces of inline code of a row."""
+    return [found[2] for found in _INLINE_CODE.finditer(text)] if "`" in text else []
