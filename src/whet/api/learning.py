@@ -190,11 +190,16 @@ class SkillLearning:
         return OutcomeNoted(card.full_name, outcome, recorded)
 
     def used(self, catalogue: Catalogue) -> dict[str, Use]:
-        """How often each skill was used and when last, by the key of its name."""
-        from whet.prompt.index import used
+        """How often each skill was used and when last, by the key of its name, whatever scope it was in."""
+        from whet.prompt.index import Use
+        from whet.skill.names import key
 
-        names = {str(card.id): card.qualified for card in catalogue.cards}
-        return used(self.usage.named(names))
+        found: dict[str, Use] = {}
+        for total in self.usage.named({str(card.id): card.qualified for card in catalogue.cards}):
+            name = key(total.skill.partition(":")[2])
+            before = found.get(name, Use(0, 0))
+            found[name] = Use(before.times + total.uses, max(before.last, total.last_used))
+        return found
 
     def record(self, kind: Kind, card: Card, digest: str, session: str = "") -> None:
         """Count that a skill was viewed or used. It never fails and never waits."""

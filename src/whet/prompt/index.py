@@ -19,17 +19,17 @@ from __future__ import annotations
 import os
 from collections import Counter
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from zlib import crc32
 
 from whet.errors import UsageError
 from whet.prompt.formats import FORMATS, Line, assemble, clean, rules
 from whet.prompt.shorten import ELLIPSIS, cut, shorten
-from whet.skill.names import MAX_LENGTH, key
+from whet.skill.names import MAX_LENGTH
 from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -471,32 +471,6 @@ class Use(NamedTuple):
 
     times: int
     last: int
-
-
-class Counted(Protocol):
-    """What is told of a skill's use: its qualified name, how often it was used, when last."""
-
-    @property
-    def skill(self) -> str:
-        """`scope:name`."""
-
-    @property
-    def uses(self) -> int:
-        """How often."""
-
-    @property
-    def last_used(self) -> int:
-        """When last."""
-
-
-def used(totals: Iterable[Counted]) -> dict[str, Use]:
-    """The use of each skill by the key of its name, whatever scope it was in."""
-    found: dict[str, Use] = {}
-    for total in totals:
-        name = key(total.skill.partition(":")[2])
-        before = found.get(name, Use(0, 0))
-        found[name] = Use(before.times + total.uses, max(before.last, total.last_used))
-    return found
 
 
 def ranked(
