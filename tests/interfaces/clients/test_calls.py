@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.interfaces.clients.calls import Call, has_hook, parse_hook, server_arguments, server_writes
+from whet.interfaces.clients.entries import Call, has_hook, parse_hook, server_arguments, server_writes
 from whet.interfaces.clients.locations import Program
 
 TAIL = "hook prompt --client claude-code"

@@ -13,11 +13,10 @@ import pytest
 from clients.configurations import BROKEN, LIVED_IN, contents, write
 from clients.world import HOOKED, MOVED, NAMES, PROGRAM, World
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
-from whet.interfaces.clients import apply as applying
-from whet.interfaces.clients.apply import apply
+from whet.interfaces.clients import plan as applying
 from whet.interfaces.clients.known import client_named
 from whet.interfaces.clients.locations import Program
-from whet.interfaces.clients.plan import plan_undo
+from whet.interfaces.clients.plan import apply, plan_undo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

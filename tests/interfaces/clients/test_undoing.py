@@ -13,11 +13,10 @@ import pytest
 from clients.configurations import LIVED_IN, contents, write
 from clients.world import HOOKED, MOVED, NAMES, World
 from whet.errors import NotFoundError
-from whet.interfaces.clients import apply as applying
+from whet.interfaces.clients import plan as applying
 from whet.interfaces.clients import records
-from whet.interfaces.clients.apply import apply
 from whet.interfaces.clients.known import client_named
-from whet.interfaces.clients.plan import State, plan_undo
+from whet.interfaces.clients.plan import State, apply, plan_undo
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

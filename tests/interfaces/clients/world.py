@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from whet.interfaces.clients.apply import apply
 from whet.interfaces.clients.editor import editor
 from whet.interfaces.clients.known import CLIENTS, client_named
 from whet.interfaces.clients.locations import Program
-from whet.interfaces.clients.plan import plan_connection, plan_undo
+from whet.interfaces.clients.plan import apply, plan_connection, plan_undo
 from whet.interfaces.clients.records import Connections
 from whet.library.roots import Place
 from whet.store.state import StateDatabase

@@ -6,8 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, WhetError
-from whet.interfaces.clients.calls import server_words, server_writes
-from whet.interfaces.clients.entries import read
+from whet.interfaces.clients.entries import read, server_words, server_writes
 from whet.interfaces.clients.known import CLIENTS
 from whet.interfaces.clients.locations import file_path, project_path, read_file, running_program, text_of
 from whet.interfaces.clients.plan import existing_entries

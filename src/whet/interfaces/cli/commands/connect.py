@@ -78,7 +78,7 @@ def run_connect(context: Context, options: Namespace) -> Answer:
         return plan.to_json(applied=False)
     if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
         return Outcome(plan.to_json(applied=False), 1)
-    from whet.interfaces.clients.apply import apply
+    from whet.interfaces.clients.plan import apply
     from whet.interfaces.clients.records import Connections
 
     backups = apply(plan, Connections(state))
