@@ -16,17 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from whet.library.card import Card
 
 PDF = [
     {"query": "fill these forms", "should_trigger": True},
     {"query": "stamp the contract", "should_trigger": True},
     {"query": "fill the bath with forms of soap", "should_trigger": False},
 ]
-
-
-def key_of(card: Card) -> str:
-    return card.path
 
 
 @pytest.fixture
@@ -53,14 +48,14 @@ def skill(root: Path, name: str, description: str, files: dict[str, str] | None 
 
 @pytest.fixture
 def ask(root: Path, tmp_path: Path) -> Iterator[Callable[..., dict[str, Any]]]:
-    """Evaluate with a judge that knows the skills by their paths."""
+    """Evaluate with a judge that knows the skills by their ids."""
     library = Library.open([root], home=tmp_path / "state")
 
     def run(*names: str, minima: dict[str, float] | None = None, **options: Any) -> dict[str, Any]:
-        judge = Counting({card.path: card.description for card in library.catalogue.cards})
+        judge = Counting({str(card.id): card.description for card in library.catalogue.cards})
         if options.pop("verify", False):
             options["try_phrase"] = judge.with_phrase
-        found = eval_triggers(library.workspace, judge, names, key_of=key_of, **options)
+        found = eval_triggers(library.workspace, judge, names, **options)
         return (found if minima is None else against_minima(found, **minima)).to_json()
 
     yield run
@@ -92,7 +87,7 @@ def test_a_skill_by_its_name(ask: Callable[..., dict[str, Any]]) -> None:
 def test_a_library_without_evals_is_no_failure(tmp_path: Path) -> None:
     skill(tmp_path / "skills", "plain", "Does one thing.")
     library = Library.open([tmp_path / "skills"], home=tmp_path / "state")
-    answer = eval_triggers(library.workspace, Counting({}), key_of=key_of).to_json()
+    answer = eval_triggers(library.workspace, Counting({})).to_json()
     assert (answer["success"], answer["cases"], answer["skills"], answer["files"]) == (True, 0, [], [])
     library.close()
 

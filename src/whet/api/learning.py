@@ -254,7 +254,6 @@ class SkillLearning:
         """
         from whet.routing.evals.judging import IndexJudge, Trial
         from whet.routing.evals.report import eval_triggers
-        from whet.routing.index_manager import key_of
 
         index_manager, snapshot = self._matcher().index_manager, self._workspace.snapshot()
         with Trial(index_manager, snapshot) as trial:
@@ -262,7 +261,6 @@ class SkillLearning:
                 self._workspace,
                 IndexJudge(index_manager, snapshot),
                 names,
-                key_of=key_of,
                 file=file,
                 held_out=held_out,
                 suggest=suggest,

@@ -17,7 +17,6 @@ from whet.notes import Note
 from whet.prompt.asking import Asked, asked_for
 from whet.prompt.commands import RESERVED
 from whet.prompt.mentions import command_form, find_mentions
-from whet.routing.index_manager import key_of
 from whet.routing.judging import MAY, MUST
 from whet.routing.router import OFFERED, decide
 from whet.routing.texts import checked
@@ -196,7 +195,7 @@ class SkillMatcher:
         asked = question.asked
         rows = [Match(card, 1.0, (NAMED,)) for card in asked.cards[:k]]
         if len(rows) < k and asked.request.strip():
-            question.shut.update(map(key_of, asked.cards))
+            question.shut.update(str(card.id) for card in asked.cards)
             rows += map(question.match, question.search(k - len(rows), asked.request, recent=question.recent()))
         if not asked.cards:
             question.tell_hidden()
@@ -232,7 +231,7 @@ class SkillMatcher:
         snapshot = self.index_manager.workspace.snapshot()
         if not self.index_manager.is_ready(snapshot):
             return {}
-        wanted = {key_of(card): card.path for card in cards}
+        wanted = {str(card.id): card.path for card in cards}
         found = self.index_manager.ask(lambda router, _: router.find(query, _RANKED, allowed=wanted), snapshot)
         return {wanted[item.key]: item.score for item in found if item.why}
 
@@ -250,7 +249,7 @@ class Question:
         reasons = (
             (card, hidden(card, caller, config.disabled, config.probe)) for card in self.snapshot.catalogue.cards
         )
-        self._hidden = {key_of(card): reason for card, reason in reasons if reason}
+        self._hidden = {str(card.id): reason for card, reason in reasons if reason}
         self.shut = {*self._hidden}
         """Keys of skills that are not to be found."""
         self.semantic: bool | None = None
@@ -307,7 +306,7 @@ class Question:
         catalogue = self.snapshot.catalogue
         by_key, used = catalogue.by_key, self._matcher.used(catalogue)
         uses = [(use.last, name) for name, use in used.items() if use.last and name in by_key]
-        return [key_of(by_key[name]) for _, name in sorted(uses, reverse=True)[:_RECENT]]
+        return [str(by_key[name].id) for _, name in sorted(uses, reverse=True)[:_RECENT]]
 
     def search(
         self,
@@ -349,7 +348,7 @@ class Question:
 
     def assess(self, card: Card, winner: str | None) -> Assessment:
         """How one skill does for the message, what speaks for it and against it, and what comes before it."""
-        key, named = key_of(card), self.asked.cards
+        key, named = str(card.id), self.asked.cards
         reason: Note | None = None
         ranking: tuple[Match, ...] = (Match(card, 1.0, (NAMED,)),)
         if card not in named:

@@ -46,7 +46,7 @@ _SHOWN = 10
 
 
 class Shelf(NamedTuple):
-    """What a question is asked about: one look at the disk, and its skills by the keys of the index."""
+    """What a question is asked about: one look at the disk, and its skills by their ids, the keys of the index."""
 
     snapshot: Snapshot
     cards: Mapping[str, Card]
@@ -60,11 +60,6 @@ class SearchResult(NamedTuple):
     """The skills by the keys of the index."""
     semantic: bool
     """Whether meaning counted beside words."""
-
-
-def key_of(card: Card) -> str:
-    """The key of a skill in the index."""
-    return str(card.id)
 
 
 class IndexManager:
@@ -177,7 +172,7 @@ class IndexManager:
             self._router.touch()
         known = self._known
         if known is None or known[0] is not catalogue or known[1:] != (marks, self._router.state):
-            self._cards = {key_of(card): card for card in catalogue.cards}
+            self._cards = {str(card.id): card for card in catalogue.cards}
             updated = self._router.update(self._entries(self._cards, marks))
             self._unread = tuple(self._not_indexed(updated.failed))
             self._known = catalogue, marks, self._router.state

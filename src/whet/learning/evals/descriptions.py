@@ -18,7 +18,6 @@ from whet.routing.evals.formats import Case
 from whet.routing.evals.judging import IndexJudge, Trial, judged
 from whet.routing.evals.report import every_case, split
 from whet.routing.evals.suggesting import suggest
-from whet.routing.index_manager import key_of
 from whet.values import Json, as_json
 
 if TYPE_CHECKING:
@@ -219,7 +218,7 @@ def neighbour_cases(
     judge: IndexJudge, snapshot: Snapshot, key: str, description: str, known: Sequence[Case]
 ) -> list[Case]:
     """What stands for the evals of near skills that have none: each should come up for its own description."""
-    cards = {key_of(card): card for card in snapshot.catalogue.cards}
+    cards = {str(card.id): card for card in snapshot.catalogue.cards}
     measured = {case.skill for case in known if case.fits}
     near = [found.key for found in judge.find(description, NEAR) if found.key != key and found.key not in measured]
     return [
@@ -257,11 +256,11 @@ def optimise_description(
     With a model, that proposes; without one, words from the evals do. Raises NotFoundError `too-few-trigger-evals`.
     """
     card, _ = workspace.find(name)
-    subject, snapshot, key = subject_at(workspace, name), workspace.snapshot(), key_of(card)
+    subject, snapshot, key = subject_at(workspace, name), workspace.snapshot(), str(card.id)
     judge, skill = IndexJudge(index_manager, snapshot), subject.skill()
-    cases = list(every_case(workspace, key_of))
+    cases = list(every_case(workspace))
     cases += neighbour_cases(judge, snapshot, key, skill.description, cases)
-    texts = {key_of(other): f"{other.name} {other.description} {other.when}" for other in snapshot.catalogue.cards}
+    texts = {str(other.id): f"{other.name} {other.description} {other.when}" for other in snapshot.catalogue.cards}
     with Trial(index_manager, snapshot) as trial:
 
         def phrases(learned: Sequence[Judged]) -> list[tuple[str, str]]:
@@ -269,7 +268,7 @@ def optimise_description(
 
         propose = from_phrases(phrases) if model is None else from_a_model(model, skill.name, skill.body)
         result = optimise(key, skill.description, cases, judge, lambda said: trial.with_description(key, said), propose)
-    names = {key_of(other): other.full_name for other in snapshot.catalogue.cards}
+    names = {str(other.id): other.full_name for other in snapshot.catalogue.cards}
     tried = (item._replace(worse=tuple(names.get(one, one) for one in item.worse)) for item in result.tried)
     return Description(subject.name, subject.directory, skill.description, result._replace(tried=tuple(tried)))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from whet.library.visibility import MODEL, hidden
-from whet.routing.index_manager import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -117,7 +116,7 @@ class IndexJudge:
         """With a `router`, that one is asked in place of the index manager's own."""
         self._index_manager, self._snapshot, self._router = index_manager, snapshot, router
         cards, config = snapshot.catalogue.cards, snapshot.config
-        self._seen = {key_of(card) for card in cards if hidden(card, MODEL, config.disabled, config.probe) is None}
+        self._seen = {str(card.id) for card in cards if hidden(card, MODEL, config.disabled, config.probe) is None}
 
     def find(self, message: str, k: int = 10) -> tuple[Found, ...]:
         """The best skills for a message, the best first."""

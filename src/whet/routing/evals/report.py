@@ -302,7 +302,6 @@ def eval_triggers(
     judge: Judge,
     names: Sequence[str] = (),
     *,
-    key_of: Callable[[Card], str],
     file: str | None = None,
     held_out: bool = False,
     suggest: bool = False,
@@ -310,33 +309,33 @@ def eval_triggers(
 ) -> TriggerEvals:
     """How these skills, or all that have evals, do on them; with `suggest`, words that would help.
 
-    `key_of` gives the judge's key of a skill. With `held_out` the numbers are about two fifths of the cases, and
+    With `held_out` the numbers are about two fifths of the cases, and
     suggestions come from the others. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
     """
     snapshot = workspace.snapshot()
     catalogue, bases = snapshot.catalogue, snapshot.config.bounds.bases
     wanted = tuple(workspace.find(name)[0] for name in dict.fromkeys(names))
     if file is not None:
-        gathered = _from_file(file, catalogue, wanted, key_of)
+        gathered = _from_file(file, catalogue, wanted)
     else:
-        gathered = _from_packages(wanted or catalogue.cards, catalogue, bases, key_of)
+        gathered = _from_packages(wanted or catalogue.cards, catalogue, bases)
     cases = gathered.cases
     if wanted:
-        chosen = {key_of(card) for card in wanted}
+        chosen = {str(card.id) for card in wanted}
         cases = tuple(case for case in cases if case.skill in chosen)
         for card in wanted:
-            if not any(case.skill == key_of(card) for case in cases):
+            if not any(case.skill == str(card.id) for case in cases):
                 raise _without(card, gathered.notes)
     learn, held = split(cases) if held_out else (cases, ())
     results, beside = judged(learn, judge), judged(held, judge)
-    explicit = [key_of(card) for card in catalogue.cards if not card.gates.model_invocable]
+    explicit = [str(card.id) for card in catalogue.cards if not card.gates.model_invocable]
     report = tally(beside if held_out else results, explicit)._replace(held_out=held_out)
     if suggest:
-        texts = {key_of(card): f"{card.name} {card.description} {card.when}" for card in catalogue.cards}
+        texts = {str(card.id): f"{card.name} {card.description} {card.when}" for card in catalogue.cards}
         found = suggestions_of(results, texts, try_phrase=try_phrase, beside=beside)
         report = report._replace(suggestions=found)
-    notes = (*gathered.notes, *_explicit_only(cases, catalogue, key_of))
-    shown = {key_of(card): card.full_name for card in (*catalogue.cards, *wanted)}
+    notes = (*gathered.notes, *_explicit_only(cases, catalogue))
+    shown = {str(card.id): card.full_name for card in (*catalogue.cards, *wanted)}
     return TriggerEvals(report, shown, gathered.files, notes)
 
 
@@ -373,13 +372,13 @@ def against_minima(
     return answer._replace(below=tuple(below), problem=problem)
 
 
-def every_case(workspace: Workspace, key_of: Callable[[Card], str]) -> tuple[Case, ...]:
+def every_case(workspace: Workspace) -> tuple[Case, ...]:
     """The trigger evals of all skills, with the judge's keys; what cannot be used is left out."""
     snapshot = workspace.snapshot()
-    return _from_packages(snapshot.catalogue.cards, snapshot.catalogue, snapshot.config.bounds.bases, key_of).cases
+    return _from_packages(snapshot.catalogue.cards, snapshot.catalogue, snapshot.config.bounds.bases).cases
 
 
-def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card], key_of: Callable[[Card], str]) -> _Gathered:
+def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card]) -> _Gathered:
     path = os.path.abspath(os.path.expanduser(file))
     if not os.path.lexists(path):
         raise NotFoundError("path-not-found", f"There is nothing at {path}.", hint="Check the path.", path=path)
@@ -390,16 +389,14 @@ def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card], key_of: 
     if any(case.fits and not case.skill for case in read.cases):
         hint = "Name it: `whet eval triggers NAME --file FILE`; or give each message a field `skill`."
         raise UsageError("skill-not-named", f"{path} does not say which skill its messages are for.", hint=hint)
-    gathered = _resolved([(path, read)], catalogue, key_of)
+    gathered = _resolved([(path, read)], catalogue)
     if not gathered.cases:
         message, report = f"{path} has no row that can be used.", [note.to_json() for note in gathered.notes]
         raise InvalidError("not-trigger-evals", message, hint=f"Write {FORMS}.", report=report)
     return gathered
 
 
-def _from_packages(
-    cards: Sequence[Card], catalogue: Catalogue, bases: Sequence[str], key_of: Callable[[Card], str]
-) -> _Gathered:
+def _from_packages(cards: Sequence[Card], catalogue: Catalogue, bases: Sequence[str]) -> _Gathered:
     read: list[tuple[str, Cases]] = []
     for card in cards:
         for name, data in _files(card, bases):
@@ -410,7 +407,7 @@ def _from_packages(
             cases = _read(data, card, name, path)
             if cases is not None:
                 read.append((path, cases))
-    return _resolved(read, catalogue, key_of)
+    return _resolved(read, catalogue)
 
 
 def _read(data: bytes, card: Card, name: str, path: str) -> Cases | None:
@@ -451,7 +448,7 @@ def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Note
             os.close(descriptor)
 
 
-def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue, key_of: Callable[[Card], str]) -> _Gathered:
+def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue) -> _Gathered:
     """The cases with the judge's keys for their skills; those of skills that are not there are left out."""
     cases: dict[tuple[str, str], Case] = {}
     notes: list[Note] = []
@@ -464,7 +461,7 @@ def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue, key_of: C
                 card = _card(case.skill, path, catalogue, cards, notes)
                 if card is None:
                     continue
-                key = key_of(card)
+                key = str(card.id)
             cases.setdefault((case.message, key), case._replace(skill=key))
     files = tuple(path for path, (found, _) in read if found)
     return _Gathered(tuple(cases.values()), files, tuple(notes))
@@ -490,11 +487,11 @@ def _without(card: Card, notes: Sequence[Note]) -> NotFoundError:
     return NotFoundError("no-trigger-evals", f"{card.full_name} has no trigger evals that can be used.", hint=hint)
 
 
-def _explicit_only(cases: Sequence[Case], catalogue: Catalogue, key_of: Callable[[Card], str]) -> Iterator[Note]:
+def _explicit_only(cases: Sequence[Case], catalogue: Catalogue) -> Iterator[Note]:
     """A remark for each skill that cannot do well, because it never comes up by itself."""
     expected = {case.skill for case in cases if case.fits}
     for card in catalogue.cards:
-        if not card.gates.model_invocable and key_of(card) in expected:
+        if not card.gates.model_invocable and str(card.id) in expected:
             message = f"{card.full_name} is for people to ask for, so it never comes up by itself."
             hint = "Remove disable-model-invocation, or the messages that should bring it up."
             yield Note("explicit-only", "info", message, hint, skill=card.full_name, path=card.path)
