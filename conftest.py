@@ -6,6 +6,7 @@ import gc
 import inspect
 import itertools
 import os
+import signal
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     The deep tier runs on the disk, so every promise is tried on both.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; no test could interrupt
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     given = config.getoption("basetemp") or os.environ.get("PYTEST_DEBUG_TEMPROOT")
     if config.getoption("quick") and not given and os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK | os.X_OK):
         status = os.statvfs(_MEMORY)

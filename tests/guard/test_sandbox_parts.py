@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import struct
+import subprocess
 import sys
+from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,14 +15,26 @@ import pytest
 from whet.errors import RefusedError
 from whet.guard.sandbox import levels as levels_module
 from whet.guard.sandbox import seatbelt, seccomp
-from whet.guard.sandbox.box import SYSTEM, Box, box_for, is_below, is_narrow
+from whet.guard.sandbox.box import SYSTEM, Box, Limits, box_for, is_below, is_narrow
 from whet.guard.sandbox.bubblewrap import mounts
 from whet.guard.sandbox.levels import NONE, Level, level, levels, run_program
+from whet.guard.sandbox.watching import Watch, in_group
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no such box there")
+def test_a_box_is_never_before_whoever_started_it() -> None:
+    with subprocess.Popen(["nice", "-n", "12", "sleep", "60"], start_new_session=True) as process:
+        while os.getpriority(os.PRIO_PROCESS, process.pid) < 12:
+            sleep(0.01)
+        Watch(Limits(), process.pid, in_group(process.pid)).close()
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) >= 12
+        process.kill()
+
 
 # what is shown
 

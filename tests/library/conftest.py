@@ -142,8 +142,11 @@ def unprivileged() -> Iterator[Callable[[str], Any]]:
         return json.loads(done.stdout)
 
     yield run
-    for directory, _, _ in os.walk(top):
-        os.chmod(directory, 0o700)
+    os.chmod(top, 0o700)
+    for directory, names, _ in os.walk(top):
+        for name in names:
+            if not os.path.islink(os.path.join(directory, name)):
+                os.chmod(os.path.join(directory, name), 0o700)
     rmtree(top)
 
 

@@ -47,7 +47,9 @@ KEPT = ("trusted", "disabled", "pins", "lifecycle", "curator", "blocked")
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     with tarfile.open(FIXTURES / "old_state.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+        if hasattr(tarfile, "data_filter"):
+            archive.extraction_filter = staticmethod(tarfile.data_filter)  # older ones have none, and do not ask for it
+        archive.extractall(tmp_path)
     return tmp_path / "state"
 
 

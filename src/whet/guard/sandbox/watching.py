@@ -57,7 +57,8 @@ class Watch:
             self._group = None
         with suppress(ProcessLookupError):
             bound = self._group is not None or os.getuid() != 0
-            os.setpriority(os.PRIO_PROCESS, pid, _NICE if bound else _NICE_UNBOUND)
+            now = os.getpriority(os.PRIO_PROCESS, pid)  # which nobody but root may raise again
+            os.setpriority(os.PRIO_PROCESS, pid, max(now, _NICE if bound else _NICE_UNBOUND))
 
     def close(self) -> None:
         """Nothing is left of the box."""
