@@ -37,6 +37,17 @@ for turn in range(60):
     router.update([entry(states[turn % 2], stamp=str(turn % 2)), *map(entry, SHELF[1:])])
 """
 )
+SHARE = f"""
+import sys
+sys.path.insert(0, {TESTS!r})
+from routing.shelf import SHELF, entry
+from whet.routing.router import Router
+number = int(sys.argv[2])
+router = Router(sys.argv[1], str(number), semantic=False)
+for turn in range(8):
+    router.update(entry(texts, stamp=str(turn % (number + 1))) for texts in SHELF[number :])
+    assert router.find("idnex the slow joins")
+"""
 ASKED = ("squash my commits", "depoly to the cluster", "idnex the slow joins", "knit me some socks", "写周报")
 
 
@@ -58,6 +69,18 @@ def test_updates_at_once_give_what_one_would_have_given(tmp_path: Path) -> None:
     alive = known._index.facts()[1]
     assert int(alive.sum()) == len(SHELF) == len(known._index.known()[0])
     known.close()
+
+
+def test_libraries_that_share_an_index_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = str(tmp_path / "index.db")
+    started = [subprocess.Popen([sys.executable, "-c", SHARE, path, str(number)]) for number in range(4)]
+    assert [process.wait(120) for process in started] == [0] * 4
+    for number in range(4):
+        known = Router(path, str(number), semantic=False)
+        last = str(7 % (number + 1))
+        assert known.update(entry(texts, stamp=last) for texts in SHELF[number:])[:3] == (0, 0, 0)
+        assert_same(answers(known), answers(router(SHELF[number:], semantic=False)))
+        known.close()
 
 
 def test_a_reader_sees_what_was_before_or_after_an_update(tmp_path: Path) -> None:
