@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.hosts import URL, Host, host_of, is_installer, odd_top, serves_installers
+from whet.guard.hosts import URL, Host, host_of, is_installer, is_unsafe, odd_top, serves_installers
 
 
 @pytest.mark.parametrize(
@@ -141,3 +141,14 @@ def test_every_spelling_of_an_address_is_the_same_kind(number: int) -> None:
 def test_no_text_is_too_much(text: str) -> None:
     assert host_of(text).kind
     assert host_of(f"http://{text}").kind
+
+
+def test_an_unsafe_address_is_shady_or_plain_and_not_near() -> None:
+    for url in (
+        "http://vendor.example/x",
+        "HTTP://vendor.example/x",
+        "https://pastebin.com/x",
+    ):
+        assert is_unsafe(url), url
+    for url in ("https://vendor.example/x", "http://localhost:8080/x", "http://10.0.0.1/x"):
+        assert not is_unsafe(url), url

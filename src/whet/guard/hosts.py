@@ -53,6 +53,12 @@ def host_of(url: str) -> Host:
     return Host(name, _kind(name, url.lower()))
 
 
+def is_unsafe(url: str) -> bool:
+    """Does it lead to a place of no good name, or over plain HTTP to another machine?"""
+    host = host_of(url)
+    return host.shady or (url[:5].lower() == "http:" and not host.near)
+
+
 def is_installer(url: str) -> bool:
     """Is this where a well-known tool keeps its installer, over TLS?"""
     lowered = url.lower()

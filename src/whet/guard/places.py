@@ -1,6 +1,6 @@
 """Places on a machine that matter: where secrets lie, where programs start by themselves, and what rules the agent.
 
-`place(text)` looks for them in a path or a piece of text, however the home directory is spelled in front of them.
+`places(text)` looks for them in a path or a piece of text, however the home directory is spelled in front of them.
 """
 
 from __future__ import annotations
@@ -167,8 +167,3 @@ def places(text: str) -> list[Place]:
         kind, what, grave = meaning[str(match.lastgroup)]
         found.append(Place(kind, what, grave, match[0]))
     return found
-
-
-def place(text: str) -> Place | None:
-    """The first place that a text names."""
-    return next(iter(places(text)), None)

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from whet.guard.hosts import is_unsafe
 from whet.guard.javascript.clients import (
     CLIENTS,
     PLAIN,
@@ -201,12 +202,8 @@ def _require(effects: Meaning, call: Call) -> Value:
         return NOTHING
     if re.match(r"https?:", text, re.IGNORECASE):
         marks = effects.fetched(text)
-        if call.name in ("import", "importScripts"):
-            from whet.guard.hosts import host_of
-
-            host = host_of(text)
-            if host.shady or (text.lower().startswith("http:") and not host.near):
-                effects.evaluate(Value(marks=marks))
+        if call.name in ("import", "importScripts") and is_unsafe(text):
+            effects.evaluate(Value(marks=marks))
         return NOTHING
     found = module(text)
     if wanted.pieced and _SENSITIVE.match(found.name):

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.finding import Fact, Hit
-from whet.guard.hosts import host_of
+from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.javascript.values import HOLE, Mark, Value, everything, merged
 from whet.guard.patterns import shorten
 from whet.guard.places import places
@@ -52,7 +52,6 @@ _NOTE = re.compile(
 )
 _AT_HOME = re.compile(r"(?:~|/home|/Users|/root|[A-Za-z]:[\\/]Users)(?:[\\/]|$)|/?$")
 _SETTINGS = re.compile(r"(?:^|[\\/])\.claude\.json$")
-_PLAIN = re.compile(r"http://", re.IGNORECASE)
 _CODE = re.compile(r"[(=;]|=>|\brequire\b|\bimport\b")
 _IDLE = frozenset({"return this", "return this;", "return this()", "this", "require", "module", "return import(s)"})
 _WIPED = re.compile(
@@ -328,10 +327,7 @@ def url_of(text: str) -> str | None:
 
 
 def _grave(url: str) -> bool:
-    if not _URL.match(url):
-        return False
-    host = host_of(url)
-    return host.shady or (bool(_PLAIN.match(url)) and not host.near)
+    return _URL.match(url) is not None and is_unsafe(url)
 
 
 def _at_home(path: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.hosts import URL, host_of
+from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.manifests.reading import parse, runs_fetched, table, texts, walk
 from whet.guard.places import places
 
@@ -231,8 +231,7 @@ def _wide(line: int, tool: str) -> Any:
 def _download(notes: Notes, step: Mapping[str, object]) -> None:
     for url in (*texts(step.get("url")), *texts(step.get("archive"))):
         host = host_of(url)
-        plain = url.lower().startswith("http://") and not host.near
-        if host.shady or plain:
+        if is_unsafe(url):
             notes.hit("odd-download", url, "critical")
         elif host.kind in ("free", "other") and step.get("kind") == "download" and not step.get("sha256"):
             notes.hit("odd-download", url, "warn" if host.kind == "free" else "info", host.name)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import Fact
-from whet.guard.hosts import URL, host_of
+from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.manifests.reading import commands, parse, table, texts
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ def _install_hook(notes: Notes, name: str, command: str) -> None:
         seen = javascript.check(inline[2].replace('\\"', '"')).at(notes.line(command))
         notes.hits += seen.hits
         notes.facts += seen.facts
-    urls = URL.findall(command)
-    odd = any(host_of(url).shady or (url.lower().startswith("http://") and not host_of(url).near) for url in urls)
+    odd = any(map(is_unsafe, URL.findall(command)))
     if _FETCHING.search(command) or _DECODING.search(command):
         hidden = odd or (_DECODING.search(command) is not None and name != "prepare")
         notes.hit("install-hook-hidden" if hidden else "install-hook", command, None, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.hosts import URL, host_of
+from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.places import Place, places
 from whet.guard.python.values import HOLE, Value, strings
 
@@ -136,11 +136,7 @@ def _agent(reader: Reader, place: Place, text: str, where: ast.AST, path: str, a
 
 def _shady(text: str) -> bool:
     """Does it name a server at a raw address, a tunnel or over plain HTTP?"""
-    for url in URL.findall(text)[:20]:
-        host = host_of(url)
-        if host.shady or (url.startswith("http:") and not host.near):
-            return True
-    return False
+    return any(map(is_unsafe, URL.findall(text)[:20]))
 
 
 def _system(reader: Reader, path: str, text: str, where: ast.AST) -> None:

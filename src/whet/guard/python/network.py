@@ -41,7 +41,6 @@ _RECEIVERS = (
     "asyncio.open_connection.0.",
     "telnetlib.Telnet.",
 )
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]{1,12}://", re.IGNORECASE)
 _ASKED = ("a password that is asked for", "a password of the keyring")
 
 
