@@ -135,7 +135,7 @@ def test_a_comparison_is_kept_with_the_evals_and_shown_on_the_page(tmp_path: Pat
                 return json.dumps(
                     {"reason": "<b>Signed</b>", "better": "first" if "Signed" in shown(request)[0] else "second"}
                 )
-            return obedient()._answer(request)
+            return obedient().answer(request)
 
         grader = Scripted(graded, "grader")
         told = library.learning.eval_skill(NAME, doer, grader=grader, blind=True, out=out).to_json()

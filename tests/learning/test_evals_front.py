@@ -48,14 +48,14 @@ def created(top: Path) -> Library:
 
 def comparing(model: Scripted) -> Scripted:
     """The model, which also prefers whatever it is shown first."""
-    inner = model._answer
+    inner = model.answer
 
     def answer(request: Request) -> Any:
         if request.messages[0].text.startswith("Two people"):
             return json.dumps({"reason": "It came first.", "better": "first"})
         return inner(request)
 
-    model._answer = answer
+    model.answer = answer
     return model
 
 

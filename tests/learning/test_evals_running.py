@@ -15,7 +15,7 @@ from whet.learning.evals.grading import grader
 from whet.learning.evals.results import Output, Result, Run, benchmark, rows, scores, spread, summary
 from whet.learning.evals.results_directory import page
 from whet.learning.evals.running import TURNS, Setup, run_evals
-from whet.learning.models.model import Budget, Call, Completion, ModelError, budgeted
+from whet.learning.models.model import Budget, Budgeted, Call, Completion, ModelError
 from whet.learning.models.scripted import Scripted
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def test_a_failed_try_has_no_score_and_a_used_up_budget_ends_all() -> None:
     assert scores(runs, "with_skill") == {"1": None}
     assert [row.flags for row in rows(runs, SIDES)] == [("no-score",)]
     count = 5
-    short = done(budgeted(Scripted(answer), Budget(calls=2)), evals=evals, runs=2)
+    short = done(Budgeted(Scripted(answer), Budget(calls=2)), evals=evals, runs=2)
     assert [bool(run.error) for run in short] == [False, False, True, True]
     assert short[3].error == "Not run: The budget of 2 calls for models is used up."
     with pytest.raises(ModelError, match="Too slow"):

@@ -41,13 +41,13 @@ def words(*wanted: str) -> dict[str, Any]:
 def echo(*answers: Any) -> Scripted:
     """A model whose work is to say its instructions back, so that a skill does what it says."""
     model = improver(*answers)
-    propose = model._answer
+    propose = model.answer
 
     def answered(request: Request) -> Any:
         found = re.search(r"<skill [^>]*>\n(.*)\n</skill>", request.messages[0].text, re.DOTALL)
         return found[1] if found else propose(request)
 
-    model._answer = answered
+    model.answer = answered
     return model
 
 
@@ -312,14 +312,14 @@ def test_a_skill_that_somebody_else_changed_meanwhile_is_left_alone(
 ) -> None:
     main = tmp_path / "skills" / NAME / "SKILL.md"
     model = echo([BETA], [GAMMA])
-    inner = model._answer
+    inner = model.answer
 
     def meddling(request: Request) -> Any:
         if "You improve" in request.messages[0].text and late is bool(asked(model)[1:]):
             main.write_text(main.read_text() + "\nMine.\n", encoding="utf-8")
         return inner(request)
 
-    model._answer = meddling
+    model.answer = meddling
     with pytest.raises(WhetError) as caught:
         library.learning.improve(NAME, model, rounds=2, write=True)
     assert (caught.value.code, caught.value.hint) == (
@@ -388,7 +388,7 @@ def test_the_grader_may_be_another_model(library: Library, tmp_path: Path) -> No
     evals = {"evals": [{"id": "one", "prompt": "Write it.", "expectations": ["It says something about beta"]}]}
     put(tmp_path, evals)
     grader = improver([])
-    grader._answer = lambda request: json.dumps(
+    grader.answer = lambda request: json.dumps(
         {"results": [{"number": 1, "evidence": "Say beta.", "passed": "Say beta." in request.messages[-1].text}]}
     )
     model = echo([BETA])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from learning.model_server import ANTHROPIC, OPENAI, Answer, Anthropic, OpenAI, Server, serving, status
-from whet.learning.models.model import Budget, Call, Completion, Message, Model, ModelError, Tool, budgeted
+from whet.learning.models.model import Budget, Budgeted, Call, Completion, Message, Model, ModelError, Tool
 from whet.learning.models.providers import open_model
 
 pytest.importorskip("pydantic_ai", reason="the real clients need the extra `models`")
@@ -282,7 +282,7 @@ def test_secrets_in_messages_do_not_leave(speech: Speech) -> None:
 def test_a_budget_stops_the_real_thing_in_the_middle(speech: Speech) -> None:
     budget = Budget(tokens=45)
     with serving(speech.says("Hello.")) as server:
-        model = budgeted(opened(speech, server), budget)
+        model = Budgeted(opened(speech, server), budget)
         for _ in range(2):
             model.complete(HELLO)
         assert failed(model).code == "model-budget"

@@ -11,13 +11,14 @@ from whet.errors import UsageError
 from whet.learning.models.client import Retrying
 from whet.learning.models.model import (
     Budget,
+    Budgeted,
     Completion,
     Message,
+    Model,
     ModelError,
     Request,
     Spent,
     Tool,
-    budgeted,
     estimated,
 )
 from whet.learning.models.scripted import Scripted
@@ -55,7 +56,7 @@ def over(call: Callable[[], Any]) -> ModelError:
 
 def test_a_call_that_cannot_be_paid_for_is_not_made() -> None:
     model, budget = costing(50), Budget(tokens=100 + IN)
-    limited = budgeted(model, budget)
+    limited = Budgeted(model, budget)
     assert limited.name == "scripted"
     for _ in range(2):
         assert limited.complete(ASK).text == "Hello."
@@ -73,7 +74,7 @@ def test_a_call_that_cannot_be_paid_for_is_not_made() -> None:
 
 def test_the_length_of_an_answer_is_lowered_to_what_is_left() -> None:
     model = costing(50)
-    limited = budgeted(model, Budget(tokens=IN + 70))
+    limited = Budgeted(model, Budget(tokens=IN + 70))
     limited.complete(ASK, max_tokens=60)
     limited.complete(ASK, max_tokens=60)
     assert [request.max_tokens for request in model.requests] == [60, 20]
@@ -82,13 +83,13 @@ def test_the_length_of_an_answer_is_lowered_to_what_is_left() -> None:
 def test_calls_and_seconds_are_limits_too() -> None:
     clock = Clock()
     budget = Budget(calls=2, seconds=30, clock=clock)
-    one, other = budgeted(costing(50), budget), budgeted(costing(70), budget)
+    one, other = Budgeted(costing(50), budget), Budgeted(costing(70), budget)
     one.complete(ASK)
     clock.now += 29
     other.complete(ASK)
     assert over(lambda: one.complete(ASK)).details["budget"] == "calls"
     assert budget.spent() == Spent(120, 2, 29.0)
-    late = budgeted(costing(50), Budget(seconds=5, clock=clock))
+    late = Budgeted(costing(50), Budget(seconds=5, clock=clock))
     clock.now += 5
     assert over(lambda: late.complete(ASK)).details["budget"] == "seconds"
 
@@ -96,13 +97,13 @@ def test_calls_and_seconds_are_limits_too() -> None:
 def test_what_failed_is_paid_for_too() -> None:
     model = Scripted(lambda _: Completion("no JSON", tokens_in=10, tokens_out=5))
     budget = Budget(tokens=1000)
-    assert over(lambda: budgeted(model, budget).complete(ASK, schema=SCHEMA)).code == "model-bad-answer"
+    assert over(lambda: Budgeted(model, budget).complete(ASK, schema=SCHEMA)).code == "model-bad-answer"
     assert budget.spent()[:2] == (30, 1)
 
 
 def test_threads_share_the_calls_of_a_budget() -> None:
     model, budget = costing(20), Budget(calls=25)
-    limited = budgeted(model, budget)
+    limited = Budgeted(model, budget)
     refused: list[str] = []
 
     def work() -> None:
@@ -132,16 +133,15 @@ def test_the_estimate_counts_schemas_and_tools() -> None:
     assert with_schema > IN and with_tools > IN
 
 
-class Flaky:
+class Flaky(Model):
     """A wire that fails as told and then answers."""
 
-    name = "flaky"
-
     def __init__(self, *errors: ModelError) -> None:
+        super().__init__("flaky")
         self.errors = list(errors)
         self.sent = 0
 
-    def send(self, request: Request) -> Completion:
+    def ask(self, request: Request) -> Completion:
         self.sent += 1
         if self.errors:
             raise self.errors.pop(0)
@@ -155,7 +155,7 @@ def gone(*, again: bool = True, wait: float | None = None) -> ModelError:
 def tried(wire: Flaky, clock: Clock, jitter: float = 1.0, attempts: int = 4) -> Completion:
     retrying = Retrying(wire, attempts=attempts, clock=clock, sleep=clock.sleep, jitter=lambda: jitter)
     assert retrying.name == "flaky"
-    return retrying.send(Request((Message("user", "hello"),)))
+    return retrying.ask(Request((Message("user", "hello"),)))
 
 
 @pytest.mark.parametrize(("jitter", "slept"), [(1.0, [1.0, 2.0, 4.0]), (0.0, [0.5, 1.0, 2.0])])

@@ -18,7 +18,7 @@ from whet.learning.distilling.refining import INPUT, TOKENS, needed_later, refin
 from whet.learning.distilling.rounds import Refined, begin, mentioning
 from whet.learning.facts import facts
 from whet.learning.facts.model import DeadEnd, Facts, Parameter, Passage, Step, ToolUse
-from whet.learning.models.model import CODES, Budget, Completion, ModelError, budgeted
+from whet.learning.models.model import CODES, Budget, Budgeted, Completion, Model, ModelError, Request
 from whet.learning.models.recorded import Recorded
 from whet.learning.models.scripted import Scripted
 from whet.prompt.tokens import estimate
@@ -346,16 +346,16 @@ JSON = st.recursive(
 )
 
 
-class Rude:
+class Rude(Model):
     """A model that gives any value, whatever it was asked for."""
 
-    name = "rude"
-
     def __init__(self, value: Any) -> None:
+        super().__init__("rude")
         self._value = value
 
-    def complete(self, messages: Any, *, schema: Any = None, tools: Any = (), max_tokens: int = 1) -> Completion:
-        assert (len(messages), schema["type"], tools, max_tokens) == (2, "object", (), 8_000)
+    def ask(self, request: Request) -> Completion:
+        wanted = (request.schema or {})["type"], request.tools, request.max_tokens
+        assert (len(request.messages), *wanted) == (2, "object", (), 8_000)
         return Completion("", self._value, tokens_in=5)
 
 
@@ -438,7 +438,7 @@ def test_a_budget_holds(tmp_path: Path) -> None:
     model = answering(GOOD)
     with opened(tmp_path) as library:
         made = library.learning.distill(
-            release_notes(), model=budgeted(model, Budget(tokens=100)), dry_run=True
+            release_notes(), model=Budgeted(model, Budget(tokens=100)), dry_run=True
         ).to_json()
     assert (model.requests, made["warnings"]) == (
         [],

@@ -11,15 +11,14 @@ import pytest
 from learning.test_synthesis_learning import Clock, migration
 from whet.api import Library
 from whet.authoring.writer import Provenance
-from whet.learning.models.model import Completion, ModelError
+from whet.learning.models.model import Completion, Model, ModelError, Request
 from whet.learning.synthesis.budget import ALLOWANCE, Account, Allowance, State
 from whet.learning.synthesis.learn import learn_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from whet.learning.models.model import Message
 
 SAID = "No, always name the revision after the table."
 EVALS = {
@@ -27,16 +26,15 @@ EVALS = {
 }
 
 
-class Spoken:
+class Spoken(Model):
     """A model that says the same every time, or fails."""
 
-    name = "spoken"
-
     def __init__(self, value: dict[str, Any] | None = None, text: str = "", *, failing: bool = False) -> None:
+        super().__init__("spoken")
         self.value, self.text, self.failing, self.asked = value, text, failing, 0
 
-    def complete(self, messages: Sequence[Message], **_how: Any) -> Completion:
-        assert messages
+    def ask(self, request: Request) -> Completion:
+        assert request.messages
         self.asked += 1
         if self.failing:
             raise ModelError("model-unavailable", "Nobody is there.")

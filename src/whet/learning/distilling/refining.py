@@ -23,7 +23,7 @@ from whet.learning.facts.model import Parameter
 from whet.learning.facts.parameters import Blanks, emails, paths, values
 from whet.learning.facts.shell import programs
 from whet.learning.facts.steps import tools_in
-from whet.learning.models.model import Budget, Message, ModelError, budgeted
+from whet.learning.models.model import Budget, Budgeted, Message, ModelError
 from whet.prompt.tokens import estimate
 from whet.skill.names import hidden
 from whet.skill.terms import key_terms, terms
@@ -517,7 +517,7 @@ _RULES = (
 def helped(distillation: Distillation, model: Model) -> Distillation:
     """The distillation with a model's proposals, or as it was with a warning where the model is no help."""
     try:
-        refined = refine(distillation.facts, budgeted(model, Budget(tokens=TOKENS)))
+        refined = refine(distillation.facts, Budgeted(model, Budget(tokens=TOKENS)))
     except ModelError as error:
         spent = error.tokens_in + error.tokens_out
         cost = f", after {spent} tokens" if spent else ""

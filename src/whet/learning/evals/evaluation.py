@@ -143,7 +143,7 @@ def eval_skill(
     """
     from whet.learning.evals import results, results_directory
     from whet.learning.evals.grading import compare
-    from whet.learning.models.model import Budget, budgeted
+    from whet.learning.models.model import Budget, Budgeted
 
     subject = subject_at(workspace, name)
     found = subject.evals()
@@ -156,14 +156,14 @@ def eval_skill(
     place, number = results_directory.begin(out) if out else ("", 0)
     try:
         done = measured(
-            *(workspace.place, subject, sides, budgeted(model, budget)),
-            grader=budgeted(judge, budget),
+            *(workspace.place, subject, sides, Budgeted(model, budget)),
+            grader=Budgeted(judge, budget),
             runs=runs,
             tokens=None,
             progress=lambda count, _: progress(count, steps),
         )
         compared = (
-            compare(done, names, budgeted(judge, budget), progress=lambda count: progress(2 * pairs + count, steps))
+            compare(done, names, Budgeted(judge, budget), progress=lambda count: progress(2 * pairs + count, steps))
             if blind
             else None
         )
@@ -246,11 +246,11 @@ def _setup(place: Place, subject: Subject, model: Model, judge: Model, tokens: i
     from whet.learning.evals.grading import grader
     from whet.learning.evals.running import Setup
     from whet.learning.evals.testing import runner_for
-    from whet.learning.models.model import Budget, budgeted
+    from whet.learning.models.model import Budget, Budgeted
 
     budget = Budget(tokens=tokens)
     runner = runner_for(subject, place.env, place.home)
-    return Setup(budgeted(model, budget), grader(budgeted(judge, budget), runner))
+    return Setup(Budgeted(model, budget), grader(Budgeted(judge, budget), runner))
 
 
 def scorer(workspace: Workspace, name: str, model: Model) -> Callable[[Mapping[str, Item]], dict[str, float | None]]:

@@ -23,7 +23,7 @@ from whet.learning.evals.gate import Gate, Reason, Verdict
 from whet.learning.evals.results import scores
 from whet.learning.evals.subject import Subject
 from whet.learning.improving.edits import Edit, Matter, ask, failures
-from whet.learning.models.model import Budget, budgeted
+from whet.learning.models.model import Budget, Budgeted
 from whet.learning.usage import counted_as
 from whet.library.package import read_tree
 from whet.notes import Note
@@ -187,9 +187,9 @@ class _Bench:
         self._evals = self._subject.evals()
         self._learn, self._held = split(self._evals.evals)
         self._budget = Budget(tokens=tokens)
-        doing = budgeted(model, self._budget)
+        doing = Budgeted(model, self._budget)
         self._trials = Trials(
-            workspace.place, self._subject, doing, budgeted(grader, self._budget), runs=runs, progress=progress
+            workspace.place, self._subject, doing, Budgeted(grader, self._budget), runs=runs, progress=progress
         )
         self._buffer = Buffer(workspace.state, self._path, workspace.clock)
         refused = editor.proposals.all("rejected")

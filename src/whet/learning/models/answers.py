@@ -12,20 +12,17 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from whet.learning.models.model import (
-    MAX_TOKENS,
     WAYS,
     Completion,
     Message,
+    Model,
     ModelError,
     Request,
-    Tool,
-    Wire,
-    request_of,
 )
 from whet.skill.schema import check_schema, describe_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 _ASKED = "Answer with one JSON object and nothing else: no prose, no fences. It must fit this JSON Schema:\n"
 _AGAIN = (
@@ -33,44 +30,35 @@ _AGAIN = (
 )
 
 
-class Structured:
-    """A model made of a wire."""
+class Structured(Model):
+    """A model that answers by schemas, made of one whose answers nobody has read."""
 
-    __slots__ = ("_first", "_wire", "name")
-
-    def __init__(self, wire: Wire) -> None:
-        self.name = wire.name
+    def __init__(self, wire: Model) -> None:
+        super().__init__(wire.name)
         self._wire = wire
         self._first = 0
         """The best way that has not been turned down, as a place in `WAYS`."""
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        tools: Sequence[Tool] = (),
-        max_tokens: int = MAX_TOKENS,
-    ) -> Completion:
-        """The next turn; with a schema, `value` fits it or `model-bad-answer` is raised."""
-        request = request_of(messages, schema, tools, max_tokens)
+    def ask(self, request: Request) -> Completion:
+        """The answer; with a schema, `value` fits it or `model-bad-answer` is raised."""
+        schema = request.schema
         if schema is None:
-            return self._wire.send(request)
+            return self._wire.ask(request)
         check_schema(schema)
-        request, answer = self._ask(request)
+        request, answer = self._try_ways(request)
         value, problems = read(answer, schema)
         if not problems or answer.calls:
             return answer._replace(value=value)
         if answer.cut:
-            raise _bad(f"{self.name} was cut off at {max_tokens} tokens.", "Allow more tokens.", answer)
+            raise _bad(f"{self.name} was cut off at {request.max_tokens} tokens.", "Allow more tokens.", answer)
         return self._repaired(request, schema, answer, problems)
 
-    def _ask(self, request: Request) -> tuple[Request, Completion]:
+    def _try_ways(self, request: Request) -> tuple[Request, Completion]:
         """The request in the way it was accepted, and what came back."""
         for place in range(self._first, len(WAYS)):
             attempt = _in_words(request) if WAYS[place] == "text" else request._replace(way=WAYS[place])
             try:
-                answer = self._wire.send(attempt)
+                answer = self._wire.ask(attempt)
             except ModelError as error:
                 if error.code != "model-rejected" or place == len(WAYS) - 1:
                     raise
@@ -86,7 +74,7 @@ class Structured:
         said = (Message("assistant", first.text),) if first.text.strip() else ()
         again = Message("user", _AGAIN.format(problems="; ".join(problems)))
         try:
-            second = self._wire.send(request._replace(messages=(*request.messages, *said, again)))
+            second = self._wire.ask(request._replace(messages=(*request.messages, *said, again)))
         except ModelError as error:
             error.tokens_in += first.tokens_in
             error.tokens_out += first.tokens_out

@@ -19,9 +19,9 @@ from whet.learning.models.model import (
     Call,
     Completion,
     Message,
+    Model,
     ModelError,
     Request,
-    Wire,
     clean,
     clean_value,
     estimated,
@@ -47,19 +47,17 @@ _TRIPPED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _GIVE = "Give the answer by calling this."
 
 
-class Client:
+class Client(Model):
     """A wire to a provider. The key is in what opens it and is kept out of everything that is shown."""
-
-    __slots__ = ("_extra", "_open", "_secrets", "_timeout", "name")
 
     def __init__(
         self, name: str, opener: Opener, *, extra: str, secrets: tuple[str, ...] = (), timeout: float = TIMEOUT
     ) -> None:
-        self.name = name
+        super().__init__(name)
         self._open, self._extra = opener, extra
         self._secrets, self._timeout = secrets, timeout
 
-    def send(self, request: Request) -> Completion:
+    def ask(self, request: Request) -> Completion:
         """Ask once."""
         try:
             from pydantic_ai.exceptions import AgentRunError, UserError
@@ -69,14 +67,14 @@ class Client:
             raise missing(self.name, self._extra) from error
         messages, parameters = _theirs(request.messages, self._secrets), _parameters(request)
         try:
-            response = run(lambda: self._ask(messages, parameters, request.max_tokens))
+            response = run(lambda: self._request(messages, parameters, request.max_tokens))
         except ImportError as error:
             raise missing(self.name, self._extra) from error
         except (AgentRunError, UserError, *_TRIPPED) as error:
             raise failure(error, self.name, self._secrets, self._timeout) from None
         return self._read(response, request)
 
-    async def _ask(
+    async def _request(
         self, messages: list[ModelMessage], parameters: ModelRequestParameters, max_tokens: int
     ) -> ModelResponse:
         from pydantic_ai.direct import model_request
@@ -219,31 +217,29 @@ TOTAL = 300.0
 """Seconds after which no further attempt begins."""
 
 
-class Retrying:
+class Retrying(Model):
     """A wire that tries again. It waits as long as the provider asks, or else longer and longer."""
-
-    __slots__ = ("_attempts", "_clock", "_jitter", "_sleep", "_wire", "name")
 
     def __init__(
         self,
-        wire: Wire,
+        wire: Model,
         *,
         attempts: int = ATTEMPTS,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self.name = wire.name
+        super().__init__(wire.name)
         self._wire, self._attempts = wire, attempts
         self._clock, self._sleep, self._jitter = clock, sleep, jitter
 
-    def send(self, request: Request) -> Completion:
+    def ask(self, request: Request) -> Completion:
         """What the wire answers, at the latest at the last attempt."""
         begun = self._clock()
         attempt = 1
         while True:
             try:
-                return self._wire.send(request)
+                return self._wire.ask(request)
             except ModelError as error:
                 wait = self._wait(error, attempt)
                 error.details["attempts"] = attempt

@@ -1,7 +1,7 @@
 """What a caller knows of a model: messages go in, a completion comes out, or a `ModelError`.
 
-There are two protocols. `Model` is what callers hold. `Wire` is what the layers below are made of: it sends one
-request and gives back what came, unread, so that retries and repairs of answers are written once for every provider.
+Models are made of each other: what sends one request and gives back what came, unread, is one as well, so that retries
+and repairs of answers are written once for every provider.
 
 What may be spent is a `Budget`: tokens, calls, seconds. It belongs to a piece of work, not to a model; several models
 and threads may share one. A call that cannot be paid for is not made. The length of an answer is lowered to what is
@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.errors import FailedError, UsageError
 from whet.guard.secrets.hide import hide_secrets
@@ -105,26 +105,6 @@ class Completion(NamedTuple):
     """The answer ended because it reached `max_tokens`."""
 
 
-class Model(Protocol):
-    """A language model. Safe to be used by several threads, with or without an event loop running."""
-
-    @property
-    def name(self) -> str:
-        """How it was named; it never holds a secret."""
-        ...
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        tools: Sequence[Tool] = (),
-        max_tokens: int = MAX_TOKENS,
-    ) -> Completion:
-        """The next turn. With a schema, `value` fits it; raises `ModelError`."""
-        ...
-
-
 class Tool(NamedTuple):
     """A tool that is offered to a model."""
 
@@ -143,13 +123,30 @@ class Request(NamedTuple):
     max_tokens: int = MAX_TOKENS
 
 
-class Wire(Protocol):
-    """Something that sends a request. It reads no answer by a schema: that is in `text`, whichever way it came."""
+class Model:
+    """A language model. Safe to be used by several threads, with or without an event loop running.
 
-    @property
-    def name(self) -> str: ...
+    What answers a request is `ask`; a model may be made of another one.
+    """
 
-    def send(self, request: Request) -> Completion: ...
+    def __init__(self, name: str) -> None:
+        self.name = name
+        """How it was named; it never holds a secret."""
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Tool] = (),
+        max_tokens: int = MAX_TOKENS,
+    ) -> Completion:
+        """The next turn. With a schema, `value` fits it; raises `ModelError`."""
+        return self.ask(request_of(messages, schema, tools, max_tokens))
+
+    def ask(self, request: Request) -> Completion:
+        """What comes of a request that is sound."""
+        raise NotImplementedError
 
 
 def request_of(
@@ -253,37 +250,24 @@ def _over(what: str, limit: float) -> ModelError:
     )
 
 
-class Budgeted:
+class Budgeted(Model):
     """A model that stops when the budget is used up."""
 
-    __slots__ = ("_budget", "_model", "name")
-
     def __init__(self, model: Model, budget: Budget) -> None:
-        self.name = model.name
+        super().__init__(model.name)
         self._model, self._budget = model, budget
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        tools: Sequence[Tool] = (),
-        max_tokens: int = MAX_TOKENS,
-    ) -> Completion:
+    def ask(self, request: Request) -> Completion:
         """As the model does it; raises `model-budget` instead where it would cost more than there is."""
-        allowed = self._budget.begin(estimated(messages, schema, tools), max_tokens)
+        cost = estimated(request.messages, request.schema, request.tools)
+        allowed = self._budget.begin(cost, request.max_tokens)
         try:
-            answer = self._model.complete(messages, schema=schema, tools=tools, max_tokens=allowed)
+            answer = self._model.ask(request._replace(max_tokens=allowed))
         except ModelError as error:
             self._budget.end(error.tokens_in + error.tokens_out)
             raise
         self._budget.end(answer.tokens_in + answer.tokens_out)
         return answer
-
-
-def budgeted(model: Model, budget: Budget) -> Model:
-    """The model, held to a budget."""
-    return Budgeted(model, budget)
 
 
 def estimated(messages: Sequence[Message], schema: Mapping[str, Any] | None = None, tools: Sequence[Tool] = ()) -> int:

@@ -19,31 +19,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.models.model import (
-    MAX_TOKENS,
     Call,
     Completion,
-    Message,
     Model,
     ModelError,
     Request,
-    Tool,
     clean,
     clean_value,
-    request_of,
 )
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
 
-class Recorded:
+class Recorded(Model):
     """A model that plays back, and records where it has a real one."""
 
-    __slots__ = ("_lock", "_model", "_path", "_played", "_recordings", "_secrets", "name")
-
     def __init__(self, path: str, model: Model | None = None, *, secrets: Collection[str] = ()) -> None:
-        self.name = f"recorded:{path}" if model is None else f"recording:{path}#{model.name}"
+        super().__init__(f"recorded:{path}" if model is None else f"recording:{path}#{model.name}")
         self._path, self._model, self._secrets = path, model, tuple(secrets)
         self._lock = threading.Lock()
         self._played: dict[str, int] = {}
@@ -52,17 +46,10 @@ class Recorded:
             for recording in load(path):
                 self._recordings.setdefault(recording.digest, []).append(recording)
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        tools: Sequence[Tool] = (),
-        max_tokens: int = MAX_TOKENS,
-    ) -> Completion:
+    def ask(self, request: Request) -> Completion:
         """The recorded answer; raises `model-not-recorded` where there is none and no model to ask."""
-        request = normal(request_of(messages, schema, tools, max_tokens), self._secrets)
-        digest = digest_of(request)
+        asked = normal(request, self._secrets)
+        digest = digest_of(asked)
         with self._lock:
             taken = self._played.get(digest, 0)
             self._played[digest] = taken + 1
@@ -72,9 +59,9 @@ class Recorded:
         if self._model is None:
             if recorded:
                 return recorded[-1].answer
-            raise self._unknown(digest, request)
-        answer = self._model.complete(messages, schema=schema, tools=tools, max_tokens=max_tokens)
-        self._append(line(request, answer, self._secrets))
+            raise self._unknown(digest, asked)
+        answer = self._model.ask(request)
+        self._append(line(asked, answer, self._secrets))
         return answer
 
     def _append(self, line: str) -> None:

@@ -153,7 +153,7 @@ def _learned(context: LearningContext, source: Told, terms: Terms, account: Acco
     """The report on one session. What a model costs is taken off today's tokens, also where nothing came of it."""
     if terms.model is None or terms.dry_run:
         return learn(context, source, terms)
-    from whet.learning.models.model import Budget, budgeted
+    from whet.learning.models.model import Budget, Budgeted
 
     left = account.left().tokens
     if not left:
@@ -162,7 +162,7 @@ def _learned(context: LearningContext, source: Told, terms: Terms, account: Acco
         return report._replace(warnings=(why, *(report.warnings or ())))
     budget = Budget(tokens=left)
     try:
-        return learn(context, source, terms._replace(model=budgeted(terms.model, budget)))
+        return learn(context, source, terms._replace(model=Budgeted(terms.model, budget)))
     finally:
         account.spend(tokens=budget.spent().tokens)
 
