@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from guard.boxes import Inside, every_way, inside, linux
+from whet.guard.sandbox.box import is_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,10 @@ def test_what_is_the_systems_own_cannot_be_read(box: Inside) -> None:
         *("/etc/shadow", "/etc/sudoers", "/etc/ssl/private", "/root", "/home", "/run", "/sys", "/var/lib", "/boot"),
         *("/proc/1/root/root", "/proc/kcore"),
     ]
-    assert box.python(code, *paths).output.split("\n") == [f"{path} closed" for path in paths]
+    # Where the tests run below one of them, it is seen to lead to what the box shows, and to nothing else.
+    own = {path: os.path.relpath(box.home, path).split(os.sep)[0] for path in paths if is_below(str(box.home), (path,))}
+    told = [f"{path} {[own[path]]}" if path in own and box.way == "bubblewrap" else f"{path} closed" for path in paths]
+    assert box.python(code, *paths).output.split("\n") == told
 
 
 def test_links_of_a_skill_lead_nowhere(box: Inside) -> None:
