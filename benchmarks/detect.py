@@ -48,7 +48,7 @@ from routing_metrics import (
 )
 from routing_ours import Ours
 
-from whet.routing.judging import MAY, MUST
+from whet.routing.scoring import MAY, MUST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

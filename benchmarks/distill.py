@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distill_points import THRESHOLDS, read_point, shares
 
-from whet.learning.distilling.body import cut
-from whet.learning.distilling.draft import Draft, draft, main_file
+from whet.learning.distill.body import cut
+from whet.learning.distill.draft import Draft, draft, main_file
 from whet.learning.facts import facts
-from whet.learning.transcripts.collecting import Collector
+from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import pieces_of
 from whet.learning.transcripts.generic import trajectory
 from whet.prompt.tokens import estimate

@@ -54,8 +54,8 @@ def whet(root: str, state: str, rounds: int) -> dict[str, Any]:
     call in a library that has looked, every skill checked against the disk. `build`: its last part, from cards to text.
     """
     from whet.library.visibility import MODEL
-    from whet.prompt.asking import visible
     from whet.prompt.index import Options, budget_for, build
+    from whet.prompt.requests import visible
     from whet.prompt.tokens import installed
 
     library = _open(root, state)

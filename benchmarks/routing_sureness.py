@@ -21,8 +21,8 @@ import routing_threads  # noqa: F401  before numpy starts its threads
 from routing_data import LARGEST, SMALLEST, arguments_of, libraries, read_pool, read_queries
 from routing_ours import entries
 
-from whet.routing.judging import EVIDENCE, evidence, judge
 from whet.routing.router import Router
+from whet.routing.scoring import EVIDENCE, evidence, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MEGABYTE = 1_000_000
 _READ = """
 import json, resource, sys, time
-from whet.learning.transcripts.reading import read_transcript
+from whet.learning.transcripts.reader import read_transcript
 began = time.perf_counter()
 read = read_transcript(sys.argv[1])
 seconds = time.perf_counter() - began

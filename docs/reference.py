@@ -29,8 +29,8 @@ from whet.prompt.conversation import Active
 from whet.sources.install.installer import InspectedSkill, Inspection, OfferedSkill
 from whet.sources.install.plan import Applied, Plan, Step
 from whet.sources.install.report import CheckedSkill, Installation, Origin, Outdated, Verification, VerifiedSkill
-from whet.sources.publishing.prepare import Published, Release
-from whet.sources.publishing.snapshots import SnapshotExport
+from whet.sources.publish.prepare import Published, Release
+from whet.sources.publish.snapshots import SnapshotExport
 from whet.sources.search import Hit, SearchResult
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import whet
 from whet import MODEL, Caller, Library
 from whet.api import Reload
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
-from whet.guard.permissions.deciding import Policy, read_grants
+from whet.guard.permissions.decision import Policy, read_grants
 from whet.library.disclosure import Loaded
 from whet.library.workspace import Workspace
 from whet.prompt.views import view

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet.guard.sandbox.levels import Prepare
-    from whet.guard.sandbox.running import Ran
+    from whet.guard.sandbox.process import Ran
 
 PYTHON = shutil.which("python3", path=os.defpath) or "python3"
 PATH = os.defpath if shutil.which("python3", path=os.defpath) else os.environ.get("PATH", os.defpath)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.permissions_table import BYPASSES, ROWS, Row
-from whet.guard.permissions.deciding import Grant, Permission, Policy, permits, read_grants, skill_permits
+from whet.guard.permissions.decision import Grant, Permission, Policy, permits, read_grants, skill_permits
 from whet.guard.permissions.globs import name_matches, row_matches
 from whet.guard.permissions.shell import read_line
 from whet.skill.dialects import read_skill

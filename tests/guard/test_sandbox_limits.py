@@ -12,7 +12,7 @@ import pytest
 
 from guard.boxes import Inside, every_way, inside, linux
 from whet.guard.sandbox.box import MIB, Limits
-from whet.guard.sandbox.running import Ran
+from whet.guard.sandbox.process import Ran
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +107,7 @@ def test_too_many_processes_are_ended(
 ) -> None:
     # None of them is without end: where a box does not hold, the machine does.
     if not grouped:
-        monkeypatch.setattr("whet.guard.sandbox.watching.make_group", lambda _: None)
+        monkeypatch.setattr("whet.guard.sandbox.monitor.make_group", lambda _: None)
     held = Held(tmp_path / "out")
     limits = Limits(seconds=20, processes=40)
     ran = box.bash(f'exec 3>"$1"; {bomb}', held.path, writable=held.writable, limits=limits)

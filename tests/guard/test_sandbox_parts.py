@@ -18,7 +18,7 @@ from whet.guard.sandbox import seatbelt, seccomp
 from whet.guard.sandbox.box import SYSTEM, Box, Limits, box_for, is_below, is_narrow
 from whet.guard.sandbox.bubblewrap import mounts
 from whet.guard.sandbox.levels import NONE, Level, level, levels, run_program
-from whet.guard.sandbox.watching import Watch, in_group
+from whet.guard.sandbox.monitor import Watch, in_group
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from learning.recordings import claude_code
 
 from journeys.machines import Machine
 from journeys.test_install_terminal import Terminal
-from whet.learning.distilling.refining import refine
-from whet.learning.distilling.rounds import session_of
+from whet.learning.distill.model_request import refine
+from whet.learning.distill.rounds import session_of
 from whet.learning.facts import facts
 from whet.learning.models.recorded import Recorded
 from whet.learning.models.scripted import Scripted

@@ -10,8 +10,8 @@ import pytest
 from learning.episodes import bash, says, session, user
 from learning.test_synthesis_learning import Clock
 from whet.api import Library
-from whet.learning.distilling.merging import merged, retitled
-from whet.learning.distilling.writing import values_of
+from whet.learning.distill.merge import merged, retitled
+from whet.learning.distill.operations import values_of
 from whet.skill.dialects import read_skill
 from whet.skill.edit import replace_body, set_value
 from whet.skill.frontmatter import read_document

@@ -23,9 +23,9 @@ from learning.episodes import (
     write,
 )
 from whet.guard.scan import scan
-from whet.learning.distilling.body import chosen, cut, excerpt
-from whet.learning.distilling.draft import Answers, Draft, draft, main_file
-from whet.learning.distilling.naming import description_of, name_of, plain_goal
+from whet.learning.distill.body import chosen, cut, excerpt
+from whet.learning.distill.draft import Answers, Draft, draft, main_file
+from whet.learning.distill.names import description_of, name_of, plain_goal
 from whet.learning.facts import Passage, facts
 from whet.learning.facts.parameters import Blanks
 from whet.prompt.tokens import estimate

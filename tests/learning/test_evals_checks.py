@@ -8,7 +8,7 @@ import pytest
 
 from learning.evaluated import one_eval
 from whet.errors import UsageError
-from whet.guard.sandbox.running import Ran
+from whet.guard.sandbox.process import Ran
 from whet.learning.evals.checks import judge, read_check
 from whet.learning.evals.results import Output
 

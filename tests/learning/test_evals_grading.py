@@ -13,7 +13,7 @@ from whet.learning.evals.results import Output, Result
 from whet.learning.models.scripted import Scripted
 
 if TYPE_CHECKING:
-    from whet.guard.sandbox.running import Ran
+    from whet.guard.sandbox.process import Ran
 
 RUBRIC = "The summary names the three largest customers by revenue"
 

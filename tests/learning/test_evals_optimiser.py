@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whet import Library
     from whet.learning.evals.descriptions import Tried
     from whet.learning.models.model import Request
-    from whet.routing.evals.judging import Judged, Tier
+    from whet.routing.evals.judge import Judged, Tier
 
 INVOICES = [
     *("reconcile the supplier invoices for march", "match these invoices with our ledger"),

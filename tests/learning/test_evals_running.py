@@ -14,14 +14,14 @@ from whet.learning.evals import results_directory
 from whet.learning.evals.grading import grader
 from whet.learning.evals.results import Output, Result, Run, benchmark, rows, scores, spread, summary
 from whet.learning.evals.results_directory import page
-from whet.learning.evals.running import TURNS, Setup, run_evals
+from whet.learning.evals.task_runs import TURNS, Setup, run_evals
 from whet.learning.models.model import Budget, Budgeted, Call, Completion, ModelError
 from whet.learning.models.scripted import Scripted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whet.guard.sandbox.running import Ran
+    from whet.guard.sandbox.process import Ran
     from whet.learning.evals.formats import Eval
     from whet.learning.evals.results import Benchmark, Side
     from whet.learning.models.model import Model, Request

@@ -18,8 +18,8 @@ from whet.learning.evals.checks import Check, judge
 from whet.learning.evals.evaluation import run_own_tests
 from whet.learning.evals.formats import Expectation
 from whet.learning.evals.results import Output
+from whet.learning.evals.skill_tests import find_tests, run_tests, runner_for
 from whet.learning.evals.subject import Subject
-from whet.learning.evals.testing import find_tests, run_tests, runner_for
 from whet.skill.tree import Item
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_tests_run_in_the_sandbox(tmp_path: Path) -> None:
 
 @boxed
 def test_a_test_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whet.learning.evals.testing.SECONDS", 0.5)
+    monkeypatch.setattr("whet.learning.evals.skill_tests.SECONDS", 0.5)
     subject = Subject("x", str(tmp_path), {**tree(), "tests/slow.sh": Item(b"sleep 60\n")})
     (row,) = run_tests(subject, {"PATH": PATH}, "")
     assert (row.status, row.code) == ("timeout", None)

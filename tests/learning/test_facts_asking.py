@@ -8,8 +8,8 @@ import pytest
 
 from learning.episodes import bash, calls, edit, says, session, user, write
 from whet.learning.facts import facts
-from whet.learning.facts.asking import goal_of, requirements_of
-from whet.learning.facts.finding import without_pasted
+from whet.learning.facts.goal import goal_of, requirements_of
+from whet.learning.facts.session import without_pasted
 from whet.learning.facts.steps import fallback, says_little
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import pytest
 
 from learning.episodes import bash, calls, note, read, says, session, user, write
 from whet.learning.facts import facts
-from whet.learning.facts.acts import acts, plain
 from whet.learning.facts.criteria import lasting
 from whet.learning.facts.knowledge import Piece, outline, taken_apart
 from whet.learning.facts.model import Parameter
@@ -22,9 +21,10 @@ from whet.learning.facts.parameters import (
     releases,
     values,
 )
+from whet.learning.facts.prose import pieces, shorten, spoken
 from whet.learning.facts.shell import asks_manual, main_program, only_looks, programs, tidy
 from whet.learning.facts.steps import intent
-from whet.learning.facts.wording import pieces, shorten, spoken
+from whet.learning.facts.tool_calls import acts, plain
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learning.episodes import EPISODES
-from whet.learning.distilling.draft import TOKENS, draft, main_file
+from whet.learning.distill.draft import TOKENS, draft, main_file
 from whet.learning.facts import facts
 from whet.learning.facts.knowledge import taken_apart
 from whet.learning.facts.parameters import Blanks

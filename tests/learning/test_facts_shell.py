@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from learning.episodes import Part, bash, calls, session, user
-from whet.learning.distilling.draft import Answers, Draft, draft
+from whet.learning.distill.draft import Answers, Draft, draft
 from whet.learning.facts import facts
 from whet.learning.facts.shell import programs
 

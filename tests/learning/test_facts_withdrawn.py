@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from learning.episodes import bash, calls, edit, session, user, write
-from whet.learning.distilling.body import pitfalls
+from whet.learning.distill.body import pitfalls
 from whet.learning.facts import DeadEnd, facts
 
 if TYPE_CHECKING:

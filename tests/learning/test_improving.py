@@ -11,7 +11,7 @@ import pytest
 from learning.evaluated import DESCRIPTION, NAME, asked, edit, improver, opened, with_evals
 from whet.errors import WhetError
 from whet.learning.evals.formats import read_evals
-from whet.learning.improving.improve import split
+from whet.learning.improvement.improve import split
 from whet.learning.models.model import ModelError
 from whet.store.state import StateDatabase
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.learning.evals.gate import Reason
-from whet.learning.improving.edits import APPEND, DELETE, INSERT, KINDS, REPLACE, Edit, Edited, Refused, edited
-from whet.learning.improving.improve import KEPT, Buffer, rejection
+from whet.learning.improvement.edits import APPEND, DELETE, INSERT, KINDS, REPLACE, Edit, Edited, Refused, edited
+from whet.learning.improvement.improve import KEPT, Buffer, rejection
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

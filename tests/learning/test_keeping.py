@@ -9,13 +9,13 @@ import pytest
 
 from learning.episodes import bash, session, user
 from whet.errors import NotFoundError, UsageError
-from whet.learning.distilling.rounds import KEPT, MOST, Kept, begin
+from whet.learning.distill.rounds import KEPT, MOST, Kept, begin
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whet.learning.distilling.rounds import Distillation
+    from whet.learning.distill.rounds import Distillation
 
 NOW = time.time_ns()
 

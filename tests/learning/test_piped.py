@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.errors import InvalidError
-from whet.learning.transcripts.reading import DIRECTORY, read_piped
+from whet.learning.transcripts.reader import DIRECTORY, read_piped
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from learning.episodes import EPISODES, release_notes
 from learning.evaluated import opened
 from whet.errors import UsageError
-from whet.learning.distilling.draft import draft
-from whet.learning.distilling.naming import DESCRIPTION
-from whet.learning.distilling.refining import INPUT, TOKENS, needed_later, refine, says_the_same, view
-from whet.learning.distilling.rounds import Refined, begin, mentioning
+from whet.learning.distill.draft import draft
+from whet.learning.distill.model_request import INPUT, TOKENS, needed_later, refine, says_the_same, view
+from whet.learning.distill.names import DESCRIPTION
+from whet.learning.distill.rounds import Refined, begin, mentioning
 from whet.learning.facts import facts
 from whet.learning.facts.model import DeadEnd, Facts, Parameter, Passage, Step, ToolUse
 from whet.learning.models.model import CODES, Budget, Budgeted, Completion, Model, ModelError, Request

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from learning.episodes import EPISODES, database_migration, release_notes, small_talk
 from whet.errors import InvalidError, UsageError
-from whet.learning.distilling.draft import Answers, draft
-from whet.learning.distilling.merging import kept_triggers, merged
-from whet.learning.distilling.rounds import ROUNDS, Distillation, Refined, Source, begin, checked, session_of
+from whet.learning.distill.draft import Answers, draft
+from whet.learning.distill.merge import kept_triggers, merged
+from whet.learning.distill.rounds import ROUNDS, Distillation, Refined, Source, begin, checked, session_of
 from whet.learning.facts import facts
 
 BEGUN = begin(release_notes())

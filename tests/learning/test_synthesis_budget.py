@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.learning.synthesis.budget import ALLOWANCE, LIMIT, LONGEST, Account, Allowance, Breaker, State
+from whet.learning.selection.budget import ALLOWANCE, LIMIT, LONGEST, Account, Allowance, Breaker, State
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

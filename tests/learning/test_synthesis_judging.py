@@ -6,7 +6,7 @@ import pytest
 
 from learning.outlines import HARD, NOT, TABLE, Outline
 from whet.learning.facts import facts
-from whet.learning.synthesis.judging import CODES, Verdict, judge
+from whet.learning.selection.worth import CODES, Verdict, judge
 
 
 def verdict(outline: Outline) -> Verdict:

@@ -15,8 +15,8 @@ from learning.recordings import claude_code
 from whet.api import Library
 from whet.authoring.writer import Provenance
 from whet.errors import WhetError
-from whet.learning.synthesis.budget import Account, State
-from whet.learning.synthesis.learn import Terms, learn, learn_from
+from whet.learning.selection.budget import Account, State
+from whet.learning.selection.learn import Terms, learn, learn_from
 from whet.learning.transcripts.recorder import Recorder
 
 if TYPE_CHECKING:

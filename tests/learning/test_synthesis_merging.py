@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.learning.distilling.merging import added, merged
+from whet.learning.distill.merge import added, merged
 
 BODY = """# Migrate
 

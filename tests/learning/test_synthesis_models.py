@@ -12,8 +12,8 @@ from learning.test_synthesis_learning import Clock, migration
 from whet.api import Library
 from whet.authoring.writer import Provenance
 from whet.learning.models.model import Completion, Model, ModelError, Request
-from whet.learning.synthesis.budget import ALLOWANCE, Account, Allowance, State
-from whet.learning.synthesis.learn import learn_from
+from whet.learning.selection.budget import ALLOWANCE, Account, Allowance, State
+from whet.learning.selection.learn import learn_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.learning.transcripts.reading import read_transcript
+from whet.learning.transcripts.reader import read_transcript
 
 if TYPE_CHECKING:
     from pathlib import Path

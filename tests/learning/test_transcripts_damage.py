@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.transcripts import events as bounds
-from whet.learning.transcripts import reading
+from whet.learning.transcripts import reader as reading
 from whet.learning.transcripts.events import Event, Transcript
-from whet.learning.transcripts.reading import KNOWN, from_messages, read_transcript
+from whet.learning.transcripts.reader import KNOWN, from_messages, read_transcript
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -239,7 +239,7 @@ def test_arguments_are_bounded_in_depth_width_and_length() -> None:
 
 READ = """
 import json, resource, sys
-from whet.learning.transcripts.reading import read_transcript
+from whet.learning.transcripts.reader import read_transcript
 read_transcript(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 read = read_transcript(sys.argv[2])

@@ -19,7 +19,7 @@ from learning import recordings
 from learning.episodes import bash, says, session, user
 from whet.errors import InvalidError, WhetError
 from whet.learning.transcripts import documents
-from whet.learning.transcripts.reading import read_transcript
+from whet.learning.transcripts.reader import read_transcript
 from whet.learning.transcripts.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ sys.path.insert(0, sys.argv[1])
 import transcripts
 from whet.learning.transcripts import events
 from whet.learning.transcripts import documents
-from whet.learning.transcripts.reading import read_transcript
+from whet.learning.transcripts.reader import read_transcript
 events.EVENTS, events.CHARACTERS = 200, 400_000
 unit = 1 if sys.platform == "darwin" else 1024
 grown = {}

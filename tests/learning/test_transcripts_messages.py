@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts.events import Event
-from whet.learning.transcripts.reading import from_messages, read_transcript
+from whet.learning.transcripts.reader import from_messages, read_transcript
 
 if TYPE_CHECKING:
     from pathlib import Path

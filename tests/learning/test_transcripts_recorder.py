@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from whet.errors import FailedError
 from whet.learning.transcripts.events import Event
-from whet.learning.transcripts.reading import read_transcript
+from whet.learning.transcripts.reader import read_transcript
 from whet.learning.transcripts.recorder import Recorder
 
 if TYPE_CHECKING:

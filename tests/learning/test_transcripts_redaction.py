@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from whet.guard.secrets.data import shapes
 from whet.guard.secrets.hide import hide_secrets
-from whet.learning.transcripts.reading import from_messages, read_transcript
+from whet.learning.transcripts.reader import from_messages, read_transcript
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whet.guard.secrets.hide import hide_secrets
-from whet.learning.transcripts.reading import from_messages
+from whet.learning.transcripts.reader import from_messages
 
 # Every value is made up and opens nothing.
 VALUES = ("Zq7vLm2Kx9", "S3cr3tPassw0rd!", "hunter2", "correct-horse")

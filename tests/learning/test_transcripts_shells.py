@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.learning.transcripts.collecting import outcome
-from whet.learning.transcripts.reading import read_transcript
+from whet.learning.transcripts.collector import outcome
+from whet.learning.transcripts.reader import read_transcript
 from whet.learning.transcripts.tools import canonical
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import whet
 from whet import errors
 from whet.learning.models import model as models
 from whet.skill import archive, paths
-from whet.sources.publishing import prepare
+from whet.sources.publish import prepare
 from whet.store.failures import sqlite_failure
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ CLASSES = {name for name, value in vars(errors).items() if isinstance(value, typ
 COMPUTED = {
     *("skill/archive.py", "skill/paths.py", "store/failures.py"),
     *("library/catalogue.py", "library/visibility.py"),
-    *("sources/install/apply.py", "sources/packages.py", "sources/publishing/prepare.py"),
+    *("sources/install/apply.py", "sources/packages.py", "sources/publish/prepare.py"),
     "sources/registries/registry.py",
 }
 """Where the code of an error is no literal; `computed` knows where each of them takes its codes from."""

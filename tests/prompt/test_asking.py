@@ -10,8 +10,8 @@ import pytest
 from prompt.world import World, world_in
 from whet import MODEL, PERSON, Caller
 from whet.errors import AmbiguousError, NotFoundError, RefusedError, WhetError
-from whet.prompt.asking import Asked, asked_by_name, asked_for, menu_of
 from whet.prompt.commands import RESERVED
+from whet.prompt.requests import Asked, asked_by_name, asked_for, menu_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

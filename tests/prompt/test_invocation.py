@@ -13,8 +13,8 @@ from prompt.world import World, world_in
 from whet import MODEL, recover
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.guard.sandbox.levels import level
-from whet.prompt.asking import Asked
 from whet.prompt.invocation import SHARED_TOKENS, invoke, new_context
+from whet.prompt.requests import Asked
 from whet.prompt.tokens import installed
 from whet.prompt.views import view
 

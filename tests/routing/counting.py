@@ -10,7 +10,7 @@ from whet.routing.router import Detected, Found
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.routing.evals.suggesting import Kind
+    from whet.routing.evals.suggestions import Kind
 
 
 class Counting:

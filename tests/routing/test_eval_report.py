@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from routing.counting import Counting
 from whet.routing.evals.formats import Case
-from whet.routing.evals.judging import judged
+from whet.routing.evals.judge import judged
 from whet.routing.evals.report import Report, Scores, split, tally
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from routing.counting import Counting
 from whet.routing.evals.formats import Case
-from whet.routing.evals.judging import judged
-from whet.routing.evals.suggesting import Suggestion, suggest
+from whet.routing.evals.judge import judged
+from whet.routing.evals.suggestions import Suggestion, suggest
 
 TEXTS = {"p": "fill pdf forms", "d": "write docx letters", "x": "excel sheets"}
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing.shelf import SHELF, router, with_more
-from whet.routing.judging import MAY, MUST, Judgement, Names, judge
+from whet.routing.scoring import MAY, MUST, Judgement, Names, judge
 from whet.routing.texts import Texts
 from whet.routing.weights import FITTED
 
 if TYPE_CHECKING:
-    from whet.routing.judging import Candidates
     from whet.routing.router import Router
+    from whet.routing.scoring import Candidates
 
 
 @pytest.mark.parametrize(

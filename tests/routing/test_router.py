@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from routing.labelled import ELSEWHERE, PLAIN
 from routing.shelf import SHELF, entry, router
-from whet.routing.judging import MAY, MUST
 from whet.routing.router import Detected, Found, Router
+from whet.routing.scoring import MAY, MUST
 from whet.routing.texts import Texts
 
 BOTH = pytest.mark.parametrize("semantic", [True, False])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from whet.authoring.trees import digest
 from whet.guard.finding import Scan
 from whet.library.roots import Place
-from whet.sources.publishing.prepare import Prepared, prepare
+from whet.sources.publish.prepare import Prepared, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

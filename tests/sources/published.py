@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sources.publishable import place
 from whet.authoring.trees import digest
 from whet.sources.model import FetchContext, Ref
-from whet.sources.publishing.index import LOCK, SITE
+from whet.sources.publish.index import LOCK, SITE
 from whet.sources.registries.wellknown import WellKnownSource
 from whet.sources.web.client import Web
 

@@ -13,7 +13,7 @@ from whet.library.roots import Place
 from whet.skill.archive import pack
 from whet.skill.tree import Item
 from whet.sources.model import FetchContext, open_source
-from whet.sources.refs.reading import ref_trust
+from whet.sources.refs.parse import ref_trust
 from whet.sources.search import search
 from whet.store.cache import CacheDatabase
 from whet.store.clock import system_clock

@@ -7,13 +7,13 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from sources.publishable import place
-from whet.sources.publishing.git import publish_git
+from whet.sources.publish.git import publish_git
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whet.library.roots import Place
-    from whet.sources.publishing.prepare import Prepared, Published
+    from whet.sources.publish.prepare import Prepared, Published
 
 
 class World:

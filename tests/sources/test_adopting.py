@@ -12,7 +12,7 @@ from sources.world import BODY, DANGER, World, main, refused, told, world
 from whet.authoring.trees import digest
 from whet.library.package import read_tree
 from whet.sources.lock.foreign import computed_hash
-from whet.sources.refs.reading import read_ref, shown
+from whet.sources.refs.parse import read_ref, shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ from whet.errors import (
 from whet.skill.archive import unpack
 from whet.skill.tree import Item
 from whet.sources.model import Fetched, Listing, Offer, Ref
-from whet.sources.publishing.hub import send_version
+from whet.sources.publish.hub import send_version
 from whet.sources.registries.hub import MOST_LISTED, HubSource, Version, get_token
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from whet.authoring.trees import digest
 from whet.skill.tree import Item
 from whet.sources.install.plan import files_of
 from whet.sources.lock.file import Installed
-from whet.sources.publishing.snapshots import Exported, export_snapshot
+from whet.sources.publish.snapshots import Exported, export_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path

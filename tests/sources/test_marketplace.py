@@ -16,7 +16,7 @@ from sources.repositories import Repository, World
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.skill.tree import Item
 from whet.sources.model import Ref, open_source
-from whet.sources.refs.reading import ref_text
+from whet.sources.refs.parse import ref_text
 from whet.sources.registries.marketplace import (
     FILE,
     Marketplace,

@@ -18,8 +18,8 @@ from whet.guard.finding import Finding
 from whet.library.package import read_tree
 from whet.skill.archive import unpack
 from whet.skill.tree import Item
-from whet.sources.publishing.index import content_digest, make_artifact, tar_gz
-from whet.sources.publishing.prepare import prepare
+from whet.sources.publish.index import content_digest, make_artifact, tar_gz
+from whet.sources.publish.prepare import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path

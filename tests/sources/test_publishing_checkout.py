@@ -10,8 +10,8 @@ from sources.publishable import ready
 from sources.remotes import World
 from whet.errors import ConflictError, FailedError, NotFoundError, UsageError
 from whet.library.package import read_tree
-from whet.sources.publishing.git import publish_git
-from whet.sources.publishing.prepare import Published
+from whet.sources.publish.git import publish_git
+from whet.sources.publish.prepare import Published
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from sources.publishable import ready
 from sources.remotes import World
 from whet.errors import ConflictError, FailedError, UsageError, WhetError
 from whet.library.package import read_tree
-from whet.sources.publishing.git import publish_git
+from whet.sources.publish.git import publish_git
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from sources.published import everything, fetched, index_of, names_of, served
 from whet.errors import InvalidError, UsageError
 from whet.library.package import read_tree
 from whet.skill.tree import Item
-from whet.sources.publishing.index import OLD_SITE, SCHEMA, SITE, make_artifact, publish_index
+from whet.sources.publish.index import OLD_SITE, SCHEMA, SITE, make_artifact, publish_index
 from whet.sources.web.client import Web
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from sources.publishable import ready
-from whet.sources.publishing.index import publish_index
+from whet.sources.publish.index import publish_index
 import whet.store.atomic as atomic, whet.authoring.trees, zlib, tarfile
 top, left = Path(sys.argv[2]), int(sys.argv[3])
 full = ready(top / "new", "full", "New.\\n", files={"references/new.md": "new"})

@@ -13,7 +13,7 @@ from whet.errors import UsageError, WhetError
 from whet.library.roots import Place
 from whet.notes import Note
 from whet.sources.model import KINDS, Ref
-from whet.sources.refs.reading import candidates, read_ref, reading_notes, ref_text, shown
+from whet.sources.refs.parse import candidates, read_ref, reading_notes, ref_text, shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.library.roots import Place
 from whet.sources import search as kept
 from whet.sources.model import FetchContext, Listing, Offer, Ref, open_source
-from whet.sources.refs.reading import ref_text, ref_trust
+from whet.sources.refs.parse import ref_text, ref_trust
 from whet.sources.search import Kept, Listings, SearchResult, _hits, _Look, search
 from whet.sources.web.client import Web
 from whet.store.cache import CacheDatabase

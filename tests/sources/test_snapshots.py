@@ -20,8 +20,8 @@ from whet.errors import ConflictError, InvalidError, WhetError
 from whet.skill import archive
 from whet.skill.tree import Item, Tree
 from whet.sources.lock.file import Installed
-from whet.sources.publishing import snapshots
-from whet.sources.publishing.snapshots import Exported, Snapshot, export_snapshot, read_snapshot
+from whet.sources.publish import snapshots
+from whet.sources.publish.snapshots import Exported, Snapshot, export_snapshot, read_snapshot
 from whet.sources.taps import Tap
 
 if TYPE_CHECKING:

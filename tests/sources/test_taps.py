@@ -12,7 +12,7 @@ from whet.errors import ConflictError, FailedError, NotFoundError, UsageError
 from whet.guard.trust import VENDORS, source_of
 from whet.library.roots import Place
 from whet.sources.model import Ref
-from whet.sources.refs.reading import read_ref, ref_text
+from whet.sources.refs.parse import read_ref, ref_text
 from whet.sources.taps import DEFAULTS, Tap, Taps, expand
 from whet.store.repair import repair_state
 from whet.store.state import StateDatabase

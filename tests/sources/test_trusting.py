@@ -10,7 +10,7 @@ from whet.errors import WhetError
 from whet.guard.trust import VENDORS
 from whet.library.roots import Place
 from whet.sources.model import KINDS, Ref
-from whet.sources.refs.reading import read_ref, ref_trust
+from whet.sources.refs.parse import read_ref, ref_trust
 
 PLACE = Place("/w", "/h", "/s", "linux", {})
 

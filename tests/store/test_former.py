@@ -22,9 +22,9 @@ from whet.authoring.journal import Journal
 from whet.errors import FailedError
 from whet.guard.audit import Audit
 from whet.interfaces.clients.records import Connections
-from whet.learning.distilling.rounds import Kept
+from whet.learning.distill.rounds import Kept
+from whet.learning.selection.budget import State
 from whet.learning.sessions import Sessions
-from whet.learning.synthesis.budget import State
 from whet.learning.usage import Usage
 from whet.routing.feedback import Feedback
 from whet.sources.taps import Tap, Taps

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from whet.guard.audit import Problem, Record
     from whet.guard.baseline import Entry as Known
-    from whet.guard.permissions.deciding import Permission, Policy
+    from whet.guard.permissions.decision import Permission, Policy
     from whet.guard.policy import Decision, Table
     from whet.guard.report.results import ScanReport
     from whet.library.card import Card
@@ -277,7 +277,7 @@ class SkillGuard:
         `given` is the tool's input as the client has it; paths are judged from the project directory. A `policy` cuts
         further than the skill's own `allowed-tools`. `problems` tells of grants that cannot be read and grant nothing.
         """
-        from whet.guard.permissions.deciding import NO_POLICY, skill_permits
+        from whet.guard.permissions.decision import NO_POLICY, skill_permits
 
         card, place = self._workspace.find(name)[0], self._workspace.place
         return skill_permits(

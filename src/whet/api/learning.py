@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from whet.authoring.results import Changes, Similar
     from whet.learning.context import LearningContext
     from whet.learning.curator import Archived, Curating, Curation
-    from whet.learning.distilling.draft import Draft
-    from whet.learning.distilling.rounds import Distillation, Help
+    from whet.learning.distill.draft import Draft
+    from whet.learning.distill.rounds import Distillation, Help
     from whet.learning.evals.descriptions import Description
     from whet.learning.evals.evaluation import Evaluation, OwnTests
     from whet.learning.facts.model import Facts
-    from whet.learning.improving.improve import Improvement
+    from whet.learning.improvement.improve import Improvement
     from whet.learning.models.model import Model
+    from whet.learning.selection.learn import Lessons, Report
     from whet.learning.sessions import Seen, Sessions
-    from whet.learning.synthesis.learn import Lessons, Report
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder
     from whet.learning.usage import Kind, Usage
@@ -252,7 +252,7 @@ class SkillLearning:
         suggestions come from the others; with `suggest`, the report has words that would help. Raises NotFoundError for
         a skill without evals, InvalidError for a file of none.
         """
-        from whet.routing.evals.judging import IndexJudge, Trial
+        from whet.routing.evals.judge import IndexJudge, Trial
         from whet.routing.evals.report import eval_triggers
 
         index_manager, snapshot = self._matcher().index_manager, self._workspace.snapshot()
@@ -396,7 +396,7 @@ class SkillLearning:
         NotFoundError `no-output-evals`, ConflictError `skill-changed` where somebody else changed the skill meanwhile,
         FailedError where the skill cannot be measured as it is.
         """
-        from whet.learning.improving.improve import improve
+        from whet.learning.improvement.improve import improve
 
         self._workspace.find(name)
         return improve(
@@ -435,7 +435,7 @@ class SkillLearning:
         `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. Raises InvalidError
         `not-a-transcript`, NotFoundError `transcript-missing`.
         """
-        from whet.learning.distilling.rounds import session_of
+        from whet.learning.distill.rounds import session_of
 
         read = session_of(source)
         if not facts:
@@ -460,7 +460,7 @@ class SkillLearning:
         `begin_distillation`. What is answered is told at `finish_distillation`; `report` besides is what was left out
         of the transcript. Raises InvalidError `not-a-transcript` or `nothing-to-distill`, UsageError `bad-answer`.
         """
-        from whet.learning.distilling.rounds import session_of
+        from whet.learning.distill.rounds import session_of
 
         transcript = session_of(source)
         given = {**(answers or {}), **({"name": name} if name else {})}
@@ -474,7 +474,7 @@ class SkillLearning:
         `model` words the proposals: the name of one, a Model, "" for none, None for that of the setting `model`. One
         that fails is no help, which a warning tells at the end; one that is named here and cannot be opened raises.
         """
-        from whet.learning.distilling.rounds import begin, session_of
+        from whet.learning.distill.rounds import begin, session_of
 
         distillation = begin(session_of(source))
         made = distillation.draft()
@@ -484,7 +484,7 @@ class SkillLearning:
             return distillation
         if known := self._known(distillation.draft()._replace(name=made.name)):
             return distillation._replace(known=known)
-        from whet.learning.distilling.refining import renamed
+        from whet.learning.distill.model_request import renamed
 
         return renamed(distillation, {card.name for card in self._workspace.snapshot().catalogue.cards})
 
@@ -502,7 +502,7 @@ class SkillLearning:
         Rounds that are not answered are as proposed. With `stage`, it waits as a proposal; `allowed` raises for a skill
         that must not be touched. What is raised is what the editor raises. With `dry_run`, nothing is written.
         """
-        from whet.learning.distilling.writing import reason_of, writing_of
+        from whet.learning.distill.operations import reason_of, writing_of
         from whet.skill.validate import ValidationInput, validate
 
         distillation = distillation.answer_all({})
@@ -567,7 +567,7 @@ class SkillLearning:
         back, nor where a session that hooks told of does not wait; `code` says so. `write` and `model` are those of
         `learn`. What fails is an `error` in the report.
         """
-        from whet.learning.synthesis.learn import Report
+        from whet.learning.selection.learn import Report
 
         level = self._workspace.config().settings.learn
         if level in ("off", "note"):
@@ -596,7 +596,7 @@ class SkillLearning:
     ) -> Lessons:
         import os
 
-        from whet.learning.synthesis.learn import learn_from
+        from whet.learning.selection.learn import learn_from
 
         sources = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in sources)
         if write is None:
@@ -620,7 +620,7 @@ class SkillLearning:
 
     def _known(self, made: Draft) -> str:
         """The skill that a draft will improve; empty where it is a new one."""
-        from whet.learning.distilling.relatives import relative_of
+        from whet.learning.distill.relatives import relative_of
 
         if made.name in {card.name for card in self._workspace.snapshot().catalogue.cards}:
             return made.name
@@ -633,7 +633,7 @@ class SkillLearning:
         model = self._opened(named, warnings)
         if model is None:
             return distillation._replace(warnings=tuple(warnings))
-        from whet.learning.distilling.refining import helped
+        from whet.learning.distill.model_request import helped
 
         return helped(distillation, model)
 

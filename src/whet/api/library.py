@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from whet.library.listing import Skills
     from whet.library.readiness import Probe
     from whet.notes import Note
-    from whet.prompt.asking import Commands
     from whet.prompt.index import Index, Use
     from whet.prompt.invocation import Invocation
     from whet.prompt.matcher import Detection, Matches, SkillMatcher
     from whet.prompt.needs import Needs
+    from whet.prompt.requests import Commands
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
     from whet.sources.model import Progress
@@ -179,8 +179,8 @@ class Library:
     def _follow_bundles(self, commits: Sequence[Committed]) -> Iterable[str]:
         if not any(commit.moved for commit in commits):
             return ()
-        from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import follow_bundles
+        from whet.prompt.requests import bundle_directories
 
         directories = bundle_directories(self.workspace.config())
         return tuple(follow_bundles(directories, directories[-1], commits))
@@ -439,8 +439,8 @@ class Library:
         `message` is what the model gets; `request` are the user's own words in it. `skills` tells of each how much of
         it is there (`strategy`), what it costs in `tokens`, and what it asks for. `missing` is what cannot be had.
         """
-        from whet.prompt.asking import asked_for
         from whet.prompt.invocation import invoke, new_context
+        from whet.prompt.requests import asked_for
 
         snapshot = self.workspace.snapshot()
         asked = asked_for(text, snapshot, caller, reserved)
@@ -453,8 +453,8 @@ class Library:
 
         For a single skill, `strategies` tells what each step from the full text to the description costs.
         """
-        from whet.prompt.asking import asked_by_name
         from whet.prompt.invocation import invoke, new_context
+        from whet.prompt.requests import asked_by_name
 
         snapshot = self.workspace.snapshot()
         context = new_context(self.workspace, snapshot)
@@ -471,14 +471,14 @@ class Library:
         self, prefix: str = "", limit: int = 50, *, reserved: Collection[str] | None = None, caller: Caller = PERSON
     ) -> Commands:
         """What a client offers while a user types a slash command; `notes` tell which skills go without one."""
-        from whet.prompt.asking import menu_of
+        from whet.prompt.requests import menu_of
 
         return menu_of(self.workspace.snapshot(), caller, reserved).complete(prefix, limit)
 
     def needs(self, *names: str, caller: Caller = PERSON) -> Needs:
         """Everything the named skills, or all of them, still need: keys, programs, settings, tools, each thing once."""
-        from whet.prompt.asking import visible
         from whet.prompt.needs import Needs, collect_needs
+        from whet.prompt.requests import visible
 
         snapshot = self.workspace.snapshot()
         cards = [self.card(name) for name in names] or visible(snapshot, caller)
@@ -538,7 +538,7 @@ class Library:
         """
         from whet.library.doctor import examine, examine_state, worst_first
         from whet.notes import Note
-        from whet.prompt.asking import menu_of
+        from whet.prompt.requests import menu_of
         from whet.routing.meaning import examine as examine_routing
 
         workspace, stores = self.workspace, self._stores

@@ -25,12 +25,12 @@ from whet.library.card import main_file
 from whet.library.disclosure import AlreadyLoaded, Loaded, SkillView
 from whet.library.listing import list_skills
 from whet.library.visibility import PERSON, Caller, hidden
-from whet.prompt.asking import asked_for
 from whet.prompt.conversation import VERSION, Active, add_ids, beginning, check_session, message, reference
 from whet.prompt.index import Options, Use, budget_for, build, index_skills
 from whet.prompt.invocation import invoke, new_context
 from whet.prompt.message import MAX_BODY, excerpt
 from whet.prompt.needs import Given, Need, collect_needs
+from whet.prompt.requests import asked_for
 from whet.prompt.shorten import cut
 from whet.prompt.tokens import tokenizer_for
 from whet.prompt.views import refused_unless_seen, view_card
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from whet.api.learning import SkillLearning
     from whet.authoring.editor import SkillEditor
     from whet.authoring.results import Changes
-    from whet.learning.synthesis.learn import Report
+    from whet.learning.selection.learn import Report
     from whet.learning.transcripts.recorder import Recorder
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue

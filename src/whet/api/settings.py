@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from whet.library.trust import SkillDecision
     from whet.library.workspace import Workspace
     from whet.notes import Note
-    from whet.prompt.asking import Unavailable
     from whet.prompt.bundles import Bundle
+    from whet.prompt.requests import Unavailable
     from whet.store.locks import FileLock
 
 _LOCK_SECONDS = 10.0
@@ -280,8 +280,8 @@ class SkillSettings:
 
     def bundles(self) -> Bundles:
         """The bundles: named sets of skills with an instruction, asked for as `/name`."""
-        from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import read_bundles
+        from whet.prompt.requests import bundle_directories
 
         return Bundles(*read_bundles(bundle_directories(self._workspace.config())))
 
@@ -306,8 +306,8 @@ class SkillSettings:
         Raises ConflictError where there is one of that name, unless `overwrite` is set, and UsageError `no-project`
         where there is no trusted project. `notes` tell of commands that mean something else now.
         """
-        from whet.prompt.asking import menu_of
         from whet.prompt.bundles import save_bundle
+        from whet.prompt.requests import menu_of
 
         directory = self._bundle_directory(project=project)
         with self._one_writer():
@@ -335,12 +335,12 @@ class SkillSettings:
             return RemovedBundle(bundle, remove_bundle(bundle))
 
     def _view_bundle(self, bundle: Bundle) -> BundleView:
-        from whet.prompt.asking import lacking
+        from whet.prompt.requests import lacking
 
         return BundleView(bundle, lacking(bundle, self._workspace.snapshot(), PERSON))
 
     def _bundle_directory(self, *, project: bool) -> str:
-        from whet.prompt.asking import bundle_directories
+        from whet.prompt.requests import bundle_directories
 
         config = self._workspace.config()
         if project and (config.repository is None or not config.trusted):

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from whet.sources.lock.installs import Installs
     from whet.sources.merge import Prefer
     from whet.sources.model import FetchContext, Progress, Ref
-    from whet.sources.publishing.prepare import Published
-    from whet.sources.publishing.snapshots import SnapshotExport
+    from whet.sources.publish.prepare import Published
+    from whet.sources.publish.snapshots import SnapshotExport
     from whet.sources.search import SearchResult
     from whet.sources.sync.apply import Synced, SyncReport
     from whet.sources.sync.plan import SyncPlan
@@ -156,7 +156,7 @@ class SkillSources:
     def _searched(self, source: str) -> list[tuple[str, Ref]]:
         """Name and reference of every source to search; one that is no tap has no name."""
         from whet.skill.names import key
-        from whet.sources.refs.reading import read_ref
+        from whet.sources.refs.parse import read_ref
 
         taps = self.taps.all()
         if not source:
@@ -166,14 +166,14 @@ class SkillSources:
         return [(name, wanted.ref)]
 
     def _trust(self, ref: Ref) -> str:
-        from whet.sources.refs.reading import ref_trust
+        from whet.sources.refs.parse import ref_trust
 
         return ref_trust(ref, self._workspace.config().settings.trusted_sources)
 
     def _wanted(self, sources: Sequence[str], skills: Sequence[str], *, every: bool) -> list[Wanted]:
         """What is wanted of which source; `tap:skill` names a tap and a skill of it."""
         from whet.sources.install.installer import Wanted
-        from whet.sources.refs.reading import read_ref
+        from whet.sources.refs.parse import read_ref
         from whet.sources.taps import expand
 
         if not sources:
@@ -188,7 +188,7 @@ class SkillSources:
     @contextmanager
     def _reading(self, sources: Sequence[str]) -> Iterator[None]:
         """Where a source cannot be had, say what was perhaps meant by its name instead."""
-        from whet.sources.refs.reading import reading_notes
+        from whet.sources.refs.parse import reading_notes
 
         try:
             yield
@@ -226,7 +226,7 @@ class SkillSources:
 
         Raises ConflictError where the name is taken.
         """
-        from whet.sources.refs.reading import read_ref
+        from whet.sources.refs.parse import read_ref
 
         return self._describe_tap(self.taps.add(name, read_ref(source, self._place)))
 
@@ -235,7 +235,7 @@ class SkillSources:
         return self._describe_tap(self.taps.remove(name))
 
     def _describe_tap(self, tap: Tap) -> TapInfo:
-        from whet.sources.refs.reading import read_ref, shown
+        from whet.sources.refs.parse import read_ref, shown
 
         ref = read_ref(tap.source, self._place)
         return TapInfo(*tap, shown=shown(ref), trust=self._trust(ref))
@@ -443,11 +443,11 @@ class SkillSources:
         if sum(map(bool, (git, index, hub))) != 1:
             hint = "Give exactly one of --git, --index and --hub."
             raise UsageError("usage", "It must be said where to publish.", hint=hint)
-        from whet.sources.publishing.prepare import prepare
+        from whet.sources.publish.prepare import prepare
 
         prepared = tuple(prepare(path, scan=self._workspace.gate.scan) for path in paths)
         if git:
-            from whet.sources.publishing.git import publish_git
+            from whet.sources.publish.git import publish_git
 
             published = publish_git(
                 prepared,
@@ -460,12 +460,12 @@ class SkillSources:
                 cancelled=self.reach.cancelled,
             )
         elif index:
-            from whet.sources.publishing.index import publish_index
+            from whet.sources.publish.index import publish_index
 
             published = publish_index(prepared, index, prune=prune)
         else:
-            from whet.sources.publishing.hub import publish_hub
-            from whet.sources.refs.reading import read_ref
+            from whet.sources.publish.hub import publish_hub
+            from whet.sources.refs.parse import read_ref
 
             ref = read_ref(hub if hub.startswith("hub:") else f"hub:{hub}", self._place)
             published = publish_hub(prepared, ref, owner, self.web, self._place.env)
@@ -480,7 +480,7 @@ class SkillSources:
         `overwrite` is set.
         """
         from whet.sources.install.snapshot import exported
-        from whet.sources.publishing.snapshots import export_snapshot
+        from whet.sources.publish.snapshots import export_snapshot
 
         skills, problems = exported(self.installer(), "user")
         if here:
@@ -498,7 +498,7 @@ class SkillSources:
         """
         from whet.library.files import read_file
         from whet.sources.install.snapshot import plan_import
-        from whet.sources.publishing.snapshots import LIMITS, read_snapshot
+        from whet.sources.publish.snapshots import LIMITS, read_snapshot
         from whet.store.failures import os_failures
 
         full = os.path.expanduser(path)

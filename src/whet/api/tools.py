@@ -264,7 +264,7 @@ class Tools:
         return noted.to_json()
 
     def _distill(self, given: dict[str, Any]) -> dict[str, Any]:
-        from whet.api.distilling import distill
+        from whet.api.distill_tool import distill
 
         return distill(self.session, given, stage=self.writes == "propose")
 

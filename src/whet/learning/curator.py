@@ -456,8 +456,8 @@ class Curating:
 
     def _known(self, snapshot: Snapshot) -> tuple[list[Standing], dict[str, Texts]]:
         """Everything the plan is made from."""
-        from whet.prompt.asking import bundle_directories
         from whet.prompt.bundles import read_bundles
+        from whet.prompt.requests import bundle_directories
 
         workspace = self._editor.workspace
         entries: dict[str, list[Entry]] = {}

@@ -307,7 +307,7 @@ class Sessions:
     def examine(self) -> tuple[Note, ...]:
         """What hooks failed at lately, one line for each kind, and whether learning has stopped."""
         from whet.errors import FailedError
-        from whet.learning.synthesis.budget import State
+        from whet.learning.selection.budget import State
 
         try:
             known = self.failures()
@@ -317,7 +317,7 @@ class Sessions:
 
     def repair(self) -> Repaired:
         """Forget the failures that were told."""
-        from whet.learning.synthesis.budget import State
+        from whet.learning.selection.budget import State
         from whet.store.repair import Repaired
 
         aside = State(self.database, self._clock).repair()

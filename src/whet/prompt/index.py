@@ -179,7 +179,7 @@ def index_skills(
     used: Callable[[Catalogue], Mapping[str, Use]],
 ) -> Index:
     """The index of the skills this caller may see. `relevance` and `used` are asked when not all can be listed."""
-    from whet.prompt.asking import visible
+    from whet.prompt.requests import visible
 
     config = snapshot.config
     made = build(

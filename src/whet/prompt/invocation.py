@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.readiness import missing
-from whet.prompt.asking import Unavailable
 from whet.prompt.formats import clean
 from whet.prompt.message import ASKED, Block, Part, already_loaded, compose, fit, ladder, remarks, setting_lines, spoken
 from whet.prompt.rendering import expand
+from whet.prompt.requests import Unavailable
 from whet.prompt.tokens import tokenizer_for
 from whet.prompt.views import render_skill, shell_of, variables_of
 from whet.values import Json, fields_json
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whet.library.readiness import Missing, Probe
     from whet.library.workspace import Snapshot, Workspace
     from whet.notes import Note
-    from whet.prompt.asking import Asked
+    from whet.prompt.requests import Asked
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from whet.errors import FailedError, UsageError, WhetError
 from whet.library.visibility import hidden
 from whet.notes import Note
-from whet.prompt.asking import Asked, asked_for
 from whet.prompt.commands import RESERVED
 from whet.prompt.mentions import command_form, find_mentions
-from whet.routing.judging import MAY, MUST
+from whet.prompt.requests import Asked, asked_for
 from whet.routing.router import OFFERED, decide
+from whet.routing.scoring import MAY, MUST
 from whet.routing.texts import checked
 from whet.values import Json, Rows
 

@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
-from whet.guard.sandbox.running import Command, Keeper, Ran, run
+from whet.guard.sandbox.process import Command, Keeper, Ran, run
 from whet.notes import Note
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from whet.routing import features
 from whet.routing.analysis import VERSION, analyse
 from whet.routing.features import Asked, ask, corrected
 from whet.routing.index import SHORTEST_TYPO, Index, New, State, damage
-from whet.routing.judging import MAY, MUST, Candidates, Explainer, judge
 from whet.routing.meaning import NAME, WIDTH, meaning
+from whet.routing.scoring import MAY, MUST, Candidates, Explainer, judge
 from whet.routing.weights import FITTED, row
 from whet.skill.terms import number
 from whet.store.database import MEMORY

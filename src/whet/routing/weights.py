@@ -1,7 +1,7 @@
 """How much each feature counts. Fitted on labelled messages by benchmarks/routing_fitting.py, which prints this table.
 
 A weight of ranking is per standard deviation of the feature across the skills in question. Those of `sure` are of a
-logistic curve, in the units of `whet.routing.judging.EVIDENCE`; benchmarks/routing_sureness.py fits them.
+logistic curve, in the units of `whet.routing.scoring.EVIDENCE`; benchmarks/routing_sureness.py fits them.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ KINDS = tuple(_SOURCES)
 
 
 class Ref(NamedTuple):
-    """Where skills come from, exactly. Its text (`whet.sources.refs.reading`) is what a lock records."""
+    """Where skills come from, exactly. Its text (`whet.sources.refs.parse`) is what a lock records."""
 
     kind: str
     """One of `KINDS`."""

@@ -22,7 +22,7 @@ from whet.skill import rank as ranking
 from whet.skill.names import is_ascii_name, key
 from whet.sources.concurrency import map_concurrently
 from whet.sources.model import Offer
-from whet.sources.refs.reading import read_ref, ref_text, shown
+from whet.sources.refs.parse import read_ref, ref_text, shown
 from whet.sources.taps import REGISTRIES
 from whet.store.clock import iso, system_clock
 from whet.values import Json, answer_json

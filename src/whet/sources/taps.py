@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.skill.names import closest, is_ascii_name, key
+from whet.sources.refs.parse import read_ref, ref_text
 from whet.sources.refs.parts import PREFIXES, OddError, bad_source, check_inner, check_ref, quoted
-from whet.sources.refs.reading import read_ref, ref_text
 from whet.store.clock import iso, system_clock
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Tap(NamedTuple):
 
     name: str
     source: str
-    """The text of its reference (`whet.sources.refs.reading.ref_text`)."""
+    """The text of its reference (`whet.sources.refs.parse.ref_text`)."""
     default: bool = False
     """It is one of the taps from the start."""
     added: str = ""

@@ -14,9 +14,9 @@ from whet.interfaces.cli.parser import Parser
 from whet.interfaces.cli.text import width
 from whet.notes import Note
 from whet.routing.evals.formats import Case
-from whet.routing.evals.judging import Judged
+from whet.routing.evals.judge import Judged
 from whet.routing.evals.report import TriggerEvals, against_minima, tally
-from whet.routing.evals.suggesting import Suggestion
+from whet.routing.evals.suggestions import Suggestion
 
 if TYPE_CHECKING:
     from argparse import Namespace

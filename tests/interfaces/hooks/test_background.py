@@ -12,9 +12,9 @@ from whet.api import Library
 from whet.interfaces.hooks.background import is_due, learn_after, learn_waiting
 from whet.interfaces.hooks.handler import LearnSetting
 from whet.learning.hook_log import read
+from whet.learning.selection.budget import Breaker, State
+from whet.learning.selection.consent import offered
 from whet.learning.sessions import AGAIN, LATER
-from whet.learning.synthesis.budget import Breaker, State
-from whet.learning.synthesis.consent import offered
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from whet import Library
 from whet.errors import WhetError
-from whet.interfaces.mcp.serving import Served
+from whet.interfaces.mcp.resource_server import Served
 from whet.library.visibility import Caller
 
 if TYPE_CHECKING:

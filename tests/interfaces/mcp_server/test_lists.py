@@ -97,7 +97,7 @@ def test_many_skills_that_cannot_be_served_do_not_make_one_page_endless(
     for number in range(9):
         put(world.mine(f"s-{number}"), "SKILL.md", f"---\nname: ' s-{number} '\ndescription: D.\n---\n".encode())
     world.mine("z")
-    monkeypatch.setattr("whet.interfaces.mcp.serving._SKILLS", paging.Bounds(1))
+    monkeypatch.setattr("whet.interfaces.mcp.resource_server._SKILLS", paging.Bounds(1))
     pages = all_pages(world.served().list_skills, "skills")
     assert pages == [[], [], ["skill://z/SKILL.md"]]
 

@@ -294,7 +294,7 @@ LATER = time.time_ns() + 3_600_000_000_000
 COUNT = """
 import collections, json, os, sys
 from whet import Library
-from whet.interfaces.mcp.serving import Served
+from whet.interfaces.mcp.resource_server import Served
 from whet.library.visibility import Caller
 
 top, call, *given = sys.argv[1:]

@@ -192,7 +192,7 @@ async def test_a_failure_of_the_machine_is_told_as_one(world: World, era: str, m
         raise FailedError("disk-full", "The disk is full.", hint="Make room.")
 
     async with connected(world.server(), era) as client:
-        monkeypatch.setattr("whet.interfaces.mcp.serving.Served.list_skills", fail)
+        monkeypatch.setattr("whet.interfaces.mcp.resource_server.Served.list_skills", fail)
         error = await error_of(ask(client, "skills/list"))
     assert error == types.ErrorData(
         code=-32603,

@@ -42,7 +42,7 @@ from whet.guard.javascript.values import (
     text_call,
     written,
 )
-from whet.guard.javascript.watching import hooks_keys, listening
+from whet.guard.javascript.whole_file import hooks_keys, listening
 
 if TYPE_CHECKING:
     from collections.abc import Callable

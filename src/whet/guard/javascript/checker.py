@@ -48,7 +48,7 @@ def look(text: str, depth: int) -> Seen:
         return Seen(tuple(hits), tuple(talks(text, words)))
     from whet.guard.javascript.calls import Meaning
     from whet.guard.javascript.program import Program
-    from whet.guard.javascript.watching import conclude
+    from whet.guard.javascript.whole_file import conclude
 
     meaning = Meaning(depth, look)
     program = Program(text[:LARGEST], meaning, _MOST_NODES)

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.hosts import URL, host_of, is_unsafe
-from whet.guard.manifests.reading import parse, runs_fetched, table, texts, walk
+from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
 from whet.guard.places import places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.guard.finding import Severity
-    from whet.guard.manifests.reading import Notes
+    from whet.guard.manifests.parsers import Notes
 
 _SETTINGS = re.compile(
     r"(?:^|/)\.(?:claude|gemini|qwen)/settings(?:\.local)?\.json$|(?:^|/)hooks\.json$|(?:^"

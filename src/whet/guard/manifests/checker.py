@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import Hit, Seen
 from whet.guard.manifests import agents, machines, make, packages
-from whet.guard.manifests.reading import Notes, commands, parse, table
+from whet.guard.manifests.parsers import Notes, commands, parse, table
 
 if TYPE_CHECKING:
     from whet.guard.documents import Document

@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.manifests.make import is_makefile, makefile
-from whet.guard.manifests.reading import parse, runs_fetched, table, texts, walk
+from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.guard.finding import Severity
-    from whet.guard.manifests.reading import Notes
+    from whet.guard.manifests.parsers import Notes
 
 _FETCHING = re.compile(
     r"\b(?:curl|wget|iwr|invoke-webrequest|base64|nc|ncat)\b|https?://|\b(?:node|python3?|ruby|perl)\s{1,9}-[ec]\b"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.manifests.reading import Notes
+from whet.guard.manifests.parsers import Notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import Fact
 from whet.guard.hosts import URL, host_of, is_unsafe
-from whet.guard.manifests.reading import commands, parse, table, texts
+from whet.guard.manifests.parsers import commands, parse, table, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     from whet.guard.finding import Severity
-    from whet.guard.manifests.reading import Notes
+    from whet.guard.manifests.parsers import Notes
 
 _OFFICIAL = re.compile(
     r"^(?:[\w.-]{1,200}\.)?(?:pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|yarnpkg\.com|jsr\.io|crates\.io"

@@ -14,9 +14,9 @@ from whet.guard.finding import Hit, Seen
 from whet.guard.patterns import Rows, compiled, needs_of, shorten
 from whet.guard.places import places
 from whet.guard.prose import deeds, harms, patterns
+from whet.guard.prose import exfiltration as prose_sending
 from whet.guard.prose import harms as other
 from whet.guard.prose import installers as prose_installers
-from whet.guard.prose import sending as prose_sending
 from whet.guard.prose.context import steps
 from whet.guard.prose.markdown import Block, rows
 from whet.guard.prose.passages import SHORTEST, score

@@ -36,7 +36,7 @@ def _json(text: str) -> Any:
 
 
 def _yaml(text: str) -> Any:
-    from whet.guard.manifests.reading import read_yaml
+    from whet.guard.manifests.parsers import read_yaml
 
     return read_yaml(text)
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whet.guard.sandbox.box import ETC, ETC_NETWORK, SYSTEM, rlimits
-from whet.guard.sandbox.running import Command, Keeper
-from whet.guard.sandbox.watching import SLACK, Watch, in_group, room_for
+from whet.guard.sandbox.monitor import SLACK, Watch, in_group, room_for
+from whet.guard.sandbox.process import Command, Keeper
 
 if TYPE_CHECKING:
     import subprocess

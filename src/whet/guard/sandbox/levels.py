@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import RefusedError
 from whet.guard.sandbox import bubblewrap, landlock, seatbelt, seccomp
 from whet.guard.sandbox.box import NO_SANDBOX_HINT, Box
-from whet.guard.sandbox.running import Ran, run
+from whet.guard.sandbox.process import Ran, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from whet.guard.sandbox.running import Command, Keeper
+    from whet.guard.sandbox.process import Command, Keeper
 
     Prepare = Callable[[Sequence[str], Box], tuple[Command, Keeper]]
 

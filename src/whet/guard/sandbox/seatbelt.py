@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.guard.sandbox.box import Box
-    from whet.guard.sandbox.running import Command, Keeper
+    from whet.guard.sandbox.process import Command, Keeper
 
 PROGRAM = "/usr/bin/sandbox-exec"
 

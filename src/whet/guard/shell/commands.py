@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.shell.command import Command, Redirection
 from whet.guard.shell.tree import Walk
 from whet.guard.shell.words import Word
-from whet.guard.shell.wrapping import (
+from whet.guard.shell.wrappers import (
     INTERPRETERS,
     SHELLS,
     Inner,

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.text import clean, clean_block, plural, wrap
-from whet.learning.distilling.writing import session_label
+from whet.learning.distill.operations import session_label
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from whet.interfaces.cli.context import Context
-    from whet.learning.distilling.rounds import Distillation, Field, Kept
+    from whet.learning.distill.rounds import Distillation, Field, Kept
     from whet.learning.sessions import Seen
 
 
@@ -79,7 +79,7 @@ def remind(context: Context, begun: Distillation) -> None:
 
 
 def _open_kept(context: Context) -> Kept:
-    from whet.learning.distilling.rounds import Kept
+    from whet.learning.distill.rounds import Kept
 
     return Kept(context.library.workspace.state, context.library.workspace.clock)
 
@@ -88,7 +88,7 @@ def _key(distillation: Distillation) -> str:
     """The id of what is kept: the same for the same session."""
     from hashlib import sha256
 
-    from whet.learning.distilling.writing import reason_of
+    from whet.learning.distill.operations import reason_of
 
     return sha256(reason_of(distillation).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -118,7 +118,7 @@ def interview(context: Context, options: Namespace, distillation: Distillation) 
 
 def choose_session(context: Context) -> Seen:
     """The session to learn from, of those that wait. Raises NotFoundError `no-session-waits`."""
-    from whet.learning.synthesis.consent import offered
+    from whet.learning.selection.consent import offered
     from whet.store.clock import iso
 
     waiting = [seen for seen in reversed(offered(context.library.learning.context)) if os.path.isfile(seen.transcript)]
@@ -141,7 +141,7 @@ def choose_session(context: Context) -> Seen:
 
 def _describe_session(context: Context, seen: Seen) -> str:
     """The beginning of what a session was about, secrets hidden; empty where that cannot be told."""
-    from whet.learning.transcripts.reading import read_piped
+    from whet.learning.transcripts.reader import read_piped
 
     try:
         with open(seen.transcript, "rb") as file:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.interfaces.hooks.handler import LearnSetting, describe_failure
 from whet.learning.hook_log import append
+from whet.learning.selection.budget import Account, Breaker, State
 from whet.learning.sessions import BUSY_MS, LEARNING, Sessions
-from whet.learning.synthesis.budget import Account, Breaker, State
 from whet.store.clock import system_clock
 from whet.store.locks import FileLock, lock_path
 from whet.store.state import StateDatabase

@@ -149,7 +149,7 @@ class Hooks:
 
     def _project_is_off(self, event: Event) -> bool:
         """Does the project not want to be learned from? It is asked when a session is over: that is not often."""
-        from whet.learning.synthesis.consent import has_say, is_off
+        from whet.learning.selection.consent import has_say, is_off
 
         return has_say(event.project) and is_off(self._open(event.project).workspace.configuration)
 
@@ -243,7 +243,7 @@ def offer_skills(session: Session, prompt: str, snapshot: Snapshot) -> str:
 
 def tell_news(state: StateDatabase, clock: Clock, opened: Callable[[], Library]) -> str:
     """What was made of earlier sessions and nobody was told yet, in a line or two; it counts as told from now on."""
-    from whet.learning.synthesis.budget import State
+    from whet.learning.selection.budget import State
 
     kept = State(state, clock)
     if not kept.news():

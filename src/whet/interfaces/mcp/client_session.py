@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from whet.api.session_pool import SessionKey
 from whet.errors import UsageError
-from whet.interfaces.mcp.serving import Served
+from whet.interfaces.mcp.resource_server import Served
 from whet.library.visibility import Caller
 
 if TYPE_CHECKING:

@@ -85,7 +85,7 @@ def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> Json:
 
 
 def _commands(tools: Tools) -> list[Json]:
-    from whet.prompt.asking import menu_of
+    from whet.prompt.requests import menu_of
 
     workspace = tools.session.workspace
     menu = menu_of(workspace.snapshot(), tools.session.caller, reserved=())

@@ -15,8 +15,8 @@ from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, R
 
 from whet.errors import WhetError
 from whet.interfaces.mcp.packages import unfit
-from whet.prompt.asking import bundle_directories, visible
 from whet.prompt.bundles import read_bundles
+from whet.prompt.requests import bundle_directories, visible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp.server.subscriptions import InMemorySubscriptionBus
 
     from whet.interfaces.mcp.client_session import ClientContext, ClientSession
-    from whet.interfaces.mcp.serving import Served
+    from whet.interfaces.mcp.resource_server import Served
     from whet.values import Json
 
 PAUSE = 2.0

@@ -27,7 +27,7 @@ from whet.skill.schema import check_schema, describe_problems, find_problems
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from whet.guard.sandbox.running import Ran
+    from whet.guard.sandbox.process import Ran
     from whet.learning.evals.formats import Expectation
 
     Runner = Callable[[Sequence[str], Output], Ran]

@@ -15,16 +15,16 @@ from whet.errors import NotFoundError
 from whet.learning.evals.subject import subject_at
 from whet.learning.models.model import Message
 from whet.routing.evals.formats import Case
-from whet.routing.evals.judging import IndexJudge, Trial, judged
+from whet.routing.evals.judge import IndexJudge, Trial, judged
 from whet.routing.evals.report import every_case, split
-from whet.routing.evals.suggesting import suggest
+from whet.routing.evals.suggestions import suggest
 from whet.values import Json, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from whet.learning.models.model import Model
-    from whet.routing.evals.judging import Judge, Judged
+    from whet.routing.evals.judge import Judge, Judged
 
     Describe = Callable[[str], Judge]
     """The judge as it would be with another description of the skill."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from whet.authoring.journal import Journal
     from whet.learning.evals.grading import Compared
     from whet.learning.evals.results import Benchmark, Row, Run, Side, Summary
-    from whet.learning.evals.running import Setup
-    from whet.learning.evals.testing import Tested
+    from whet.learning.evals.skill_tests import Tested
+    from whet.learning.evals.task_runs import Setup
     from whet.learning.models.model import Model
     from whet.library.roots import Place
     from whet.library.workspace import Workspace
@@ -106,7 +106,7 @@ def run_own_tests(
 
     Raises NotFoundError `no-tests`, RefusedError `no-sandbox`.
     """
-    from whet.learning.evals.testing import find_tests, run_tests
+    from whet.learning.evals.skill_tests import find_tests, run_tests
 
     subject = subject_at(workspace, name)
     found = OwnTests(subject.name, subject.directory, tuple(find_tests(subject.tree)))
@@ -226,8 +226,8 @@ def measured(
 
     `tokens` limits what it costs; None is no limit but what the models have themselves.
     """
-    from whet.learning.evals.running import run_evals
-    from whet.learning.evals.testing import check_sandbox
+    from whet.learning.evals.skill_tests import check_sandbox
+    from whet.learning.evals.task_runs import run_evals
 
     evals = subject.evals().evals
     if any(one.check and one.check.type == "exit_code" for item in evals for one in item.expectations):
@@ -244,8 +244,8 @@ def measured(
 
 def _setup(place: Place, subject: Subject, model: Model, judge: Model, tokens: int | None) -> Setup:
     from whet.learning.evals.grading import grader
-    from whet.learning.evals.running import Setup
-    from whet.learning.evals.testing import runner_for
+    from whet.learning.evals.skill_tests import runner_for
+    from whet.learning.evals.task_runs import Setup
     from whet.learning.models.model import Budget, Budgeted
 
     budget = Budget(tokens=tokens)

@@ -182,7 +182,7 @@ def _tools_added(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple
 
 
 def _grants(tree: Mapping[str, Item]) -> tuple[Grant, ...]:
-    from whet.guard.permissions.deciding import declared_tools
+    from whet.guard.permissions.decision import declared_tools
     from whet.skill.dialects import read_skill
     from whet.skill.frontmatter import read_document
 

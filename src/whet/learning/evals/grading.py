@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.evals.checks import judge
 from whet.learning.evals.results import Output, Result
-from whet.learning.evals.running import FATAL
+from whet.learning.evals.task_runs import FATAL
 from whet.learning.models.model import Message, ModelError
 from whet.values import Json, as_json
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from whet.learning.facts.finding import facts
 from whet.learning.facts.model import DeadEnd, Facts, Outcome, Parameter, Passage, Sort, Step, ToolUse
+from whet.learning.facts.session import facts
 
 __all__ = ["DeadEnd", "Facts", "Outcome", "Parameter", "Passage", "Sort", "Step", "ToolUse", "facts"]

@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.learning.facts.asking import imperative_of, starts_with_verb
-from whet.learning.facts.wording import capital, shorten, small_sentences, spoken
+from whet.learning.facts.goal import imperative_of, starts_with_verb
+from whet.learning.facts.prose import capital, shorten, small_sentences, spoken
 from whet.learning.signals import corrects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whet.learning.facts.acts import Act
+    from whet.learning.facts.tool_calls import Act
     from whet.learning.transcripts.events import Event
 
 MOST = 20

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.learning.facts.prose import shorten
 from whet.learning.facts.shell import programs
-from whet.learning.facts.wording import shorten
 
 if TYPE_CHECKING:
-    from whet.learning.facts.acts import Act
+    from whet.learning.facts.tool_calls import Act
 
 _LAST = 6
 """Lines at the end of an output in which it says how things went."""

@@ -14,17 +14,17 @@ from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.learning.facts.acts import plain
 from whet.learning.facts.model import Passage
+from whet.learning.facts.prose import bare, capital, pieces
 from whet.learning.facts.shell import asks_manual
-from whet.learning.facts.wording import bare, capital, pieces
+from whet.learning.facts.tool_calls import plain
 from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from whet.learning.facts.acts import Act
     from whet.learning.facts.model import Parameter
+    from whet.learning.facts.tool_calls import Act
     from whet.learning.transcripts.events import Event
 
 _PIECE = re.compile(r"#[0-9A-Fa-f]{3,8}\b|(?<![\w-])--?[A-Za-z][\w-]{1,40}|\d+(?:\.\d+)+|\d{2,}|[^\W\d]\w*")

@@ -17,8 +17,8 @@ from whet.skill.terms import is_common, terms
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from whet.learning.facts.acts import Act
     from whet.learning.facts.model import Sort
+    from whet.learning.facts.tool_calls import Act
 
 EXTENSIONS = frozenset(
     """

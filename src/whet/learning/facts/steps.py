@@ -10,19 +10,19 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.shell.commands import INTERPRETERS
-from whet.learning.facts.acts import parts
-from whet.learning.facts.asking import starts_with_verb
 from whet.learning.facts.criteria import TESTING, criterion
+from whet.learning.facts.goal import starts_with_verb
 from whet.learning.facts.knowledge import language_of, outline, signatures
 from whet.learning.facts.model import Step
 from whet.learning.facts.parameters import identifiers
+from whet.learning.facts.prose import bare, capital, shorten, spoken
 from whet.learning.facts.shell import main_program, only_looks, programs, shape, tidy
-from whet.learning.facts.wording import bare, capital, shorten, spoken
+from whet.learning.facts.tool_calls import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whet.learning.facts.acts import Act
+    from whet.learning.facts.tool_calls import Act
 
 LONGEST = 160
 _SAYS_NOTHING = re.compile(

@@ -10,7 +10,7 @@ from whet.learning.transcripts.values import arguments, mapping, sequence, strin
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.learning.transcripts.collecting import Collector
+    from whet.learning.transcripts.collector import Collector
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _KNOWN = frozenset(

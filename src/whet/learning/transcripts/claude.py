@@ -17,7 +17,7 @@ from whet.learning.transcripts.wrappers import spoken
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whet.learning.transcripts.collecting import Collector
+    from whet.learning.transcripts.collector import Collector
 
 SPEAKING = frozenset({"user", "assistant", "system", "summary", "attachment", "compact_boundary"})
 SILENT = frozenset(

@@ -16,7 +16,7 @@ from whet.learning.transcripts.wrappers import spoken
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whet.learning.transcripts.collecting import Collector
+    from whet.learning.transcripts.collector import Collector
 
 ENVELOPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "session_state"})
 _SILENT = frozenset({"turn_context", "session_state", "inter_agent_communication", "world_state"})

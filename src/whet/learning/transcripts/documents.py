@@ -16,7 +16,7 @@ from whet.learning.transcripts.values import mapping, sequence
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from whet.learning.transcripts.collecting import Collector
+    from whet.learning.transcripts.collector import Collector
 
 LINE = 4 * 1024 * 1024
 """Bytes of one line."""

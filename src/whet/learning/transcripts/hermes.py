@@ -14,7 +14,7 @@ from whet.learning.transcripts.values import arguments, mapping, moment, string
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whet.learning.transcripts.collecting import Collector
+    from whet.learning.transcripts.collector import Collector
     from whet.learning.transcripts.documents import Part
 
 

@@ -14,7 +14,7 @@ from whet.learning.transcripts.values import arguments
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whet.learning.transcripts.collecting import Collector
+    from whet.learning.transcripts.collector import Collector
 
 _SIDES = {
     "user": "user human you me prompt question",

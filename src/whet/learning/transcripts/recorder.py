@@ -10,7 +10,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.transcripts.collecting import Collector
+from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.generic import MARK, VERSION
 
 if TYPE_CHECKING:

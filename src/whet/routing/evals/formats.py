@@ -448,20 +448,20 @@ def _readers(where: str, text: str) -> Iterator[Any]:
 
 
 def _json(text: str) -> Any:
-    from whet.guard.manifests.reading import parse
+    from whet.guard.manifests.parsers import parse
 
     return parse(text, "json")
 
 
 def _yaml(text: str) -> Any:
-    from whet.guard.manifests.reading import parse
+    from whet.guard.manifests.parsers import parse
 
     return parse(text, "yaml") if len(text) <= _MAX_YAML else None
 
 
 def _json_lines(text: str) -> list[Any] | None:
     """One value on each line; a line that is none stays text, so that it is reported where the values are read."""
-    from whet.guard.manifests.reading import parse
+    from whet.guard.manifests.parsers import parse
 
     lines = [line for line in text.split("\n") if line.strip()][:_MAX_ROWS]
     values = [parse(line, "json") for line in lines]

@@ -19,8 +19,8 @@ from whet.library.catalogue import find
 from whet.library.files import open_beneath, read_descriptor, read_file
 from whet.notes import Note
 from whet.routing.evals.formats import FORMS, MAX_BYTES, Case, Cases, find_files, read_cases
-from whet.routing.evals.judging import Judge, Judged, Tier, judged
-from whet.routing.evals.suggesting import suggest as suggestions_of
+from whet.routing.evals.judge import Judge, Judged, Tier, judged
+from whet.routing.evals.suggestions import suggest as suggestions_of
 from whet.skill.names import key as name_key
 from whet.store.failures import os_failures
 from whet.values import Json, as_json, failure_json
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from whet.library.catalogue import Catalogue
     from whet.library.workspace import Workspace
     from whet.routing.evals.formats import Case
-    from whet.routing.evals.judging import Judge
-    from whet.routing.evals.suggesting import Suggestion, Try
+    from whet.routing.evals.judge import Judge
+    from whet.routing.evals.suggestions import Suggestion, Try
 
 SEED = 42
 HELD_OUT = 0.4

@@ -26,7 +26,7 @@ from whet.sources.git.look import EVERYTHING, LISTING, Contents, Look
 from whet.sources.git.remote import ASKED, HISTORY_BYTES, Remote
 from whet.sources.model import Fetched, Listing
 from whet.sources.packages import left_out
-from whet.sources.refs.reading import candidates
+from whet.sources.refs.parse import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

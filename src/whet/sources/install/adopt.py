@@ -20,7 +20,7 @@ from whet.sources.install.installer import ask
 from whet.sources.install.plan import Plan, Planner, Step, files_of
 from whet.sources.lock.file import Installed, stored_source
 from whet.sources.lock.foreign import fits, look
-from whet.sources.refs.reading import ref_text, shown
+from whet.sources.refs.parse import ref_text, shown
 from whet.store.clock import iso
 
 if TYPE_CHECKING:

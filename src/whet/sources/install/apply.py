@@ -22,7 +22,7 @@ from whet.library.files import inside
 from whet.notes import Note
 from whet.sources.install.installer import ask
 from whet.sources.install.plan import DECIDED, Applied, Plan, Planner, Step, held, missing
-from whet.sources.refs.reading import read_ref, shown
+from whet.sources.refs.parse import read_ref, shown
 from whet.sources.taps import Taps
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from whet.sources.lock.file import lock_file, opened_source
 from whet.sources.lock.installs import directory_of, relative_path
 from whet.sources.model import open_source
 from whet.sources.packages import choose
-from whet.sources.refs.reading import file_path, read_ref, ref_text, ref_trust, shown
+from whet.sources.refs.parse import file_path, read_ref, ref_text, ref_trust, shown
 from whet.values import Json, answer_json, as_json, fields_json
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from whet.skill.tree import entries
 from whet.sources.lock.file import Installed, lock_file, stored_source
 from whet.sources.lock.installs import directory_of
 from whet.sources.merge import merge
-from whet.sources.refs.reading import ref_text, shown
+from whet.sources.refs.parse import ref_text, shown
 from whet.store.clock import iso
 from whet.values import Json, as_json
 
@@ -470,7 +470,7 @@ def files_of(tree: Tree) -> tuple[tuple[str, str], ...]:
 
 def _tools(tree: Tree) -> Sequence[str]:
     """The tools a skill asks for, as it writes them; none where its main file was taken away or cannot be read."""
-    from whet.guard.permissions.deciding import declared_tools
+    from whet.guard.permissions.decision import declared_tools
     from whet.skill.dialects import read_skill
 
     try:

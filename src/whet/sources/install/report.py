@@ -14,7 +14,7 @@ from whet.library.package import read_tree
 from whet.skill.tree import entries
 from whet.sources.install.installer import ask
 from whet.sources.install.plan import FileChange, file_changes
-from whet.sources.refs.reading import shown
+from whet.sources.refs.parse import shown
 from whet.values import Json, answer_json, fields_json
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from whet.guard.ruleset import ruleset
 from whet.notes import Note
 from whet.sources.install.adopt import unsourced
 from whet.sources.install.plan import Plan, Planner, Step
-from whet.sources.publishing.snapshots import Exported
-from whet.sources.refs.reading import read_ref, ref_text
+from whet.sources.publish.snapshots import Exported
+from whet.sources.refs.parse import read_ref, ref_text
 from whet.sources.taps import Taps, check_name
 
 if TYPE_CHECKING:
     from whet.sources.install.installer import Installer
-    from whet.sources.publishing.snapshots import Snapshot
+    from whet.sources.publish.snapshots import Snapshot
 
 _TRUST = "community"
 

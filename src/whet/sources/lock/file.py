@@ -18,7 +18,7 @@ from whet.errors import FailedError, InvalidError, UsageError
 from whet.library.files import inside, read_file
 from whet.skill.paths import check, collides, shown
 from whet.sources.model import Ref
-from whet.sources.refs.reading import ref_text
+from whet.sources.refs.parse import ref_text
 from whet.store.atomic import make_directories, write_bytes
 from whet.store.failures import os_failure
 

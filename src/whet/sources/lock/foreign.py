@@ -28,7 +28,7 @@ from whet.skill.paths import check, shown
 from whet.sources.lock.file import decoded, loaded
 from whet.sources.model import Ref
 from whet.sources.refs.pages import CLAWHUB
-from whet.sources.refs.reading import read_ref, ref_text
+from whet.sources.refs.parse import read_ref, ref_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

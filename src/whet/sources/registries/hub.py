@@ -1,4 +1,4 @@
-"""Skills of a Whet hub. `docs/hub-api.md` says what a hub does; `whet.sources.publishing.hub` publishes there.
+"""Skills of a Whet hub. `docs/hub-api.md` says what a hub does; `whet.sources.publish.hub` publishes there.
 
 No hub is trusted on its word alone: the archive must have the size and the hash that the version names, what comes out
 of it the content digest, and a version that was seen once must not name another content later. A token goes to the hub

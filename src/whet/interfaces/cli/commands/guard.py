@@ -505,7 +505,7 @@ def run_permits(context: Context, options: Namespace) -> Answer:
     if options.grants is None:
         found = context.library.guard.permits(options.skill, options.tool, given)
     else:
-        from whet.guard.permissions.deciding import permits, read_grants
+        from whet.guard.permissions.decision import permits, read_grants
 
         cwd = os.path.abspath(options.project or os.getcwd())
         grants = read_grants(options.grants)

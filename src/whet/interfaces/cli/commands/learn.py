@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.learning.distilling.rounds import Distillation
+    from whet.learning.distill.rounds import Distillation
     from whet.learning.transcripts.events import Transcript
     from whet.notes import Note
     from whet.values import Json
@@ -32,7 +32,7 @@ _CHUNK = 1 << 20
 
 def read_stdin_session(context: Context) -> Transcript:
     """The session that standard input is."""
-    from whet.learning.transcripts.reading import read_piped
+    from whet.learning.transcripts.reader import read_piped
 
     pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
     return read_piped(context.library.workspace.place.state, pieces, "Standard input")
@@ -154,7 +154,7 @@ def configure_distill(parser: Parser) -> None:
 
 def run_distill(context: Context, options: Namespace) -> Answer:
     from whet.interfaces.cli import interview
-    from whet.learning.distilling.rounds import begin
+    from whet.learning.distill.rounds import begin
 
     given = _read_answers(options)
     report: tuple[Note, ...] = ()
@@ -193,7 +193,7 @@ def _read_answers(options: Namespace) -> Json:
 
 def _read_session(context: Context, options: Namespace) -> Transcript:
     """The session that is named, or chosen."""
-    from whet.learning.distilling.rounds import session_of
+    from whet.learning.distill.rounds import session_of
 
     if options.file == STDIN:
         return read_stdin_session(context)
@@ -271,7 +271,7 @@ def render_transcript(answer: Json, screen: Screen, options: Namespace) -> None:
     """A line for each event, or for each fact."""
     if options.facts:
         screen.grid(("FACT", "WHAT", "DETAIL"), [*_fact_rows(answer["facts"])])
-        from whet.learning.distilling.rounds import ENDED
+        from whet.learning.distill.rounds import ENDED
 
         screen.say(ENDED[answer["facts"]["succeeded"]])
     else:

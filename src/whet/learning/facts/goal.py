@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.learning.facts.wording import capital, pieces, shorten, small_sentences, spoken
+from whet.learning.facts.prose import capital, pieces, shorten, small_sentences, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -33,7 +33,7 @@ from whet.skill.archive import unpack
 from whet.skill.finder import MAIN_FILE
 from whet.skill.paths import collides
 from whet.skill.tree import DEFAULT_LIMITS, Item
-from whet.sources.publishing.prepare import Published, Release, cleaned, each_once
+from whet.sources.publish.prepare import Published, Release, cleaned, each_once
 from whet.store.atomic import make_directories, write_bytes
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from whet.notes import Note
     from whet.skill.tree import Tree
-    from whet.sources.publishing.prepare import Prepared
+    from whet.sources.publish.prepare import Prepared
 
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 SITE = ".well-known/agent-skills"

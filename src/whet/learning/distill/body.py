@@ -11,9 +11,9 @@ from collections import Counter
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from whet.learning.facts.asking import starts_with_verb
+from whet.learning.facts.goal import starts_with_verb
 from whet.learning.facts.knowledge import names
-from whet.learning.facts.wording import shorten
+from whet.learning.facts.prose import shorten
 from whet.prompt.tokens import estimate
 from whet.skill.paths import SUPPORT_DIRECTORIES
 from whet.skill.terms import key_terms

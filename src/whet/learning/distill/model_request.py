@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError
 from whet.guard.secrets.hide import hide_secrets
-from whet.learning.distilling.naming import DESCRIPTION, NAME, TRIGGERS
-from whet.learning.distilling.rounds import TRIGGER, Refined, checked
+from whet.learning.distill.names import DESCRIPTION, NAME, TRIGGERS
+from whet.learning.distill.rounds import TRIGGER, Refined, checked
 from whet.learning.facts.model import Parameter
 from whet.learning.facts.parameters import Blanks, emails, paths, values
 from whet.learning.facts.shell import programs
@@ -31,7 +31,7 @@ from whet.skill.terms import key_terms, terms
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from whet.learning.distilling.rounds import Distillation, Value
+    from whet.learning.distill.rounds import Distillation, Value
     from whet.learning.facts.model import Facts, Passage, Sort, Step
     from whet.learning.models.model import Model
 

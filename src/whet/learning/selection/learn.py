@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.authoring.writer import Provenance
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.guard.secrets.hide import hide_secrets
-from whet.learning.distilling.merging import added
-from whet.learning.distilling.relatives import SAME_NAME, least_score, maker, relative_of
-from whet.learning.distilling.rounds import Distillation, Source, session_of
-from whet.learning.distilling.writing import LEARNED, session_label, writing_of
+from whet.learning.distill.merge import added
+from whet.learning.distill.operations import LEARNED, session_label, writing_of
+from whet.learning.distill.relatives import SAME_NAME, least_score, maker, relative_of
+from whet.learning.distill.rounds import Distillation, Source, session_of
 from whet.learning.evals.formats import find_file
 from whet.learning.evals.gate import Gate, Reason
 from whet.learning.evals.gate import Verdict as GateVerdict
 from whet.learning.facts import facts as facts_of
+from whet.learning.selection.budget import ALLOWANCE, Account, Allowance, Breaker, State
+from whet.learning.selection.consent import offered
+from whet.learning.selection.worth import judge, taught
 from whet.learning.sessions import Seen
-from whet.learning.synthesis.budget import ALLOWANCE, Account, Allowance, Breaker, State
-from whet.learning.synthesis.consent import offered
-from whet.learning.synthesis.judging import judge, taught
 from whet.learning.transcripts.recorder import Recorder
 from whet.routing.duplicates import alike, spread
 from whet.routing.texts import Texts, texts_of
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.learning.context import LearningContext
-    from whet.learning.distilling.relatives import Relative
-    from whet.learning.distilling.rounds import Help
-    from whet.learning.distilling.writing import Writing
+    from whet.learning.distill.operations import Writing
+    from whet.learning.distill.relatives import Relative
+    from whet.learning.distill.rounds import Help
     from whet.learning.facts.model import Facts
     from whet.learning.models.model import Model
-    from whet.learning.synthesis.judging import Verdict
+    from whet.learning.selection.worth import Verdict
     from whet.learning.transcripts.events import Transcript
 
     Told = str | Seen | Transcript | Recorder | Sequence[Any]
     from collections.abc import Mapping
 
     from whet.authoring.proposals import Proposal
-    from whet.learning.distilling.draft import Draft
+    from whet.learning.distill.draft import Draft
     from whet.skill.tree import Item
 
 STEP = "skill_create"
@@ -339,7 +339,7 @@ def read_source(context: LearningContext, source: Told) -> Read:
 
 
 def _at(path: str, client: str = "") -> Transcript:
-    from whet.learning.transcripts.reading import read_transcript
+    from whet.learning.transcripts.reader import read_transcript
 
     return read_transcript(path, client=client)
 
@@ -364,7 +364,7 @@ def _worded(begun: Distillation, terms: Terms) -> Distillation:
     """The distillation in the words of a model, where there is one that helps."""
     if terms.model is None or terms.dry_run:
         return begun
-    from whet.learning.distilling.refining import helped
+    from whet.learning.distill.model_request import helped
 
     return helped(begun, terms.model)
 

@@ -13,17 +13,17 @@ from bisect import bisect
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.facts.acts import parts, reversed_by, without_parts
 from whet.learning.facts.corrections import sentences_of, stripped
 from whet.learning.facts.criteria import BUILDING, TESTING
+from whet.learning.facts.prose import capital, shorten
 from whet.learning.facts.shell import main_program, only_looks, shape
-from whet.learning.facts.wording import capital, shorten
+from whet.learning.facts.tool_calls import parts, reversed_by, without_parts
 from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whet.learning.facts.acts import Act
+    from whet.learning.facts.tool_calls import Act
     from whet.learning.transcripts.events import Event
 
 _WORDS = 4_000

@@ -14,9 +14,9 @@ from whet.authoring.drafts import FIRST
 from whet.authoring.main_file import Main, bump_version, main_of, said, version_of
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, RefusedError, WhetError
-from whet.learning.distilling.draft import main_file
-from whet.learning.distilling.merging import kept_triggers, merged, retitled
-from whet.learning.distilling.relatives import COUNT, sessions_in
+from whet.learning.distill.draft import main_file
+from whet.learning.distill.merge import kept_triggers, merged, retitled
+from whet.learning.distill.relatives import COUNT, sessions_in
 from whet.learning.facts.model import Parameter
 from whet.library.package import read_tree
 from whet.skill.dialects import read_skill
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whet.authoring.journal import Journal
-    from whet.learning.distilling.draft import Draft
-    from whet.learning.distilling.rounds import Distillation
+    from whet.learning.distill.draft import Draft
+    from whet.learning.distill.rounds import Distillation
     from whet.learning.facts.model import Facts, Sort
     from whet.library.card import Card
     from whet.library.workspace import Workspace

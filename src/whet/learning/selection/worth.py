@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.facts.acts import IDLE, acts
-from whet.learning.facts.mishaps import MACHINE, SLIP
+from whet.learning.facts.failures import MACHINE, SLIP
 from whet.learning.facts.shell import only_looks, programs, shape
+from whet.learning.facts.tool_calls import IDLE, acts
 from whet.learning.signals import HARD_TOOLS, corrects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.learning.facts.acts import Act
     from whet.learning.facts.model import DeadEnd, Facts
+    from whet.learning.facts.tool_calls import Act
     from whet.learning.transcripts.events import Event, Transcript
 
 HARD = "hard"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.transcripts import anthropic, claude, codex, documents, generic, hermes, markdown, openai
-from whet.learning.transcripts.collecting import Collector
+from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import lines, records, values
 from whet.learning.transcripts.values import moment, string
 from whet.store.atomic import clean_leftovers, make_directories, staging

@@ -19,7 +19,7 @@ from whet.prompt.shell import allowed_environment
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from whet.guard.sandbox.running import Ran
+    from whet.guard.sandbox.process import Ran
     from whet.learning.evals.checks import Runner
     from whet.learning.evals.results import Output
     from whet.learning.evals.subject import Subject

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.journal import Journal
     from whet.learning.context import LearningContext
-    from whet.learning.distilling.draft import Draft
+    from whet.learning.distill.draft import Draft
     from whet.library.card import Card
     from whet.skill.tree import Tree
 

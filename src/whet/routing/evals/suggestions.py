@@ -14,13 +14,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from whet.routing.evals.judging import Judged, judged
+from whet.routing.evals.judge import Judged, judged
 from whet.skill.terms import FILLERS, is_common
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from whet.routing.evals.judging import Judge
+    from whet.routing.evals.judge import Judge
     from whet.values import Json
 
 Kind: TypeAlias = Literal["use", "avoid"]

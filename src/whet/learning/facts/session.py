@@ -6,25 +6,25 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from whet.learning.facts.acts import acts, working
-from whet.learning.facts.asking import goal_of, request_of, requirements_of
 from whet.learning.facts.corrections import corrections_of
 from whet.learning.facts.criteria import BUILDING, TESTING
+from whet.learning.facts.failures import dead_ends_of, resolved
+from whet.learning.facts.goal import goal_of, request_of, requirements_of
 from whet.learning.facts.knowledge import insights_of, knowledge_of
-from whet.learning.facts.mishaps import dead_ends_of, resolved
 from whet.learning.facts.model import Facts, ToolUse
 from whet.learning.facts.parameters import parameters_of
+from whet.learning.facts.prose import spoken
+from whet.learning.facts.reverted import settled
 from whet.learning.facts.shell import programs
 from whet.learning.facts.steps import steps_of
-from whet.learning.facts.withdrawn import settled
-from whet.learning.facts.wording import spoken
+from whet.learning.facts.tool_calls import acts, working
 from whet.learning.signals import corrects
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from whet.learning.facts.acts import Act
     from whet.learning.facts.model import Outcome
+    from whet.learning.facts.tool_calls import Act
     from whet.learning.transcripts.events import Event, Transcript
 
 _TRACE = re.compile(

@@ -22,7 +22,7 @@ from whet.learning.evals.evaluation import TOKENS, measured
 from whet.learning.evals.gate import Gate, Reason, Verdict
 from whet.learning.evals.results import scores
 from whet.learning.evals.subject import Subject
-from whet.learning.improving.edits import Edit, Matter, ask, failures
+from whet.learning.improvement.edits import Edit, Matter, ask, failures
 from whet.learning.models.model import Budget, Budgeted
 from whet.learning.usage import counted_as
 from whet.library.package import read_tree
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from whet.learning.context import LearningContext
     from whet.learning.evals.formats import Eval
     from whet.learning.evals.results import Run
-    from whet.learning.improving.edits import Edited
+    from whet.learning.improvement.edits import Edited
     from whet.learning.models.model import Model
     from whet.learning.usage import Usage
     from whet.library.card import Card

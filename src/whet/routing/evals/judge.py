@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from whet.library.workspace import Snapshot
     from whet.routing.evals.formats import Case
-    from whet.routing.evals.suggesting import Kind
+    from whet.routing.evals.suggestions import Kind
     from whet.routing.index_manager import IndexManager
     from whet.routing.router import Detected, Entry, Found, Router
     from whet.routing.texts import Texts

@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from whet.learning.distilling.granting import programs_of
-from whet.learning.facts.asking import POINTING
-from whet.learning.facts.wording import capital, shorten, spoken
+from whet.learning.distill.permissions import programs_of
+from whet.learning.facts.goal import POINTING
+from whet.learning.facts.prose import capital, shorten, spoken
 from whet.skill.names import slug
 from whet.skill.terms import chunks, is_common, terms
 

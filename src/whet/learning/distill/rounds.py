@@ -19,8 +19,8 @@ import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.errors import InvalidError, NotFoundError, UsageError
-from whet.learning.distilling import draft as drafting
-from whet.learning.distilling.naming import DESCRIPTION, TRIGGERS
+from whet.learning.distill import draft as drafting
+from whet.learning.distill.names import DESCRIPTION, TRIGGERS
 from whet.learning.facts.model import Facts
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, fields_json, read_value
@@ -28,7 +28,7 @@ from whet.values import Json, fields_json, read_value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.learning.distilling.draft import Draft
+    from whet.learning.distill.draft import Draft
     from whet.learning.transcripts.events import Transcript
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
@@ -208,7 +208,7 @@ class Distillation(NamedTuple):
         """What the skill does, in a sentence."""
         if "goal" in self.edits:
             return str(self.edits["goal"])
-        from whet.learning.distilling.naming import plain_goal
+        from whet.learning.distill.names import plain_goal
         from whet.learning.facts.parameters import Blanks
 
         facts = self.worded
@@ -288,9 +288,9 @@ def session_of(source: Any) -> Transcript:
     """A session from the path of a file, from messages, or as it is. Raises InvalidError, NotFoundError, UsageError."""
     import os
 
-    from whet.learning.transcripts.collecting import taken_over
+    from whet.learning.transcripts.collector import taken_over
     from whet.learning.transcripts.events import Transcript
-    from whet.learning.transcripts.reading import from_messages, read_transcript
+    from whet.learning.transcripts.reader import from_messages, read_transcript
     from whet.learning.transcripts.recorder import Recorder
 
     if isinstance(source, Transcript):
@@ -396,7 +396,7 @@ def _triggers(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _grants(grants: tuple[str, ...]) -> tuple[str, ...]:
     from whet.guard.permissions.grants import read_grants
-    from whet.learning.distilling.granting import MOST
+    from whet.learning.distill.permissions import MOST
 
     for text in grants:
         problem = next((grant.problem for grant in read_grants([text]) if grant.problem), "")

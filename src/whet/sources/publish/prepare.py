@@ -1,8 +1,8 @@
 """A skill on its way to others: read once, checked strictly, packed; and the answer of whatever published it.
 
 `prepare` reads the directory one time, and everything that follows is about those very bytes: the check, the scan, the
-archive and what is written to an index (`whet.sources.publishing.index`), to a repository
-(`whet.sources.publishing.git`) or to a hub. A file that changes meanwhile cannot slip past the scan.
+archive and what is written to an index (`whet.sources.publish.index`), to a repository
+(`whet.sources.publish.git`) or to a hub. A file that changes meanwhile cannot slip past the scan.
 """
 
 from __future__ import annotations

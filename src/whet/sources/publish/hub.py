@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError, WhetError
-from whet.sources.publishing.prepare import Published, Release
+from whet.sources.publish.prepare import Published, Release
 from whet.sources.registries.hub import authorize, check_token, explain, get_token, read_version
 from whet.sources.registries.registry import ANSWER_BYTES, Answer, check_segment, mismatch, parse_json, quote_segment
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.sources.model import Ref
-    from whet.sources.publishing.prepare import Prepared
+    from whet.sources.publish.prepare import Prepared
     from whet.sources.registries.hub import Version
     from whet.sources.web.client import Web
 

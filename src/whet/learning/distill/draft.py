@@ -12,10 +12,10 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.secrets.hide import hide_secrets
-from whet.learning.distilling import body as write
-from whet.learning.distilling.body import bounded, chosen, closed, cut, excerpt
-from whet.learning.distilling.granting import grants_of, programs_of
-from whet.learning.distilling.naming import description_of, extensions_of, name_of, plain_goal, triggers_of
+from whet.learning.distill import body as write
+from whet.learning.distill.body import bounded, chosen, closed, cut, excerpt
+from whet.learning.distill.names import description_of, extensions_of, name_of, plain_goal, triggers_of
+from whet.learning.distill.permissions import grants_of, programs_of
 from whet.learning.facts.parameters import Blanks
 from whet.learning.facts.steps import says_little
 from whet.prompt.tokens import estimate

@@ -30,7 +30,7 @@ from whet.skill import paths
 from whet.skill.tree import IGNORED, ignored
 from whet.sources.git.failures import failure, last_line, shown_location, without_secrets
 from whet.sources.git.program import Watch, find_git, run_git, up_to
-from whet.sources.publishing.prepare import Published, Release, cleaned, each_once
+from whet.sources.publish.prepare import Published, Release, cleaned, each_once
 from whet.store.atomic import make_directories, staging
 from whet.store.failures import os_failures
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from whet.library.roots import Place
     from whet.skill.tree import Tree
-    from whet.sources.publishing.prepare import Prepared
+    from whet.sources.publish.prepare import Prepared
 
 _NETWORK_SECONDS = 600.0
 _LOCAL_SECONDS = 120.0

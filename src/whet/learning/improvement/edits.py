@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from whet.learning.evals.results import Run
-    from whet.learning.improving.improve import Heard, Rejected
+    from whet.learning.improvement.improve import Heard, Rejected
     from whet.learning.models.model import Model
 
 APPEND, INSERT, REPLACE, DELETE = "append", "insert_after", "replace", "delete"

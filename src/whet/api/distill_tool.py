@@ -11,13 +11,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
-from whet.learning.distilling.rounds import ROUNDS, Kept
+from whet.learning.distill.rounds import ROUNDS, Kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.api.session import Session
-    from whet.learning.distilling.rounds import Distillation
+    from whet.learning.distill.rounds import Distillation
     from whet.learning.sessions import Seen
     from whet.learning.transcripts.events import Transcript
 
@@ -113,7 +113,7 @@ def _begun(session: Session, transcript: Transcript) -> Distillation:
 
 def _transcript(session: Session, given: Mapping[str, Any]) -> Transcript:
     """The session that is meant. What comes with the call is none of those that hooks told of, whatever it says."""
-    from whet.learning.transcripts.reading import from_messages, read_transcript
+    from whet.learning.transcripts.reader import from_messages, read_transcript
 
     if "messages" in given:
         return from_messages(given["messages"])._replace(session="")
@@ -127,7 +127,7 @@ def _transcript(session: Session, given: Mapping[str, Any]) -> Transcript:
 
 def _seen(session: Session, label: str) -> Seen:
     """The session of this name, the one that goes on, or the newest that waits."""
-    from whet.learning.synthesis.consent import offered
+    from whet.learning.selection.consent import offered
 
     sessions = session.learning.sessions
     if label == CURRENT:
@@ -157,7 +157,7 @@ def _is_here(session: Session, project: str) -> bool:
 
 def _from_text(state: str, text: str) -> Transcript:
     """The session that a text is."""
-    from whet.learning.transcripts.reading import read_piped
+    from whet.learning.transcripts.reader import read_piped
 
     try:
         return read_piped(state, [text.encode("utf-8", "replace")], "The text")

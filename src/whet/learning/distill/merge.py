@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.distilling.draft import CHARACTERS, LINES, TOKENS
-from whet.learning.distilling.naming import TRIGGERS
+from whet.learning.distill.draft import CHARACTERS, LINES, TOKENS
+from whet.learning.distill.names import TRIGGERS
 from whet.learning.facts.shell import programs
 from whet.prompt.tokens import estimate
 from whet.skill.body import sections

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from whet.guard.shell.commands import INTERPRETERS
 from whet.learning.facts.criteria import TESTING
 from whet.learning.facts.model import DeadEnd
+from whet.learning.facts.prose import shorten
 from whet.learning.facts.shell import main_program, only_looks, shape, tidy
-from whet.learning.facts.wording import shorten
 from whet.skill.terms import key_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from whet.learning.facts.acts import Act
     from whet.learning.facts.model import Help
+    from whet.learning.facts.tool_calls import Act
 
 MOST = 8
 _AHEAD = 12
