@@ -60,6 +60,8 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SCP = re.compile(r"([A-Za-z0-9_.-]+)@([A-Za-z0-9.-]+):(?!/)(.+)")
 _REPOSITORIES = ("github", "url", "git-subdir", "git")
 _NEVER_RUN = ("npm", "pip", "command")
+_WRONG = Note("plugin-wrong", "error", "", "Tell the publisher of the list.")
+_TWICE = Note("plugin-duplicate", "warning", "")
 """Sources for which a program would have to be run."""
 
 
@@ -289,7 +291,7 @@ def read_marketplace(data: bytes, *, local: bool = False) -> Marketplace:
     def read(entry: Answer) -> Plugin | None:
         return _read_plugin(entry, root, local=local, notes=notes)
 
-    return Marketplace(read_entries(answer, "plugins", "plugin", read, notes), tuple(notes))
+    return Marketplace(read_entries(answer, "plugins", _WRONG, _TWICE, read, notes), tuple(notes))
 
 
 def group_by_plugin(data: bytes, directories: Iterable[str]) -> dict[str, str]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote, urljoin
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
-from whet.notes import Note
 from whet.skill.archive import unpack
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT
@@ -28,6 +27,7 @@ from whet.sources.web.addresses import PORTS, read_address
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from whet.notes import Note
     from whet.sources.model import FetchContext, Fetched
     from whet.sources.web.request import Response
     from whet.values import Json
@@ -247,12 +247,12 @@ class Named(Protocol):
 
 
 def read_entries(
-    answer: Answer, field: str, kind: str, read: Callable[[Answer], N | None], notes: list[Note]
+    answer: Answer, field: str, wrong: Note, twice: Note, read: Callable[[Answer], N | None], notes: list[Note]
 ) -> tuple[N, ...]:
     """The entries of a list that a stranger made.
 
-    One that is wrong never costs the others, of two with one name the first counts, and `notes` says so; `kind` is what
-    the codes of these notes begin with.
+    One that is wrong never costs the others, of two with one name the first counts, and `notes` says so: with `wrong`
+    and `twice`, which lack only the message and the entry they are about.
     """
     entries: dict[str, N] = {}
     for position, value in enumerate(answer.items(field)):
@@ -262,12 +262,11 @@ def read_entries(
         except (InvalidError, UsageError) as error:
             name = value.get("name") if isinstance(value, dict) else ""
             name = clean_text(name, 100) if isinstance(name, str) else ""
-            message, hint = f"{where} is skipped: {error.message}", "Tell the publisher of the list."
-            notes.append(Note(f"{kind}-wrong", "error", message, hint, skill=name))
+            notes.append(wrong._replace(message=f"{where} is skipped: {error.message}", skill=name))
             continue
         if entry is not None and key(entry.name) in entries:
             message = f"{where}: {entry.name} is listed before; the first one counts."
-            notes.append(Note(f"{kind}-duplicate", "warning", message, skill=entry.name, path=answer.url))
+            notes.append(twice._replace(message=message, skill=entry.name, path=answer.url))
         elif entry is not None:
             entries[key(entry.name)] = entry
     return tuple(entries.values())

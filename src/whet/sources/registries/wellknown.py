@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 SCHEMAS = ("https://schemas.agentskills.io/discovery/0.2.0/schema.json",)
 TYPES = ("skill-md", "archive")
 
+_WRONG = Note("index-entry-wrong", "error", "", "Tell the publisher of the list.")
+_TWICE = Note("index-entry-duplicate", "warning", "")
 _NAMES = ("agent-skills", "skills")
 
 
@@ -211,7 +213,7 @@ def read_index(body: bytes, url: str) -> Index:
     def read(entry: Answer) -> Entry | None:
         return _read_artifact(entry, notes) if "$schema" in value else _read_files(entry)
 
-    return Index(read_entries(answer, "skills", "index-entry", read, notes), tuple(notes))
+    return Index(read_entries(answer, "skills", _WRONG, _TWICE, read, notes), tuple(notes))
 
 
 def _read_artifact(entry: Answer, notes: list[Note]) -> Entry | None:
